@@ -75,7 +75,7 @@ test "matmul_pipelined moves 16 bytes at a time, free of bank conflicts" {
     let b = randn(f16, [128, 128], seed: 2);
     let c = empty(f16, [128, 128]);
     matmul_pipelined(a, b, c);
-    assert(uses("cp.async.cg.16") && uses("ldmatrix.x4") && uses("stmatrix.x4"));
+    assert(uses("cp.async.cg.16") && (uses("ldmatrix.x4") || uses("wgmma")) && uses("stmatrix.x4"));
     assert(bytes_per_access("a") == 16 && bytes_per_access("b") == 16 && bytes_per_access("c") == 16);
     assert(conflicts() == 0);
     assert(spills() == 0);

@@ -4,6 +4,7 @@
 //! is a failure. Random data depend on `HX_TEST_SEED`, which every failure names.
 
 mod bad_input;
+mod compiled;
 mod editors;
 mod emitted;
 mod formatted;
@@ -11,6 +12,7 @@ mod fuzz;
 mod gpu;
 mod hostile;
 mod incremental;
+mod instances;
 mod layouts;
 mod lsp;
 mod manual;

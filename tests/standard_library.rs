@@ -24,7 +24,7 @@ fn tests_pass() {
 /// Constructs that the library does not use, each compared with a reference.
 #[test]
 fn kernels_of_single_constructs_pass() {
-    for folder in ["tests/kernels", "tests/kernels_sm_89"] {
+    for folder in ["tests/kernels", "tests/kernels_sm_89", "tests/kernels_sm_90a"] {
         let folder = support::root().join(folder);
         let ran = Sandbox::new().run(&["test", folder.to_str().expect("a path in UTF-8"), "--device", "sim"]);
         assert_eq!(ran.code, 0, "{}", ran.text());
@@ -43,6 +43,35 @@ fn eight_bit_floats_are_refused_before_sm_89() {
     assert!(errors.len() >= 3 && errors.iter().all(|e| e.contains("HX0302")), "{}", ran.text());
 }
 
+/// Clusters and roles begin with `sm_90a`, and the error names that target.
+#[test]
+fn clusters_and_roles_are_refused_before_sm_90a() {
+    let folder = support::root().join("tests/kernels_sm_90a");
+    let folder = folder.to_str().expect("a path in UTF-8");
+    let ran = Sandbox::new().run(&["check", folder, "--target", "sm_89", "--message-format", "short"]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    for word in ["`cluster`", "`warp_groups`"] {
+        let mut refused = ran.stderr.lines().filter(|line| line.contains("error[HX0504]"));
+        assert!(refused.any(|line| line.contains(word)), "{word}: {}", ran.text());
+    }
+    assert!(ran.text().contains("sm_90a"), "{}", ran.text());
+}
+
+/// Before `sm_90` copies signal no barriers in shared memory: every pipeline is refused with the first target that has them.
+#[test]
+fn pipelines_are_refused_before_sm_90() {
+    let folder = support::root().join("tests/kernels_sm_90a");
+    let file = folder.join("pipelines.hx");
+    let file = file.to_str().expect("a path in UTF-8");
+    for target in ["sm_80", "sm_89"] {
+        let ran = Sandbox::new().run(&["check", file, "--target", target]);
+        assert_eq!(ran.code, 1, "{}", ran.text());
+        let refused = format!("error[HX0302]: {target} has no barriers in shared memory that copies signal");
+        assert!(ran.stderr.contains(&refused), "{}", ran.text());
+        assert!(ran.stderr.contains("there is one from sm_90 on"), "{}", ran.text());
+    }
+}
+
 #[test]
 fn kernels_compile() {
     if support::compiler("standard_library::kernels_compile").is_none() {
@@ -51,10 +80,11 @@ fn kernels_compile() {
     let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
     let nvrtc = found.library.to_str().expect("a path in UTF-8");
     for arch in Arch::ALL {
-        let [own, newer] = ["tests/kernels", "tests/kernels_sm_89"].map(|f| support::root().join(f));
-        let [own, newer] = [&own, &newer].map(|f| f.to_str().expect("a path in UTF-8"));
-        let mut args = vec!["test", "std", own, "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
-        args.extend((arch.number() >= 89).then_some(newer));
+        let folders = [(80, "tests/kernels"), (89, "tests/kernels_sm_89"), (90, "tests/kernels_sm_90a")];
+        let folders = folders.into_iter().filter(|(first, _)| arch.number() >= *first);
+        let folders: Vec<_> = folders.map(|(_, folder)| support::root().join(folder)).collect();
+        let mut args = vec!["test", "std", "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
+        args.extend(folders.iter().map(|folder| folder.to_str().expect("a path in UTF-8")));
         let ran = Sandbox::new().run(&args);
         assert_eq!(ran.code, 0, "{}", ran.text());
         assert!(ran.stdout.lines().last().is_some_and(|line| line.starts_with("0 passed, 0 failed, ")));

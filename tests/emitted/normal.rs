@@ -33,7 +33,7 @@ fn tokens(text: &str) -> Vec<&str> {
 }
 
 /// Joins the tokens with one space, and replaces each local by a number in the order of declarations.
-pub(super) fn normal(text: &str) -> String {
+pub(crate) fn normal(text: &str) -> String {
     let tokens = tokens(text);
     let mut locals: BTreeMap<&str, usize> = BTreeMap::new();
     let mut declared = 0;

@@ -107,6 +107,8 @@ class Description:
             names = ", ".join(p["name"] for p in self.tensors)
             raise HarnessError(f"`{self.name}` takes {len(self.tensors)} tensors ({names}), got {len(tensors)}")
         env = dict(scalars or {})
+        if "multiprocessors" in self.symbols:
+            env["multiprocessors"] = multiprocessors()
         for param, tensor in zip(self.tensors, tensors):
             self._bind_dims(param, "dimension", param["shape"], tuple(tensor.shape), env)
         for param, tensor in zip(self.tensors, tensors):
@@ -155,11 +157,30 @@ class Description:
                 out.append(ctypes.c_uint64(next(pointers).data_ptr()))
             elif param["kind"] == "symbol":
                 out.append(ctypes.c_int32(env[param["name"]]))
+            elif param["kind"] == "tensor_map":
+                out.append(self._tensor_map(param, tensors, env))
             elif param["kind"] == "log":
                 out.append(ctypes.c_uint64(log_address(param["bytes"])))
             else:
                 out.append(c_scalar(param["dtype"], env[param["name"]]))
         return out
+
+
+    def _tensor_map(self, param, tensors, env):
+        """The 128 bytes that the driver encodes for a tensor, which bulk copies address."""
+        address = next(t.data_ptr() for p, t in zip(self.tensors, tensors) if p["name"] == param["param"])
+        dims = [int(evaluate(text, env)) for text in param["dims"]]
+        strides = [int(evaluate(text, env)) for text in param["strides"]]
+        if 0 in dims:
+            raise HarnessError(f"`{param['param']}` is empty, and the driver has no tensor maps of empty tensors")
+        return Driver.get().tensor_map(param, address, dims, strides)
+
+
+def multiprocessors():
+    """The multiprocessors of the device."""
+    import torch
+
+    return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
 
 
 _LOGS = []
@@ -221,6 +242,21 @@ def torch_dtype(dtype):
     return getattr(torch, names[dtype])
 
 
+_MAP_ELEMENTS = {"i32": 3, "i64": 5, "f16": 6, "f32": 7, "tf32": 7, "f64": 8, "bf16": 9}
+_MAP_ELEMENTS_BY_BYTES = {1: 0, 2: 1, 4: 2, 8: 4}
+
+
+def map_element(dtype):
+    """The `CUtensorMapDataType` of an element type; types that the driver does not know are moved as integers."""
+    if dtype in _MAP_ELEMENTS:
+        return _MAP_ELEMENTS[dtype]
+    sizes = {"bool": 1, "f8e4m3": 1, "f8e5m2": 1}
+    size = sizes.get(dtype) or int("".join(filter(str.isdigit, dtype))) // 8
+    if size not in _MAP_ELEMENTS_BY_BYTES:
+        raise HarnessError(f"bulk copies have no elements of type {dtype}")
+    return _MAP_ELEMENTS_BY_BYTES[size]
+
+
 # ------------------------------------------------------------------------------------------------- the driver
 
 
@@ -238,7 +274,7 @@ class Driver:
     def __init__(self):
         for name in ("libcuda.so.1", "libcuda.so", "nvcuda.dll"):
             try:
-                self.library = ctypes.CDLL(name)
+                self.cuda = ctypes.CDLL(name)
                 break
             except OSError:
                 continue
@@ -248,7 +284,7 @@ class Driver:
     def check(self, during, status):
         if status != 0:
             text = ctypes.c_char_p()
-            self.library.cuGetErrorString(status, ctypes.byref(text))
+            self.cuda.cuGetErrorString(status, ctypes.byref(text))
             reason = text.value.decode() if text.value else f"status {status}"
             raise HarnessError(f"{during} failed: {reason}")
 
@@ -256,21 +292,45 @@ class Driver:
         # PTX has to end with a zero; machine code has its length in it.
         buffer = ctypes.create_string_buffer(code + b"\0")
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check("loading the kernel", self.library.cuModuleLoadData(ctypes.byref(module), buffer))
-        status = self.library.cuModuleGetFunction(ctypes.byref(function), module, symbol.encode())
+        self.check("loading the kernel", self.cuda.cuModuleLoadData(ctypes.byref(module), buffer))
+        status = self.cuda.cuModuleGetFunction(ctypes.byref(function), module, symbol.encode())
         self.check(f"finding `{symbol}`", status)
         return function
 
     def allow_shared(self, function, shared_bytes):
         if shared_bytes > SHARED_WITHOUT_ASKING:
-            status = self.library.cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
+            status = self.cuda.cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
             self.check("asking for shared memory", status)
 
+    def tensor_map(self, param, address, dims, strides):
+        """Encodes a tensor map, as the kernel takes it by value."""
+        rank = param["rank"]
+        space = ctypes.create_string_buffer(128 + 64)
+        start = -ctypes.addressof(space) % 64
+        encoded = (ctypes.c_byte * 128).from_buffer(space, start)
+        status = self.cuda.cuTensorMapEncodeTiled(
+            ctypes.byref(encoded),
+            map_element(param["element"]),
+            ctypes.c_uint32(rank),
+            ctypes.c_void_p(address),
+            (ctypes.c_uint64 * rank)(*dims),
+            (ctypes.c_uint64 * rank)(*strides),
+            (ctypes.c_uint32 * rank)(*param["box"]),
+            (ctypes.c_uint32 * rank)(*[1] * rank),
+            0,  # CU_TENSOR_MAP_INTERLEAVE_NONE
+            {0: 0, 32: 1, 64: 2, 128: 3}[param["swizzle"]],
+            {0: 0, 64: 1, 128: 2, 256: 3}[param["l2"]],
+            {"zero": 0, "nan": 1}[param["fill"]],
+        )
+        self.check(f"encoding the tensor map of `{param['param']}` ({dims} : {strides} B)", status)
+        return encoded
+
     def launch(self, function, grid, threads, shared_bytes, stream, arguments):
+        # The size of a cluster is part of the code, and the driver takes it from there.
         pointers = (ctypes.c_void_p * len(arguments))(
             *(ctypes.cast(ctypes.pointer(a), ctypes.c_void_p) for a in arguments)
         )
-        status = self.library.cuLaunchKernel(
+        status = self.cuda.cuLaunchKernel(
             function, *grid, threads, 1, 1, shared_bytes, ctypes.c_void_p(stream), pointers, None
         )
         self.check("launching", status)
@@ -285,8 +345,6 @@ class Kernel:
         self.description = Description.load(path)
         if self.description.data["kind"] == "cuda":
             raise HarnessError(f"`{path}` describes CUDA C++; build it with `--emit cubin` or `--emit ptx`")
-        if self.description.data["cluster"] != [1, 1, 1]:
-            raise HarnessError(f"`{path}` launches clusters, which this harness does not")
         # Makes PyTorch's context the current one.
         torch.zeros(1, device="cuda")
         self.driver = Driver.get()

@@ -2,7 +2,8 @@
 
 import unittest
 
-from harness import Description, HarnessError, evaluate, key_values, number, quantile
+import hopper
+from harness import Description, Driver, HarnessError, evaluate, key_values, number, quantile
 
 
 class Fake:
@@ -101,6 +102,28 @@ class Binding(unittest.TestCase):
             description(format=2)
 
 
+class Encoder:
+    """Stands for the driver and keeps what it is to encode."""
+
+    def tensor_map(self, param, address, dims, strides):
+        return param["box"], address, dims, strides
+
+
+class Maps(unittest.TestCase):
+    def tearDown(self):
+        Driver._instance = None
+
+    def test_numbers_of_a_map(self):
+        Driver._instance = Encoder()
+        d = description()
+        d.params.append(
+            dict(kind="tensor_map", param="x", element="f16", rank=2, dims=["k", "m"], strides=["ldx * 2"], box=[64, 8])
+        )
+        x, y = Fake((100, 8), (32, 1), 512), Fake((100, 16))
+        env = d.bind([x, y], dict(by=2.0))
+        self.assertEqual(d.arguments([x, y], env)[-1], ([64, 8], 512, [8, 100], [64]))
+
+
 class Numbers(unittest.TestCase):
     def test_quantiles(self):
         self.assertEqual(quantile([3.0, 1.0, 2.0], 0.5), 2.0)
@@ -112,6 +135,39 @@ class Numbers(unittest.TestCase):
         self.assertEqual(key_values("eps=1e-5,n=0x10", number), dict(eps=1e-5, n=16))
         with self.assertRaises(HarnessError):
             key_values("m", int)
+
+
+class Hopper(unittest.TestCase):
+    def test_cases_are_named_apart(self):
+        names = [case.name for case in hopper.CASES]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertIn("gemm-bf16-8192x8192x4096", names)
+        self.assertIn("attention-f16-16x16x4096x64-causal", names)
+        causal = hopper.chosen(hopper.CASES, ["causal", "nothing"])
+        self.assertEqual([(case.size, case.goal) for case in causal], [(64, 0.8), (128, 0.8)])
+        self.assertEqual(causal[0].flops, 2 * 256 * 4096 * 4096 * 64)
+
+    def test_contenders(self):
+        added = hopper.contender("wide=gemm:std/gemm.hx::gemm:BM=128,BN=256")
+        self.assertEqual(added.generics, (("BM", "128"), ("BN", "256")))
+        self.assertEqual((added.name, added.family, added.file, added.kernel), ("wide", "gemm", "std/gemm.hx", "gemm"))
+        self.assertEqual(hopper.contender("a=attention:x.hx::f").generics, ())
+        with self.assertRaises(HarnessError):
+            hopper.contender("gemm:std/gemm.hx::gemm")
+        self.assertTrue(hopper.has_kernel("/// x\nkernel gemm<BM = 1>(", "gemm"))
+        self.assertFalse(hopper.has_kernel("kernel gemm_pingpong(\n// kernel gemm(", "gemm"))
+        self.assertTrue(any(one.is_there() for one in hopper.CONTENDERS if one.family == "gemm"))
+
+    def test_a_goal_is_a_share_of_the_peer_between_its_two_figures(self):
+        case = hopper.Gemm("f16", 1000, 1000, 1000, 0.96)
+        times = {"cublas": [100.0], "cublas again": [100.0], "gemm": [104.0, 104.0, 500.0]}
+        rows = hopper.summary(case, times)
+        self.assertEqual([row["name"] for row in rows], list(times))
+        self.assertAlmostEqual(rows[2]["of_peer"], 100 / 104)
+        self.assertAlmostEqual(rows[0]["tflops"], 20.0)
+        self.assertTrue(hopper.verdict(case, rows))
+        self.assertFalse(hopper.verdict(case, hopper.summary(case, {**times, "gemm": [105.0]})))
+        self.assertIsNone(hopper.verdict(case, rows[:2]))
 
 
 if __name__ == "__main__":

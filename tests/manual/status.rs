@@ -53,7 +53,14 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ),
             ("`atomic_add`", "atomic_add(gy, r);"),
             ("`rearrange`", "let t = rearrange(r, auto);\ncopy(t, gy);"),
-            ("`pipeline`, copies with `signal:`", "let p = pipeline(2);\ncopy_async(gx, sh, signal: p);"),
+            (
+                "`pipeline`, copies with `signal:`, `acquire`, `wait`, `release`",
+                "let p = pipeline(1);\np.acquire();\ncopy_async(gx, sh, signal: p);\np.wait();\ncopy(sh, r);\np.release();",
+            ),
+            (
+                "`release_previous`, `skip`",
+                "let p = pipeline(2);\nlet t = shared_tensor(f16, [64, 64, 2]);\nlet s = p.acquire();\ncopy_async(gx, t[.., .., s], signal: p);\nlet s = p.wait();\ncopy(t[.., .., s], r);\np.release_previous();\np.release();\np.skip(2);",
+            ),
             ("`mbarrier`", "let bar = mbarrier(2);"),
         ],
     ),
@@ -113,7 +120,12 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ("`if` on values of the launch", "if n > 64 {\n    copy(gx, r);\n}"),
             ("`while`", "let i = 0;\nwhile i < n {\n    copy(gx, r);\n    i = i + 64;\n}"),
             ("`sync`", "copy(r, sh);\nsync();\ncopy(sh, r);"),
-            ("`warp_groups`", "warp_groups {\n    consumer 1 {\n        copy(r, gy);\n    }\n}"),
+            ("`grid_dim`", "for i in 0..cdiv(m - b, grid_dim) {\n    copy(gx, r);\n}"),
+            ("`multiprocessors`", "for i in 0..cdiv(m, multiprocessors) {\n    copy(gx, r);\n}"),
+            (
+                "`warp_groups`",
+                "kernel k(x: f16[m], y: mut f16[m]) grid [1] {\n    warp_groups {\n        producer {\n            copy(load(tile(x, [128])[.., 0]), tile(y, [128])[.., 0]);\n        }\n        consumer each 2 (g) {\n            sync();\n            copy(load(tile(x, [128])[.., g + 1]), tile(y, [128])[.., g + 1]);\n        }\n    }\n}",
+            ),
             (
                 "`cluster`",
                 "kernel k(y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
@@ -201,7 +213,7 @@ fn instructions() -> String {
          | `a` and `b` | `c` | steps | from |\n|---|---|---|---|\n",
     );
     let mut kinds: Vec<(String, hx_dtype::DType, u32, Vec<i64>)> = Vec::new();
-    for row in hx_target::catalogue().gemms.iter().filter(|row| row.threads > 1) {
+    for row in hx_target::catalogue().gemms.iter().filter(|row| row.threads > 1 && !row.is_by_descriptor()) {
         let (a, b) = (row.a.dtype(), row.b.dtype());
         let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
         let steps = row.shape[2];

@@ -160,6 +160,9 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             Choice::Gemm(gemm) => {
                 rows.insert(gemm.row.clone());
             }
+            Choice::Bulk(bulk) => {
+                rows.insert(bulk.row.clone());
+            }
             Choice::Convert(convert) => rows.extend(convert.row.clone()),
             Choice::Rearrange(moved) => {
                 rows.extend(moved.route.rows().into_iter().map(str::to_owned));
@@ -188,7 +191,7 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             OpKind::Reduce { dst, operator, .. } => {
                 rows.insert(format!("{operator:?}.{}", program.tensor(*dst).dtype));
             }
-            OpKind::Commit | OpKind::Wait { .. } => {
+            OpKind::Commit | OpKind::Wait { .. } | OpKind::GemmWait { .. } => {
                 rows.insert(op.kind.name().to_owned());
             }
             _ => {}

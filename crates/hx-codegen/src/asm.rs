@@ -29,10 +29,14 @@ pub(crate) struct Asm {
 pub(crate) enum Slots {
     Outputs(std::ops::Range<usize>),
     Inputs(std::ops::Range<usize>),
+    /// Several inputs, or one, in braces.
+    Vector(std::ops::Range<usize>),
     /// A single input.
     Input(usize),
     /// A number.
     Number(i64),
+    /// The number of the `asm` statement, which makes labels unique.
+    Unique,
 }
 
 /// The column up to which an `asm` statement is written on one line.
@@ -49,6 +53,10 @@ impl Asm {
         slots: &dyn Fn(&str) -> Option<Slots>,
         indent: usize,
     ) -> Result<String, String> {
+        let vector = |range: &std::ops::Range<usize>| -> String {
+            let list: Vec<String> = range.clone().map(|i| format!("%{}", self.outputs.len() + i)).collect();
+            format!("{{{}}}", list.join(", "))
+        };
         let numbers = |range: &std::ops::Range<usize>, first: usize| -> String {
             let list: Vec<String> = range.clone().map(|i| format!("%{}", first + i)).collect();
             if list.len() == 1 { list[0].clone() } else { format!("{{{}}}", list.join(", ")) }
@@ -58,8 +66,10 @@ impl Asm {
             Some(match slots(name)? {
                 Slots::Outputs(range) => numbers(&range, 0),
                 Slots::Inputs(range) => numbers(&range, inputs),
+                Slots::Vector(range) => vector(&range),
                 Slots::Input(i) => format!("%{}", inputs + i),
                 Slots::Number(n) => n.to_string(),
+                Slots::Unique => "%=".to_owned(),
             })
         })?;
         let mut given: Vec<String> =

@@ -12,10 +12,12 @@ use hx_thread::{Address, Body, Group, Param, Stmt, ThreadProgram, assigned};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::access::Array;
+use crate::bulk::MAP_TYPE;
 use crate::expr::Printer;
 use crate::launch::{CudaSource, LaunchDescription};
 use crate::log;
 use crate::names::{Names, kernel_symbol};
+use crate::product::multiplies;
 use crate::storage::{pointee, scalar};
 
 /// A rule of thread programs that the program breaks. This is a bug of the compiler, never of its user.
@@ -39,8 +41,10 @@ pub enum MalformedProgram {
     Missing(String),
     #[error("an array of {left} is moved into one of {right}")]
     Types { left: DType, right: DType },
-    #[error("the {scope} executes operation #{}, and only operations of the block are emitted", .op.0)]
-    Scope { op: OpId, scope: Scope },
+    #[error("the {scope} executes operation #{} among the statements of the {here}", .op.0)]
+    Scope { op: OpId, scope: Scope, here: Scope },
+    #[error("the {0} is no role of the block")]
+    Role(Scope),
 }
 
 /// The source lines for `#line` marks.
@@ -97,19 +101,35 @@ pub(crate) struct Emitter<'a> {
     pub(crate) params: Vec<String>,
     /// Names of the variables that hold the addresses of the shared buffers.
     pub(crate) shared: Vec<String>,
+    /// Names of the variables that hold the addresses of the barriers.
+    pub(crate) barriers: Vec<String>,
     /// Local integers that some statement assigns again.
     assigned: BTreeSet<Symbol>,
-    names: Names,
+    pub(crate) names: Names,
     symbol_params: Vec<String>,
+    /// Names of the parameters that hold tensor maps.
+    pub(crate) maps: Vec<String>,
+    /// Whether one thread alone executes the statements.
+    pub(crate) elected: bool,
     lines: Option<Lines<'a>>,
     poll: Poll<'a>,
     /// The source line of the enclosing operation.
     line: Option<u32>,
+    /// The threads that run the statements being written.
+    pub(crate) executing: Executing,
     out: String,
     depth: usize,
 }
 
-const THREAD: &str = "thread";
+/// The threads that run a body.
+#[derive(Clone, Debug)]
+pub(crate) struct Executing {
+    pub(crate) scope: ScopeId,
+    /// The number of the group among those of the scope, if it has several.
+    pub(crate) index: Option<Symbol>,
+}
+
+pub(crate) const THREAD: &str = "thread";
 const AXES: [&str; 3] = ["x", "y", "z"];
 /// A pointer to the start of shared memory, and its address in the shared address space.
 pub(crate) const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
@@ -128,18 +148,24 @@ impl<'a> Emitter<'a> {
             partial: BTreeSet::new(),
             params: Vec::new(),
             shared: Vec::new(),
+            barriers: Vec::new(),
             assigned: assigned(&program.body),
             names: Names::new(),
             symbol_params: Vec::new(),
+            maps: Vec::new(),
+            elected: false,
             lines,
             poll,
             line: lines.map(|_| HEADER),
+            executing: Executing { scope: ScopeId::BLOCK, index: None },
             out: String::new(),
             depth: 1,
         };
         e.name_params();
+        e.name_maps();
         e.name_indices();
         e.shared = program.shared.iter().map(|s| e.names.local(&s.name)).collect();
+        e.barriers = program.barriers.iter().map(|b| e.names.local(&crate::pipe::name_of(b))).collect();
         let array = |r: &hx_thread::RegisterArray| Array::new(e.names.local(&r.name), r.dtype, r.len);
         e.arrays = program.registers.iter().map(array).collect();
         e
@@ -172,7 +198,11 @@ impl<'a> Emitter<'a> {
         }
         for symbol in &self.program.symbols {
             let name = self.names.local(&symbol.to_string());
-            let lowest = if matches!(symbol, Symbol::Dim(_)) { 0 } else { i64::from(i32::MIN) };
+            let lowest = match symbol {
+                Symbol::Dim(_) => 0,
+                Symbol::Multiprocessors => 1,
+                _ => i64::from(i32::MIN),
+            };
             self.printer.bound(symbol, (Some(lowest), Some(i64::from(i32::MAX))));
             self.printer.name(symbol.clone(), name.clone(), false);
             self.symbol_params.push(name);
@@ -193,16 +223,28 @@ impl<'a> Emitter<'a> {
             let blocks = self.program.grid.get(axis).map_or(Some(1), |e| self.printer.facts.range(e).1);
             let most = blocks.map_or(MOST_BLOCKS, |b| b.clamp(1, MOST_BLOCKS));
             self.printer.bound(&symbol, (Some(0), Some(most - 1)));
+            let count = Symbol::GridDim(axis as u8);
+            let name = self.names.local(&format!("blocks_{letter}"));
+            self.printer.name(count.clone(), name, false);
+            self.printer.bound(&count, (Some(1), Some(most)));
+            let last = Expr::symbol(count) - Expr::constant(1);
+            self.printer.facts.ordered(&Expr::symbol(symbol), &last);
         }
     }
 
     fn finish(mut self) -> Result<CudaSource, MalformedProgram> {
+        self.prefetched_maps()?;
+        self.make_barriers()?;
         self.body(&self.program.body)?;
         let body = std::mem::take(&mut self.out);
         let symbol = kernel_symbol(&self.program.name);
         self.depth = 0;
         for helper in self.printer.helpers.clone() {
             self.statement(helper.definition().trim_end());
+            self.out.push('\n');
+        }
+        if !self.maps.is_empty() {
+            self.statement(MAP_TYPE.trim_end());
             self.out.push('\n');
         }
         self.header(&symbol);
@@ -225,11 +267,16 @@ impl<'a> Emitter<'a> {
             });
         }
         params.extend(self.symbol_params.iter().map(|name| format!("int {name}")));
+        params.extend(self.maps.iter().map(|name| format!("const __grid_constant__ TensorMap {name}")));
         if !self.program.log.is_empty() {
             params.push(log::parameter());
         }
+        let cluster = match self.program.cluster {
+            [1, 1, 1] => String::new(),
+            [x, y, z] => format!("__cluster_dims__({x}, {y}, {z}) "),
+        };
         self.statement(&format!(
-            "extern \"C\" __global__ void __launch_bounds__({}, {}) {symbol}(\n    {}) {{",
+            "extern \"C\" __global__ void {cluster}__launch_bounds__({}, {}) {symbol}(\n    {}) {{",
             self.program.block_threads(),
             self.program.blocks,
             params.join(",\n    ")
@@ -249,8 +296,12 @@ impl<'a> Emitter<'a> {
             if used.contains(&symbol) {
                 lines.push(format!("const int {} = (int)blockIdx.{letter};", own(&symbol)));
             }
+            let symbol = Symbol::GridDim(axis as u8);
+            if used.contains(&symbol) {
+                lines.push(format!("const int {} = (int)gridDim.{letter};", own(&symbol)));
+            }
         }
-        if !self.program.shared.is_empty() {
+        if !self.program.shared.is_empty() || !self.program.barriers.is_empty() {
             let [memory, base] = SHARED_MEMORY;
             let align = SWIZZLE_BLOCK_BYTES;
             lines.push(format!("extern __shared__ __align__({align}) unsigned char {memory}[];"));
@@ -263,7 +314,21 @@ impl<'a> Emitter<'a> {
                 ));
             }
         }
+        lines.extend(self.barrier_addresses());
+        lines.extend(self.array_declarations(ScopeId::BLOCK));
+        lines.extend(log::declarations(&self.program.log));
+        for line in lines {
+            self.statement(&line);
+        }
+    }
+
+    /// Returns the declarations of the arrays that the threads of a scope hold. Call it after the statements that use them.
+    pub(crate) fn array_declarations(&self, scope: ScopeId) -> Vec<String> {
+        let mut lines = Vec::new();
         for (i, (array, own)) in self.arrays.iter().zip(&self.program.registers).enumerate() {
+            if own.scope != scope {
+                continue;
+            }
             let initial = if self.partial.contains(&i) { " = {}" } else { "" };
             let storage = array.storage();
             let note = if own.dtype.bits() < 32 || own.dtype == DType::Tf32 {
@@ -273,10 +338,29 @@ impl<'a> Emitter<'a> {
             };
             lines.push(format!("{} {}[{}]{initial};{note}", storage.c_type, array.name, array.words.max(1)));
         }
-        lines.extend(log::declarations(&self.program.log));
-        for line in lines {
-            self.statement(&line);
-        }
+        lines
+    }
+
+    /// Returns the text that `inside` writes, one level deeper.
+    pub(crate) fn apart(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> Result<(), MalformedProgram>,
+    ) -> Result<String, MalformedProgram> {
+        let outer = std::mem::take(&mut self.out);
+        self.depth += 1;
+        let result = inside(self);
+        self.depth -= 1;
+        let text = std::mem::replace(&mut self.out, outer);
+        result.map(|()| text)
+    }
+
+    /// Adds text that [`Emitter::apart`] returned.
+    pub(crate) fn append(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    pub(crate) fn deeper(&mut self, by: isize) {
+        self.depth = self.depth.saturating_add_signed(by);
     }
 
     fn write_line(&mut self, text: &str) {
@@ -367,9 +451,12 @@ impl<'a> Emitter<'a> {
             Stmt::Group(group) => self.group(group),
             Stmt::Let { var, value } if self.assigned.contains(var) => {
                 let text = self.expr(value)?.text;
-                let name = self.declare(var, true);
-                self.printer.bound(var, (None, None));
-                self.statement(&format!("long long {name} = {text};"));
+                // A local that changes is as wide as its range demands.
+                let range = self.program.ranges.get(var).copied();
+                let name = self.declare(var, range.is_none());
+                self.printer.bound(var, (range.map(|r| r.0), range.map(|r| r.1)));
+                let c_type = if range.is_some() { "int" } else { "long long" };
+                self.statement(&format!("{c_type} {name} = {text};"));
                 Ok(())
             }
             Stmt::Let { var, value } => {
@@ -381,6 +468,17 @@ impl<'a> Emitter<'a> {
                 self.printer.facts.divisible(var.clone(), divisor);
                 let c_type = if text.wide { "long long" } else { "int" };
                 self.statement(&format!("const {c_type} {name} = {};", text.text));
+                Ok(())
+            }
+            Stmt::Uniform { var, value } => {
+                let text = self.expr(value)?;
+                let range = self.printer.facts.range(value);
+                let name = self.declare(var, false);
+                self.printer.bound(var, range);
+                self.statement(&format!(
+                    "const int {name} = __shfl_sync(0xffffffff, {}, 0);",
+                    text.cast(false).text
+                ));
                 Ok(())
             }
             Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
@@ -412,29 +510,40 @@ impl<'a> Emitter<'a> {
             Stmt::Compute(c) => self.compute(c),
             Stmt::Exchange(x) => self.exchange(x),
             Stmt::AsyncCopy(copy) => self.async_copy(copy),
+            Stmt::Bulk(copy) => self.bulk(copy),
+            Stmt::BulkStore(store) => self.bulk_store(store),
+            Stmt::BulkCommit => self.group_row("bulk.commit", None),
+            Stmt::BulkWait { leave, read: false } => self.group_row("bulk.wait", Some(*leave)),
+            Stmt::BulkWait { leave, read: true } => self.group_row("bulk.wait.read", Some(*leave)),
             Stmt::Commit => self.group_row("commit", None),
             Stmt::Wait { groups } => self.group_row("wait", Some(*groups)),
-            Stmt::Barrier => {
-                self.statement("__syncthreads();");
-                Ok(())
-            }
+            Stmt::Barrier => self.scope_barrier(),
             Stmt::WarpBarrier => {
                 self.statement("__syncwarp();");
                 Ok(())
             }
             Stmt::Transfer(t) => self.transfer(t),
             Stmt::Multiply(m) => self.multiply(m),
+            Stmt::MultiplyAsync(m) => self.multiply_async(m),
+            Stmt::Fence(fence) => self.fence(*fence),
+            Stmt::CommitProducts => self.group_row("products.commit", None),
+            Stmt::WaitProducts { leave, completes } => self.wait_products(*leave, completes),
             Stmt::Convert(c) => self.convert(c),
             Stmt::Fill(f) => self.fill(f),
             Stmt::Log(log) => self.log(log),
             Stmt::Put(put) => self.put(put),
+            Stmt::Roles(roles) => self.roles(roles),
+            Stmt::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
+            Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
+            Stmt::Await { barrier, index, parity } => self.await_phase(*barrier, index, parity),
+            Stmt::Arrive { barrier, index, by } => self.arrive(*barrier, index, *by),
         }
     }
 
     fn group(&mut self, group: &Group) -> Result<(), MalformedProgram> {
-        if group.scope != ScopeId::BLOCK {
-            let scope = *self.program.scope(group.scope);
-            return Err(MalformedProgram::Scope { op: group.op, scope });
+        if group.scope != self.executing.scope {
+            let [scope, here] = [group.scope, self.executing.scope].map(|id| *self.program.scope(id));
+            return Err(MalformedProgram::Scope { op: group.op, scope, here });
         }
         let outer = self.line;
         self.line = self.lines.and_then(|l| l.of.get(&group.origin).copied()).or(outer);
@@ -443,10 +552,12 @@ impl<'a> Emitter<'a> {
             // A backslash at the end would continue the comment on the next line.
             self.write_line(&format!("// {}", title.trim_end_matches('\\')));
         }
-        let declares = group
-            .body
-            .iter()
-            .any(|s| matches!(s, Stmt::Let { .. } | Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. }));
+        let declares = group.body.iter().any(|s| {
+            matches!(
+                s,
+                Stmt::Let { .. } | Stmt::Uniform { .. } | Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. }
+            )
+        });
         let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
         self.line = outer;
         result
@@ -474,6 +585,9 @@ impl<'a> Emitter<'a> {
         if unroll {
             self.printer.unrolled.insert(var.clone());
             self.statement("#pragma unroll");
+        } else if multiplies(body) {
+            // The front end would peel the loop otherwise, and the code would be several times as long.
+            self.statement("#pragma unroll 1");
         }
         let head = format!(
             "for ({c_type} {name} = {}; {name} < {}; ++{name})",

@@ -214,7 +214,9 @@ impl Printer {
     }
 
     fn is_nonnegative(&self, e: &Expr) -> bool {
-        e.is_nonnegative() || self.facts.range(e).0.is_some_and(|lo| lo >= 0)
+        e.is_nonnegative()
+            || self.facts.range(e).0.is_some_and(|lo| lo >= 0)
+            || self.facts.proves_le(&Expr::default(), e)
     }
 
     /// Returns the floor of a quotient, simplified with the facts of the scope.

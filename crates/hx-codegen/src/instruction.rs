@@ -22,9 +22,9 @@ type Result<T> = std::result::Result<T, MalformedProgram>;
 
 /// An instruction with the statements before and after it.
 #[derive(Debug, Default)]
-struct Sequence {
+pub(crate) struct Sequence {
     before: Vec<String>,
-    asm: Asm,
+    pub(crate) asm: Asm,
     after: Vec<String>,
     /// Temporaries declared so far.
     temporaries: usize,
@@ -37,7 +37,7 @@ impl Sequence {
     }
 
     /// Adds an output. `initial` is its value if the instruction does not write it.
-    fn output(&mut self, target: Target, initial: Option<&str>) {
+    pub(crate) fn output(&mut self, target: Target, initial: Option<&str>) {
         let name = &target.operand.text;
         match (target.temporary, initial) {
             (Some(c_type), Some(value)) => self.before.push(format!("{c_type} {name} = {value};")),
@@ -59,7 +59,7 @@ impl Emitter<'_> {
     }
 
     /// Writes a sequence, in a block of its own if it declares temporaries.
-    fn sequence(
+    pub(crate) fn sequence(
         &mut self,
         row: &str,
         template: &str,
@@ -132,7 +132,7 @@ impl Emitter<'_> {
         })
     }
 
-    fn check_arch(&self, row: &str, oldest: u32) -> Result<()> {
+    pub(crate) fn check_arch(&self, row: &str, oldest: u32) -> Result<()> {
         if oldest <= self.arch.number() {
             return Ok(());
         }
@@ -195,7 +195,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the operand for an instruction's result, with a temporary if the elements are not a whole variable.
-    fn target(&mut self, index: usize, group: Elements<'_>, sequence: &mut Sequence) -> Target {
+    pub(crate) fn target(&mut self, index: usize, group: Elements<'_>, sequence: &mut Sequence) -> Target {
         let name = format!("hx_t{}", sequence.temporaries);
         let target = group.write(&name, &mut self.printer);
         if target.temporary.is_some() {
@@ -219,7 +219,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the operand that addresses a memory: a pointer, or a byte offset in shared memory.
-    fn address(&mut self, address: &Address) -> Result<Operand> {
+    pub(crate) fn address(&mut self, address: &Address) -> Result<Operand> {
         let dtype = self
             .program
             .memory_dtype(address.memory)
@@ -318,6 +318,31 @@ impl Emitter<'_> {
             "n" => groups.map(|n| Slots::Number(i64::from(n))),
             _ => None,
         })
+    }
+
+    /// Writes a row that synchronizes threads, with its operands.
+    pub(crate) fn sync_row(
+        &mut self,
+        name: &str,
+        inputs: Vec<Operand>,
+        slots: &dyn Fn(&str) -> Option<Slots>,
+    ) -> Result<()> {
+        let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        self.check_arch(name, row.arch)?;
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        sequence.asm.inputs = inputs;
+        self.sequence(name, &row.ptx, sequence, slots)
+    }
+
+    /// Writes a row that synchronizes threads and has a result.
+    pub(crate) fn sync_output(&mut self, name: &str, output: Operand) -> Result<()> {
+        let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        self.check_arch(name, row.arch)?;
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        sequence.asm.outputs = vec![output];
+        self.sequence(name, &row.ptx, sequence, &|name| (name == "d").then_some(Slots::Outputs(0..1)))
     }
 
     /// Exchanges values between the lanes of a warp, one 32-bit register at a time. A register holds one value, or several that
@@ -420,7 +445,7 @@ impl Emitter<'_> {
         })
     }
 
-    fn fragment(
+    pub(crate) fn fragment(
         &self,
         row: &str,
         operand: &'static str,
@@ -545,7 +570,7 @@ impl Emitter<'_> {
 
 /// Multiplies an expression by a power of two, distributing over bit operations: a constant operand of a xor then stays a
 /// constant.
-fn scaled(e: &Expr, by: i64) -> Expr {
+pub(crate) fn scaled(e: &Expr, by: i64) -> Expr {
     e.terms().fold(Expr::default(), |sum, (monomial, coefficient)| {
         let term = match monomial.as_slice() {
             [Atom::Xor(a, b)] if coefficient > 0 && coefficient.count_ones() == 1 => {
@@ -563,7 +588,7 @@ fn scaled(e: &Expr, by: i64) -> Expr {
     })
 }
 
-fn elements<'a>(array: &'a Array, registers: &'a Registers) -> Elements<'a> {
+pub(crate) fn elements<'a>(array: &'a Array, registers: &'a Registers) -> Elements<'a> {
     Elements { array, base: &registers.base, offsets: &registers.offsets }
 }
 
@@ -608,7 +633,7 @@ fn split(row: &CopyRow, dtype: DType) -> Option<Split> {
 }
 
 /// Returns the ranges of a fragment's values that its operands hold: 32-bit words, or the whole fragment if it is smaller.
-fn operands(fragment: &Fragment) -> Vec<std::ops::Range<usize>> {
+pub(crate) fn operands(fragment: &Fragment) -> Vec<std::ops::Range<usize>> {
     let values = usize::try_from(fragment.values()).unwrap_or(0);
     let each = (per_word(fragment.dtype) as usize).min(values).max(1);
     (0..values / each).map(|i| i * each..(i + 1) * each).collect()

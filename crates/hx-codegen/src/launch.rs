@@ -2,7 +2,8 @@
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_thread::{LOG_WORD, Param, TensorParam, ThreadProgram, areas_word};
+use hx_target::SwizzleMode;
+use hx_thread::{LOG_WORD, Outside, Param, TensorMap, TensorParam, ThreadProgram, areas_word};
 use hx_tile::Requirement;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
@@ -23,6 +24,8 @@ pub struct LaunchDescription {
     pub params: Vec<LaunchParam>,
     /// Number of blocks along x, y and z; 1 for an axis that is missing.
     pub grid: Vec<Expr>,
+    /// Number of blocks of a cluster along x, y and z; `[1, 1, 1]` without clusters.
+    pub cluster: [u32; 3],
     /// Number of threads in a block.
     pub threads: u32,
     /// Bytes of dynamic shared memory in a block.
@@ -38,8 +41,15 @@ pub enum LaunchParam {
     Tensor(TensorParam),
     /// A number of this type, passed by value.
     Scalar { name: String, dtype: DType },
-    /// A dimension or stride, passed by value as a signed 32-bit integer.
+    /// A dimension, a stride or the number of multiprocessors, passed by value as a signed 32-bit integer.
     Symbol(Symbol),
+    /// A tensor map of 128 bytes, aligned to 64, passed by value: what the driver encodes for the pointer of that parameter.
+    TensorMap {
+        /// Name of the tensor's parameter.
+        param: String,
+        element: DType,
+        map: TensorMap,
+    },
     /// The address of a buffer for prints and assertions; see [`hx_thread::LogPlan`]. A buffer of `bytes` zeros is the minimum:
     /// it has room for the counts and for no record.
     Log { bytes: u64 },
@@ -52,11 +62,18 @@ impl LaunchDescription {
             Param::Scalar { name, dtype } => LaunchParam::Scalar { name: name.clone(), dtype: *dtype },
         });
         let symbols = program.symbols.iter().cloned().map(LaunchParam::Symbol);
+        let maps = program.maps.iter().filter_map(|map| match program.params.get(map.param as usize)? {
+            Param::Tensor(t) => {
+                Some(LaunchParam::TensorMap { param: t.name.clone(), element: t.dtype, map: map.clone() })
+            }
+            Param::Scalar { .. } => None,
+        });
         let log = (!program.log.is_empty())
             .then(|| LaunchParam::Log { bytes: areas_word(&program.log) as u64 * LOG_WORD });
         LaunchDescription {
-            params: params.chain(symbols).chain(log).collect(),
+            params: params.chain(symbols).chain(maps).chain(log).collect(),
             grid: program.grid.clone(),
+            cluster: program.cluster,
             threads: program.block_threads(),
             shared_bytes: program.shared_bytes,
             requires: program.requires.clone(),
@@ -104,6 +121,20 @@ impl Serialize for LaunchParam {
                 s.serialize_field("name", &symbol.to_string())?;
                 s.end()
             }
+            LaunchParam::TensorMap { param, element, map } => {
+                let mut s = serializer.serialize_struct("TensorMap", 10)?;
+                s.serialize_field("kind", "tensor_map")?;
+                s.serialize_field("param", param)?;
+                s.serialize_field("element", element)?;
+                s.serialize_field("rank", &map.dims.len())?;
+                s.serialize_field("dims", &Texts(&map.dims))?;
+                s.serialize_field("strides", &Texts(&map.strides))?;
+                s.serialize_field("box", &map.extents)?;
+                s.serialize_field("swizzle", &swizzle_bytes(map))?;
+                s.serialize_field("l2", &map.l2)?;
+                s.serialize_field("fill", fill_name(map.fill))?;
+                s.end()
+            }
             LaunchParam::Log { bytes } => {
                 let mut s = serializer.serialize_struct("Log", 2)?;
                 s.serialize_field("kind", "log")?;
@@ -114,12 +145,26 @@ impl Serialize for LaunchParam {
     }
 }
 
+/// Returns the bytes of a row whose 16-byte pieces are permuted; 0 without a swizzle.
+pub fn swizzle_bytes(map: &TensorMap) -> u32 {
+    if map.swizzle == SwizzleMode::Plain { 0 } else { map.swizzle.width_bytes() }
+}
+
+/// Returns the name of what elements outside of a tensor are read as.
+pub fn fill_name(fill: Outside) -> &'static str {
+    match fill {
+        Outside::Zero => "zero",
+        Outside::Nan => "nan",
+    }
+}
+
 impl Serialize for LaunchDescription {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let requires: Vec<&str> = self.requires.iter().map(|r| r.text.as_str()).collect();
-        let mut s = serializer.serialize_struct("LaunchDescription", 5)?;
+        let mut s = serializer.serialize_struct("LaunchDescription", 6)?;
         s.serialize_field("params", &self.params)?;
         s.serialize_field("grid", &Texts(&self.grid))?;
+        s.serialize_field("cluster", &self.cluster)?;
         s.serialize_field("threads", &self.threads)?;
         s.serialize_field("shared_bytes", &self.shared_bytes)?;
         s.serialize_field("requires", &requires)?;

@@ -9,6 +9,7 @@
 
 mod access;
 mod asm;
+mod bulk;
 mod compute;
 mod emit;
 mod expr;
@@ -16,7 +17,10 @@ mod instruction;
 mod launch;
 mod log;
 mod names;
+mod pipe;
+mod product;
+mod roles;
 mod storage;
 
 pub use emit::{Lines, MalformedProgram, cuda, cuda_with_lines};
-pub use launch::{CudaSource, LaunchDescription, LaunchParam};
+pub use launch::{CudaSource, LaunchDescription, LaunchParam, fill_name, swizzle_bytes};

@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 use hx_base::{Edit, TextRange};
 use hx_layout::ComposedLayout;
 use hx_lower::Lowered;
-use hx_tile::{
-    Choice, CopyChoice, Edits, Move, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram,
-};
+use hx_tile::{Choice, CopyChoice, Edits, Move, OpId, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::diagnostics::{Places, repair};
 use crate::{Db, Instance, candidates, routed_program, solution};
@@ -265,7 +263,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     // Try to leave its register tensor to this copy alone, by rearranging it for another operation that reads it.
     for tensor in kind.registers() {
         for (user, _) in program.ops(1.0) {
-            for operand in takes(user, tensor) {
+            for (operand, _) in user.kind.inputs().into_iter().filter(|(_, input)| *input == tensor) {
                 let moves = vec![Move { at: user.id, operand, after: false }];
                 let moved = Edits { moves, ..Edits::default() };
                 attempt(&moved.apply(program), Way::Rearranged(user.id, tensor));
@@ -274,33 +272,4 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     }
     widths.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.cycles.total_cmp(&b.cycles)));
     widths
-}
-
-/// Returns the operands at which an operation that computes reads a register tensor. Copies are left out: they move a tensor
-/// as it is.
-fn takes(op: &Op, tensor: TensorId) -> Vec<usize> {
-    let written = match &op.kind {
-        OpKind::Gemm { c, .. } => Some(*c),
-        OpKind::Cast { dst, .. } | OpKind::Reduce { dst, .. } => Some(*dst),
-        OpKind::Map(map) => Some(map.dst),
-        OpKind::Fill { .. }
-        | OpKind::Copy { .. }
-        | OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::CopyAsync { .. }
-        | OpKind::Commit
-        | OpKind::Wait { .. }
-        | OpKind::Rearrange { .. }
-        | OpKind::Slice { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::AtomicAdd { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => return Vec::new(),
-    };
-    if written == Some(tensor) {
-        return Vec::new();
-    }
-    let operands = op.kind.registers().into_iter().enumerate();
-    operands.filter(|(_, id)| *id == tensor).map(|(at, _)| at).collect()
 }

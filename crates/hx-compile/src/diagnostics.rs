@@ -2,6 +2,7 @@
 
 mod layout;
 mod narrowed;
+mod protocol;
 mod registers;
 pub(crate) mod repair;
 mod sync;
@@ -12,7 +13,8 @@ use hx_lower::{At, Lowered, Place};
 use hx_tile::{OpId, TensorId};
 
 use crate::{
-    Db, Instance, Stop, cuda_source, hazards, routed_program, solution, synchronization, thread_program,
+    Db, Instance, Need, NeededAt, Stop, cuda_source, hazards, protocol_faults, routed_program, solution,
+    synchronization, thread_program,
 };
 
 /// Returns all diagnostics of an instance, ordered by place. If the kernel has errors before any instance is made, returns
@@ -22,7 +24,11 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
     let places = Places { db, instance };
     let mut found = Vec::new();
     match routed_program(db, instance) {
-        Ok(lowered) => solved(&places, lowered, &mut found),
+        Ok(lowered) => {
+            solved(&places, lowered, &mut found);
+            // Layouts play no part in a protocol.
+            found.extend(protocol::faults(&places, lowered, protocol_faults(db, instance)));
+        }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
     sort_diagnostics(db, &mut found);
@@ -37,11 +43,15 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
     let mut found = match (routed_program(db, instance), solution(db, instance), thread_program(db, instance))
     {
         (Ok(lowered), Ok(solution), Ok(_)) => {
-            sync::findings(&places, lowered, solution, hazards(db, instance))
+            let faults = protocol_faults(db, instance);
+            sync::findings(&places, lowered, solution, hazards(db, instance), faults)
         }
         (Ok(lowered), Err(stop), _) | (Ok(lowered), _, Err(stop)) => places.stop(Some(lowered), stop),
         (Err(stop), ..) => places.stop(None, stop),
     };
+    if let Ok(lowered) = routed_program(db, instance) {
+        found.extend(protocol::faults(&places, lowered, protocol_faults(db, instance)));
+    }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);
     found
@@ -62,7 +72,8 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     } else if let Err(stop) = cuda_source(db, instance) {
         found.extend(places.stop(Some(lowered), stop));
     } else {
-        found.extend(sync::findings(places, lowered, solution, synchronization(db, instance)));
+        let faults = protocol_faults(db, instance);
+        found.extend(sync::findings(places, lowered, solution, synchronization(db, instance), faults));
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::scalar_products(places, lowered, solution));
@@ -136,6 +147,36 @@ impl<'db> Places<'db> {
         self.origin(lowered, lowered.program.tensors.get(tensor.0 as usize)?.origin)
     }
 
+    /// Returns the finding that the architecture lacks an ability.
+    fn lacking(&self, lowered: Option<&Lowered>, need: &Need) -> Diagnostic {
+        let at = match need.at {
+            NeededAt::Cluster => self.cluster(),
+            NeededAt::Roles => lowered.and_then(|lowered| {
+                let first = lowered
+                    .program
+                    .roles()
+                    .iter()
+                    .flat_map(|role| role.body.iter().flat_map(hx_tile::Stmt::ops))
+                    .next();
+                self.op(lowered, first?.id)
+            }),
+            NeededAt::Op(op) => lowered.and_then(|lowered| self.op(lowered, op)),
+        };
+        let (file, range) = at.unwrap_or_else(|| self.kernel());
+        let (arch, first) = (self.instance.arch(self.db), need.feature.arch());
+        let message = format!("found {}, which `{arch}` does not have", need.what);
+        Diagnostic::new(&codes::NEEDS_TARGET, file, range, message)
+            .help(format!("`--target {first}` has {}; older targets do not", need.feature.name()))
+    }
+
+    /// Returns the place of the `cluster` in the kernel's header.
+    fn cluster(&self) -> Option<(SourceFile, TextRange)> {
+        let kernel = self.instance.kernel(self.db);
+        let cluster = hx_hir::kernel_signature(self.db, kernel).cluster?;
+        let place = hx_lower::Place { item: kernel.key(self.db), at: hx_lower::At::Signature(cluster) };
+        place.range(self.db)
+    }
+
     fn stop(&self, lowered: Option<&Lowered>, stop: &Stop) -> Vec<Diagnostic> {
         match stop {
             Stop::Unsound => {
@@ -143,6 +184,7 @@ impl<'db> Places<'db> {
                 hx_hir::reached_errors(self.db, kernel).clone()
             }
             Stop::Program(errors) => errors.iter().filter_map(|error| error.to_diagnostic(self.db)).collect(),
+            Stop::Target(lacks) => lacks.iter().map(|need| self.lacking(lowered, need)).collect(),
             Stop::Layouts(failure) => layout::failure(self, lowered, failure).into_iter().collect(),
             Stop::Internal { stage, op, message } => {
                 let at = op.and_then(|op| self.op(lowered?, op));

@@ -16,6 +16,7 @@ mod diagnostics;
 mod emit;
 mod instance;
 mod lines;
+mod needs;
 mod resources;
 mod stages;
 mod statements;
@@ -36,10 +37,11 @@ pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 pub use hx_synth::CANDIDATES;
 pub use instance::{Instance, default_instance};
+pub use needs::{Need, NeededAt};
 pub use resources::{Registers, Resources, estimated_registers, resources};
 pub use stages::{
     Stop, candidates, cuda_source, demands, routed_program, solution, thread_program, tile_program,
     violations,
 };
-pub use sync::{hazards, synchronization};
+pub use sync::{hazards, protocol_faults, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

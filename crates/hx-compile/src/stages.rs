@@ -9,6 +9,7 @@ use hx_tile::{Demand, OpId, Solution};
 use hx_verify::Violation;
 
 use crate::instance::Form;
+use crate::needs::{self, Need};
 use crate::{Db, Instance, lines};
 
 /// The reason why an instance does not get past a stage.
@@ -18,6 +19,8 @@ pub enum Stop {
     Unsound,
     /// The kernel has no tile program. There is at least one reason.
     Program(Vec<LowerError>),
+    /// The architecture lacks abilities that the kernel needs. There is at least one.
+    Target(Vec<Need>),
     /// No layouts or no instructions exist for the kernel.
     Layouts(Failure),
     /// The compiler broke one of its own rules.
@@ -57,6 +60,7 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
         return found.ok_or_else(|| Stop::Layouts(Failure::no_candidate(number, all.len())));
     }
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    needs::check(&lowered.program, instance.arch(db))?;
     // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
     let poll = || {
         db.unwind_if_revision_cancelled();
@@ -81,6 +85,7 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    needs::check(&lowered.program, instance.arch(db))?;
     let poll = || {
         db.unwind_if_revision_cancelled();
         false

@@ -215,15 +215,28 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
         OpKind::Copy { src, dst } => {
             format!("moves {} to {}", base_text(program, src), base_text(program, dst))
         }
-        OpKind::CopyAsync { src, dst } => format!(
-            "needs 4 bytes or more that are contiguous in both {} and {}, and begin at a multiple of 4 B in each",
-            base_text(program, src),
-            base_text(program, dst)
-        ),
+        OpKind::CopyAsync { src, dst, signal, .. } => {
+            let signals =
+                signal.map_or(String::new(), |pipe| format!("signals `{}`, and ", program.pipe(pipe).name));
+            format!(
+                "{signals}needs 4 bytes or more that are contiguous in both {} and {}, and begin at a multiple of 4 B in each",
+                base_text(program, src),
+                base_text(program, dst)
+            )
+        }
         OpKind::Sync
         | OpKind::SyncWarp
+        | OpKind::Take { .. }
+        | OpKind::Pass { .. }
         | OpKind::Commit
+        | OpKind::GemmWait { .. }
         | OpKind::Wait { .. }
+        | OpKind::Acquire { .. }
+        | OpKind::WaitStage { .. }
+        | OpKind::Release { .. }
+        | OpKind::Skip { .. }
+        | OpKind::Store { .. }
+        | OpKind::WaitStores { .. }
         | OpKind::Rearrange { .. }
         | OpKind::Slice { .. }
         | OpKind::ReadNumber { .. }

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use hx_base::SourceFile;
-use hx_codegen::{CudaSource, LaunchParam};
+use hx_codegen::{CudaSource, LaunchParam, fill_name, swizzle_bytes};
 use hx_compile::{Db, Instance, cuda_source, instance_errors, tile_program};
 use hx_dtype::DType;
 use hx_hir::{Name, kernel_signature};
+use hx_index::Symbol;
 use hx_lower::LaunchFacts;
 use hx_worker::Want;
 use hx_worker::log::KernelResources;
@@ -196,7 +197,7 @@ fn check_names(source: &CudaSource, facts: &[Fact]) -> Result<(), EmitError> {
         let names: Vec<String> = params
             .iter()
             .filter_map(|param| match (fact, param) {
-                (Fact::Divides(..), LaunchParam::Symbol(symbol)) => Some(symbol.to_string()),
+                (Fact::Divides(..), LaunchParam::Symbol(symbol @ Symbol::Dim(_))) => Some(symbol.to_string()),
                 (Fact::Aligned(..), LaunchParam::Tensor(tensor)) => Some(tensor.name.clone()),
                 _ => None,
             })
@@ -253,7 +254,7 @@ struct Description {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
+#[serde(tag = "kind", rename_all = "snake_case")]
 enum Parameter {
     /// A pointer to device memory.
     Tensor {
@@ -268,8 +269,27 @@ enum Parameter {
     },
     /// A number by value.
     Scalar { name: String, dtype: String },
-    /// A dimension or stride, by value as a signed 32-bit integer.
+    /// A dimension, a stride or `multiprocessors`, by value as a signed 32-bit integer.
     Symbol { name: String, dtype: &'static str },
+    /// A tensor map by value: 128 bytes, aligned to 64, that the driver encodes for the pointer of `param` without
+    /// interleaving and with element strides of 1.
+    TensorMap {
+        param: String,
+        element: String,
+        rank: usize,
+        /// In elements, innermost first.
+        dims: Vec<String>,
+        /// In bytes, of all dimensions but the innermost.
+        strides: Vec<String>,
+        #[serde(rename = "box")]
+        extents: Vec<u32>,
+        /// 0, 32, 64 or 128 bytes.
+        swizzle: u32,
+        /// Bytes that the L2 cache fetches at once; 0 for what is needed.
+        l2: u32,
+        /// The elements outside of the tensor: `zero` or `nan`.
+        fill: &'static str,
+    },
     /// A pointer to at least `bytes` bytes of zeros, into which the kernel counts its prints and failed assertions.
     Log { bytes: u64 },
 }
@@ -355,11 +375,22 @@ fn describe<'db>(
             LaunchParam::Symbol(symbol) => {
                 let name = symbol.to_string();
                 let divisor = facts.divisor(&name);
-                if divisor > 1 {
+                if divisor > 1 && matches!(symbol, Symbol::Dim(_)) {
                     dims.insert(name.clone(), divisor);
                 }
                 Parameter::Symbol { name, dtype: "i32" }
             }
+            LaunchParam::TensorMap { param, element, map } => Parameter::TensorMap {
+                param: param.clone(),
+                element: element.to_string(),
+                rank: map.dims.len(),
+                dims: map.dims.iter().map(|e| python(&e.to_string())).collect(),
+                strides: map.strides.iter().map(|e| python(&e.to_string())).collect(),
+                extents: map.extents.clone(),
+                swizzle: swizzle_bytes(map),
+                l2: map.l2,
+                fill: fill_name(map.fill),
+            },
             LaunchParam::Log { bytes } => Parameter::Log { bytes: *bytes },
         });
     }
@@ -376,7 +407,7 @@ fn describe<'db>(
         arguments: lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
         params,
         grid: [axis(0), axis(1), axis(2)],
-        cluster: [1, 1, 1],
+        cluster: launch.cluster,
         threads: launch.threads,
         shared_bytes: launch.shared_bytes,
         requires: requires

@@ -8,6 +8,7 @@ mod code;
 mod cuda;
 mod instance;
 mod log;
+mod maps;
 mod simulate;
 mod time;
 
@@ -116,7 +117,7 @@ impl<'a> Device for Launcher<'a> {
         let kernel = find_kernel(self.db, request)?;
         let prepared = bind::bind(self.db, kernel, request)?;
         let sources = prepared.sources.clone();
-        let (checked, bound) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let (checked, bound) = instance::choose(self.db, kernel, self.machine, prepared)?;
         let mut launched = Launched { checked, extra_wavefronts: None };
         let (mut table, mut printed) = (None, Vec::new());
         match self.machine {
@@ -155,7 +156,7 @@ impl<'a> Device for Launcher<'a> {
     fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
         let prepared = bind::bind(self.db, kernel, request)?;
-        let (checked, _) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let (checked, _) = instance::choose(self.db, kernel, self.machine, prepared)?;
         let instance = checked.get();
         let all = candidates(self.db, instance.with_candidate(self.db, 0)).as_ref();
         let all = all.map_err(|stop| stopped_at(self.db, instance, stop))?;

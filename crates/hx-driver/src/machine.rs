@@ -21,6 +21,10 @@ use crate::absence::absence_error;
 /// Time limit of the search for a GPU.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
 
+/// The multiprocessors of the simulator. A small number, so that the blocks of a persistent kernel take several tiles each even in
+/// small tests.
+const SIMULATED_MULTIPROCESSORS: u32 = 4;
+
 /// The value of `--device`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DeviceChoice {
@@ -193,6 +197,15 @@ impl Machine {
             Machine::Gpu(gpu) => gpu.cuda.arch,
             Machine::CompileOnly(cuda) => cuda.arch,
             Machine::TextOnly(texts) => texts.arch,
+        }
+    }
+
+    /// Returns the number of multiprocessors that kernels see.
+    pub fn multiprocessors(&self) -> u32 {
+        match self {
+            Machine::Simulator { .. } => SIMULATED_MULTIPROCESSORS,
+            Machine::Gpu(gpu) => gpu.info.multiprocessors,
+            Machine::CompileOnly(_) | Machine::TextOnly(_) => hx_target::machine().multiprocessors,
         }
     }
 

@@ -6,10 +6,10 @@
 mod table;
 
 pub use table::{
-    Builtin, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, builtins,
+    Builtin, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Method, builtins,
 };
 
-use crate::Item;
+use crate::{Item, Ty};
 
 /// The code in which a built-in name has a meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -20,6 +20,8 @@ pub enum Place {
     Host,
     /// In device code, in host code, and in constants.
     Both,
+    /// Behind a dot in device code: [`Method`].
+    Member,
 }
 
 impl Place {
@@ -145,11 +147,15 @@ impl Builtin {
     /// Returns the code in which the name has this meaning.
     pub fn place(self) -> Place {
         match self {
-            Builtin::Value(BuiltinValue::BlockIdx) | Builtin::Kernel(_) => Place::Device,
+            Builtin::Value(
+                BuiltinValue::BlockIdx | BuiltinValue::GridDim | BuiltinValue::Multiprocessors,
+            )
+            | Builtin::Kernel(_) => Place::Device,
             Builtin::Value(BuiltinValue::Auto)
             | Builtin::Common(_)
             | Builtin::Math(_)
             | Builtin::Layout(_) => Place::Both,
+            Builtin::Method(_) => Place::Member,
             Builtin::Value(BuiltinValue::Args) | Builtin::HostLayout(_) | Builtin::Host(_) => Place::Host,
         }
     }
@@ -164,6 +170,7 @@ impl Builtin {
         match self {
             Builtin::Value(_) => None,
             Builtin::Kernel(_)
+            | Builtin::Method(_)
             | Builtin::Common(_)
             | Builtin::Math(_)
             | Builtin::Layout(_)
@@ -182,10 +189,11 @@ impl Builtin {
         self.row().is_method
     }
 
-    /// Returns the signature as it would be declared, such as `copy(src, dst)`.
+    /// Returns the signature as it would be declared, such as `copy(src, dst)`, or `.skip(n)` for a method.
     pub fn signature(self) -> String {
         let Some(params) = self.params() else { return self.name().to_owned() };
-        let mut text = format!("{}(", self.name());
+        let dot = if self.place() == Place::Member { "." } else { "" };
+        let mut text = format!("{dot}{}(", self.name());
         for (i, p) in params.iter().enumerate() {
             if i > 0 {
                 text.push_str(", ");
@@ -212,6 +220,32 @@ impl std::fmt::Debug for Builtin {
 /// Finds the built-in of that name for code at `place`. [`Place::Both`] finds only names that have a meaning everywhere.
 pub fn builtin(name: &str, place: Place) -> Option<Builtin> {
     builtins().find(|b| b.name() == name && b.is_at(place))
+}
+
+impl Method {
+    /// Returns the methods of values of a type.
+    pub fn all_of(ty: &Ty) -> &'static [Method] {
+        const PIPELINE: [Method; 5] =
+            [Method::Acquire, Method::WaitStage, Method::Release, Method::ReleasePrevious, Method::Skip];
+        match ty {
+            Ty::Pipeline => &PIPELINE,
+            Ty::Turns => &[Method::Take, Method::Pass],
+            _ => &[],
+        }
+    }
+
+    /// Finds the method of that name behind a value of a type.
+    pub fn of(ty: &Ty, name: &str) -> Option<Method> {
+        Method::all_of(ty).iter().copied().find(|method| method.name() == name)
+    }
+
+    /// Reports whether a statement may drop the result.
+    pub fn drops_result(self) -> bool {
+        match self {
+            Method::Acquire | Method::WaitStage => true,
+            Method::Release | Method::ReleasePrevious | Method::Skip | Method::Take | Method::Pass => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ pub use shapes::GEMM_SHAPES;
 
 use std::sync::LazyLock;
 
-use hx_base::{Code, Diagnostic, SourceFile, TextRange, sort_diagnostics};
+use hx_base::{Code, Diagnostic, SourceFile, TextRange, TextSize, sort_diagnostics};
 
 use crate::{
-    Db, ExprId, ExprStore, Item, Names, PatId, SignatureSourceMap, SourceMap, TypeProblem, TypeRefId,
+    Db, ExprId, ExprStore, Item, Names, PatId, SignatureSourceMap, SourceMap, StmtId, TypeProblem, TypeRefId,
     body_names, body_of, body_source_map, file_items, fn_signature, infer_body, kernel_signature,
     signature_names, signature_source_map, signature_types,
 };
@@ -128,6 +128,14 @@ impl Reporter<'_> {
 
     fn pat(&self, id: PatId) -> TextRange {
         self.absolute(self.map.pat(id))
+    }
+
+    /// Returns the range of the first word of a statement.
+    fn stmt_word(&self, id: StmtId) -> TextRange {
+        let whole = self.absolute(self.map.stmt(id));
+        let text = self.text(whole);
+        let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        TextRange::at(whole.start(), TextSize::new(word as u32))
     }
 
     fn type_ref(&self, id: TypeRefId) -> TextRange {

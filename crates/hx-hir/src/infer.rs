@@ -9,6 +9,7 @@ mod call;
 mod expr;
 mod host;
 mod problem;
+mod roles;
 mod signature;
 mod stmt;
 mod tensor;
@@ -21,7 +22,7 @@ use hx_dtype::DType;
 use hx_index::{Expr as Value, Facts, Symbol};
 use la_arena::ArenaMap;
 
-pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, TypeProblem, WARP};
+pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, TypeProblem, WARP};
 pub use signature::{SignatureTypes, signature_types};
 
 use crate::constants::{constant_type, constants_of, standing};
@@ -61,6 +62,7 @@ pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
             (cx.generics, cx.params) = (types.generics.clone(), types.params.clone());
             cx.grid_rank = types.grid_rank;
             cx.find_assigned();
+            cx.place_roles(body.root);
             let found = cx.expr(body.root);
             cx.check_return(body.root, &found, types.ret.as_ref());
         }
@@ -147,7 +149,9 @@ impl<'a> Infer<'a> {
             Some(Resolution::DType(dtype)) => Ty::DType(Elem::Known(*dtype)),
             Some(Resolution::Item(key)) => self.item(id, &key.clone()),
             Some(Resolution::Builtin(Builtin::Value(value))) => match value {
-                BuiltinValue::BlockIdx => self.block_idx(),
+                BuiltinValue::BlockIdx => self.along_grid(Symbol::BlockIdx),
+                BuiltinValue::GridDim => self.along_grid(Symbol::GridDim),
+                BuiltinValue::Multiprocessors => Ty::Int(Some(Value::symbol(Symbol::Multiprocessors))),
                 BuiltinValue::Auto => Ty::Layout(None),
                 BuiltinValue::Args => Ty::Unknown,
             },
@@ -169,8 +173,9 @@ impl<'a> Infer<'a> {
         }
     }
 
-    fn block_idx(&self) -> Ty {
-        let axis = |i: usize| Ty::Int(Some(Value::symbol(Symbol::BlockIdx(i as u8))));
+    /// Returns the type of a value of each axis of the grid: an integer for one axis, otherwise an array.
+    fn along_grid(&self, symbol: fn(u8) -> Symbol) -> Ty {
+        let axis = |i: usize| Ty::Int(Some(Value::symbol(symbol(i as u8))));
         match self.grid_rank {
             Some(1) => axis(0),
             Some(rank) => Ty::Array((0..rank).map(axis).collect()),

@@ -33,8 +33,8 @@ mod walk;
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{
-    Builtin, BuiltinParam, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Need,
-    Place, builtin, builtins,
+    Builtin, BuiltinParam, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Method,
+    Need, Place, builtin, builtins,
 };
 pub use constants::{Standing, Step, constants_below, standing, steps_below};
 pub use db::Db;
@@ -49,8 +49,8 @@ pub use import::{
     top_level_pats,
 };
 pub use infer::{
-    Inference, MAX_PARTS, MAX_TERMS, MAX_THREADS, SignatureTypes, TypeProblem, WARP, Writes, infer_body,
-    signature_types,
+    Inference, MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, SignatureTypes, TypeProblem, WARP, Writes,
+    infer_body, signature_types,
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,

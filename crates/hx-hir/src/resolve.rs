@@ -52,6 +52,8 @@ pub enum Kind {
     Bool,
     Type,
     Layout,
+    /// Only a `fn` has parameters of this kind.
+    Pipeline,
 }
 
 impl Kind {
@@ -61,6 +63,7 @@ impl Kind {
             "int" => Kind::Int,
             "type" => Kind::Type,
             "layout" => Kind::Layout,
+            "pipeline" => Kind::Pipeline,
             _ => return None,
         })
     }

@@ -5,6 +5,7 @@ mod checks;
 mod hosts;
 mod incremental;
 mod names;
+mod roles;
 mod sketches;
 mod sound;
 mod types;

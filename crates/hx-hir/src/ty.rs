@@ -33,6 +33,9 @@ pub enum Ty {
     /// `new`, in an index.
     New,
     Closure,
+    Pipeline,
+    /// An order in which groups take turns.
+    Turns,
     /// Clones share the parts, so that a constant of constants takes memory for its own parts only.
     Tuple(Arc<[Ty]>),
     Array(Arc<[Ty]>),
@@ -113,6 +116,8 @@ impl Ty {
             Ty::Range { .. } => "a range".into(),
             Ty::New => "`new`".into(),
             Ty::Closure => "a closure".into(),
+            Ty::Pipeline => "a pipeline".into(),
+            Ty::Turns => "turns".into(),
             Ty::Tuple(parts) => format!("a tuple of {}", parts.len()),
             Ty::Array(parts) => format!("an array of {}", parts.len()),
             Ty::Tensor(t) => format!("a {} tensor", space_word(t.space)),
@@ -191,6 +196,8 @@ impl fmt::Display for Ty {
             Ty::Range { .. } => f.write_str("range"),
             Ty::New => f.write_str("new"),
             Ty::Closure => f.write_str("closure"),
+            Ty::Pipeline => f.write_str("pipeline"),
+            Ty::Turns => f.write_str("turns"),
             Ty::Tuple(parts) => list(f, parts, "(", if parts.len() == 1 { ",)" } else { ")" }),
             Ty::Array(parts) => list(f, parts, "[", "]"),
             Ty::Tensor(t) => {

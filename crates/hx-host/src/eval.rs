@@ -20,8 +20,8 @@ use std::collections::HashMap;
 
 use hx_base::interrupt::{self, Ended, look};
 use hx_hir::{
-    Body, Builtin, BuiltinValue, Const, Db, Expr, ExprId, Item, ItemKey, ItemKind, LayoutFn, Literal, Names,
-    PatId, Resolution, Sound, constants_below,
+    Body, Builtin, BuiltinValue, Const, Db, Expr, ExprId, GenericArg, Item, ItemKey, ItemKind, LayoutFn,
+    Literal, Names, PatId, Resolution, Sound, constants_below,
 };
 use la_arena::ArenaMap;
 
@@ -197,15 +197,7 @@ impl<'a> Frame<'_, 'a> {
         match &body.store[id] {
             Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
             Expr::Literal(literal) => self.at(id, literal_value(literal)),
-            Expr::Path { generics, .. }
-                if self.names.exprs.get(id)
-                    == Some(&Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle))) =>
-            {
-                self.swizzle(id, generics)
-            }
-            Expr::Path { generics, .. } if !generics.is_empty() => Err(self
-                .fail(id, HostError::ty("a kernel with compile-time arguments is only called, not a value"))),
-            Expr::Path { .. } => self.path(id),
+            Expr::Path { generics, .. } => self.path(id, generics),
             Expr::Unary { op, operand } => {
                 let value = self.expr(*operand)?;
                 self.at(id, operators::unary(*op, &value))
@@ -217,27 +209,8 @@ impl<'a> Frame<'_, 'a> {
                 let base = self.expr(*base)?;
                 self.at(id, operators::field(&base, name))
             }
-            Expr::Index { base, args } => {
-                let base = self.expr(*base)?;
-                if let Value::Archive(archive) = &base {
-                    return self.tensor_of(id, archive, args);
-                }
-                let indices = self.indices(args)?;
-                self.at(id, operators::index(&base, &indices))
-            }
-            Expr::Tuple(fields) => {
-                // In a tuple `_` means a mode that a tiler keeps, even in a cell.
-                let field = |this: &mut Self, value| match body.store[value] {
-                    Expr::Wildcard => Ok(Value::Wildcard),
-                    _ => this.expr(value),
-                };
-                let values: EvalResult<Vec<Value>> = fields.iter().map(|f| field(self, f.value)).collect();
-                let values = values?;
-                if values.is_empty() {
-                    return Ok(Value::Unit);
-                }
-                self.at(id, Value::compound(values, Value::Tuple))
-            }
+            Expr::Index { base, args } => self.index(id, *base, args),
+            Expr::Tuple(fields) => self.tuple(id, fields),
             Expr::Array(elements) => {
                 let values: EvalResult<Vec<Value>> = elements.iter().map(|e| self.expr(*e)).collect();
                 self.at(id, Value::compound(values?, Value::List))
@@ -251,12 +224,7 @@ impl<'a> Frame<'_, 'a> {
                 Err(self.fail(id, HostError::ty("a range without both ends only stands in an index")))
             }
             Expr::New => Err(self.fail(id, HostError::ty("`new` only stands in an index"))),
-            Expr::Wildcard if self.key.kind == ItemKind::Cell => {
-                let last = self.session.environment.as_ref().and_then(|e| e.last.clone());
-                last.ok_or_else(|| {
-                    self.fail(id, HostError::ty("no value came before this one, so `_` is none"))
-                })
-            }
+            Expr::Wildcard if self.key.kind == ItemKind::Cell => self.last_value(id),
             Expr::Wildcard => Ok(Value::Wildcard),
             Expr::Closure { params, body } => Ok(self.closure(params, *body)),
             Expr::If { condition, then, otherwise } => {
@@ -270,8 +238,46 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    fn path(&mut self, id: ExprId) -> EvalResult<Value> {
-        let Some(resolution) = self.names.exprs.get(id) else {
+    fn index(&mut self, id: ExprId, base: ExprId, args: &[ExprId]) -> EvalResult<Value> {
+        let base = self.expr(base)?;
+        if let Value::Archive(archive) = &base {
+            return self.tensor_of(id, archive, args);
+        }
+        let indices = self.indices(args)?;
+        self.at(id, operators::index(&base, &indices))
+    }
+
+    /// Evaluates a tuple, in which `_` means a mode that a tiler keeps, even in a cell.
+    fn tuple(&mut self, id: ExprId, fields: &[hx_hir::TupleField]) -> EvalResult<Value> {
+        let body = self.body;
+        let field = |this: &mut Self, value| match body.store[value] {
+            Expr::Wildcard => Ok(Value::Wildcard),
+            _ => this.expr(value),
+        };
+        let values: EvalResult<Vec<Value>> = fields.iter().map(|f| field(self, f.value)).collect();
+        let values = values?;
+        if values.is_empty() {
+            return Ok(Value::Unit);
+        }
+        self.at(id, Value::compound(values, Value::Tuple))
+    }
+
+    /// Returns the value of the cell before this one, which `_` names.
+    fn last_value(&self, id: ExprId) -> EvalResult<Value> {
+        let last = self.session.environment.as_ref().and_then(|e| e.last.clone());
+        last.ok_or_else(|| self.fail(id, HostError::ty("no value came before this one, so `_` is none")))
+    }
+
+    fn path(&mut self, id: ExprId, generics: &[GenericArg]) -> EvalResult<Value> {
+        let found = self.names.exprs.get(id);
+        if found == Some(&Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle))) {
+            return self.swizzle(id, generics);
+        }
+        if !generics.is_empty() {
+            let message = "a kernel with compile-time arguments is only called, not a value";
+            return Err(self.fail(id, HostError::ty(message)));
+        }
+        let Some(resolution) = found else {
             // The unknown name has already been reported; this error covers its use.
             return Err(self.fail(id, HostError::ty("this name means nothing here")));
         };

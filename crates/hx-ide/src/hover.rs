@@ -5,8 +5,8 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_dtype::DType;
 use hx_hir::{
-    Item, ItemKey, Kind, Name, Path, PathTarget, Place, Ty, body_of, body_source_map, builtins, file_items,
-    infer_body, item_range, resolve_path, signature_names, signature_types,
+    Item, ItemKey, Kind, Name, Path, PathTarget, Place, Ty, body_of, body_source_map, builtin, builtins,
+    file_items, infer_body, item_range, resolve_path, signature_names, signature_types,
 };
 use hx_layout::draw::Drawing;
 use hx_syntax::{SyntaxKind, SyntaxToken};
@@ -165,7 +165,7 @@ impl<'a> Hovering<'a> {
                 let operation = self.operations(range).unwrap_or_default();
                 let place = match builtin.place() {
                     Place::Host => "\n\n*in `test`, `bench`, `main` and the session*",
-                    Place::Device => "\n\n*in `kernel` and `fn`*",
+                    Place::Device | Place::Member => "\n\n*in `kernel` and `fn`*",
                     Place::Both => "",
                 };
                 Some(format!("{}\n{docs}{place}{operation}", code(&label)))
@@ -174,7 +174,13 @@ impl<'a> Hovering<'a> {
             Def::Kind(kind) => Some(format!("{}\n{}", code(&name), about_kind(*kind))),
             Def::Member(name) => Some(match name.as_str() {
                 "T" => format!("{}\nThe last two modes of a tensor swapped: a view.", code(".T")),
-                other => code(&format!(".{other}")),
+                other => match builtin(other, Place::Member) {
+                    Some(method) => {
+                        let operation = self.operations(range).unwrap_or_default();
+                        format!("{}\n{}{operation}", code(&method.signature()), method.doc())
+                    }
+                    None => code(&format!(".{other}")),
+                },
             }),
         }
     }
@@ -384,6 +390,7 @@ fn about_kind(kind: Kind) -> &'static str {
         Kind::Bool => "a truth value, known at compile time",
         Kind::Type => "an element type, known at compile time",
         Kind::Layout => "a layout, known at compile time",
+        Kind::Pipeline => "a pipeline, known at compile time: a parameter of a `fn`",
     }
 }
 

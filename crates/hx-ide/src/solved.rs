@@ -235,6 +235,10 @@ impl<'db> Solved<'db> {
                 let shared = if bytes == 0 { String::new() } else { format!(" · {bytes} B shared") };
                 (format!("scan{shared}"), 1)
             }
+            Choice::Bulk(bulk) => {
+                let extents: Vec<String> = bulk.extents.iter().map(u32::to_string).collect();
+                (format!("{} {}", bulk.row, extents.join("×")), 1)
+            }
             Choice::Convert(convert) => (convert.row.clone()?, 0),
             Choice::Map(_) => return None,
         })

@@ -14,6 +14,10 @@ pub enum Symbol {
     Dim(SmolStr),
     /// An integer argument of the kernel, of any sign.
     Scalar(SmolStr),
+    /// The multiprocessors of the device, bound at launch; at least 1.
+    Multiprocessors,
+    /// The number of blocks along grid axis 0, 1 or 2; at least 1, because some block runs.
+    GridDim(u8),
     /// The index of the block along grid axis 0, 1 or 2.
     BlockIdx(u8),
     /// The index of the thread in its block.
@@ -455,7 +459,13 @@ impl Atom {
     pub fn is_nonnegative(&self) -> bool {
         match self {
             Atom::Symbol(Symbol::Scalar(_)) => false,
-            Atom::Symbol(Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread) => true,
+            Atom::Symbol(
+                Symbol::Dim(_)
+                | Symbol::Multiprocessors
+                | Symbol::GridDim(_)
+                | Symbol::BlockIdx(_)
+                | Symbol::Thread,
+            ) => true,
             // The start of a counter depends on its loop, so only facts can bound it.
             Atom::Symbol(Symbol::Var(..)) => false,
             Atom::Div(a, b) | Atom::Min(a, b) | Atom::Xor(a, b) => a.is_nonnegative() && b.is_nonnegative(),

@@ -117,7 +117,8 @@ impl Facts {
             None => match symbol {
                 Symbol::Scalar(_) => None,
                 Symbol::Var(..) => self.upper.contains_key(symbol).then_some(0),
-                _ => Some(0),
+                Symbol::Multiprocessors | Symbol::GridDim(_) => Some(1),
+                Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread => Some(0),
             },
         }
     }
@@ -162,7 +163,7 @@ impl Facts {
         match atom {
             Atom::Symbol(s) => {
                 let upper = self.upper.get(s).and_then(|u| range(u).1);
-                let counts = matches!(s, Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread);
+                let counts = !matches!(s, Symbol::Scalar(_) | Symbol::Var(..));
                 (self.lower_of(s), upper.or(greatest.filter(|_| counts)))
             }
             Atom::Div(a, b) => {

@@ -8,10 +8,17 @@ impl Display for Symbol {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Symbol::Dim(name) | Symbol::Scalar(name) | Symbol::Var(name, _) => write!(f, "{name}"),
-            Symbol::BlockIdx(axis) => write!(f, "block_idx.{}", ["x", "y", "z"][usize::from(*axis).min(2)]),
+            Symbol::Multiprocessors => write!(f, "multiprocessors"),
+            Symbol::GridDim(axis) => write!(f, "grid_dim.{}", letter(*axis)),
+            Symbol::BlockIdx(axis) => write!(f, "block_idx.{}", letter(*axis)),
             Symbol::Thread => write!(f, "thread"),
         }
     }
+}
+
+/// Returns the letter of a grid axis.
+fn letter(axis: u8) -> &'static str {
+    ["x", "y", "z"][usize::from(axis).min(2)]
 }
 
 impl Display for Atom {

@@ -40,7 +40,9 @@ impl<'db> Cx<'db> {
             }
             Builtin::Layout(function) => self.layout_fn(function, given),
             // Device code sees no name of the host, and a value is not called.
-            Builtin::Value(_) | Builtin::HostLayout(_) | Builtin::Host(_) => self.not_compiled(given),
+            Builtin::Value(_) | Builtin::Method(_) | Builtin::HostLayout(_) | Builtin::Host(_) => {
+                self.not_compiled(given)
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl<'db> Cx<'db> {
                 self.copy(id, src, dst)
             }
             KernelFn::CopyAsync => match given.slots[..] {
-                [Some(src), Some(dst), None, None] => self.copy_async(id, src, dst),
+                [Some(src), Some(dst), signal, None] => self.copy_async(id, src, dst, signal),
                 _ => self.not_compiled(given),
             },
             KernelFn::Load => {
@@ -94,10 +96,16 @@ impl<'db> Cx<'db> {
                 let [view, t] = self.first(given)?;
                 self.atomic_add(id, view, t)
             }
-            KernelFn::Gemm => {
+            KernelFn::Gemm | KernelFn::GemmAsync => {
                 let [c, a, b] = self.first(given)?;
-                self.gemm(id, [c, a, b], args)
+                self.gemm(id, [c, a, b], args, function == KernelFn::GemmAsync)
             }
+            KernelFn::GemmWait => {
+                let [n] = self.first(given)?;
+                self.gemm_wait(id, n)
+            }
+            KernelFn::Pipeline => self.pipeline(given),
+            KernelFn::Turns => self.make_turns(given),
             KernelFn::Sync => self.unit(OpKind::Sync, id),
             KernelFn::SyncWarp => self.unit(OpKind::SyncWarp, id),
             KernelFn::Commit => self.unit(OpKind::Commit, id),
@@ -122,13 +130,9 @@ impl<'db> Cx<'db> {
                 let [t, axis, op] = self.first(given)?;
                 self.scan(id, t, axis, op, hint)
             }
-            KernelFn::GemmAsync
-            | KernelFn::GemmWait
-            | KernelFn::WaitStores
-            | KernelFn::Pipeline
-            | KernelFn::Mbarrier
-            | KernelFn::Arrive
-            | KernelFn::Expect => self.not_compiled(given),
+            KernelFn::WaitStores | KernelFn::Mbarrier | KernelFn::Arrive | KernelFn::Expect => {
+                self.not_compiled(given)
+            }
         }
     }
 
@@ -181,7 +185,7 @@ impl<'db> Cx<'db> {
         self.unsupported(given.id, format!("`{}`", given.name))
     }
 
-    fn unit(&mut self, kind: OpKind, id: ExprId) -> Lower<Value> {
+    pub(crate) fn unit(&mut self, kind: OpKind, id: ExprId) -> Lower<Value> {
         self.emit(kind, id);
         Ok(Value::Unit)
     }

@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Op, OpId, OpKind, Origin, Param, Requirement, Scope, ScopeId, Stmt, Tensor as TileTensor, TensorId,
-    TensorKind, View,
+    Base, Op, OpId, OpKind, Origin, Param, Pipe, Requirement, Scope, ScopeId, Stmt, Tensor as TileTensor,
+    TensorId, TensorKind, Turns, View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
@@ -59,6 +59,7 @@ pub(crate) struct Cx<'db> {
     pub(crate) facts: Facts,
     pub(crate) params: Vec<Param>,
     pub(crate) tensors: Vec<TileTensor>,
+    pub(crate) pipes: Vec<Pipe>,
     /// The open blocks, innermost last.
     pub(crate) blocks: Vec<Vec<Stmt>>,
     pub(crate) origins: Vec<OriginPlace>,
@@ -67,10 +68,21 @@ pub(crate) struct Cx<'db> {
     pub(crate) failed: bool,
     /// The requirements on a launch that follow from the block layouts of parameters.
     pub(crate) block_requires: Vec<Requirement>,
-    /// The rank of the grid.
-    pub(crate) grid_rank: usize,
-    /// The scope of every operation and tensor: no construct of the language makes another one.
+    /// The number of blocks along each axis; empty until the header's `grid` is evaluated.
+    pub(crate) grid: Vec<Expr>,
+    /// True once an expression has named the number of multiprocessors.
+    pub(crate) multiprocessors: bool,
+    /// The scope of all threads.
     pub(crate) block: Scope,
+    /// The scopes of the program, indexed by [`ScopeId`]: the block, then the roles.
+    pub(crate) scopes: Vec<Scope>,
+    /// The scope of the operations and tensors that are made now.
+    pub(crate) scope: ScopeId,
+    /// The number of the group that executes the statements, if the scope has several.
+    pub(crate) group: Option<Symbol>,
+    /// The registers of each thread of the roles.
+    pub(crate) role_registers: Vec<u32>,
+    pub(crate) turns: Vec<Turns>,
     /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
     /// All variables of the program.
@@ -95,13 +107,20 @@ impl<'db> Cx<'db> {
             facts: Facts::default(),
             params: Vec::new(),
             tensors: Vec::new(),
+            pipes: Vec::new(),
             blocks: vec![Vec::new()],
             origins: Vec::new(),
             errors: Vec::new(),
             failed: false,
             block_requires: Vec::new(),
-            grid_rank: 0,
+            grid: Vec::new(),
+            multiprocessors: false,
             block: Scope::block(0),
+            scopes: Vec::new(),
+            scope: ScopeId::BLOCK,
+            group: None,
+            role_registers: Vec::new(),
+            turns: Vec::new(),
             depth: 0,
             variables: BTreeSet::new(),
             steps: 0,
@@ -198,7 +217,7 @@ impl<'db> Cx<'db> {
 
     pub(crate) fn emit(&mut self, kind: OpKind, at: ExprId) {
         let origin = self.origin(at);
-        let op = Op { id: self.next_op(), kind, scope: ScopeId::BLOCK, origin };
+        let op = Op { id: self.next_op(), kind, scope: self.scope, origin };
         self.push(Stmt::Op(op));
     }
 
@@ -240,8 +259,10 @@ impl<'db> Cx<'db> {
             TensorKind::Shared { .. } => Base::Shared(id),
         };
         let extents: Vec<Expr> = shape.iter().map(|&e| Expr::constant(e)).collect();
-        self.tensors.push(TileTensor { name, dtype, shape, kind, scope: ScopeId::BLOCK, origin });
-        Tensor { view: SymView::whole(base, &extents), dtype, mutable: true, fresh: true }
+        let mut view = SymView::whole(base, &extents);
+        let (shape, kind) = self.for_each_group(shape, kind, &mut view);
+        self.tensors.push(TileTensor { name, dtype, shape, kind, scope: self.scope, origin });
+        Tensor { view, dtype, mutable: true, fresh: true }
     }
 
     /// Makes a register tensor without a pinned layout.
@@ -256,7 +277,7 @@ impl<'db> Cx<'db> {
         (TensorId(self.tensors.len() as u32 - 1), tensor)
     }
 
-    fn unique_name(&mut self, hint: &str) -> String {
+    pub(crate) fn unique_name(&mut self, hint: &str) -> String {
         let mut name = hint.to_owned();
         let mut n = self.names.get(hint).copied().unwrap_or(0).max(1);
         while self.names.contains_key(&name) || self.params.iter().any(|p| param_name(p) == name) {

@@ -48,6 +48,7 @@ fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
                 visit(then, f);
                 visit(otherwise, f);
             }
+            Stmt::Roles(roles) => roles.iter_mut().for_each(|role| visit(&mut role.body, f)),
             Stmt::Let { .. }
             | Stmt::Assign { .. }
             | Stmt::LoadScalar { .. }
@@ -60,7 +61,7 @@ fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
 fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
     match kind {
         OpKind::Fill { dst, .. } => f(dst),
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst } => {
             [src, dst].into_iter().for_each(|view| each_base(view, f));
         }
         OpKind::Slice { dst, src } => {
@@ -86,7 +87,18 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
         OpKind::Assert { cond, .. } => f(cond),
-        OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. } => {}
+        OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::Take { .. }
+        | OpKind::Pass { .. }
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::GemmWait { .. }
+        | OpKind::Acquire { .. }
+        | OpKind::WaitStage { .. }
+        | OpKind::Release { .. }
+        | OpKind::Skip { .. }
+        | OpKind::WaitStores { .. } => {}
     }
 }
 

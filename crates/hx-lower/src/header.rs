@@ -15,10 +15,16 @@ use crate::error::{At, Lower, LowerError};
 use crate::value::{SymView, Tensor, Value};
 use crate::{CtArgs, LaunchFacts};
 
+/// The largest number of blocks in a cluster that every device with clusters supports.
+const MAX_CLUSTER: i64 = 8;
+
 /// The results of reading the header, apart from its parameters.
 pub(crate) struct Header {
     pub(crate) grid: Vec<GridAxis>,
-    pub(crate) threads: u32,
+    /// The number of blocks of a cluster along each axis.
+    pub(crate) cluster: [u32; 3],
+    /// `None` if the roles of the body determine it.
+    pub(crate) threads: Option<u32>,
     pub(crate) requires: Vec<Requirement>,
 }
 
@@ -50,13 +56,12 @@ impl<'db> Cx<'db> {
             result = result.and(self.bind_param(i, &param.name, param.ty, launch));
         }
         result?;
-        let requires = requires.into_iter().chain(std::mem::take(&mut self.block_requires)).collect();
+        let requires = requires.into_iter().chain(std::mem::take(&mut self.block_requires));
+        let mut requires: Vec<Requirement> = requires.collect();
         let grid = self.grid(sig)?;
         let threads = self.threads(sig)?;
-        if let Some(cluster) = sig.cluster {
-            return self.unsupported(cluster, "`cluster`");
-        }
-        Ok(Header { grid, threads, requires })
+        let cluster = self.cluster(sig, &grid, &mut requires)?;
+        Ok(Header { grid, cluster, threads, requires })
     }
 
     fn bind_generics(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {
@@ -275,17 +280,14 @@ impl<'db> Cx<'db> {
         for (axis, count) in blocks.iter().enumerate() {
             self.facts.at_most(Symbol::BlockIdx(axis as u8), count.clone() - Expr::constant(1));
         }
-        self.grid_rank = blocks.len();
+        self.grid.clone_from(&blocks);
         Ok(blocks.into_iter().map(|blocks| GridAxis { blocks }).collect())
     }
 
-    fn threads(&mut self, sig: &'db KernelSignature) -> Lower<u32> {
+    fn threads(&mut self, sig: &'db KernelSignature) -> Lower<Option<u32>> {
         let Some(threads) = sig.threads else {
             if self.frame().item.body(self.db).store.stmts.values().any(is_warp_groups) {
-                let place = self.place_at(At::Name);
-                let error =
-                    LowerError::new(&codes::UNSUPPORTED, place, "`warp_groups` cannot be compiled yet");
-                return Err(self.report(error));
+                return Ok(None);
             }
             return self.header_error("the kernel has no `threads`: how many threads a block has");
         };
@@ -301,7 +303,61 @@ impl<'db> Cx<'db> {
                 format!("found {count} threads, wanted a multiple of {WARP}"),
             );
         }
-        Ok(count as u32)
+        Ok(Some(count as u32))
+    }
+
+    /// Returns the number of blocks of a cluster along each axis. Along each axis the grid must be a multiple of it: a
+    /// requirement of the launch, unless the instance decides it.
+    fn cluster(
+        &mut self,
+        sig: &'db KernelSignature,
+        grid: &[GridAxis],
+        requires: &mut Vec<Requirement>,
+    ) -> Lower<[u32; 3]> {
+        let mut out = [1; 3];
+        let Some(cluster) = sig.cluster else { return Ok(out) };
+        let counts = self.ints(cluster)?;
+        if counts.len() != grid.len() {
+            let message = format!(
+                "found {} axes in `cluster`, wanted {}, those of the `grid`",
+                counts.len(),
+                grid.len()
+            );
+            return self.fail(&codes::BAD_CLUSTER, cluster, message);
+        }
+        for (axis, (count, GridAxis { blocks })) in counts.iter().zip(grid).enumerate() {
+            let Some(size) = count.as_const() else {
+                let message =
+                    format!("found `{count}` blocks of a cluster along axis {axis}, wanted a constant");
+                return self.fail(&codes::BAD_CLUSTER, cluster, message);
+            };
+            if !(1..=MAX_CLUSTER).contains(&size) {
+                let message =
+                    format!("found {size} blocks of a cluster along axis {axis}, wanted 1 to {MAX_CLUSTER}");
+                return self.fail(&codes::BAD_CLUSTER, cluster, message);
+            }
+            out[axis] = size as u32;
+            let rest = blocks.rem(&Expr::constant(size), &self.facts);
+            match rest.as_const() {
+                Some(0) => {}
+                Some(rest) => {
+                    let message = format!(
+                        "found a grid of `{blocks}` blocks along axis {axis}, wanted a multiple of {size}: clusters of {size} leave {rest}"
+                    );
+                    return self.fail(&codes::BAD_CLUSTER, cluster, message);
+                }
+                None => {
+                    let cond = hx_index::Cond::cmp(hx_index::CmpOp::Eq, rest, Expr::default(), &self.facts);
+                    requires.push(Requirement { cond, text: format!("({blocks}) % {size} == 0") });
+                }
+            }
+        }
+        let total: u32 = out.iter().product();
+        if i64::from(total) > MAX_CLUSTER {
+            let message = format!("found {total} blocks in a cluster, wanted at most {MAX_CLUSTER}");
+            return self.fail(&codes::BAD_CLUSTER, cluster, message);
+        }
+        Ok(out)
     }
 
     fn header_error<T>(&mut self, message: &str) -> Lower<T> {
@@ -464,5 +520,6 @@ fn kind_text(kind: Kind) -> &'static str {
         Kind::Bool => "a truth value",
         Kind::Type => "an element type",
         Kind::Layout => "a layout",
+        Kind::Pipeline => "a pipeline, which only a parameter of a `fn` can be",
     }
 }

@@ -23,7 +23,9 @@ mod inline;
 mod instance;
 mod layouts;
 mod ops;
+mod pipe;
 mod reduce;
+mod roles;
 mod scalar;
 mod scan;
 mod slice;
@@ -108,10 +110,14 @@ fn lower_kernel<'db>(
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;
-    cx.block = Scope::block(header.threads);
     let body = sound.body(db);
     let frame = cx.frame_mut();
     (frame.store, frame.names, frame.in_signature) = (&body.store, sound.names(db), false);
+    cx.scopes = match header.threads {
+        Some(threads) => vec![Scope::block(threads)],
+        None => cx.plan_roles(body.root)?,
+    };
+    cx.block = cx.scopes[0];
     cx.eval(body.root)?;
     let generics = sig.generics.iter().zip(&cx.frame().generics);
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
@@ -122,10 +128,15 @@ fn lower_kernel<'db>(
         params: std::mem::take(&mut cx.params),
         facts: std::mem::take(&mut cx.facts),
         grid: header.grid,
-        scopes: vec![cx.block],
+        cluster: header.cluster,
+        multiprocessors: cx.multiprocessors,
+        scopes: std::mem::take(&mut cx.scopes),
         requires: header.requires,
         tensors,
+        pipes: std::mem::take(&mut cx.pipes),
+        turns: std::mem::take(&mut cx.turns),
         body: stmts,
     };
+    cx.errors.extend(pipe::check_signals(&program, &cx.origins));
     Ok((program, args))
 }

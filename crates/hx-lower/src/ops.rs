@@ -261,8 +261,15 @@ impl Cx<'_> {
         Ok(tensor)
     }
 
-    /// Lowers `copy_async(src, dst)`: from global to shared memory, as part of the open group.
-    pub(crate) fn copy_async(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
+    /// Lowers `copy_async(src, dst)`: from global to shared memory, as part of the open group, or of the stage of the pipeline
+    /// `signal` acquired last.
+    pub(crate) fn copy_async(
+        &mut self,
+        id: ExprId,
+        src: ExprId,
+        dst: ExprId,
+        signal: Option<ExprId>,
+    ) -> Lower<Value> {
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
         self.want_mutable(dst, &to)?;
@@ -278,20 +285,33 @@ impl Cx<'_> {
             return self.unsupported(src, "`copy_async` from a view whose padding is not 0");
         }
         let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
-        self.emit(OpKind::CopyAsync { src, dst }, id);
+        let signal = signal.map(|signal| self.pipe(signal)).transpose()?;
+        self.emit(OpKind::CopyAsync { src, dst, signal, multicast: None }, id);
         Ok(Value::Unit)
     }
 
     /// Lowers `wait(n)`.
     pub(crate) fn wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
-        let groups = self.const_int(n, "the number of groups")?;
-        match u32::try_from(groups) {
-            Ok(groups) => {
-                self.emit(OpKind::Wait { groups }, id);
-                Ok(Value::Unit)
-            }
+        let groups = self.left_in_flight(n, "groups")?;
+        self.emit(OpKind::Wait { groups }, id);
+        Ok(Value::Unit)
+    }
+
+    /// Lowers `gemm_wait(n)`.
+    pub(crate) fn gemm_wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
+        let leave = self.left_in_flight(n, "products")?;
+        self.emit(OpKind::GemmWait { leave }, id);
+        Ok(Value::Unit)
+    }
+
+    /// Evaluates the number of groups or products that a wait leaves in flight.
+    fn left_in_flight(&mut self, n: ExprId, what: &str) -> Lower<u32> {
+        let left = self.const_int(n, &format!("the number of {what}"))?;
+        match u32::try_from(left) {
+            Ok(left) => Ok(left),
             Err(_) => {
-                self.fail(&codes::LITERAL_OUT_OF_RANGE, n, format!("found {groups} groups, wanted 0 or more"))
+                let message = format!("found {left} {what}, wanted 0 or more");
+                Err(self.report(self.error(&codes::LITERAL_OUT_OF_RANGE, n, message)))
             }
         }
     }
@@ -428,8 +448,15 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
-    /// Lowers `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode if there is one.
-    pub(crate) fn gemm(&mut self, id: ExprId, [c, a, b]: [ExprId; 3], args: &[Arg]) -> Lower<Value> {
+    /// Lowers `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode if there is one. For
+    /// `gemm_async`, `asynchronous` is true.
+    pub(crate) fn gemm(
+        &mut self,
+        id: ExprId,
+        [c, a, b]: [ExprId; 3],
+        args: &[Arg],
+        asynchronous: bool,
+    ) -> Lower<Value> {
         let tensors = (self.tensor(c), self.tensor(a), self.tensor(b));
         let (tc, ta, tb) = (tensors.0?, tensors.1?, tensors.2?);
         self.want_mutable(c, &tc)?;
@@ -449,7 +476,7 @@ impl Cx<'_> {
             None => None,
         };
         let (ra, rb) = (self.operand(a, &ta)?, self.operand(b, &tb)?);
-        self.emit(OpKind::Gemm { c: acc, a: ra, b: rb, warps }, id);
+        self.emit(OpKind::Gemm { c: acc, a: ra, b: rb, warps, asynchronous }, id);
         Ok(Value::Unit)
     }
 

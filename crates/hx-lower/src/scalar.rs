@@ -6,7 +6,7 @@ use hx_hir::{
     ArithOp, BinaryOp, Block, Builtin, BuiltinValue, CmpOp, Expr as HirExpr, ExprId, ItemKey, LayoutFn,
     Literal, LogicOp, Path, Resolution, UnaryOp,
 };
-use hx_index::{CmpOp as IndexCmp, Cond, Expr};
+use hx_index::{CmpOp as IndexCmp, Cond, Expr, Symbol};
 
 use crate::cx::Cx;
 use crate::elementwise::{Operand, comparison, is_elementwise};
@@ -45,7 +45,9 @@ impl<'db> Cx<'db> {
             HirExpr::Unary { op, operand } => self.unary(id, *op, *operand)?,
             HirExpr::Binary { op, lhs, rhs } => self.binary(id, *op, *lhs, *rhs)?,
             HirExpr::Call { callee, args } => self.call(id, *callee, args, hint)?,
-            HirExpr::MethodCall { name, .. } => return self.unsupported(id, format!("the method `{name}`")),
+            HirExpr::MethodCall { receiver, name, args } => {
+                self.method_call(id, *receiver, name, args, hint)?
+            }
             HirExpr::Field { base, name } => self.field(id, *base, name)?,
             HirExpr::Index { base, args } => self.index(id, *base, args)?,
             HirExpr::Tuple(fields) => {
@@ -106,14 +108,30 @@ impl<'db> Cx<'db> {
         let frame = self.frame();
         let Some(resolution) = frame.names.exprs.get(id) else { return self.meaningless(id) };
         Ok(match resolution {
-            Resolution::Local(pat) => frame.locals.get(pat).map_or(Value::Error, |(v, _)| v.clone()),
+            Resolution::Local(pat) => {
+                let value = frame.locals.get(pat).map_or(Value::Error, |(v, _)| v.clone());
+                self.expect_held(id, &value)?;
+                value
+            }
             Resolution::Param(i) => frame.params.get(*i as usize).cloned().unwrap_or(Value::Error),
             Resolution::Generic(i) => frame.generics.get(*i as usize).cloned().unwrap_or(Value::Error),
             Resolution::Dim(name) => frame.dims.get(name).cloned().map_or(Value::Error, Value::Int),
             Resolution::DType(dtype) => Value::DType(*dtype),
             Resolution::Item(key) => return self.item_value(id, &key.clone()),
             Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Value::Auto,
-            Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)) => self.block_idx(),
+            Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)) => {
+                let axis = |i: usize| Expr::symbol(Symbol::BlockIdx(i as u8));
+                let axes = (0..self.grid.len()).map(axis).collect();
+                return self.along_grid(id, "block_idx", axes);
+            }
+            Resolution::Builtin(Builtin::Value(BuiltinValue::GridDim)) => {
+                let axes = (0..self.grid.len()).map(|axis| self.grid_dim(axis)).collect();
+                return self.along_grid(id, "grid_dim", axes);
+            }
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Multiprocessors)) => {
+                self.multiprocessors = true;
+                Value::Int(Expr::symbol(Symbol::Multiprocessors))
+            }
             Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle)) => return self.swizzle(id),
             Resolution::Builtin(b) => {
                 let message = format!("found the function `{}`, wanted a value: call it", b.name());
@@ -126,9 +144,31 @@ impl<'db> Cx<'db> {
     }
 
     /// Returns an integer for a grid of one axis, otherwise an array with one integer for each axis.
-    fn block_idx(&self) -> Value {
-        let axis = |i: usize| Value::Int(Expr::symbol(hx_index::Symbol::BlockIdx(i as u8)));
-        if self.grid_rank == 1 { axis(0) } else { Value::Array((0..self.grid_rank).map(axis).collect()) }
+    fn along_grid(&mut self, id: ExprId, name: &str, axes: Vec<Expr>) -> Lower<Value> {
+        match <[Expr; 1]>::try_from(axes) {
+            Ok([axis]) => Ok(Value::Int(axis)),
+            Err(axes) if axes.is_empty() => {
+                let message =
+                    format!("`{name}` has no value in the header: the `grid` defines it for the body");
+                self.fail(&codes::BAD_HEADER, id, message)
+            }
+            Err(axes) => Ok(Value::Array(axes.into_iter().map(Value::Int).collect())),
+        }
+    }
+
+    /// Returns the number of blocks along an axis: the number in the header, or a symbol that the launch binds. The symbol
+    /// also bounds the index of the block.
+    fn grid_dim(&mut self, axis: usize) -> Expr {
+        let blocks = self.grid[axis].clone();
+        if blocks.as_const().is_some() {
+            return blocks;
+        }
+        let symbol = Symbol::GridDim(axis as u8);
+        let count = Expr::symbol(symbol.clone());
+        let index = Expr::symbol(Symbol::BlockIdx(axis as u8));
+        self.facts.at_most(symbol, blocks);
+        self.facts.ordered(&index, &(count.clone() - Expr::constant(1)));
+        count
     }
 
     fn item_value(&mut self, id: ExprId, key: &ItemKey) -> Lower<Value> {

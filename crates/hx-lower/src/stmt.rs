@@ -27,10 +27,7 @@ impl Cx<'_> {
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
             StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
             StmtKind::While { condition, body } => self.while_stmt(*condition, *body),
-            StmtKind::WarpGroups(roles) => match roles.first() {
-                Some(role) => self.unsupported(role.body, "`warp_groups`"),
-                None => Ok(()),
-            },
+            StmtKind::WarpGroups(roles) => self.warp_groups(roles),
             StmtKind::Measure { body, .. } => {
                 self.fail(&codes::NOT_A_PRIMITIVE, *body, "`measure` belongs in a bench")
             }

@@ -3,9 +3,11 @@
 mod bounds;
 mod debug;
 mod errors;
+mod grids;
 mod moves;
 mod programs;
 mod ranges;
+mod roles;
 
 use hx_base::Diagnostic;
 use hx_hir::{Sound, file_items, reached_errors};

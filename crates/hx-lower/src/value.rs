@@ -6,7 +6,7 @@ use hx_base::{Code, codes};
 use hx_dtype::DType;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
-use hx_tile::{Base, Scalar, View, ViewMode};
+use hx_tile::{Base, PipeId, Scalar, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
@@ -40,6 +40,8 @@ pub(crate) enum Value {
     /// `new` in an index: a new mode of extent 1.
     New,
     Tensor(Tensor),
+    Pipe(PipeId),
+    Turns(TurnsId),
 }
 
 impl Value {
@@ -63,6 +65,8 @@ impl Value {
             Value::Range { .. } => "a range".into(),
             Value::New => "`new`".into(),
             Value::Tensor(t) => format!("a {} tensor", t.space()),
+            Value::Pipe(_) => "a pipeline".into(),
+            Value::Turns(_) => "turns".into(),
         }
     }
 

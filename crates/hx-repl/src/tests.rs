@@ -174,7 +174,7 @@ fn words_fit_their_place() {
     check("let w = load(\"we", &["FILE"]);
     check("let é = 1; é.ran", &["let é = 1; é.rank"]);
     // Unfinished and broken text must neither hide completions nor panic.
-    check("kernel k(a: f32[m]) gri", &["kernel k(a: f32[m]) grid"]);
+    check("kernel k(a: f32[m]) gri", &["kernel k(a: f32[m]) grid", "kernel k(a: f32[m]) grid_dim"]);
     check(")) } wei", &[")) } weights"]);
 }
 

@@ -13,12 +13,14 @@ use std::rc::Rc;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use hx_worker::protocol::{
-    Absence, Component, CudaFault, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, Step, TimePlan, Work,
+    Absence, Component, CudaFault, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, Step, TensorMap,
+    TimePlan, Work,
 };
 
 use crate::cublaslt::Cublas;
 use crate::elf;
 use crate::launch::{Outputs, launch};
+use crate::map::Maps;
 use crate::timing;
 
 /// All devices used so far.
@@ -32,6 +34,9 @@ pub(crate) struct Gpus {
     next_buffer: u64,
 }
 
+/// The bytes that stand for an empty tensor: more than its one element, and a multiple of the unit of strides.
+const ZEROS: u64 = 256;
+
 /// A device with its primary context.
 pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
@@ -39,6 +44,9 @@ pub(crate) struct Gpu {
     context: sys::CUcontext,
     modules: BTreeMap<String, Module>,
     events: Option<[sys::CUevent; 2]>,
+    maps: Maps,
+    /// Zeros that stand for the elements of empty tensors in tensor maps.
+    zeros: Option<DeviceMemory>,
     /// The matrix library, from its first use on.
     pub(crate) cublas: Option<Cublas>,
 }
@@ -157,7 +165,16 @@ impl Gpu {
         let device = result::device::get(ordinal).map_err(|error| fault(during, error))?;
         // SAFETY: the device came from the driver just now.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(|error| fault(during, error))?;
-        Ok(Gpu { info: info.clone(), device, context, modules: BTreeMap::new(), events: None, cublas: None })
+        Ok(Gpu {
+            info: info.clone(),
+            device,
+            context,
+            modules: BTreeMap::new(),
+            maps: Maps::default(),
+            zeros: None,
+            events: None,
+            cublas: None,
+        })
     }
 
     /// Allocates uninitialized device memory, and makes the context current.
@@ -168,6 +185,23 @@ impl Gpu {
         let address = unsafe { result::malloc_sync(size) }
             .map_err(|error| fault(&format!("allocating {bytes} bytes of device memory"), error))?;
         Ok(DeviceMemory { context: self.context, address, bytes })
+    }
+
+    /// Returns the bytes of a map of the tensor at `address`. The driver has no maps of empty tensors: a single zero stands for
+    /// one, because every element of a box is outside of an empty tensor and so is read as zero.
+    pub(crate) fn map(&mut self, map: &TensorMap, address: u64) -> Result<Vec<u8>, RemoteError> {
+        if !map.dims.contains(&0) {
+            return self.maps.encoded(map, address);
+        }
+        let zeros = match self.zeros.take() {
+            Some(zeros) => zeros,
+            None => self.alloc(ZEROS)?,
+        };
+        zeros.zero()?;
+        let (one, row) = (vec![1; map.dims.len()], vec![ZEROS; map.strides.len()]);
+        let map = TensorMap { dims: one, strides: row, ..map.clone() };
+        let address = self.zeros.insert(zeros).address();
+        self.maps.encoded(&map, address)
     }
 
     /// Loads machine code under its hash, unless it is loaded already.
@@ -207,6 +241,7 @@ impl Drop for Gpu {
         // Errors are ignored here: the process is ending, or the context is already lost.
         let _ = make_current(self.context);
         self.cublas = None;
+        self.zeros = None;
         for event in self.events.into_iter().flatten() {
             // SAFETY: the event was made by `events` and is destroyed only here.
             let _ = unsafe { result::event::destroy(event) };

@@ -52,6 +52,12 @@ impl ParamBytes {
         }
         ParamBytes { chunks, size: bytes.len() }
     }
+
+    /// Returns the pointer that the parameter is, if it has the size of one.
+    fn address(&self) -> Option<u64> {
+        let bytes = self.chunks.first()?.0;
+        (self.size == 8).then(|| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i])))
+    }
 }
 
 /// Runs a kernel once. Returns the writable buffers as blobs, and the time in milliseconds.
@@ -101,6 +107,12 @@ pub(crate) fn prepare(
                     return Err(bad(&format!("argument {at} starts past the end of its buffer")));
                 }
                 ParamBytes::new(&(memory.address() + offset).to_le_bytes())
+            }
+            WireArg::TensorMap(map) => {
+                let address = params.get(map.arg).and_then(ParamBytes::address);
+                let address =
+                    address.ok_or_else(|| bad(&format!("argument {at} maps no earlier pointer")))?;
+                ParamBytes::new(&gpu.map(map, address)?)
             }
             WireArg::Buffer { data, writable } => {
                 let data = blob_of(blobs, *data)?;

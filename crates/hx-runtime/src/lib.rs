@@ -14,6 +14,7 @@ mod flush;
 mod gpu;
 mod launch;
 mod library;
+mod map;
 mod nvrtc;
 mod serve;
 mod timing;

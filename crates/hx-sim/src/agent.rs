@@ -1,23 +1,45 @@
-//! The agent of a running block: threads in step, with a stack of their own.
+//! The agents of a running block: threads in step, with registers, integers and a stack of their own.
 //!
 //! The stack is the agent's position in the program: a frame for the body of the program, and one for each branch, loop and
 //! print that the agent is inside of. So an agent can stop after any step and go on later, and nothing of its position is on
-//! the stack of the host. Today one agent holds all warps of the block.
+//! the stack of the host. One agent has all threads of the block. If the program ends in roles, it waits while one agent for
+//! each group of each role runs. [`crate::turn`] decides which agent runs.
 
-use hx_thread::{LogKind, Warps, record_bytes};
+use hx_target::WARP;
+use hx_thread::{Fence, LogKind, Warps, record_bytes};
 
-use crate::block::Block;
-use crate::code::{SiteId, Step};
+use crate::block::{Block, RegisterFile, Scratch};
+use crate::bulk::Stores;
+use crate::code::{Code, RoleCode, SiteId, Step};
 use crate::error::{Fault, SimError};
 use crate::flight::Flight;
-use crate::formula::Test;
+use crate::formula::{Env, Test};
+use crate::product::Products;
+use crate::turn::{Turn, Until, Waiting};
 
 #[derive(Debug)]
 pub(crate) struct Agent<'a> {
+    /// Its number among the agents of the block. The agent of all threads is 0.
+    pub(crate) number: usize,
+    /// The number, within the block, of its first thread. The agent counts its threads from 0.
+    pub(crate) first: usize,
+    pub(crate) threads: usize,
     /// The warps of its threads.
     pub(crate) who: Warps,
+    pub(crate) env: Env,
+    /// Indexed by array. Those of other agents are empty.
+    pub(crate) registers: Vec<RegisterFile>,
+    pub(crate) scratch: Scratch,
+    /// The number of times that registers decided a number of the agent. A `while` uses it to detect endless loops.
+    pub(crate) decisions: u64,
     /// The asynchronous copies that its threads issued.
     pub(crate) flight: Flight,
+    /// The bulk copies to global memory that it issued.
+    pub(crate) stores: Stores,
+    /// The asynchronous products that its threads issued.
+    pub(crate) products: Products<'a>,
+    /// The event without which it cannot go on.
+    pub(crate) waiting: Option<Waiting>,
     /// From the body of the program to the innermost body.
     frames: Vec<Frame<'a>>,
 }
@@ -64,10 +86,75 @@ struct Repeat<'a> {
 }
 
 impl<'a> Agent<'a> {
-    /// Returns an agent before its first step.
-    pub(crate) fn new(who: Warps, body: &'a [Step]) -> Agent<'a> {
-        let frames = vec![Frame { body, rest: body.iter(), end: End::Leave }];
-        Agent { who, flight: Flight::default(), frames }
+    /// Returns the agent of all threads of a block, before its first step.
+    pub(crate) fn of_block(code: &'a Code, index: [u32; 3]) -> Agent<'a> {
+        let mut env = Env::new(code.slots, code.lanes, code.threads);
+        for (slot, i) in env.slots.iter_mut().zip(index) {
+            *slot = i64::from(i);
+        }
+        Agent::new(code, (0, 0..code.threads), env, &code.own, &code.body)
+    }
+
+    /// Returns the agent of a group of a role. It begins with the integers and the copies of the agent of the block.
+    fn of_role(
+        code: &'a Code,
+        number: usize,
+        role: &'a RoleCode,
+        group: usize,
+        block: &Agent<'_>,
+    ) -> Agent<'a> {
+        let first = role.first + group * role.threads;
+        let mut env = Env::new(code.slots, code.lanes, role.threads);
+        env.slots.clone_from(&block.env.slots);
+        if let Some(slot) = role.index {
+            env.slots[slot as usize] = group as i64;
+        }
+        let threads = first..first + role.threads;
+        let flight = block.flight.of_threads(&threads);
+        Agent { flight, ..Agent::new(code, (number, threads), env, &role.own, &role.body) }
+    }
+
+    fn new(
+        code: &'a Code,
+        (number, threads): (usize, std::ops::Range<usize>),
+        env: Env,
+        own: &[bool],
+        body: &'a [Step],
+    ) -> Agent<'a> {
+        let count = threads.len();
+        let file = |(len, own): (usize, &bool)| {
+            let len = if *own { len } else { 0 };
+            RegisterFile { bits: vec![0; len * count], written: vec![false; len] }
+        };
+        Agent {
+            number,
+            first: threads.start,
+            threads: count,
+            who: Warps::of_range(threads.start as u32, count as u32),
+            env,
+            registers: code.arrays.iter().map(|a| a.len).zip(own).map(file).collect(),
+            scratch: Scratch { offsets: vec![0; count], mask: vec![true; count], ..Scratch::default() },
+            decisions: 0,
+            products: Products::default(),
+            flight: Flight::default(),
+            stores: Stores::default(),
+            waiting: None,
+            frames: vec![Frame { body, rest: body.iter(), end: End::Leave }],
+        }
+    }
+
+    /// Reports whether the agent has no further step.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Reports whether the agent is inside of a print or an assertion, which no other agent may interrupt.
+    pub(crate) fn is_logging(&self) -> bool {
+        self.frames.iter().any(|frame| matches!(frame.end, End::Log(_)))
+    }
+
+    pub(crate) fn warps(&self) -> usize {
+        self.threads.div_ceil(WARP as usize)
     }
 
     fn enter(&mut self, body: &'a [Step], end: End<'a>) {
@@ -76,49 +163,60 @@ impl<'a> Agent<'a> {
 }
 
 impl<'a> Block<'a> {
-    pub(crate) fn run(&mut self) -> Result<(), SimError> {
-        while self.advance()? {}
-        self.count_unwaited();
-        Ok(())
-    }
-
-    /// Performs the next step of the agent, or ends a body. Returns false once its program has ended.
+    /// Performs the next step of the running agent, or ends a body.
     #[inline]
-    fn advance(&mut self) -> Result<bool, SimError> {
-        let Some(frame) = self.agent.frames.last_mut() else { return Ok(false) };
+    pub(crate) fn advance(&mut self) -> Result<Turn, SimError> {
+        if self.agent.waiting.is_some() && !self.resume() {
+            return Ok(Turn::Blocked);
+        }
+        let Some(frame) = self.agent.frames.last_mut() else { return Ok(Turn::Ended) };
         match frame.rest.next() {
             Some(step) => {
                 self.poll()?;
                 self.step(step)?;
+                self.land_early();
             }
             None => self.end_body()?,
         }
-        Ok(true)
+        Ok(Turn::Stepped)
+    }
+
+    /// Starts the agents of all roles. The agent of the block goes on when they have ended.
+    fn fork(&mut self, site: SiteId, roles: &'a [RoleCode]) {
+        for role in roles {
+            for group in 0..role.groups {
+                let number = self.parked.len() + 1;
+                let agent = Agent::of_role(self.code, number, role, group, &self.agent);
+                self.parked.push(agent);
+            }
+        }
+        self.agent.flight = Flight::default();
+        self.agent.waiting = Some(Waiting { site, until: Until::Others });
     }
 
     fn step(&mut self, step: &'a Step) -> Result<(), SimError> {
         match step {
             Step::SetSlot { site, slot, value } => {
-                self.env.slots[*slot as usize] =
-                    value.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
+                self.agent.env.slots[*slot as usize] =
+                    value.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
             }
             Step::SetLanes { site, lanes, value } => {
                 let lanes = *lanes as usize;
-                let mut out = std::mem::take(&mut self.env.lanes[lanes]);
-                value.lanes(&mut self.env, None, &mut out).map_err(|f| self.failed(*site, f))?;
-                self.env.lanes[lanes] = out;
+                let mut out = std::mem::take(&mut self.agent.env.lanes[lanes]);
+                value.lanes(&mut self.agent.env, None, &mut out).map_err(|f| self.failed(*site, f))?;
+                self.agent.env.lanes[lanes] = out;
             }
             Step::For { site, slot, start, end, body } => {
-                let value = start.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
-                let end = end.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
+                let value = start.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
+                let end = end.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
                 if value < end {
-                    self.env.slots[*slot as usize] = value;
+                    self.agent.env.slots[*slot as usize] = value;
                     self.agent.enter(body, End::Count { slot: *slot, value, end });
                     self.poll()?;
                 }
             }
             Step::If { site, test, then, otherwise } => {
-                let holds = test.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
+                let holds = test.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
                 self.agent.enter(if holds { then } else { otherwise }, End::Leave);
             }
             Step::SetNumber(n) => self.set_number(n)?,
@@ -129,6 +227,12 @@ impl<'a> Block<'a> {
             Step::WarpBarrier => self.clock.barrier_each(self.agent.who),
             Step::Transfer(t) => self.transfer(t)?,
             Step::Multiply(m) => self.multiply(m)?,
+            Step::MultiplyAsync(m) => self.multiply_async(m)?,
+            // The simulator keeps the order of registers, and a program initializes its barriers before it uses them.
+            Step::Fence(Fence::Products | Fence::Init) => {}
+            Step::Fence(Fence::Proxy) => self.clock.fence(self.agent.who),
+            Step::CommitProducts { site } => self.commit_products(*site),
+            Step::WaitProducts { site, leave, completes } => self.wait_products(*site, *leave, completes)?,
             Step::Convert(c) => self.convert(c)?,
             Step::Fill(f) => self.fill(f)?,
             Step::While { site, test, body, text } => {
@@ -142,6 +246,13 @@ impl<'a> Block<'a> {
             Step::AsyncCopy(c) => self.async_copy(c)?,
             Step::Commit { site } => self.commit(*site),
             Step::Wait { site, groups } => self.wait(*site, *groups),
+            Step::BulkStore(c) => self.bulk_store(c)?,
+            Step::BulkCommit { site } => self.bulk_commit(*site),
+            Step::BulkWait { site, leave } => self.bulk_wait(*site, *leave)?,
+            Step::Await { site, barrier, index, parity } => {
+                self.await_phase(*site, *barrier, index, parity)?
+            }
+            Step::Arrive { site, barrier, index, by } => self.arrive(*site, *barrier, index, *by)?,
             Step::Log { entry, body } => {
                 let info = &self.code.log[*entry];
                 if info.kind == LogKind::Print {
@@ -150,6 +261,9 @@ impl<'a> Block<'a> {
                 self.agent.enter(body, End::Log(*entry));
             }
             Step::Put(p) => self.put(p)?,
+            Step::Roles { site, roles } => self.fork(*site, roles),
+            Step::NamedSync { site, id, threads } => self.named(*site, id, *threads, true)?,
+            Step::NamedArrive { site, id, threads } => self.named(*site, id, *threads, false)?,
         }
         Ok(())
     }
@@ -161,7 +275,7 @@ impl<'a> Block<'a> {
         {
             *value += 1;
             *rest = body.iter();
-            self.env.slots[*slot as usize] = *value;
+            self.agent.env.slots[*slot as usize] = *value;
             return self.poll();
         }
         match self.agent.frames.pop() {
@@ -179,16 +293,17 @@ impl<'a> Block<'a> {
     /// reported.
     fn repeat(&mut self, body: &'a [Step], mut repeat: Repeat<'a>) -> Result<(), SimError> {
         let Repeat { site, test, text, rounds, .. } = repeat;
-        if !test.scalar(&self.env).map_err(|f| self.failed(site, f))? {
+        if !test.scalar(&self.agent.env).map_err(|f| self.failed(site, f))? {
             return Ok(());
         }
-        let repeats = rounds > 0 && repeat.before == self.env.slots && repeat.decisions == self.decisions;
+        let repeats =
+            rounds > 0 && repeat.before == self.agent.env.slots && repeat.decisions == self.agent.decisions;
         if repeats || rounds >= self.config.while_limit {
             let fault = Fault::NoProgress { cond: text.into(), iterations: rounds, repeats };
             return Err(self.error(site, None, fault));
         }
-        repeat.before.clone_from(&self.env.slots);
-        repeat.decisions = self.decisions;
+        repeat.before.clone_from(&self.agent.env.slots);
+        repeat.decisions = self.agent.decisions;
         repeat.rounds += 1;
         self.agent.enter(body, End::Repeat(repeat));
         self.poll()

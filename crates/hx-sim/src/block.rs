@@ -1,22 +1,26 @@
-//! A running block: its registers, its shared memory, and its clock. [`crate::agent`] interprets the statements.
+//! A running block: its agents, its shared memory, and its clock. [`crate::agent`] interprets the statements.
 
 use crate::agent::Agent;
 use crate::code::{Code, Regs, SiteId};
 use crate::error::{Fault, SimError};
-use crate::formula::{Env, Failure};
+use crate::formula::Failure;
 use crate::global::Tensor;
 use crate::launch::Config;
 use crate::log::BlockLog;
 use crate::overlay::Overlay;
+use crate::phases::Phases;
 use crate::report::Counters;
 use crate::shared::SharedMemory;
-use hx_target::WARP;
-use hx_thread::{Clock, Warps};
+use crate::turn::{NamedBarrier, Order};
+use hx_thread::{Clock, Epoch};
 
 /// Number of statements between two polls of the cancellation flag.
 const POLL: u32 = 64;
 
-/// The elements of one register array, for all threads.
+/// Named barriers of a block.
+pub(crate) const NAMED_BARRIERS: usize = 16;
+
+/// The elements of one register array, for all threads of an agent.
 #[derive(Debug)]
 pub(crate) struct RegisterFile {
     /// Element `e` of thread `t` is at `e · threads + t`.
@@ -56,20 +60,22 @@ pub(crate) struct Block<'a> {
     pub(crate) tensors: &'a [Option<Tensor>],
     pub(crate) config: &'a Config<'a>,
     pub(crate) index: [u32; 3],
-    pub(crate) env: Env,
-    pub(crate) registers: Vec<RegisterFile>,
     pub(crate) shared: SharedMemory,
     pub(crate) clock: Clock,
+    /// The agent that runs.
     pub(crate) agent: Agent<'a>,
+    /// The other agents.
+    pub(crate) parked: Vec<Agent<'a>>,
+    pub(crate) order: Order,
+    /// Indexed by number.
+    pub(crate) named: Vec<NamedBarrier>,
+    pub(crate) phases: Phases,
     /// Indexed by parameter. Only tensors that the kernel may write use theirs.
     pub(crate) overlays: Vec<Overlay>,
     /// Indexed by site.
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
-    pub(crate) scratch: Scratch,
-    /// The number of times that registers decided a number of the block. A `while` uses it to detect endless loops.
-    pub(crate) decisions: u64,
     steps: u32,
 }
 
@@ -81,31 +87,22 @@ impl<'a> Block<'a> {
         index: [u32; 3],
         log: BlockLog,
     ) -> Block<'a> {
-        let mut env = Env::new(code.slots, code.lanes, code.threads);
-        for (slot, i) in env.slots.iter_mut().zip(index) {
-            *slot = i64::from(i);
-        }
-        let file = |len: usize| RegisterFile { bits: vec![0; len * code.threads], written: vec![false; len] };
         Block {
             code,
             tensors,
             config,
             index,
-            env,
-            registers: code.arrays.iter().map(|a| file(a.len)).collect(),
             shared: SharedMemory::new(code, config.check_races),
-            clock: Clock::new(code.threads as u32),
-            agent: Agent::new(Warps::of_threads(code.threads as u32), &code.body),
+            clock: Clock::new(code.threads as u32).with_parties(&code.parties),
+            agent: Agent::of_block(code, index),
+            parked: Vec::new(),
+            order: Order::new(config.seed, index),
+            named: vec![NamedBarrier::default(); NAMED_BARRIERS],
+            phases: Phases::new(code, config.seed, index),
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
             log,
-            scratch: Scratch {
-                offsets: vec![0; code.threads],
-                mask: vec![true; code.threads],
-                ..Scratch::default()
-            },
-            decisions: 0,
             steps: 0,
         }
     }
@@ -122,10 +119,22 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Returns the error of a fault in a statement of `site`. `thread` is `None` if the fault concerns the whole block.
+    /// Returns the epoch of an access now by a thread of the running agent.
+    #[inline]
+    pub(crate) fn now(&self, thread: usize, lanes: u16) -> Epoch {
+        self.clock.access((self.agent.first + thread) as u32, lanes)
+    }
+
+    /// Returns the error of a fault in a statement of `site`. `thread`, of the running agent, is `None` if the fault concerns the whole block.
     #[cold]
     pub(crate) fn error(&self, site: SiteId, thread: Option<usize>, fault: Fault) -> SimError {
-        let thread = thread.map(|t| t as u32);
+        let thread = thread.map(|t| (self.agent.first + t) as u32);
+        self.error_of(site, thread, fault)
+    }
+
+    /// Returns the error of a fault in a thread that the block counts, as an epoch does.
+    #[cold]
+    pub(crate) fn error_of(&self, site: SiteId, thread: Option<u32>, fault: Fault) -> SimError {
         let place = self.code.sites[site as usize].place(Some(self.index), thread);
         SimError { fault, place: Some(Box::new(place)) }
     }
@@ -136,12 +145,12 @@ impl<'a> Block<'a> {
     }
 
     pub(crate) fn warps(&self) -> usize {
-        self.code.threads.div_ceil(WARP as usize)
+        self.agent.warps()
     }
 
     /// Returns the position of the first thread's value for `offsets[i] == 0`, after checking that all offsets lie in the array.
     pub(crate) fn base(&self, site: SiteId, regs: &Regs) -> Result<usize, SimError> {
-        let base = regs.base.scalar(&self.env).map_err(|f| self.failed(site, f))?;
+        let base = regs.base.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
         let array = &self.code.arrays[regs.array];
         let outside = |o: &usize| usize::try_from(base + *o as i64).map_or(true, |at| at >= array.len);
         // Offsets are below 2³². A base outside `0..2³²` is refused here, so that the sums below cannot overflow.
@@ -154,10 +163,11 @@ impl<'a> Block<'a> {
         Ok(base as usize)
     }
 
-    /// Fails if one of these registers was never written.
+    /// Fails if one of these registers was never written, or if a product in flight updates it.
     #[inline]
     pub(crate) fn expect_written(&self, site: SiteId, regs: &Regs, base: usize) -> Result<(), SimError> {
-        let written = &self.registers[regs.array].written;
+        self.expect_complete(site, regs, base, false)?;
+        let written = &self.agent.registers[regs.array].written;
         match regs.offsets.iter().find(|o| !written[base + **o]) {
             None => Ok(()),
             Some(offset) => Err(self.unwritten(site, regs.array, base + offset)),
@@ -165,16 +175,22 @@ impl<'a> Block<'a> {
     }
 
     #[cold]
-    fn unwritten(&self, site: SiteId, array: usize, element: usize) -> SimError {
+    pub(crate) fn unwritten(&self, site: SiteId, array: usize, element: usize) -> SimError {
         let array = self.code.arrays[array].name.clone();
         self.error(site, None, Fault::UninitializedRegister { array, element: element as u32 })
     }
 
+    /// Records a write to these registers.
+    ///
+    /// # Errors
+    /// If one of them belongs to a product in flight.
     #[inline]
-    pub(crate) fn set_written(&mut self, regs: &Regs, base: usize) {
-        let written = &mut self.registers[regs.array].written;
+    pub(crate) fn set_written(&mut self, site: SiteId, regs: &Regs, base: usize) -> Result<(), SimError> {
+        self.expect_complete(site, regs, base, true)?;
+        let written = &mut self.agent.registers[regs.array].written;
         for offset in &regs.offsets {
             written[base + offset] = true;
         }
+        Ok(())
     }
 }

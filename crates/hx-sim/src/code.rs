@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use hx_dtype::DType;
-use hx_thread::LogEntry;
+use hx_layout::Swizzle;
+use hx_thread::{Arrivals, Fence, LogEntry, Warps};
 use hx_tile::{OpId, Origin};
 
 use crate::compute::{Compute, Evaluate};
@@ -28,9 +29,47 @@ pub(crate) struct Code {
     pub(crate) granule: usize,
     /// Whether some copy is asynchronous.
     pub(crate) asynchronous: bool,
+    /// The tensor maps of the program.
+    pub(crate) maps: Vec<MapCode>,
+    pub(crate) barriers: Vec<hx_thread::Barrier>,
     /// The prints and assertions of the program.
     pub(crate) log: Vec<LogEntry>,
+    /// The warps of each agent besides that of all threads.
+    pub(crate) parties: Vec<Warps>,
+    /// Whether the agent of all threads uses each array.
+    pub(crate) own: Vec<bool>,
     pub(crate) body: Vec<Step>,
+}
+
+/// A tensor map with the numbers of the launch.
+#[derive(Debug)]
+pub(crate) struct MapCode {
+    /// Position among the tensors of the launch.
+    pub(crate) tensor: usize,
+    /// In elements, innermost first.
+    pub(crate) dims: Vec<i64>,
+    /// In bytes, of all dimensions but the innermost.
+    pub(crate) strides: Vec<i64>,
+    pub(crate) extents: Vec<u32>,
+    /// Of byte addresses in shared memory.
+    pub(crate) swizzle: Swizzle,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+}
+
+/// A bulk copy between a box of a tensor map and shared memory.
+#[derive(Debug)]
+pub(crate) struct BulkCode {
+    pub(crate) site: SiteId,
+    /// Position in [`Code::maps`].
+    pub(crate) map: usize,
+    pub(crate) coordinates: Vec<Formula>,
+    /// Position among the shared tensors.
+    pub(crate) shared: usize,
+    /// The first element in shared memory.
+    pub(crate) offset: Formula,
+    /// The copy adds to global memory instead of writing it.
+    pub(crate) adds: bool,
 }
 
 /// The tile operation that statements belong to. Site 0 means that they belong to none.
@@ -109,6 +148,16 @@ pub(crate) enum Step {
     LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),
     Multiply(Box<Multiply>),
+    MultiplyAsync(Box<MultiplyAsync>),
+    Fence(Fence),
+    CommitProducts {
+        site: SiteId,
+    },
+    WaitProducts {
+        site: SiteId,
+        leave: u32,
+        completes: Vec<Regs>,
+    },
     Convert(Box<Convert>),
     Fill(Box<Fill>),
     Compute(Box<Compute>),
@@ -121,12 +170,64 @@ pub(crate) enum Step {
         site: SiteId,
         groups: u32,
     },
+    BulkStore(Box<BulkCode>),
+    BulkCommit {
+        site: SiteId,
+    },
+    BulkWait {
+        site: SiteId,
+        leave: u32,
+    },
+    /// `barrier` is a position in [`Code::barriers`].
+    Await {
+        site: SiteId,
+        barrier: usize,
+        index: Formula,
+        parity: Formula,
+    },
+    Arrive {
+        site: SiteId,
+        barrier: usize,
+        index: Formula,
+        by: Arrivals,
+    },
     /// `entry` is a position in [`Code::log`].
     Log {
         entry: usize,
         body: Vec<Step>,
     },
     Put(Box<Put>),
+    Roles {
+        site: SiteId,
+        roles: Vec<RoleCode>,
+    },
+    /// Arrives at a named barrier and waits for the others.
+    NamedSync {
+        site: SiteId,
+        id: Formula,
+        threads: usize,
+    },
+    /// Arrives at a named barrier.
+    NamedArrive {
+        site: SiteId,
+        id: Formula,
+        threads: usize,
+    },
+}
+
+/// A body that other threads do not run.
+#[derive(Debug)]
+pub(crate) struct RoleCode {
+    /// The number of its first thread.
+    pub(crate) first: usize,
+    /// The number of threads of one group.
+    pub(crate) threads: usize,
+    pub(crate) groups: usize,
+    /// The slot of the number of the group.
+    pub(crate) index: Option<u32>,
+    /// Whether the role uses each array.
+    pub(crate) own: Vec<bool>,
+    pub(crate) body: Vec<Step>,
 }
 
 /// Logs one element of a print or an assertion, for each thread whose guard holds.
@@ -199,6 +300,46 @@ pub(crate) struct Multiply {
     pub(crate) row: Arc<Product>,
 }
 
+/// A matrix instruction that reads operands from shared memory, and is complete at a wait.
+#[derive(Debug)]
+pub(crate) struct MultiplyAsync {
+    pub(crate) site: SiteId,
+    pub(crate) c: Regs,
+    pub(crate) a: Factor,
+    pub(crate) b: Operand,
+    /// If it fails, the accumulator counts as 0.
+    pub(crate) keep: Test,
+    /// Without a table for B, and for A if it is in shared memory.
+    pub(crate) row: Arc<Product>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Factor {
+    Registers(Regs),
+    Shared(Operand),
+}
+
+/// An operand in shared memory, as a descriptor tells where it lies.
+#[derive(Debug)]
+pub(crate) struct Operand {
+    /// Position among the shared tensors.
+    pub(crate) tensor: usize,
+    /// The first element, before the swizzle.
+    pub(crate) start: Formula,
+    /// For each element of the dense operand, in the order of the loop: its distance in bytes from the start.
+    pub(crate) places: Vec<i64>,
+    /// The distances at which the chunks begin that hold these elements.
+    pub(crate) chunks: Vec<i64>,
+    /// Permutes byte addresses.
+    pub(crate) swizzle: Swizzle,
+    pub(crate) dtype: DType,
+}
+
+impl Operand {
+    /// Bytes of a chunk, which no swizzle takes apart.
+    pub(crate) const CHUNK: usize = 16;
+}
+
 /// A matrix instruction with its fragments enumerated. Each table holds, at `value · lanes + lane`, a position in a dense
 /// operand.
 #[derive(Debug)]
@@ -258,6 +399,8 @@ pub(crate) struct LaneExchange {
 #[derive(Debug)]
 pub(crate) struct AsyncCopy {
     pub(crate) site: SiteId,
+    /// Whether the copy signals a barrier in memory instead of joining a group.
+    pub(crate) signals: bool,
     /// Position among the tensors of the launch.
     pub(crate) src: usize,
     pub(crate) src_offset: Formula,

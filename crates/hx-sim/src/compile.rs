@@ -2,18 +2,23 @@
 
 mod elementwise;
 mod instruction;
+mod product;
+mod roles;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
-use hx_thread::{Address, Body, Group, Log, Memory, Param, RegId, Registers, Stmt, ThreadProgram, assigned};
+use hx_thread::{
+    Address, Body, Group, Log, Memory, Param, RegId, Registers, Stmt, ThreadProgram, Warps, assigned,
+};
 use hx_tile::ScopeId;
 
 use crate::code::{
-    Array, Code, Exchange, Fill, LoadIndex, LoadInteger, Mem, Product, Put, Regs, SetNumber, Shared, Site,
-    SiteId, Step,
+    Array, Code, Exchange, Fill, LoadIndex, LoadInteger, MapCode, Mem, Product, Put, Regs, SetNumber, Shared,
+    Site, SiteId, Step,
 };
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
@@ -38,6 +43,7 @@ pub(crate) fn compile(
     for axis in 0..3u8 {
         scope.insert(Symbol::BlockIdx(axis), Local::new(Binding::Slot(u32::from(axis))));
     }
+    let maps = maps(program, symbols)?;
     let index: Vec<i64> = (0..i64::from(program.block_threads())).collect();
     scope.insert(Symbol::Thread, Local::new(Binding::Table(index.into())));
     let changing = assigned(&program.body);
@@ -56,6 +62,9 @@ pub(crate) fn compile(
         logging: None,
         exchanges: BTreeMap::new(),
         products: BTreeMap::new(),
+        executing: ScopeId::BLOCK,
+        parties: Vec::new(),
+        own: RefCell::new(vec![false; program.registers.len()]),
     };
     let body = c.body(&program.body)?;
     let arrays = program.registers.iter();
@@ -68,10 +77,36 @@ pub(crate) fn compile(
         shared,
         shared_bytes: program.shared_bytes as usize,
         granule: c.granule,
+        barriers: program.barriers.clone(),
         asynchronous: c.asynchronous,
+        maps,
         log: program.log.clone(),
+        parties: c.parties,
+        own: c.own.into_inner(),
         body,
     })
+}
+
+/// Evaluates the tensor maps of a launch.
+fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<MapCode>, SimError> {
+    let lookup = |s: &Symbol| symbols.get(s).copied();
+    let mut out = Vec::new();
+    for map in &program.maps {
+        let Some(Param::Tensor(tensor)) = program.params.get(map.param as usize) else {
+            return Err(Fault::Malformed(format!("parameter {} is no tensor", map.param)).into());
+        };
+        let values = map.values(&lookup).map_err(Fault::Eval)?;
+        map.check(&tensor.name, tensor.dtype, &values).map_err(Fault::Malformed)?;
+        out.push(MapCode {
+            tensor: map.param as usize,
+            dims: values.dims,
+            strides: values.strides,
+            extents: map.extents.clone(),
+            swizzle: map.swizzle.of_bytes(),
+            element: tensor.dtype.bits() as usize / 8,
+        });
+    }
+    Ok(out)
 }
 
 fn shared_buffers(program: &ThreadProgram) -> Result<Vec<Shared>, SimError> {
@@ -130,6 +165,11 @@ struct Compilation<'a> {
     /// Keyed by row and by the number of elements a lane holds, because one row moves elements of several widths.
     exchanges: BTreeMap<(String, i64), Arc<Exchange>>,
     products: BTreeMap<String, Arc<Product>>,
+    /// The scope whose statements are compiled.
+    executing: ScopeId,
+    parties: Vec<Warps>,
+    /// Whether the statements of the scope use each array.
+    own: RefCell<Vec<bool>>,
 }
 
 impl<'a> Compilation<'a> {
@@ -194,7 +234,7 @@ impl<'a> Compilation<'a> {
                     }
                     continue;
                 }
-                Stmt::Let { var, value } => {
+                Stmt::Let { var, value } | Stmt::Uniform { var, value } => {
                     let (local, step) = self.local(var, value)?;
                     self.bind(var, local, hidden);
                     out.extend(step);
@@ -203,27 +243,22 @@ impl<'a> Compilation<'a> {
                 Stmt::For { var, start, end, unroll, body } => {
                     self.counted_loop(var, start, end, *unroll, body)?
                 }
-                Stmt::If { cond, then, otherwise } => {
-                    let test = self.uniform_test(cond, "if")?;
-                    let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
-                    Step::If { site: self.site, test, then, otherwise }
-                }
-                Stmt::While { cond, body } => {
-                    let test = self.uniform_test(cond, "while")?;
-                    Step::While { site: self.site, test, body: self.body(body)?, text: cond.to_string() }
-                }
+                Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
+                Stmt::While { cond, body } => self.conditional_loop(cond, body)?,
                 Stmt::Barrier => Step::Barrier,
                 Stmt::WarpBarrier => Step::WarpBarrier,
                 Stmt::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
                 Stmt::AsyncCopy(c) => Step::AsyncCopy(Box::new(self.async_copy(c)?)),
+                Stmt::Bulk(b) => return self.malformed(format!("`{}` has no barrier to signal", b.row)),
+                Stmt::BulkStore(s) => Step::BulkStore(Box::new(self.bulk_store(s)?)),
+                Stmt::BulkCommit => Step::BulkCommit { site: self.site },
+                Stmt::BulkWait { leave, .. } => Step::BulkWait { site: self.site, leave: *leave },
                 Stmt::Commit => Step::Commit { site: self.site },
                 Stmt::Wait { groups } => Step::Wait { site: self.site, groups: *groups },
                 Stmt::Assign { var, value } => self.assign(var, value)?,
                 Stmt::LoadIndex { var, address, guard } => {
-                    let lanes = self.lanes;
-                    self.lanes += 1;
-                    let load = self.load_index(var, lanes, address, guard)?;
-                    self.bind(var, Local::new(Binding::Lanes(lanes)), hidden);
+                    let (local, load) = self.load_index(var, address, guard)?;
+                    self.bind(var, local, hidden);
                     Step::LoadIndex(Box::new(load))
                 }
                 Stmt::LoadInteger { var, address } => {
@@ -232,23 +267,58 @@ impl<'a> Compilation<'a> {
                     Step::LoadInteger(Box::new(load))
                 }
                 Stmt::LetNumber { var, value, inputs } => {
-                    let slot = self.new_slot();
-                    let step = self.number(var, slot, value, inputs)?;
-                    let changes = self.changing.contains(var);
-                    self.bind(var, Local { binding: Binding::Slot(slot), fixed: false, changes }, hidden);
+                    let (local, step) = self.let_number(var, value, inputs)?;
+                    self.bind(var, local, hidden);
                     step
                 }
                 Stmt::AssignNumber { var, value } => self.assign_number(var, value)?,
+                Stmt::Await { barrier, index, parity } => Step::Await {
+                    site: self.site,
+                    barrier: self.barrier(*barrier)?,
+                    index: self.uniform(index, "the stage")?,
+                    parity: self.uniform(parity, "the parity")?,
+                },
+                Stmt::Arrive { barrier, index, by } => Step::Arrive {
+                    site: self.site,
+                    barrier: self.barrier(*barrier)?,
+                    index: self.uniform(index, "the stage")?,
+                    by: *by,
+                },
                 Stmt::Log(l) => self.log(l)?,
                 Stmt::Put(p) => Step::Put(Box::new(self.put(p)?)),
                 Stmt::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),
                 Stmt::Multiply(m) => Step::Multiply(Box::new(self.multiply(m)?)),
                 Stmt::Convert(c) => Step::Convert(Box::new(self.convert(c)?)),
                 Stmt::Fill(f) => Step::Fill(Box::new(self.fill(f)?)),
+                Stmt::Roles(roles) => self.roles(roles)?,
+                Stmt::NamedSync { id, threads } => {
+                    let (site, id, threads) =
+                        (self.site, self.uniform(id, "the barrier")?, *threads as usize);
+                    Step::NamedSync { site, id, threads }
+                }
+                Stmt::NamedArrive { id, threads } => {
+                    let (site, id, threads) =
+                        (self.site, self.uniform(id, "the barrier")?, *threads as usize);
+                    Step::NamedArrive { site, id, threads }
+                }
+                Stmt::MultiplyAsync(m) => Step::MultiplyAsync(Box::new(self.multiply_async(m)?)),
+                Stmt::Fence(fence) => Step::Fence(*fence),
+                Stmt::CommitProducts => Step::CommitProducts { site: self.site },
+                Stmt::WaitProducts { leave, completes } => {
+                    let completes = completes.iter().map(|regs| self.regs(regs)).collect::<Result<_, _>>()?;
+                    Step::WaitProducts { site: self.site, leave: *leave, completes }
+                }
             };
             out.push(step);
         }
         Ok(out)
+    }
+
+    fn barrier(&self, barrier: u32) -> Result<usize, SimError> {
+        match self.program.barriers.get(barrier as usize) {
+            Some(_) => Ok(barrier as usize),
+            None => self.malformed(format!("there is no barrier {barrier}")),
+        }
     }
 
     /// Compiles the statements of an operation. A group also opens a scope.
@@ -256,11 +326,11 @@ impl<'a> Compilation<'a> {
         let outer = self.site;
         self.site = self.sites.len() as SiteId;
         self.sites.push(Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() });
-        if g.scope != ScopeId::BLOCK {
+        if g.scope != self.executing {
             let scope = self.program.scope(g.scope);
-            return self.malformed(format!(
-                "the {scope} executes an operation, and only operations of the block are simulated"
-            ));
+            let here = self.program.scope(self.executing);
+            return self
+                .malformed(format!("the {scope} executes an operation in the statements of the {here}"));
         }
         let steps = self.body(&g.body)?;
         self.site = outer;
@@ -279,6 +349,29 @@ impl<'a> Compilation<'a> {
             return self.malformed(format!("`{word} {cond}` differs between the threads of a block"));
         }
         Ok(test)
+    }
+
+    fn branch(&mut self, cond: &Cond, then: &'a Body, otherwise: &'a Body) -> Result<Step, SimError> {
+        let test = self.uniform_test(cond, "if")?;
+        let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
+        Ok(Step::If { site: self.site, test, then, otherwise })
+    }
+
+    fn conditional_loop(&mut self, cond: &Cond, body: &'a Body) -> Result<Step, SimError> {
+        let test = self.uniform_test(cond, "while")?;
+        Ok(Step::While { site: self.site, test, body: self.body(body)?, text: cond.to_string() })
+    }
+
+    fn let_number(
+        &mut self,
+        var: &Symbol,
+        value: &hx_tile::Scalar,
+        inputs: &[Registers],
+    ) -> Result<(Local, Step), SimError> {
+        let slot = self.new_slot();
+        let step = self.number(var, slot, value, inputs)?;
+        let changes = self.changing.contains(var);
+        Ok((Local { binding: Binding::Slot(slot), fixed: false, changes }, step))
     }
 
     fn assign_number(&mut self, var: &Symbol, value: &hx_tile::Scalar) -> Result<Step, SimError> {
@@ -360,10 +453,11 @@ impl<'a> Compilation<'a> {
     fn load_index(
         &mut self,
         var: &Symbol,
-        lanes: u32,
         address: &Address,
         guard: &Cond,
-    ) -> Result<LoadIndex, SimError> {
+    ) -> Result<(Local, LoadIndex), SimError> {
+        let lanes = self.lanes;
+        self.lanes += 1;
         let (memory, dtype) = match address.memory {
             Memory::Global(p) => match self.program.params.get(p as usize) {
                 Some(Param::Tensor(t)) if !t.mutable => (Mem::Global(p as usize), t.dtype),
@@ -384,7 +478,8 @@ impl<'a> Compilation<'a> {
             self.granule = self.granule.min(dtype.bits() as usize / 8);
         }
         let (offset, guard) = (self.formula(&address.offset)?, self.test(guard)?);
-        Ok(LoadIndex { site: self.site, lanes, memory, offset, guard, dtype })
+        let load = LoadIndex { site: self.site, lanes, memory, offset, guard, dtype };
+        Ok((Local::new(Binding::Lanes(lanes)), load))
     }
 
     fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(Local, LoadInteger), SimError> {
@@ -465,6 +560,7 @@ impl<'a> Compilation<'a> {
         let Some(a) = self.program.registers.get(array as usize) else {
             return self.malformed(format!("there is no register array {array}"));
         };
+        self.own.borrow_mut()[array as usize] = true;
         let base = self.uniform(&r.base, "the register position")?;
         if !self.is_fixed(&r.base) {
             return self.malformed(format!(
@@ -516,12 +612,9 @@ impl<'a> Compilation<'a> {
     }
 
     fn expect_lanes(&self, row: &str, lanes: u32) -> Result<(), SimError> {
-        if lanes > 0 && self.program.block_threads().is_multiple_of(lanes) {
+        if lanes > 0 && self.threads.is_multiple_of(lanes as usize) {
             return Ok(());
         }
-        self.malformed(format!(
-            "{} threads do not divide among the {lanes} lanes of `{row}`",
-            self.program.block_threads()
-        ))
+        self.malformed(format!("{} threads do not divide among the {lanes} lanes of `{row}`", self.threads))
     }
 }

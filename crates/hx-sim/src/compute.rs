@@ -92,11 +92,11 @@ pub(crate) struct Evaluate {
 impl<'a> Block<'a> {
     pub(crate) fn compute(&mut self, whole: &'a Compute) -> Result<(), SimError> {
         let (c, dst) = (&whole.value, &whole.dst);
-        let threads = self.code.threads;
+        let threads = self.agent.threads;
         let base = self.base(c.site, dst)?;
         let (at, temporaries) = self.evaluate(c)?;
         let to = (base + dst.offsets[0]) * threads;
-        let file = &mut self.registers[dst.array];
+        let file = &mut self.agent.registers[dst.array];
         match c.result {
             Operand::Temporary(t) => file.bits[to..to + threads].copy_from_slice(&temporaries[t]),
             Operand::Table(t) => file.bits[to..to + threads].copy_from_slice(&c.tables[t]),
@@ -108,7 +108,7 @@ impl<'a> Block<'a> {
                 file[to..to + threads].copy_from_slice(&from[at[i]..at[i] + threads]);
             }
         }
-        self.set_written(dst, base);
+        self.set_written(c.site, dst, base)?;
         self.evaluated(c, at, temporaries);
         Ok(())
     }
@@ -122,8 +122,8 @@ impl<'a> Block<'a> {
             let text = format!("`{}` is not the same in thread {thread} as in thread 0", n.name);
             return Err(self.error(n.value.site, Some(thread), Fault::Malformed(text)));
         }
-        self.env.slots[n.slot as usize] = number_of_bits(first, n.dtype);
-        self.decisions += u64::from(!n.value.inputs.is_empty());
+        self.agent.env.slots[n.slot as usize] = number_of_bits(first, n.dtype);
+        self.agent.decisions += u64::from(!n.value.inputs.is_empty());
         self.evaluated(&n.value, at, temporaries);
         Ok(())
     }
@@ -131,9 +131,9 @@ impl<'a> Block<'a> {
     /// Runs the steps of an expression. Returns the positions of its inputs and its temporaries; the caller hands both back to
     /// [`Block::evaluated`]. On an error they are not handed back, because an error ends the block.
     fn evaluate(&mut self, c: &'a Evaluate) -> Result<(Vec<usize>, Vec<Vec<u64>>), SimError> {
-        let threads = self.code.threads;
-        let mut at = std::mem::take(&mut self.scratch.positions);
-        let mut temporaries = std::mem::take(&mut self.scratch.temporaries);
+        let threads = self.agent.threads;
+        let mut at = std::mem::take(&mut self.agent.scratch.positions);
+        let mut temporaries = std::mem::take(&mut self.agent.scratch.temporaries);
         if temporaries.len() < c.temporaries {
             temporaries.resize_with(c.temporaries, || vec![0; threads]);
         }
@@ -152,7 +152,7 @@ impl<'a> Block<'a> {
                     temporaries[*dst] = out;
                 }
                 Micro::Number { slot, dtype, dst } => {
-                    let bits = self.env.slots[*slot as usize] as u64 & dtype.mask();
+                    let bits = self.agent.env.slots[*slot as usize] as u64 & dtype.mask();
                     temporaries[*dst].fill(bits);
                 }
                 Micro::Apply { operator, dtype, args, dst } => {
@@ -176,8 +176,8 @@ impl<'a> Block<'a> {
 
     fn evaluated(&mut self, c: &Evaluate, at: Vec<usize>, temporaries: Vec<Vec<u64>>) {
         self.counters[c.site as usize].instructions += c.instructions * self.warps() as u64;
-        self.scratch.positions = at;
-        self.scratch.temporaries = temporaries;
+        self.agent.scratch.positions = at;
+        self.agent.scratch.temporaries = temporaries;
     }
 
     #[inline]
@@ -189,7 +189,7 @@ impl<'a> Block<'a> {
         temporaries: &'s [Vec<u64>],
     ) -> &'s [u64] {
         match from {
-            Operand::Input(i) => &self.registers[c.inputs[i].array].bits[at[i]..][..self.code.threads],
+            Operand::Input(i) => &self.agent.registers[c.inputs[i].array].bits[at[i]..][..self.agent.threads],
             Operand::Table(t) => &c.tables[t],
             Operand::Temporary(t) => &temporaries[t],
         }
@@ -197,14 +197,14 @@ impl<'a> Block<'a> {
 
     /// Returns the registers of two different arrays.
     fn two_files(&mut self, from: usize, to: usize) -> [&mut Vec<u64>; 2] {
-        let (low, high) = self.registers.split_at_mut(from.max(to));
+        let (low, high) = self.agent.registers.split_at_mut(from.max(to));
         let (low, high) = (&mut low[from.min(to)].bits, &mut high[0].bits);
         if from < to { [low, high] } else { [high, low] }
     }
 
     /// Returns a mask of the threads that select a subexpression.
     fn selected(&self, c: &Evaluate, under: &Under, at: &[usize], temporaries: &[Vec<u64>]) -> Vec<bool> {
-        let mut mask = vec![true; self.code.threads];
+        let mut mask = vec![true; self.agent.threads];
         for (cond, holds) in under {
             let values = self.values(c, *cond, at, temporaries);
             mask.iter_mut().zip(values).for_each(|(m, v)| *m &= (*v != 0) == *holds);
@@ -221,8 +221,9 @@ impl<'a> Block<'a> {
         temporaries: &[Vec<u64>],
     ) -> Result<(), SimError> {
         let regs = &c.inputs[input];
-        let element = at[input] / self.code.threads;
-        if self.registers[regs.array].written[element] {
+        let element = at[input] / self.agent.threads;
+        self.expect_complete(c.site, regs, element - regs.offsets[0], false)?;
+        if self.agent.registers[regs.array].written[element] {
             return Ok(());
         }
         let thread = match under.is_empty() {
@@ -271,33 +272,33 @@ impl<'a> Block<'a> {
         out: &mut [u64],
     ) -> Result<(), SimError> {
         if under.is_empty() && !value.varying() {
-            let one = value.scalar(&self.env).map_err(|f| self.failed(c.site, f))?;
+            let one = value.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;
             out.fill(integer_bits(one, dtype));
             return Ok(());
         }
         let mask = (!under.is_empty()).then(|| self.selected(c, under, at, temporaries));
-        let mut numbers = std::mem::take(&mut self.scratch.offsets);
-        let done = value.lanes(&mut self.env, mask.as_deref(), &mut numbers);
+        let mut numbers = std::mem::take(&mut self.agent.scratch.offsets);
+        let done = value.lanes(&mut self.agent.env, mask.as_deref(), &mut numbers);
         done.map_err(|f| self.failed(c.site, f))?;
         out.iter_mut().zip(&numbers).for_each(|(o, n)| *o = integer_bits(*n, dtype));
-        self.scratch.offsets = numbers;
+        self.agent.scratch.offsets = numbers;
         Ok(())
     }
 
     pub(crate) fn lane_exchange(&mut self, e: &'a LaneExchange) -> Result<(), SimError> {
         let (dst, src) = (self.base(e.site, &e.dst)?, self.base(e.site, &e.src)?);
         self.expect_written(e.site, &e.src, src)?;
-        let threads = self.code.threads;
-        let mut held = std::mem::take(&mut self.scratch.sums);
+        let threads = self.agent.threads;
+        let mut held = std::mem::take(&mut self.agent.scratch.sums);
         held.clear();
         for offset in &e.src.offsets {
             let from = (src + offset) * threads;
-            held.extend_from_slice(&self.registers[e.src.array].bits[from..from + threads]);
+            held.extend_from_slice(&self.agent.registers[e.src.array].bits[from..from + threads]);
         }
         let warp = WARP as usize;
-        let mut lanes = std::mem::take(&mut self.scratch.offsets);
+        let mut lanes = std::mem::take(&mut self.agent.scratch.offsets);
         if let From::At(lane) = &e.from {
-            lane.lanes(&mut self.env, None, &mut lanes).map_err(|f| self.failed(e.site, f))?;
+            lane.lanes(&mut self.agent.env, None, &mut lanes).map_err(|f| self.failed(e.site, f))?;
             let wrong = |(t, lane): (usize, &i64)| {
                 let first = (t / warp * warp) as i64;
                 !(0..warp as i64).contains(lane) || first + lane >= threads as i64
@@ -309,7 +310,7 @@ impl<'a> Block<'a> {
         }
         for (value, offset) in e.dst.offsets.iter().enumerate() {
             let to = (dst + offset) * threads;
-            let out = &mut self.registers[e.dst.array].bits[to..to + threads];
+            let out = &mut self.agent.registers[e.dst.array].bits[to..to + threads];
             out.iter_mut().enumerate().for_each(|(t, o)| {
                 let (thread, number) = match &e.from {
                     // The mask stays within a warp, so the bits above the lane number are kept.
@@ -325,9 +326,9 @@ impl<'a> Block<'a> {
                 *o = held[number * threads + thread];
             });
         }
-        self.scratch.offsets = lanes;
-        self.scratch.sums = held;
-        self.set_written(&e.dst, dst);
+        self.agent.scratch.offsets = lanes;
+        self.agent.scratch.sums = held;
+        self.set_written(e.site, &e.dst, dst)?;
         self.counters[e.site as usize].instructions += e.parts * self.warps() as u64;
         Ok(())
     }

@@ -69,6 +69,20 @@ pub struct Copying {
     pub title: String,
 }
 
+/// Threads that wait for an event that never happens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// The first of them, and the one after the last.
+    pub threads: [u32; 2],
+    /// The event, as text.
+    pub event: String,
+    /// The place of the last operation that brought the event nearer, and its part in it.
+    pub last: Option<(Origin, &'static str)>,
+    pub op: Option<OpId>,
+    pub origin: Option<Origin>,
+    pub title: String,
+}
+
 /// An error that ends a run.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Fault {
@@ -139,6 +153,21 @@ pub enum Fault {
         collective: bool,
         copy: Box<Copying>,
     },
+    /// A thread writes bytes of shared memory that a bulk store may still read.
+    #[error("writes{} element {element} of the shared tensor `{tensor}`, which the store by {copy} may still read", for_all(*.collective))]
+    StoreInFlight {
+        tensor: String,
+        element: i64,
+        /// Whether the write, at the place of the error, is for all lanes of the instruction.
+        collective: bool,
+        copy: Box<Copying>,
+    },
+    /// A thread writes bytes of shared memory that an asynchronous product may still read.
+    #[error("writes element {element} of the shared tensor `{tensor}` before the asynchronous product {} that reads it was waited for", product_of(.product))]
+    OperandInFlight { tensor: String, element: i64, product: Box<Copying> },
+    /// A statement accesses the accumulator of a product that is not complete, or writes an operand of it.
+    #[error("{} element {element} of the registers `{array}` before the asynchronous product {} was waited for", verb(*.write), product_of(.product))]
+    ProductInFlight { array: String, element: u32, write: bool, product: Box<Copying> },
     /// A loop that cannot end, or that did not end within [`Config::while_limit`](crate::Config::while_limit).
     #[error("no progress: `while {cond}` {}", endless(*.iterations, *.repeats))]
     NoProgress {
@@ -146,6 +175,12 @@ pub enum Fault {
         iterations: u64,
         /// The last iteration changed no integer, so every further iteration would repeat it.
         repeats: bool,
+    },
+    /// Some threads have not ended, and each of them waits for others.
+    #[error("deadlock: {}", listed(.blocked))]
+    Deadlock {
+        /// In the order of the threads.
+        blocked: Vec<Blocked>,
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread changes the element;
     /// the other reads it, stores another value or adds to it.
@@ -220,8 +255,20 @@ fn verb(write: bool) -> &'static str {
     if write { "writes" } else { "reads" }
 }
 
+fn listed(blocked: &[Blocked]) -> String {
+    blocked.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 fn for_all(collective: bool) -> &'static str {
     if collective { " for its whole warp" } else { "" }
+}
+
+/// Formats the operation of a product, as in "#3 `gemm_async(acc, a, b)`".
+fn product_of(product: &Copying) -> String {
+    match product.op {
+        Some(op) => format!("#{} `{}`", op.0, product.title),
+        None => "of its registers".to_owned(),
+    }
 }
 
 fn byte_and_bit(address: i64, bit: u32) -> String {
@@ -253,6 +300,17 @@ impl fmt::Display for Access {
             write!(f, " in #{} `{}`", op.0, self.title)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, end] = self.threads;
+        write!(f, "threads {first} to {} wait", end - 1)?;
+        if let Some(op) = self.op {
+            write!(f, " in #{} `{}`", op.0, self.title)?;
+        }
+        write!(f, " for {}", self.event)
     }
 }
 

@@ -7,6 +7,7 @@
 //! refused: the hardware completes it, and no thread could read its bytes.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::block::Block;
 use crate::code::{AsyncCopy, Mem, SiteId};
@@ -20,7 +21,7 @@ use hx_thread::Epoch;
 
 /// The copies of one group. `bytes` holds their data, one copy after the other.
 #[derive(Debug, Default)]
-struct Group {
+pub(crate) struct Group {
     copies: Vec<Issued>,
     bytes: Vec<u8>,
 }
@@ -28,6 +29,8 @@ struct Group {
 /// The copy that one thread issued.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
+    /// The thread, as the block counts it.
+    thread: usize,
     /// The first byte of its destination in shared memory.
     at: usize,
     len: usize,
@@ -39,22 +42,58 @@ struct Issued {
 pub(crate) struct Flight {
     open: Group,
     closed: VecDeque<Group>,
+    /// Copies that signal a barrier in memory and have not been told to arrive.
+    signals: Group,
     /// Empty groups, kept for reuse.
     spare: Vec<Group>,
 }
 
+impl Group {
+    fn of_threads(&self, threads: &Range<usize>) -> Group {
+        let (mut group, mut from) = (Group::default(), 0);
+        for copy in &self.copies {
+            if threads.contains(&copy.thread) {
+                group.copies.push(*copy);
+                group.bytes.extend(&self.bytes[from..from + copy.len]);
+            }
+            from += copy.len;
+        }
+        group
+    }
+}
+
+impl Flight {
+    /// Returns the copies that some of the threads issued, in as many groups.
+    pub(crate) fn of_threads(&self, threads: &Range<usize>) -> Flight {
+        let closed = self.closed.iter().map(|group| group.of_threads(threads)).collect();
+        let [open, signals] = [&self.open, &self.signals].map(|group| group.of_threads(threads));
+        Flight { open, closed, signals, spare: Vec::new() }
+    }
+
+    /// Returns the group that a copy joins.
+    fn joined(&mut self, signals: bool) -> &mut Group {
+        if signals { &mut self.signals } else { &mut self.open }
+    }
+
+    /// Takes the copies that signal, to let them arrive.
+    pub(crate) fn take_signals(&mut self) -> Group {
+        let next = self.spare.pop().unwrap_or_default();
+        std::mem::replace(&mut self.signals, next)
+    }
+}
+
 impl<'a> Block<'a> {
     pub(crate) fn async_copy(&mut self, c: &'a AsyncCopy) -> Result<(), SimError> {
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.agent.scratch);
         let failed = |block: &Self, f| block.failed(c.site, f);
-        c.active.lanes(&mut self.env, None, &mut scratch.mask).map_err(|f| failed(self, f))?;
+        c.active.lanes(&mut self.agent.env, None, &mut scratch.mask).map_err(|f| failed(self, f))?;
         if !scratch.mask.contains(&true) {
-            self.scratch = scratch;
+            self.agent.scratch = scratch;
             return Ok(());
         }
         let write = Access { memory: Mem::Shared(c.dst), dtype: c.dtype, bytes: c.access, write: true };
         c.dst_offset
-            .lanes(&mut self.env, Some(&scratch.mask), &mut scratch.offsets)
+            .lanes(&mut self.agent.env, Some(&scratch.mask), &mut scratch.offsets)
             .map_err(|f| failed(self, f))?;
         self.locate(c.site, write, &scratch.mask, &scratch.offsets, &mut scratch.addresses)?;
         self.count_shared(c, &scratch.addresses, &mut scratch.request);
@@ -62,8 +101,8 @@ impl<'a> Block<'a> {
         // The source address is evaluated only for threads whose source is inside the tensor.
         if !matches!(c.inside, Test::Const(true)) {
             let mut inside = std::mem::take(&mut scratch.inside);
-            inside.resize(self.code.threads, false);
-            let done = c.inside.lanes(&mut self.env, Some(&scratch.mask), &mut inside);
+            inside.resize(self.agent.threads, false);
+            let done = c.inside.lanes(&mut self.agent.env, Some(&scratch.mask), &mut inside);
             done.map_err(|f| failed(self, f))?;
             scratch.mask.iter_mut().zip(&inside).for_each(|(m, i)| *m &= i);
             scratch.inside = inside;
@@ -71,23 +110,30 @@ impl<'a> Block<'a> {
         let read = Access { memory: Mem::Global(c.src), write: false, ..write };
         let mut sources = std::mem::take(&mut scratch.sources);
         c.src_offset
-            .lanes(&mut self.env, Some(&scratch.mask), &mut scratch.offsets)
+            .lanes(&mut self.agent.env, Some(&scratch.mask), &mut scratch.offsets)
             .map_err(|f| failed(self, f))?;
         self.locate(c.site, read, &scratch.mask, &scratch.offsets, &mut sources)?;
         self.count_global(c, &sources, &mut scratch.sorted);
 
         let mut from = sources.iter().peekable();
         for &(thread, at) in &scratch.addresses {
-            let (at, len, epoch) = (at as usize, c.access, self.clock.copy(thread as u32));
+            let issuer = (self.agent.first + thread) as u32;
+            let epoch = if c.signals { self.clock.signal(issuer) } else { self.clock.copy(issuer) };
+            let (at, len) = (at as usize, c.access);
             let touch = Touch { at, len, tensor: c.dst, epoch, site: c.site };
             let checked = self.shared.write(touch, &self.clock, self.code);
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
             self.fetch(c, epoch, source)?;
-            self.agent.flight.open.copies.push(Issued { at, len, site: c.site });
+            self.agent.flight.joined(c.signals).copies.push(Issued {
+                thread: self.agent.first + thread,
+                at,
+                len,
+                site: c.site,
+            });
         }
         scratch.sources = sources;
-        self.scratch = scratch;
+        self.agent.scratch = scratch;
         Ok(())
     }
 
@@ -96,7 +142,7 @@ impl<'a> Block<'a> {
     /// # Errors
     /// If another access to the source races with this copy.
     fn fetch(&mut self, c: &AsyncCopy, epoch: Epoch, source: Option<usize>) -> Result<(), SimError> {
-        let bytes = &mut self.agent.flight.open.bytes;
+        let bytes = &mut self.agent.flight.joined(c.signals).bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
         let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) else { return Ok(()) };
@@ -146,23 +192,30 @@ impl<'a> Block<'a> {
         self.counters[site as usize].instructions += self.warps() as u64;
         self.clock.wait(self.agent.who, groups);
         while self.agent.flight.closed.len() > groups as usize {
-            let Some(mut group) = self.agent.flight.closed.pop_front() else { return };
-            let mut bytes = &group.bytes[..];
-            for Issued { at, len, .. } in &group.copies {
-                let (here, rest) = bytes.split_at(*len);
-                self.shared.land(*at, here);
-                bytes = rest;
-            }
-            group.copies.clear();
-            group.bytes.clear();
-            self.agent.flight.spare.push(group);
+            let Some(group) = self.agent.flight.closed.pop_front() else { return };
+            self.land(group);
         }
+    }
+
+    /// Makes the bytes of a group visible in shared memory.
+    pub(crate) fn land(&mut self, mut group: Group) {
+        let mut bytes = &group.bytes[..];
+        for Issued { at, len, .. } in &group.copies {
+            let (here, rest) = bytes.split_at(*len);
+            self.shared.land(*at, here);
+            bytes = rest;
+        }
+        group.copies.clear();
+        group.bytes.clear();
+        self.agent.flight.spare.push(group);
     }
 
     /// Counts the copies still in flight when the block ends.
     pub(crate) fn count_unwaited(&mut self) {
-        for group in self.agent.flight.closed.iter().chain([&self.agent.flight.open]) {
-            for copy in &group.copies {
+        for Flight { open, closed, signals, .. } in
+            self.parked.iter().chain([&self.agent]).map(|agent| &agent.flight)
+        {
+            for copy in closed.iter().chain([open, signals]).flat_map(|group| &group.copies) {
                 self.counters[copy.site as usize].unwaited += 1;
             }
         }

@@ -46,11 +46,14 @@ pub struct Config<'a> {
     pub check_races: bool,
     /// Number of iterations of one `while` after which the run ends with [`Fault::NoProgress`].
     pub while_limit: u64,
+    /// Determines the order in which groups with different tasks run, and when copies that signal a barrier arrive: with 0 as
+    /// late as possible, with 1 at once. Every seed gives an order that the hardware may take.
+    pub seed: u64,
 }
 
 impl Default for Config<'_> {
     fn default() -> Self {
-        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000 }
+        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000, seed: 0 }
     }
 }
 
@@ -59,6 +62,7 @@ impl fmt::Debug for Config<'_> {
         f.debug_struct("Config")
             .field("check_races", &self.check_races)
             .field("while_limit", &self.while_limit)
+            .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
 }
@@ -100,6 +104,9 @@ pub fn run_with_log(
         }
     }
     let grid = grid(program, &lookup)?;
+    let mut symbols = symbols.clone();
+    symbols.extend((0u8..).zip(grid).map(|(axis, blocks)| (Symbol::GridDim(axis), blocks as i64)));
+    let lookup = |s: &Symbol| symbols.get(s).copied();
     let code = compile(program, &symbols, &numbers)?;
     let mut tensors = Vec::new();
     let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));

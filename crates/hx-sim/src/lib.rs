@@ -1,8 +1,9 @@
 //! Runs a thread program on the CPU: every thread of every block, with checkers and counters.
 //!
-//! The threads of a block advance in step, statement by statement, as one agent with a stack of its own. Blocks run in
-//! parallel; each sees the memory as it was at the launch, plus its own writes. Results, reports and errors do not depend on
-//! the number of cores.
+//! The threads of a block advance in step, statement by statement, as one agent with a stack of its own; in the roles at the
+//! end of a program each group is an agent, and [`Config::seed`] determines their order. Agents that all wait for others are
+//! an error. Blocks run in parallel; each sees the memory as it was at the launch, plus its own writes. Results, reports and
+//! errors do not depend on the number of cores.
 //!
 //! Numbers: a product of fragments by several lanes forms exact products in `f64`, adds them to the accumulator in `f64`
 //! in the order of k, and rounds once per instruction to the accumulator's type. A product within one lane is a fused
@@ -27,6 +28,7 @@ mod agent;
 mod arith;
 mod banks;
 mod block;
+mod bulk;
 mod cast;
 mod code;
 mod compile;
@@ -40,13 +42,16 @@ mod launch;
 mod log;
 mod operators;
 mod overlay;
+mod phases;
+mod product;
 mod report;
 mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod turn;
 
-pub use error::{Access, Copying, Deed, Fault, Place, SimError};
+pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
 pub use launch::{Argument, Config, run, run_with_log};
 pub use report::{Counters, Report};

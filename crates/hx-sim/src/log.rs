@@ -116,28 +116,30 @@ impl LaunchLog {
 impl<'a> Block<'a> {
     pub(crate) fn put(&mut self, p: &'a Put) -> Result<(), SimError> {
         // The scratch is not put back on an error, because an error ends the block.
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.agent.scratch);
         let base = self.base(p.site, &p.value)?;
         match &p.guard {
             Test::Const(true) => scratch.mask.fill(true),
             guard => {
-                guard.lanes(&mut self.env, None, &mut scratch.mask).map_err(|f| self.failed(p.site, f))?;
+                guard
+                    .lanes(&mut self.agent.env, None, &mut scratch.mask)
+                    .map_err(|f| self.failed(p.site, f))?;
             }
         }
         if scratch.mask.contains(&true) {
             self.expect_written(p.site, &p.value, base)?;
             let mask = Some(&scratch.mask[..]);
-            let done = p.position.lanes(&mut self.env, mask, &mut scratch.offsets);
+            let done = p.position.lanes(&mut self.agent.env, mask, &mut scratch.offsets);
             done.map_err(|f| self.failed(p.site, f))?;
-            let first = (base + p.value.offsets[0]) * self.code.threads;
+            let first = (base + p.value.offsets[0]) * self.agent.threads;
             for (thread, (position, active)) in scratch.offsets.iter().zip(&scratch.mask).enumerate() {
                 if *active {
-                    let bits = self.registers[p.value.array].bits[first + thread];
+                    let bits = self.agent.registers[p.value.array].bits[first + thread];
                     self.put_element(p, thread, *position, bits)?;
                 }
             }
         }
-        self.scratch = scratch;
+        self.agent.scratch = scratch;
         Ok(())
     }
 

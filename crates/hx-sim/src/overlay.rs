@@ -79,7 +79,7 @@ impl Kind {
 /// The last accesses to the units of a page. Each list stays empty until its first entry.
 #[derive(Debug, Default)]
 struct Marks {
-    /// Indexed by kind, except for copies.
+    /// Indexed by kind, except for copies; in each list by unit and by party of the clock.
     pairs: [Vec<Pair<SiteId>>; 4],
     /// The last copy of each thread, until all threads know of it. Later groups of few threads do not stand for earlier ones
     /// of others, as each thread waits for its own.
@@ -98,7 +98,9 @@ impl Marks {
         match kind {
             Kind::Copy => self.copies(unit).iter().find(apart).copied(),
             Kind::Read | Kind::Change | Kind::Keep | Kind::Add => {
-                self.pairs[kind as usize].get(unit)?.meets(later, clock)
+                let parties = clock.parties();
+                let pairs = self.pairs[kind as usize].get(unit * parties..(unit + 1) * parties)?;
+                pairs.iter().find_map(|pair| pair.meets(later, clock))
             }
         }
     }
@@ -132,18 +134,20 @@ impl Marks {
         } else {
             let pairs = &mut self.pairs[kind as usize];
             if pairs.is_empty() {
-                pairs.resize(units, Pair::default());
+                pairs.resize(units * clock.parties(), Pair::default());
             }
-            pairs[unit].remember(here, clock);
+            pairs[unit * clock.parties() + clock.party(here.epoch)].remember(here, clock);
         }
     }
 
-    /// Returns the operation of an access of this kind, if there was one.
-    fn site(&self, kind: Kind, unit: usize) -> Option<SiteId> {
+    /// Returns the operation of an access of this kind to one of `units` units, if there was one.
+    fn site(&self, kind: Kind, unit: usize, units: usize) -> Option<SiteId> {
         let first = match kind {
             Kind::Copy => self.copies(unit).first().copied(),
             Kind::Read | Kind::Change | Kind::Keep | Kind::Add => {
-                self.pairs[kind as usize].get(unit)?.iter().next()
+                let pairs = &self.pairs[kind as usize];
+                let parties = pairs.len() / units;
+                pairs.get(unit * parties..(unit + 1) * parties)?.iter().find_map(|pair| pair.iter().next())
             }
         };
         first.map(|mark| mark.by)
@@ -219,7 +223,7 @@ impl Page {
             Deed::Write => &[Kind::Change, Kind::Keep],
             Deed::Add => &[Kind::Add],
         };
-        kinds.iter().find_map(|kind| self.marks.site(*kind, unit)).unwrap_or_default()
+        kinds.iter().find_map(|kind| self.marks.site(*kind, unit, self.done.len())).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 
+use crate::bulk::{Held, PIECE};
 use crate::code::{Code, SiteId};
 use crate::error::{Deed, Fault};
 
@@ -14,17 +15,22 @@ struct Record {
     tensor: u32,
     /// The last write, or the copy that is filling the granule.
     write: Option<Mark<SiteId>>,
-    reads: Pair<SiteId>,
+    /// A product in flight that reads the granule, and how many there are.
+    held: Option<(Mark<SiteId>, u32)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
     pub(crate) bytes: Vec<u8>,
     records: Vec<Record>,
+    /// The last reads of a granule by each party of the clock, at `granule · parties + party`.
+    reads: Vec<Pair<SiteId>>,
     granule: usize,
     /// Whether some copy of the program is asynchronous.
     asynchronous: bool,
     check: bool,
+    /// The pieces that bulk stores in flight read.
+    pub(crate) held: Held,
 }
 
 /// An access: its thread, its operation and its bytes.
@@ -52,9 +58,11 @@ impl SharedMemory {
         SharedMemory {
             bytes: vec![0; code.shared_bytes],
             records: vec![Record::default(); granules],
+            reads: vec![Pair::default(); granules * (code.parties.len() + 1)],
             granule: code.granule,
             asynchronous: code.asynchronous,
             check,
+            held: Held::new(),
         }
     }
 
@@ -78,9 +86,50 @@ impl SharedMemory {
             {
                 return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
-            record.reads.remember(touch.mark(), clock);
+            let party = i * clock.parties() + clock.party(touch.epoch);
+            self.reads[party].remember(touch.mark(), clock);
         }
         Ok(())
+    }
+
+    /// Checks a read that an instruction may make through the asynchronous proxy from now on, until [`SharedMemory::end`].
+    ///
+    /// # Errors
+    /// As [`SharedMemory::read`]; also if no fence follows the write of bytes that are read.
+    pub(crate) fn begin(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
+        self.expect_landed(touch, false, clock, code)?;
+        for i in self.granules(touch) {
+            let record = &mut self.records[i];
+            if record.tensor != touch.tensor as u32 + 1 {
+                return Err(uninitialized(touch, (i * self.granule).max(touch.at), code));
+            }
+            if let Some(write) = record.write.filter(|_| self.check) {
+                if clock.relation(write.epoch, touch.epoch) != Known::Before {
+                    return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
+                }
+                if !clock.is_fenced(write.epoch, touch.epoch) {
+                    return Err(unfenced(touch, i * self.granule, write, code));
+                }
+            }
+            record.held = Some(match record.held {
+                Some((mark, count)) => (mark, count + 1),
+                None => (touch.mark(), 1),
+            });
+        }
+        Ok(())
+    }
+
+    /// Ends a read that began at [`SharedMemory::begin`]: it happens now at the latest.
+    pub(crate) fn end(&mut self, at: usize, len: usize, mark: Mark<SiteId>, clock: &Clock) {
+        let first = at / self.granule;
+        for i in first..first + len.div_ceil(self.granule) {
+            let held = &mut self.records[i].held;
+            *held = held.filter(|(_, count)| *count > 1).map(|(mark, count)| (mark, count - 1));
+            if self.check {
+                let party = i * clock.parties() + clock.party(mark.epoch);
+                self.reads[party].remember(mark, clock);
+            }
+        }
     }
 
     /// Checks and records a store, or the issue of an asynchronous copy, which may write at any time from now on.
@@ -112,20 +161,43 @@ impl SharedMemory {
     /// Fails if a copy is still filling the bytes, or if nothing orders an earlier access to them before this one.
     #[inline]
     fn expect_unused(&self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
+        if !self.held.is_empty() {
+            self.expect_unread(touch, code)?;
+        }
         self.expect_landed(touch, true, clock, code)?;
         if !self.check {
             return Ok(());
+        }
+        let held = |i: usize| Some((i, self.records[i].held?.0));
+        if let Some((i, product)) = self.granules(touch).find_map(held) {
+            return Err(operand_in_flight(touch, i * self.granule, product, code));
         }
         for i in self.granules(touch) {
             let record = &self.records[i];
             let apart = |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != Known::Before;
             let write = || Some((record.write.filter(apart)?, Deed::Write));
-            let read = || Some((record.reads.meets(touch.epoch, clock)?, Deed::Read));
+            let reads = &self.reads[i * clock.parties()..(i + 1) * clock.parties()];
+            let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));
             if let Some(earlier) = write().or_else(read) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
         }
         Ok(())
+    }
+
+    /// Fails if a bulk store in flight reads the bytes.
+    #[cold]
+    fn expect_unread(&self, touch: Touch, code: &Code) -> Result<(), Fault> {
+        let first = touch.at / PIECE * PIECE;
+        let Some((at, (_, site, thread))) = self.held.range(first..touch.at + touch.len).next() else {
+            return Ok(());
+        };
+        Err(Fault::StoreInFlight {
+            tensor: code.shared[touch.tensor].name.clone(),
+            element: element(touch, *at, code),
+            collective: touch.epoch.is_collective(),
+            copy: Box::new(code.sites[*site as usize].copying(*thread)),
+        })
     }
 
     /// Fails if a copy is still filling the bytes.
@@ -168,6 +240,26 @@ fn in_flight(touch: Touch, byte: usize, copy: Mark<SiteId>, write: bool, code: &
         collective: touch.epoch.is_collective(),
         copy: Box::new(copy),
     }
+}
+
+#[cold]
+fn operand_in_flight(touch: Touch, byte: usize, product: Mark<SiteId>, code: &Code) -> Fault {
+    Fault::OperandInFlight {
+        tensor: code.shared[touch.tensor].name.clone(),
+        element: element(touch, byte, code),
+        product: Box::new(code.sites[product.by as usize].copying(product.epoch.thread)),
+    }
+}
+
+/// The compiler places fences, so a missing one is its own mistake.
+#[cold]
+fn unfenced(touch: Touch, byte: usize, write: Mark<SiteId>, code: &Code) -> Fault {
+    let (tensor, element) = (&code.shared[touch.tensor].name, element(touch, byte, code));
+    let thread = write.epoch.thread;
+    Fault::Malformed(format!(
+        "no fence of thread {thread} stands between its write to element {element} of the shared tensor `{tensor}` and the \
+         matrix instruction that reads it"
+    ))
 }
 
 #[cold]

@@ -3,6 +3,7 @@
 mod alignment;
 mod banks;
 mod build;
+mod bulk;
 mod control;
 mod copies;
 mod elementwise;
@@ -13,5 +14,6 @@ mod log;
 mod matmul;
 mod memory;
 mod races;
+mod roles;
 mod softmax;
 mod values;

@@ -27,20 +27,20 @@ pub(crate) struct Access {
 impl<'a> Block<'a> {
     pub(crate) fn transfer(&mut self, t: &'a Transfer) -> Result<(), SimError> {
         // The scratch is not put back on an error, because an error ends the block.
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.agent.scratch);
         let base = self.base(t.site, &t.regs)?;
-        let threads = self.code.threads;
+        let threads = self.agent.threads;
         scratch.positions.clear();
         scratch.positions.extend(t.regs.offsets.iter().map(|o| (base + o) * threads));
         let masked = !matches!(t.guard, Test::Const(true));
         if masked {
-            let failed = t.guard.lanes(&mut self.env, None, &mut scratch.mask);
+            let failed = t.guard.lanes(&mut self.agent.env, None, &mut scratch.mask);
             failed.map_err(|f| self.failed(t.site, f))?;
         }
         scratch.addresses.clear();
         if !masked || scratch.mask.contains(&true) {
             let mask = masked.then_some(&scratch.mask[..]);
-            let failed = t.offset.lanes(&mut self.env, mask, &mut scratch.offsets);
+            let failed = t.offset.lanes(&mut self.agent.env, mask, &mut scratch.offsets);
             failed.map_err(|f| self.failed(t.site, f))?;
             self.resolve(t, masked, &mut scratch)?;
             self.count(t, &mut scratch);
@@ -55,9 +55,9 @@ impl<'a> Block<'a> {
             (Some(exchange), false) => self.collective_store(t, exchange, &mut scratch)?,
         }
         if t.load {
-            self.set_written(&t.regs, base);
+            self.set_written(t.site, &t.regs, base)?;
         }
-        self.scratch = scratch;
+        self.agent.scratch = scratch;
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl<'a> Block<'a> {
             }
             Some(exchange) => {
                 addresses.clear();
-                for first in (0..self.code.threads).step_by(exchange.lanes) {
+                for first in (0..self.agent.threads).step_by(exchange.lanes) {
                     for owner in &exchange.owners {
                         let thread = first + owner;
                         addresses.push((thread, self.byte(t.site, access, thread, offsets[thread])?));
@@ -154,7 +154,7 @@ impl<'a> Block<'a> {
     }
 
     fn count(&mut self, t: &Transfer, scratch: &mut Scratch) {
-        let threads = self.code.threads;
+        let threads = self.agent.threads;
         let counters = &mut self.counters[t.site as usize];
         let lanes = t.exchange.as_ref().map_or(WARP as usize, |e| e.lanes);
         let moved = if t.exchange.is_some() { threads } else { scratch.addresses.len() };
@@ -189,7 +189,7 @@ impl<'a> Block<'a> {
     }
 
     pub(crate) fn load_integer(&mut self, l: &'a LoadInteger) -> Result<(), SimError> {
-        let offset = l.offset.scalar(&self.env).map_err(|f| self.failed(l.site, f))?;
+        let offset = l.offset.scalar(&self.agent.env).map_err(|f| self.failed(l.site, f))?;
         let bytes = (l.dtype.bits() as usize).div_ceil(8);
         let access = Access { memory: Mem::Global(l.tensor), dtype: l.dtype, bytes, write: false };
         let at = self.address(access, offset).map_err(|fault| self.error(l.site, None, fault))?;
@@ -200,8 +200,8 @@ impl<'a> Block<'a> {
             let text = format!("element {offset} of `{}`", tensor.name);
             return Err(self.error(l.site, None, Fault::Eval(EvalError::Overflow(text))));
         }
-        self.env.slots[l.slot as usize] = value;
-        let (warps, threads) = (self.warps() as u64, self.code.threads);
+        self.agent.env.slots[l.slot as usize] = value;
+        let (warps, threads) = (self.warps() as u64, self.agent.threads);
         let counters = &mut self.counters[l.site as usize];
         counters.instructions += warps;
         counters.bytes += (threads * bytes) as u64;
@@ -214,12 +214,12 @@ impl<'a> Block<'a> {
 
     /// Reads an integer in each thread. Each counts as one load of its element.
     pub(crate) fn load_index(&mut self, l: &'a LoadIndex) -> Result<(), SimError> {
-        let threads = self.code.threads;
+        let threads = self.agent.threads;
         let mut mask = vec![true; threads];
-        l.guard.lanes(&mut self.env, None, &mut mask).map_err(|f| self.failed(l.site, f))?;
+        l.guard.lanes(&mut self.agent.env, None, &mut mask).map_err(|f| self.failed(l.site, f))?;
         let mut offsets = vec![0; threads];
         if mask.contains(&true) {
-            let read = l.offset.lanes(&mut self.env, Some(&mask), &mut offsets);
+            let read = l.offset.lanes(&mut self.agent.env, Some(&mask), &mut offsets);
             read.map_err(|f| self.failed(l.site, f))?;
         }
         let bytes = l.dtype.bits() as usize / 8;
@@ -234,7 +234,7 @@ impl<'a> Block<'a> {
                     None => continue,
                 },
                 Mem::Shared(tensor) => {
-                    let epoch = self.clock.access(thread as u32, 1);
+                    let epoch = self.now(thread, 1);
                     let touch = Touch { at, len: bytes, tensor, epoch, site: l.site };
                     let checked = self.shared.read(touch, &self.clock, self.code);
                     checked.map_err(|fault| self.error(l.site, Some(thread), fault))?;
@@ -244,7 +244,7 @@ impl<'a> Block<'a> {
             let bits = hx_dtype::load(l.dtype, &read, 0);
             found[thread] = crate::compute::number_of_bits(bits, l.dtype);
         }
-        self.env.lanes[l.lanes as usize] = found;
+        self.agent.env.lanes[l.lanes as usize] = found;
         let warps = self.warps() as u64;
         let counters = &mut self.counters[l.site as usize];
         counters.instructions += warps;
@@ -253,10 +253,10 @@ impl<'a> Block<'a> {
     }
 
     fn load(&mut self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
-        let threads = self.code.threads;
+        let threads = self.agent.threads;
         if masked {
             // Threads whose guard fails get the padding.
-            let file = &mut self.registers[t.regs.array];
+            let file = &mut self.agent.registers[t.regs.array];
             for position in &scratch.positions {
                 file.bits[*position..][..threads].fill(t.pad);
             }
@@ -264,7 +264,7 @@ impl<'a> Block<'a> {
         scratch.bytes.resize(t.access, 0);
         for &(thread, at) in &scratch.addresses {
             self.read(t, thread, at, &mut scratch.bytes)?;
-            let file = &mut self.registers[t.regs.array];
+            let file = &mut self.agent.registers[t.regs.array];
             unpack(t.dtype, &scratch.bytes, &scratch.positions, |position, bits| {
                 file.bits[position + thread] = bits;
             });
@@ -275,7 +275,7 @@ impl<'a> Block<'a> {
     fn store(&mut self, t: &Transfer, scratch: &mut Scratch) -> Result<(), SimError> {
         scratch.bytes.resize(t.access, 0);
         for &(thread, at) in &scratch.addresses {
-            let file = &self.registers[t.regs.array];
+            let file = &self.agent.registers[t.regs.array];
             pack(t.dtype, &mut scratch.bytes, &scratch.positions, |position| file.bits[position + thread]);
             self.write(t, thread, at, &scratch.bytes)?;
         }
@@ -290,13 +290,13 @@ impl<'a> Block<'a> {
     ) -> Result<(), SimError> {
         scratch.bytes.resize(exchange.lanes * t.access, 0);
         let mut addresses = scratch.addresses.chunks_exact(exchange.owners.len());
-        for first in (0..self.code.threads).step_by(exchange.lanes) {
+        for first in (0..self.agent.threads).step_by(exchange.lanes) {
             for &(thread, at) in addresses.next().unwrap_or_default() {
                 let bytes = &mut scratch.bytes[(thread - first) * t.access..][..t.access];
                 self.read(t, thread, at, bytes)?;
             }
             let per_lane = t.access * 8 / t.dtype.bits() as usize;
-            let file = &mut self.registers[t.regs.array];
+            let file = &mut self.agent.registers[t.regs.array];
             for (position, sources) in
                 scratch.positions.iter().zip(exchange.sources.chunks_exact(exchange.lanes))
             {
@@ -317,9 +317,9 @@ impl<'a> Block<'a> {
     ) -> Result<(), SimError> {
         scratch.bytes.resize(exchange.lanes * t.access, 0);
         let mut addresses = scratch.addresses.chunks_exact(exchange.owners.len());
-        for first in (0..self.code.threads).step_by(exchange.lanes) {
+        for first in (0..self.agent.threads).step_by(exchange.lanes) {
             let per_lane = t.access * 8 / t.dtype.bits() as usize;
-            let file = &self.registers[t.regs.array];
+            let file = &self.agent.registers[t.regs.array];
             for (position, sources) in
                 scratch.positions.iter().zip(exchange.sources.chunks_exact(exchange.lanes))
             {
@@ -358,14 +358,14 @@ impl<'a> Block<'a> {
                 Fault::SourceInFlight { tensor, element, coord, deed, copy: Box::new(site.copying(thread)) }
             }
         };
-        self.error(site, Some(thread as usize), fault)
+        self.error_of(site, Some(thread), fault)
     }
 
     /// Reads the bytes at a checked address.
     #[inline]
     fn read(&mut self, t: &Transfer, thread: usize, at: i64, out: &mut [u8]) -> Result<(), SimError> {
         let at = at as usize;
-        let epoch = self.clock.access(thread as u32, t.lanes());
+        let epoch = self.now(thread, t.lanes());
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
@@ -393,7 +393,7 @@ impl<'a> Block<'a> {
     #[inline]
     fn write(&mut self, t: &Transfer, thread: usize, at: i64, bytes: &[u8]) -> Result<(), SimError> {
         let at = at as usize;
-        let epoch = self.clock.access(thread as u32, t.lanes());
+        let epoch = self.now(thread, t.lanes());
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {

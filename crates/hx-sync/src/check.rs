@@ -1,7 +1,10 @@
 //! Finds the hazards of a trace: pairs of accesses to one element, at least one of them a write, that nothing orders.
 
-use hx_thread::{Clock, Known, Mark, Pair, Warps};
-use hx_tile::{OpId, TensorId};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use hx_thread::{Arrivals, Clock, Knowledge, Known, Mark, Pair, Warps};
+use hx_tile::{Completion, OpId, TensorId};
 
 use crate::once::{Equation, Equations};
 use crate::suppose::Run;
@@ -82,7 +85,9 @@ fn follow(
     let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
     let mut state = State {
         elements: trace.sizes.iter().zip(&units).map(count).collect(),
+        products: Products::default(),
         clock: Clock::new(trace.threads),
+        told: BTreeMap::new(),
     };
     let mut checker = Checker {
         rules,
@@ -126,7 +131,19 @@ struct Element {
 struct State {
     /// For each buffer one entry per unit, not per element: every access covers a unit entirely or not at all.
     elements: Vec<Vec<Element>>,
+    products: Products,
     clock: Clock,
+    /// For each stage of each barrier in memory, the knowledge of the threads that have arrived so far. All threads run the same
+    /// statements, so a wait for a stage comes after the arrivals of its phase.
+    told: BTreeMap<(u32, i64), Knowledge>,
+}
+
+/// The reads of asynchronous products that no wait has covered.
+#[derive(Debug, Clone, Default)]
+struct Products {
+    open: Vec<Rc<Access>>,
+    /// The oldest group first.
+    closed: VecDeque<Vec<Rc<Access>>>,
 }
 
 impl State {
@@ -145,6 +162,10 @@ impl State {
             }
         }
         self.clock.meet(&other.clock);
+        // A path with more groups in flight has all that the other may have.
+        if other.products.closed.len() > self.products.closed.len() {
+            self.products = other.products;
+        }
     }
 }
 
@@ -200,7 +221,30 @@ impl Checker<'_> {
                     Some((other, groups)) if other == *op => clock.wait(self.who, groups),
                     _ => clock.wait(self.who, *groups),
                 },
+                Event::Await(barrier, stage) => {
+                    if let Some(known) = state.told.get(&(*barrier, *stage)) {
+                        clock.acquire(self.who, known);
+                    }
+                }
+                Event::Arrive(barrier, stage, by) => {
+                    let known = match by {
+                        Arrivals::Copies => clock.signal_arrivals(self.who),
+                        Arrivals::Warps | Arrivals::Groups => clock.release(self.who),
+                    };
+                    state.told.entry((*barrier, *stage)).or_default().join(&known);
+                }
                 Event::Access(access) => self.access(access, state),
+                // The reads happen between now and the wait: they are ordered after what is before now, and before what is
+                // after the wait.
+                Event::Product(access) => {
+                    self.access(access, state);
+                    state.products.open.push(Rc::new(access.clone()));
+                }
+                Event::CommitProducts => {
+                    let open = std::mem::take(&mut state.products.open);
+                    state.products.closed.push_back(open);
+                }
+                Event::WaitProducts(leave) => self.wait_products(*leave, state),
                 Event::Only(warps, events) => {
                     let outer = std::mem::replace(&mut self.who, *warps);
                     self.events(events, state);
@@ -239,11 +283,15 @@ impl Checker<'_> {
         if access.anywhere && !self.rules.any_thread {
             return;
         }
-        let Access { buffer, op, lanes, write, asynchronous, only, .. } = *access;
+        let Access { buffer, op, lanes, write, completion, only, .. } = *access;
         let (unit, clock) = (self.units[buffer], &state.clock);
         let by = By { op, write, passed: clock.passed(), only };
         for &(thread, first) in &access.threads {
-            let epoch = if asynchronous { clock.copy(thread) } else { clock.access(thread, lanes) };
+            let epoch = match completion {
+                Completion::Barrier => clock.signal(thread),
+                Completion::Group => clock.copy(thread),
+                Completion::AtOnce | Completion::Product | Completion::Store => clock.access(thread, lanes),
+            };
             let here = Mark { epoch, by };
             for index in first.max(0) / unit..(first + access.len) / unit {
                 let Some(element) = state.elements[buffer].get_mut(index as usize) else { break };
@@ -260,6 +308,14 @@ impl Checker<'_> {
                     element.reads.remember(here, clock);
                 }
             }
+        }
+    }
+
+    /// Completes the oldest groups of products until at most `leave` are in flight. Their reads happened at the latest now.
+    fn wait_products(&mut self, leave: u32, state: &mut State) {
+        while state.products.closed.len() > leave as usize {
+            let Some(group) = state.products.closed.pop_front() else { return };
+            group.iter().for_each(|access| self.access(access, state));
         }
     }
 

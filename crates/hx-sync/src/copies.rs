@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_thread::{Memory, Stmt, visit};
-use hx_tile::{OpId, TensorId};
+use hx_tile::{Completion, OpId, TensorId};
 
 use crate::trace::{Event, Trace};
 
@@ -82,11 +82,13 @@ impl Copies {
                     groups.push(Group::default());
                 }
                 Event::Wait(op, most) => self.wait(*op, *most, groups),
-                Event::Access(access) if access.asynchronous => {
+                // A copy that signals a barrier is in no group.
+                Event::Access(access) if access.completion == Completion::Group => {
                     self.begun.insert(access.op, access.buffer);
                     groups.last_mut().map(|open| open.copies.insert(access.op));
                 }
                 Event::Access(access) if !access.write => _ = self.read.insert(access.buffer),
+                Event::Product(access) => _ = self.read.insert(access.buffer),
                 Event::Either(then, otherwise) => {
                     let mut other = groups.clone();
                     self.events(then, groups);
@@ -97,6 +99,10 @@ impl Copies {
                 Event::Access(_)
                 | Event::Begin(_)
                 | Event::Begun(_)
+                | Event::CommitProducts
+                | Event::WaitProducts(_)
+                | Event::Await(..)
+                | Event::Arrive(..)
                 | Event::Barrier(_)
                 | Event::WarpBarrier
                 | Event::Left(_) => {}
@@ -133,7 +139,7 @@ pub(crate) fn never_written(body: &[Stmt], buffers: usize) -> Vec<(usize, OpId)>
     visit(body, &mut |stmt| {
         let Stmt::Group(group) = stmt else { return };
         visit(&group.body, &mut |stmt| {
-            for touch in stmt.touches() {
+            for touch in stmt.effects().touches {
                 let Memory::Shared(buffer) = touch.address.memory else { continue };
                 let buffer = buffer as usize;
                 if buffer >= buffers {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hx_thread::{SharedBuffer, ThreadProgram};
-use hx_tile::{OpId, Order, ScopeId, TensorId, TensorKind, TileProgram};
+use hx_index::Expr;
+use hx_thread::{Role, SharedBuffer, Stmt, ThreadProgram};
+use hx_tile::{OpId, Order, Scope, TensorId, TensorKind, TileProgram};
 
 use crate::check::{Rules, check};
 use crate::remedy::remedied;
 use crate::trace::{Event, Trace, Traced, traces};
-use crate::{Findings, copies};
+use crate::{Findings, copies, protocol};
 
 /// Selects the findings that [`find`] looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,12 +21,40 @@ pub enum Asked {
 }
 
 /// Analyses one instance of a kernel: its tile program, and the thread program that was lowered from it. `poll` is called
-/// now and then, and may unwind. The block executes every operation: a barrier of other threads would order less.
+/// now and then, and may unwind. Follows what the block executes, and then each role for itself; [`protocol`] follows what
+/// the roles do to each other.
 pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
-    debug_assert!(
-        tile.ops(1.0).iter().all(|(op, _)| op.scope == ScopeId::BLOCK),
-        "an operation of some threads"
-    );
+    let mut found = find_in(tile, threads, asked, poll);
+    for (first, role) in roles(threads) {
+        let Findings { mut hazards, idle_waits, unwaited, .. } = find_in(tile, &role, asked, poll);
+        for hazard in &mut hazards {
+            let others = hazard.others.iter_mut().map(|(_, touch)| touch);
+            [&mut hazard.earlier, &mut hazard.later]
+                .into_iter()
+                .chain(others)
+                .for_each(|t| t.thread += first);
+        }
+        found.hazards.extend(hazards);
+        found.idle_waits.extend(idle_waits);
+        found.unwaited.extend(unwaited);
+    }
+    found
+}
+
+/// Returns the program of each role, as if its threads were a block, and the number of its first thread. The first group of a
+/// role stands for all: they run the same statements, and each has memory of its own.
+fn roles(threads: &ThreadProgram) -> Vec<(u32, ThreadProgram)> {
+    let Some(Stmt::Roles(roles)) = threads.body.last() else { return Vec::new() };
+    let alone = |role: &Role| {
+        let scope = threads.scope(role.scope);
+        let first = role.index.iter().map(|index| Stmt::Let { var: index.clone(), value: Expr::default() });
+        let body = first.chain(role.body.iter().cloned()).collect();
+        (scope.first, ThreadProgram { scopes: vec![Scope::block(scope.threads)], body, ..threads.clone() })
+    };
+    roles.iter().map(alone).collect()
+}
+
+fn find_in(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
     let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
     // The buffers of tensors in the source come first. The compiler's scratch buffers follow and are not analysed.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
@@ -40,6 +69,7 @@ pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dy
     let search = asked == Asked::All && hazards.is_empty();
     let mut idle = if search && any.complete { idle(&traces, poll) } else { Vec::new() };
     idle.retain(|barrier| !parts_reused_memory(any, &threads.shared, *barrier));
+    let idle = protocol::spare(tile, idle, poll);
     let copies = copies::copies(&traces);
     let mut unwaited = copies.unwaited();
     // A copy that is read too early is already reported as a hazard.
@@ -95,7 +125,7 @@ fn parts_reused_memory(trace: &Trace, shared: &[SharedBuffer], barrier: OpId) ->
 /// Returns the buffers that the events access.
 fn buffers(events: &[Event]) -> BTreeSet<usize> {
     let of = |event: &Event| match event {
-        Event::Access(access) => BTreeSet::from([access.buffer]),
+        Event::Access(access) | Event::Product(access) => BTreeSet::from([access.buffer]),
         Event::Either(then, otherwise) => &buffers(then) | &buffers(otherwise),
         Event::Only(_, events) => buffers(events),
         _ => BTreeSet::new(),

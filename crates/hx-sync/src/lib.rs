@@ -5,6 +5,9 @@
 //! for enough rounds to show its behaviour, and for its last rounds. A condition that only a launch decides is followed both
 //! ways, and then again for a few launches with assumed values (`suppose`). The simulator covers the rest.
 //!
+//! [`protocol`] decides deadlock and order between the groups of a block, by running what they do to pipelines, turns and
+//! asynchronous operations. It needs no layouts.
+//!
 //! Invariant: the crate knows operations and tensors by their numbers only. It knows no text, no position in a text and no
 //! query. Start at [`find`].
 
@@ -14,6 +17,7 @@ mod copies;
 mod find;
 mod findings;
 mod once;
+pub mod protocol;
 mod remedy;
 mod scan;
 mod suppose;

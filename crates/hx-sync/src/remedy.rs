@@ -179,7 +179,13 @@ impl Before {
         match effects.order {
             Order::Wait(groups) => self.wait = Some((op.id, groups)),
             Order::Scope => self.sync = Some(op.id),
-            Order::Warp | Order::Close | Order::Nothing => {}
+            Order::Warp
+            | Order::Close
+            | Order::WaitProducts(_)
+            | Order::Await
+            | Order::Arrive
+            | Order::WaitStores(_)
+            | Order::Nothing => {}
         }
         // A wait before another read of shared memory belongs to that read.
         let reads =
@@ -235,8 +241,14 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
             (Group::Open(last), Stmt::Op(op)) => match op.kind.effects().order {
                 Order::Close => Group::Closed,
                 Order::Wait(_) => Group::Left(last),
-                Order::Scope | Order::Warp | Order::Nothing => {
-                    together &= matches!(op.kind, OpKind::CopyAsync { .. });
+                Order::Scope
+                | Order::Warp
+                | Order::WaitProducts(_)
+                | Order::Await
+                | Order::Arrive
+                | Order::WaitStores(_)
+                | Order::Nothing => {
+                    together &= matches!(op.kind, OpKind::CopyAsync { signal: None, .. });
                     Group::Open(if together { op.id } else { last })
                 }
             },

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Atom, Cond, Expr, Symbol, gcd};
-use hx_thread::{Address, Memory, Stmt, Touch, visit};
+use hx_thread::{Address, Barrier, Memory, Stmt, Touch, visit};
 use hx_tile::{OpId, Order};
 
 /// Collects the locals that the body changes by assignments of integers.
@@ -33,6 +33,17 @@ pub(crate) fn copies(body: &[Stmt]) -> bool {
     copies
 }
 
+/// Returns the number of stages of each ring whose barriers the body waits for.
+pub(crate) fn rings(body: &[Stmt], barriers: &[Barrier]) -> BTreeSet<i64> {
+    let mut rings = BTreeSet::new();
+    visit(body, &mut |stmt| {
+        if let Stmt::Await { barrier, .. } = stmt {
+            rings.extend(barriers.get(*barrier as usize).map(|barrier| i64::from(barrier.stages)));
+        }
+    });
+    rings
+}
+
 /// Reports whether the body closes groups of copies.
 pub(crate) fn closes_groups(body: &[Stmt]) -> bool {
     let mut closes = false;
@@ -43,10 +54,10 @@ pub(crate) fn closes_groups(body: &[Stmt]) -> bool {
 /// Reports whether the body closes groups of copies and neither waits nor has a barrier.
 pub(crate) fn begins_copies_only(body: &[Stmt]) -> bool {
     let (mut commits, mut waits) = (false, false);
-    visit(body, &mut |stmt| match stmt.order() {
+    visit(body, &mut |stmt| match stmt.effects().order {
         Order::Close => commits = true,
-        Order::Wait(_) | Order::Scope | Order::Warp => waits = true,
-        Order::Nothing => {}
+        Order::Wait(_) | Order::Scope | Order::Warp | Order::Await | Order::WaitStores(_) => waits = true,
+        Order::WaitProducts(_) | Order::Arrive | Order::Nothing => {}
     });
     commits && !waits
 }
@@ -56,7 +67,8 @@ pub(crate) fn touches_shared(body: &[Stmt]) -> bool {
     let shared = |touch: &Touch<'_>| matches!(touch.address.memory, Memory::Shared(_));
     let mut touches = false;
     visit(body, &mut |stmt| {
-        touches |= stmt.order() != Order::Nothing || stmt.touches().iter().any(shared);
+        let effects = stmt.effects();
+        touches |= effects.order != Order::Nothing || effects.touches.iter().any(shared);
     });
     touches
 }
@@ -100,10 +112,12 @@ pub(crate) fn rounds(body: &[Stmt], counter: Option<&Symbol>, buffer: Option<u32
     visit(body, &mut |stmt| {
         if let Stmt::If { cond, .. } = stmt {
             changes.condition(cond);
-        } else if let Stmt::Let { value, .. } | Stmt::Assign { value, .. } = stmt {
+        } else if let Stmt::Let { value, .. } | Stmt::Uniform { value, .. } | Stmt::Assign { value, .. } =
+            stmt
+        {
             changes.expr(value);
         }
-        for touch in stmt.touches().iter().filter(|touch| counts(touch.address)) {
+        for touch in stmt.effects().touches.iter().filter(|touch| counts(touch.address)) {
             changes.expr(&touch.address.offset);
         }
     });
@@ -114,7 +128,7 @@ pub(crate) fn rounds(body: &[Stmt], counter: Option<&Symbol>, buffer: Option<u32
 pub(crate) fn buffers(body: &[Stmt]) -> BTreeSet<u32> {
     let mut buffers = BTreeSet::new();
     visit(body, &mut |stmt| {
-        buffers.extend(stmt.touches().iter().filter_map(|touch| match touch.address.memory {
+        buffers.extend(stmt.effects().touches.iter().filter_map(|touch| match touch.address.memory {
             Memory::Shared(buffer) => Some(buffer),
             Memory::Global(_) => None,
         }));

@@ -52,17 +52,13 @@ fn check_program(body: Vec<Stmt>, want: Expect) {
     let mut ops = 0;
     let program = ThreadProgram {
         name: "test".into(),
-        params: Vec::new(),
-        symbols: Vec::new(),
         grid: vec![c(1)],
         scopes: vec![Scope::block(64)],
-        requires: Vec::new(),
         shared: vec![SharedBuffer { name: "s".into(), dtype: DType::I32, offset: 0, bytes: 256 }],
-        blocks: 1,
         shared_bytes: 256,
-        registers: vec![RegisterArray { name: "r".into(), dtype: DType::I32, len: 1 }],
-        log: Vec::new(),
+        registers: vec![RegisterArray { name: "r".into(), dtype: DType::I32, len: 1, scope: ScopeId::BLOCK }],
         body: grouped(body, &mut ops),
+        ..ThreadProgram::default()
     };
     let traced = Traced { program: &program, facts: &Facts::default(), buffers: 1, is_sync: &|_| true };
     let found = check(&traces(traced, &|| ()), Rules::default(), &|_| false, &|| ());

@@ -7,8 +7,10 @@ use std::{
 
 use hx_index::{Cond, Expr, Facts, Symbol, gcd};
 use hx_target::{CopyRow, catalogue};
-use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer, Warps, visit};
-use hx_tile::OpId;
+use hx_thread::{
+    Address, Arrivals, AsyncCopy, Memory, MultiplyAsync, Stmt, ThreadProgram, Transfer, Warps, visit,
+};
+use hx_tile::{Completion, OpId};
 
 use crate::column::{Column, Named, Scope, is_among};
 use crate::once::{Equation, Equations};
@@ -34,11 +36,12 @@ struct Move {
     /// `(n, k)`: `n` threads move data together, and the first `k` of them supply an address that counts.
     addressing: (u32, u32),
     write: bool,
+    completion: Completion,
 }
 
 impl Move {
-    fn of(row: &CopyRow, write: bool) -> Move {
-        Move { bytes: row.access, addressing: row.addressing(), write }
+    fn of(row: &CopyRow, write: bool, completion: Completion) -> Move {
+        Move { bytes: row.access, addressing: row.addressing(), write, completion }
     }
 }
 
@@ -50,6 +53,12 @@ pub(crate) enum Event {
     /// An operation has begun all of its asynchronous copies.
     Begun(OpId),
     Access(Access),
+    /// An asynchronous product begins to read these elements, and may read them until a wait covers it.
+    Product(Access),
+    /// Closes the current group of products.
+    CommitProducts,
+    /// Waits until at most this many groups of products are in flight.
+    WaitProducts(u32),
     /// A barrier of the source.
     Barrier(OpId),
     /// A barrier of each warp on its own.
@@ -59,6 +68,10 @@ pub(crate) enum Event {
     Left(OpId),
     /// Waits until at most this many groups are in flight.
     Wait(OpId, u32),
+    /// Waits for a phase of a barrier in memory: its position and its stage.
+    Await(u32, i64),
+    /// Arrives on a barrier in memory.
+    Arrive(u32, i64, Arrivals),
     /// Exactly one of the two sequences happens, and only a launch decides which. [`Trace::conditions`] has the condition.
     Either(Vec<Event>, Vec<Event>),
     /// The events happen only in some threads. They count as synchronization of these warps, all of whose threads are among
@@ -75,8 +88,8 @@ pub(crate) struct Access {
     /// The number of threads that take part in the access of a thread, itself among them.
     pub(crate) lanes: u16,
     pub(crate) write: bool,
-    /// Whether the access completes only at a wait.
-    pub(crate) asynchronous: bool,
+    /// The time from which the access is complete.
+    pub(crate) completion: Completion,
     /// Whether only a launch knows the address. The access may then be anywhere, and covers the whole buffer.
     pub(crate) anywhere: bool,
     /// The equation of [`Trace::equations`] without which the access does not happen.
@@ -287,7 +300,12 @@ impl Tracer<'_> {
     /// Returns how many rounds of a loop show its behaviour, except at its end, and the number of rounds after which it
     /// repeats.
     fn rounds_of(&self, body: &[Stmt], counter: Option<&Symbol>) -> (i64, i64) {
-        let rounds = scan::rounds(body, counter, None);
+        let mut rounds = scan::rounds(body, counter, None);
+        // A ring repeats after its stages, and its second round is the first that waits for stages that were given back.
+        for stages in scan::rings(body, &self.program.barriers) {
+            rounds.period = scan::common(rounds.period, stages);
+            rounds.settled = rounds.settled.max(2 * stages + 1);
+        }
         (self.rounds.max(rounds.settled.min(LONGEST)), rounds.period)
     }
 
@@ -321,7 +339,7 @@ impl Tracer<'_> {
                     out.push(Event::Begun(group.op));
                 }
             }
-            Stmt::Let { var, value } => {
+            Stmt::Let { var, value } | Stmt::Uniform { var, value } => {
                 if self.partial.iter().any(|partial| value.mentions(partial)) {
                     self.partial.push(var.clone());
                 }
@@ -335,8 +353,9 @@ impl Tracer<'_> {
             Stmt::LoadIndex { var, address, guard } => {
                 let dtype = self.program.memory_dtype(address.memory);
                 let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
-                let read = Move { bytes, addressing: (1, 1), write: false };
-                self.access(address, read, guard, false, out);
+                let completion = Completion::AtOnce;
+                let read = Move { bytes, addressing: (1, 1), write: false, completion };
+                self.access(address, read, guard, out);
                 self.scope.read(var);
             }
             // Numbers computed from data are known only at run time.
@@ -354,8 +373,12 @@ impl Tracer<'_> {
             Stmt::Wait { groups } => out.push(Event::Wait(self.op, *groups)),
             Stmt::Transfer(transfer) => self.transfer(transfer, out),
             Stmt::AsyncCopy(copy) => self.async_copy(copy, out),
+            Stmt::MultiplyAsync(product) => self.product(product, out),
+            Stmt::CommitProducts => out.push(Event::CommitProducts),
+            Stmt::WaitProducts { leave, .. } => out.push(Event::WaitProducts(*leave)),
             Stmt::Barrier
             | Stmt::Multiply(_)
+            | Stmt::Fence(_)
             | Stmt::Convert(_)
             | Stmt::Fill(_)
             | Stmt::Compute(_)
@@ -363,6 +386,22 @@ impl Tracer<'_> {
             // `Log` and `Put` read registers and write a buffer that no other statement accesses.
             | Stmt::Log(_)
             | Stmt::Put(_) => {}
+            Stmt::Await { barrier, index, .. } => match self.scope.places().uniform(index) {
+                Some(stage) => out.push(Event::Await(*barrier, stage)),
+                None => self.trace.complete = false,
+            },
+            Stmt::Arrive { barrier, index, by } => match self.scope.places().uniform(index) {
+                Some(stage) => out.push(Event::Arrive(*barrier, stage, *by)),
+                None => self.trace.complete = false,
+            },
+            // The trace follows threads that run the same statements.
+            Stmt::Roles(_)
+            | Stmt::NamedSync { .. }
+            | Stmt::NamedArrive { .. }
+            | Stmt::Bulk(_)
+            | Stmt::BulkStore(_)
+            | Stmt::BulkCommit
+            | Stmt::BulkWait { .. } => self.trace.complete = false,
         }
     }
 
@@ -476,7 +515,12 @@ impl Tracer<'_> {
             self.bounds.extend(start.symbols());
             self.bounds.extend(end.symbols());
         }
-        let (head, tail) = self.followed(trips, body, var);
+        // No launch runs the loop more often than the facts allow.
+        let most = self.facts.range(&(end.clone() - start.clone())).1;
+        let (head, tail) = match (trips, most) {
+            (None, Some(most)) => (self.followed(None, body, var).0.min(most.max(0)), 0..0),
+            _ => self.followed(trips, body, var),
+        };
         let depth = self.partial.len();
         if trips != Some(head) {
             self.partial.push(var.clone());
@@ -514,14 +558,67 @@ impl Tracer<'_> {
 
     fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
         let Some(row) = catalogue().copy(&transfer.row) else { return };
-        let access = Move::of(row, !row.is_load());
-        self.access(&transfer.address, access, &transfer.guard, false, out);
+        let access = Move::of(row, !row.is_load(), Completion::AtOnce);
+        self.access(&transfer.address, access, &transfer.guard, out);
     }
 
     fn async_copy(&mut self, copy: &AsyncCopy, out: &mut Vec<Event>) {
         let Some(row) = catalogue().copy(&copy.row) else { return };
         self.global(&copy.src, false);
-        self.access(&copy.dst, Move::of(row, true), &copy.active, true, out);
+        let completion = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
+        self.access(&copy.dst, Move::of(row, true, completion), &copy.active, out);
+    }
+
+    /// Records the elements that the groups of threads read by descriptor.
+    fn product(&mut self, product: &MultiplyAsync, out: &mut Vec<Event>) {
+        let Some(row) = catalogue().gemm(&product.row) else { return };
+        for (descriptor, runs) in product.reads(self.program) {
+            let Memory::Shared(buffer) = descriptor.start.memory else { continue };
+            let buffer = buffer as usize;
+            let Some(&size) = self.trace.sizes.get(buffer) else { continue };
+            if let Some(stages) = self.ended.get(&buffer) {
+                self.trace.stages = scan::common(self.trace.stages, *stages);
+            }
+            if self.partial.iter().any(|var| descriptor.start.offset.mentions(var)) {
+                self.trace.complete = false;
+            }
+            let starts = self.scope.places().values(&descriptor.start.offset);
+            let (mut threads, mut anywhere) = (Vec::new(), None);
+            for first in (0..self.program.block_threads()).step_by(row.threads as usize) {
+                if !is_among(self.scope.running.as_deref(), first as usize) {
+                    continue;
+                }
+                match starts.get(first as usize) {
+                    Some(start) => {
+                        let run = |at: &i64| (first, runs.swizzle.apply(start + at));
+                        threads.extend(runs.at.iter().map(run));
+                    }
+                    None => anywhere = Some(first),
+                }
+            }
+            let unit = &mut self.trace.units[buffer];
+            *unit = threads.iter().fold(gcd(*unit, runs.len), |unit, (_, first)| gcd(unit, *first));
+            let (op, only, lanes) = (self.op, self.only, row.threads as u16);
+            let access = Access {
+                buffer,
+                op,
+                lanes,
+                write: false,
+                completion: Completion::Product,
+                anywhere: false,
+                only,
+                len: runs.len,
+                threads,
+            };
+            if !access.threads.is_empty() {
+                out.push(Event::Product(access.clone()));
+            }
+            if let Some(thread) = anywhere {
+                self.trace.asks_for_places = true;
+                let threads = vec![(thread, 0)];
+                out.push(Event::Product(Access { anywhere: true, len: size as i64, threads, ..access }));
+            }
+        }
     }
 
     fn global(&mut self, address: &Address, write: bool) {
@@ -537,9 +634,8 @@ impl Tracer<'_> {
     fn access(
         &mut self,
         address: &Address,
-        Move { bytes, addressing, write }: Move,
+        Move { bytes, addressing, write, completion }: Move,
         guard: &Cond,
-        asynchronous: bool,
         out: &mut Vec<Event>,
     ) {
         let buffer = match address.memory {
@@ -579,7 +675,7 @@ impl Tracer<'_> {
         let unit = &mut self.trace.units[buffer];
         *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
         let (op, only, lanes) = (self.op, self.only, addressing.0 as u16);
-        let access = Access { buffer, op, lanes, write, asynchronous, anywhere: false, only, len, threads };
+        let access = Access { buffer, op, lanes, write, completion, anywhere: false, only, len, threads };
         if !access.threads.is_empty() {
             out.push(Event::Access(access.clone()));
         }

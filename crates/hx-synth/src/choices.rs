@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use hx_target::{Arch, catalogue};
+use hx_target::{Arch, CopyRow, GemmRow, catalogue};
 use hx_tile::{
-    Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, OpId, OpKind, RearrangeChoice,
-    Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind, TileProgram, View,
+    Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, OpId, OpKind,
+    OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
+    TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
-use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
+use crate::anchor::gemm::{Gemm, Held, Tiling, unfit_matrix_instructions};
 use crate::constraints::broadcast;
 use crate::convertible::is_convertible;
 use crate::cx::Cx;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::layouts::Layouts;
+use crate::shared::buffer::{Buffer, Chosen};
+use crate::shared::{By, Demanded};
 use crate::{component, cost, parts, reduce, route, shared};
 
 /// Returns the positions that the instructions of a gemm read, given the final layouts of its tensors.
@@ -34,20 +37,35 @@ pub(crate) fn gemm(
                 .at(gemm.op.id)
         })
     };
+    let [a, b] = gemm.registers();
+    let held = |tensor: Option<TensorId>, held: &Option<Held>, extents: [i64; 4]| match (tensor, held) {
+        (Some(tensor), Some(held)) => {
+            positions(tensor, &held.by_issue, &extents).map(OperandChoice::Registers)
+        }
+        // `shared` names the reach, once it has solved the layout of the operand's tensor.
+        _ => Ok(OperandChoice::Descriptor { reach: String::new() }),
+    };
     let [wm, wn, wl] = tiling.arrangement;
     let batch = if wl > 1 { format!(", {wl} along the batch") } else { String::new() };
     let repeat =
         if tiling.copies > 1 { format!("; {} times the same work", tiling.copies) } else { String::new() };
+    let size = if tiling.row.is_by_descriptor() {
+        let [m, n, _] = tiling.row.shape;
+        let bytes = cost::shared_operand_bytes(tiling);
+        format!("; n = {n}: fewest shared bytes ({bytes} B for {m}×{n} results)")
+    } else {
+        String::new()
+    };
     let unfit = unfit_matrix_instructions(cx.program(), gemm.op, cx.arch);
     let unfit = if unfit.is_empty() { String::new() } else { format!("; {}", unfit.join("; ")) };
     let text = format!(
-        "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}{unfit}"
+        "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}{size}{unfit}"
     );
     Ok(GemmChoice {
         row: tiling.row.name.clone(),
         arrangement: tiling.arrangement,
-        a: positions(gemm.a, &tiling.by_issue[0], &[tiling.row.a.values(), im, ik, il])?,
-        b: positions(gemm.b, &tiling.by_issue[1], &[tiling.row.b.values(), i_n, ik, il])?,
+        a: held(a, &tiling.operands[0], [tiling.row.a.values(), im, ik, il])?,
+        b: held(b, &tiling.operands[1], [tiling.row.b.values(), i_n, ik, il])?,
         c: positions(gemm.c, &c_order, &c_extents)?,
         issues: tiling.issues,
         stream: None,
@@ -58,7 +76,8 @@ pub(crate) fn gemm(
 /// Returns the sides of the instruction to which a gemm's constraints refer.
 pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
     let row = &tiling.row;
-    let operands = [("A", row.a.fragment()), ("B", row.b.fragment()), ("C", Some(&row.c))];
+    let [a, b] = gemm.registers();
+    let operands = [("A", a.and(row.a.fragment())), ("B", b.and(row.b.fragment())), ("C", Some(&row.c))];
     let side = |(name, fragment): (&str, Option<&hx_target::Fragment>)| {
         fragment.map(|fragment| format!("p_{name} = {}", fragment.layout))
     };
@@ -81,7 +100,7 @@ pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
 }
 
 /// Returns the sides of the instruction to which a copy's constraint refers.
-fn copy_demand(op: hx_tile::OpId, row: &hx_target::CopyRow) -> Demand {
+fn copy_demand(op: OpId, row: &CopyRow) -> Demand {
     let sides = match (&row.memory, &row.register) {
         (Some(p), Some(q)) => format!(": p = {p}, q = {q}"),
         _ => String::new(),
@@ -167,11 +186,15 @@ impl Uses<'_> {
     }
 }
 
+/// The instruction of each product.
+pub(crate) type Rows = BTreeMap<OpId, &'static GemmRow>;
+
 /// Collects the accesses to shared memory. The search has counted each access as if it alone determined the layout: subtracts
 /// these cycles from the solution's cost.
 pub(crate) fn uses<'p>(
     cx: &Cx<'_, 'p>,
     known: &Layouts,
+    rows: &Rows,
     solution: &mut Solution,
 ) -> Result<Uses<'p>, Failure> {
     let program = cx.program();
@@ -182,9 +205,12 @@ pub(crate) fn uses<'p>(
     }
     let mut held_up: BTreeMap<OpId, f64> = BTreeMap::new();
     for (op, trips) in ops {
-        if let OpKind::CopyAsync { src, dst } = &op.kind {
+        if let OpKind::CopyAsync { src, dst, .. } = &op.kind {
             let hx_tile::Base::Shared(tensor) = dst.base else { continue };
             uses.entry(tensor).or_default().push(shared::Use::asynchronous(op, src, dst, trips));
+        } else if let OpKind::Store { src, dst } = &op.kind {
+            let Base::Shared(tensor) = src.base else { continue };
+            uses.entry(tensor).or_default().push(shared::Use::store(op, src, dst, trips));
         } else if let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind {
             let view = || View::whole(Base::Shared(tensor), &program.tensor(tensor).shape);
             let ends = [(src, false), (dst, true)];
@@ -194,6 +220,12 @@ pub(crate) fn uses<'p>(
             let cycles = trips * cost::held_up(program.threads_of(op), cx.drain);
             solution.cost += cycles;
             held_up.insert(op.id, cycles);
+        } else if let (OpKind::Gemm { a, b, .. }, Some(row)) = (&op.kind, rows.get(&op.id)) {
+            for (operand, view) in [&a.view, &b.view].into_iter().enumerate() {
+                let Base::Shared(tensor) = view.base else { continue };
+                let issued = shared::Issued::of(row, operand);
+                uses.entry(tensor).or_default().push(shared::Use::operand(op, view, issued, trips));
+            }
         } else if let Some(transfer) = Transfer::of(op)
             && let Some(tensor) = transfer.shared()
         {
@@ -232,10 +264,26 @@ pub(crate) fn shared(
             solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
         })?;
         let Some(buffer) = buffer else { return Ok(false) };
-        for (op, access, constraint, conflicts, text) in &buffer.accesses {
+        for Chosen { op, by, constraint, conflicts, why } in &buffer.accesses {
+            let access = match by {
+                By::Access(access) => access,
+                By::Reach(operand, reach) => {
+                    solution.constraints.push(demand(*op, constraint));
+                    read_by(solution, *op, *operand, &reach.name);
+                    continue;
+                }
+                By::Boxes(boxes) => {
+                    solution.constraints.push(demand(*op, constraint));
+                    let (dims, extents) = (boxes.dims.clone(), boxes.extents.clone());
+                    let reason = Reason { text: why.clone(), from: vec![] };
+                    let choice = BulkChoice { row: boxes.row.name.clone(), dims, extents, reason };
+                    solution.choices.insert(*op, Choice::Bulk(choice));
+                    continue;
+                }
+            };
             solution.constraints.push(copy_demand(*op, access.row));
             solution.constraints.push(demand(*op, constraint));
-            let reason = Reason { text: text.clone(), from: vec![] };
+            let reason = Reason { text: why.clone(), from: vec![] };
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
             if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
@@ -247,8 +295,15 @@ pub(crate) fn shared(
         }
         solution.cost += buffer.cost;
         solution.unexplored += buffer.left;
+        let mut buffer = buffer;
+        let copies = program.copies_of(tensor);
+        if copies > 1 {
+            // Every group begins at a whole block of the swizzle, so that it has the layout of the first.
+            buffer.bytes = buffer.bytes.next_multiple_of(shared::ALIGN.max(buffer.block)) * copies;
+        }
         items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
-        solution.shared.insert(tensor, unplaced(buffer));
+        let text = agreement(program, solution, &buffer);
+        solution.shared.insert(tensor, unplaced(buffer, text));
     }
     let (offsets, total) = shared::offsets(program, &items);
     for (item, offset) in items.iter().zip(offsets) {
@@ -260,13 +315,56 @@ pub(crate) fn shared(
     Ok(true)
 }
 
+/// Records how the instructions of a product reach an operand.
+fn read_by(solution: &mut Solution, op: OpId, operand: usize, reach: &str) {
+    if let Some(Choice::Gemm(GemmChoice { a, b, .. })) = solution.choices.get_mut(&op) {
+        *[a, b][operand] = OperandChoice::Descriptor { reach: reach.to_owned() };
+    }
+}
+
+/// Returns the reason for the layout of a buffer: what its accesses unify to or, if one of them demands a swizzle by name, which
+/// accesses agree on it.
+fn agreement(program: &TileProgram, solution: &Solution, buffer: &Buffer) -> String {
+    let Some(Demanded::Mode(mode, _)) = buffer.constraint.swizzle else {
+        return format!(
+            "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
+            buffer.constraint
+        );
+    };
+    let mut names: Vec<String> = Vec::new();
+    for Chosen { op, by, .. } in &buffer.accesses {
+        let Some(op) = program.op(*op) else { continue };
+        let row = match (by, solution.choices.get(&op.id)) {
+            (By::Reach(..), Some(Choice::Gemm(choice))) => choice.row.as_str(),
+            _ => by.name(),
+        };
+        let of = match &op.kind {
+            OpKind::CopyAsync { src, .. } => name_of(program, src.base),
+            OpKind::Store { dst, .. } => name_of(program, dst.base),
+            kind => kind.registers().first().map_or("", |tensor| program.tensor(*tensor).name.as_str()),
+        };
+        let name = format!("`{row}` of `{of}`");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let names = match names.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last} agree on", first.join(", ")),
+        _ => format!("{} asks for", names.join("")),
+    };
+    format!("{}: {names} `{}`", mode.title(), buffer.layout)
+}
+
+fn name_of(program: &TileProgram, base: Base) -> &str {
+    match base {
+        Base::Global(param) => program.tensor_param(param).map_or("", |param| &param.name),
+        Base::Shared(tensor) | Base::Register(tensor) => &program.tensor(tensor).name,
+    }
+}
+
 /// Returns the layout of a buffer that has no offset yet.
-fn unplaced(buffer: shared::buffer::Buffer) -> SharedLayout {
-    let text = format!(
-        "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
-        buffer.constraint
-    );
-    let from = buffer.accesses.iter().map(|access| access.0).collect();
+fn unplaced(buffer: Buffer, text: String) -> SharedLayout {
+    let from = buffer.accesses.iter().map(|access| access.op).collect();
     SharedLayout {
         layout: buffer.layout,
         swizzle: buffer.swizzle,
@@ -388,9 +486,18 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
             | OpKind::Cast { .. }
             | OpKind::Sync
             | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
             | OpKind::CopyAsync { .. }
             | OpKind::Commit
+            | OpKind::GemmWait { .. }
             | OpKind::Wait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }

@@ -52,11 +52,12 @@ impl<'p> Component<'p> {
     /// Returns the loads of a gemm's operands that no other operation uses, each with its trip count. The cost of these loads
     /// follows from the gemm's tiling alone. A pinned operand, or one tensor in both places, has no such loads.
     pub(crate) fn own_loads(&self, program: &TileProgram, gemm: &Gemm<'_>) -> Vec<(&'p Op, f64)> {
-        if gemm.a == gemm.b {
+        let [a, b] = gemm.registers();
+        if a == b {
             return Vec::new();
         }
         let mut out = Vec::new();
-        for operand in [gemm.a, gemm.b] {
+        for operand in [a, b].into_iter().flatten() {
             let pinned = matches!(program.tensor(operand).kind, TensorKind::Register { pinned: Some(_) });
             let touching = || self.ops.iter().filter(|(op, _)| op.kind.registers().contains(&operand));
             let own = |(op, _): &(&Op, f64)| op.id == gemm.op.id || matches!(op.kind, OpKind::Copy { .. });

@@ -133,7 +133,18 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
     let mut claims: Vec<Claim> = program.tensor_ids().filter(is_pinned).map(Claim::Pin).collect();
     for (op, _) in program.ops(1.0) {
         match op.kind {
-            OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. } => continue,
+            OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::GemmWait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::WaitStores { .. } => continue,
             OpKind::Gemm { warps: Some(_), .. } => {
                 claims.extend([Claim::Operation(op.id), Claim::Warps(op.id)]);
             }
@@ -142,6 +153,7 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
             | OpKind::Gemm { .. }
             | OpKind::Cast { .. }
             | OpKind::CopyAsync { .. }
+            | OpKind::Store { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }
@@ -236,6 +248,10 @@ fn retain(body: &mut Vec<Stmt>, claims: &BTreeSet<Claim>) {
         Stmt::If { then, otherwise, .. } => {
             retain(then, claims);
             retain(otherwise, claims);
+            true
+        }
+        Stmt::Roles(roles) => {
+            roles.iter_mut().for_each(|role| retain(&mut role.body, claims));
             true
         }
         Stmt::Let { .. }

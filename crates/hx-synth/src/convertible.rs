@@ -32,9 +32,18 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             | OpKind::Cast { .. }
             | OpKind::Sync
             | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
             | OpKind::CopyAsync { .. }
             | OpKind::Commit
+            | OpKind::GemmWait { .. }
             | OpKind::Wait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }

@@ -12,7 +12,7 @@ use hx_target::{
 use hx_tile::{Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
-use crate::anchor::gemm::Tiling;
+use crate::anchor::gemm::{Held, Tiling};
 
 /// Value assumed for every dimension where an address must be a number.
 const SAMPLE_DIM: i64 = 4096;
@@ -20,9 +20,14 @@ const SAMPLE_DIM: i64 = 4096;
 const OTHER_REGISTERS: i64 = 40;
 
 /// Returns the cycles of one execution of a gemm. Each step along K visits all accumulators of a warp, and an instruction waits
-/// for the previous step's result in the same accumulator.
+/// for the previous step's result in the same accumulator. An instruction of a group of warps occupies all matrix units of the
+/// multiprocessor, or its shared memory if that delivers the operands later, and the next one follows without a wait.
 pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
     let GemmRow { issue, latency, threads: lanes, .. } = tiling.row;
+    if tiling.row.is_by_descriptor() {
+        let groups = f64::from(threads) / f64::from(*lanes);
+        return tiling.count() as f64 * groups * issue.max(read_by_descriptor(tiling)) + latency;
+    }
     // A warp issues an instruction of fewer lanes once for each group of lanes. It takes part once in an instruction of several
     // warps. An instruction of one thread is issued for the whole warp.
     let issues = if *lanes > 1 { f64::from((WARP / lanes).max(1)) } else { 1.0 };
@@ -30,6 +35,22 @@ pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
     let steps = tiling.issues[2];
     let round = (tiling.count() / steps) as f64 * each;
     (steps - 1) as f64 * round.max(*latency) + round + latency
+}
+
+/// Returns the cycles in which shared memory delivers the operands of one instruction that reads them by descriptor.
+fn read_by_descriptor(tiling: &Tiling) -> f64 {
+    shared_operand_bytes(tiling) as f64 / f64::from(WAVEFRONT_BYTES)
+}
+
+/// Returns the bytes that one instruction reads from shared memory.
+pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
+    let GemmRow { shape: [m, n, k], a, b, .. } = tiling.row;
+    let bytes = |held: &Option<Held>, extent: i64, bits: u32| match held {
+        Some(_) => 0,
+        None => extent * k * i64::from(bits) / 8,
+    };
+    let [in_a, in_b] = &tiling.operands;
+    bytes(in_a, *m, a.dtype().bits()) + bytes(in_b, *n, b.dtype().bits())
 }
 
 /// Returns the cycles of one execution of a copy to or from global memory.
@@ -61,6 +82,11 @@ pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &
     let instructions = access.issues() as f64 * warps(threads);
     let bytes = sectors.len() as f64 * f64::from(SECTOR_BYTES) * instructions;
     (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
+}
+
+/// Returns the cycles in which bulk copies bring a tile of `bytes` bytes to a multiprocessor. No thread waits for their latency.
+pub(crate) fn in_boxes(bytes: f64) -> f64 {
+    bytes / machine().global_bytes
 }
 
 /// Returns the cycles of one execution of an elementwise expression over `values` elements of each thread.
@@ -204,6 +230,7 @@ fn wavefronts_ideal(row: &CopyRow) -> f64 {
 fn sample(symbol: &Symbol) -> Option<i64> {
     match symbol {
         Symbol::Dim(_) => Some(SAMPLE_DIM),
-        _ => Some(0),
+        Symbol::Multiprocessors | Symbol::GridDim(_) => Some(i64::from(machine().multiprocessors)),
+        Symbol::Scalar(_) | Symbol::BlockIdx(_) | Symbol::Thread | Symbol::Var(..) => Some(0),
     }
 }

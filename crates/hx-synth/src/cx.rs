@@ -18,6 +18,8 @@ pub(crate) struct Cx<'s, 'p> {
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Excludes collective copies.
     pub(crate) single: bool,
+    /// Lets signalled copies be made in boxes, as stores always are.
+    pub(crate) in_boxes: bool,
     /// The moves that the program already contains.
     pub(crate) moved: Vec<Move>,
     /// Branches and layouts that were tried.
@@ -37,11 +39,26 @@ impl<'s, 'p> Cx<'s, 'p> {
         let together = Together::of(system.program);
         let steps = Cell::new(0);
         let drain = cost::drain(system.program, arch, together.registers(system.program));
-        Cx { system, arch, pool, cancelled, single: false, moved: Vec::new(), steps, together, drain }
+        Cx {
+            system,
+            arch,
+            pool,
+            cancelled,
+            single: false,
+            in_boxes: false,
+            moved: Vec::new(),
+            steps,
+            together,
+            drain,
+        }
     }
 
     pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
         Cx { single, ..self }
+    }
+
+    pub(crate) fn in_boxes(self, in_boxes: bool) -> Cx<'s, 'p> {
+        Cx { in_boxes, ..self }
     }
 
     /// Returns the context of a program that contains these moves.

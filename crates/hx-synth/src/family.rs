@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use hx_tile::{
-    Choice, Edits, Move, OpId, OpKind, RearrangeChoice, Reason, Solution, TensorKind, TileProgram,
+    Choice, Edits, Move, OpId, OpKind, RearrangeChoice, Reason, Solution, TensorId, TensorKind, TileProgram,
 };
 
 use crate::component::{Component, UNKNOWN_TRIPS, components};
@@ -19,7 +19,7 @@ use crate::failure::{Blocked, Failure, FailureKind};
 use crate::layouts::{Known, Layouts};
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
 use crate::solver::{CANDIDATES, Solver};
-use crate::{choices, cost, pinned, route, stream};
+use crate::{choices, cost, pinned, pipes, route, stream};
 
 /// Limit on the leaves that are kept for a component.
 const LEAVES: usize = CANDIDATES;
@@ -69,7 +69,7 @@ impl<'s> Solver<'s> {
         let system = System::of(&moved, family.still);
         self.built.replace(system.demands());
         let cx = Cx::new(&system, self.arch, self.pool, self.cancelled);
-        let cx = cx.single(family.single).after(family.moves);
+        let cx = cx.single(family.single).in_boxes(self.in_boxes).after(family.moves);
         let start = pins(&cx)?;
         let components = components(&system);
         body(&Ground { solver: self, still: family.still, cx, edits, start, components })
@@ -186,7 +186,7 @@ impl<'p> Ground<'_, 'p> {
     fn may_take_less(&self, leaves: &[&Leaf<'p>], limit: f64) -> bool {
         let known = self.known(leaves);
         let cost: f64 = leaves.iter().map(|leaf| leaf.cost).sum();
-        let least = self.least(&known, &route::routes(&self.cx, &known), limit);
+        let least = self.least((&known, &rows(leaves)), &route::routes(&self.cx, &known), limit);
         least.is_ok_and(|least| cost + least < limit)
     }
 
@@ -263,7 +263,7 @@ impl<'p> Ground<'_, 'p> {
     /// needs no program with exchanges, so it is computed before that program is built.
     fn least(
         &self,
-        known: &Layouts,
+        (known, rows): (&Layouts, &choices::Rows),
         routes: &BTreeMap<OpId, Option<RearrangeChoice>>,
         limit: f64,
     ) -> Result<f64, Failure> {
@@ -279,15 +279,26 @@ impl<'p> Ground<'_, 'p> {
         }
         // Take back the cycles that the search counted for each access alone.
         let mut corrected = Solution::default();
-        let uses = choices::uses(cx, known, &mut corrected)?;
+        let uses = choices::uses(cx, known, rows, &mut corrected)?;
         Ok(moved + corrected.cost + uses.least_cycles(cx, limit)?)
+    }
+
+    /// Adds the moves that might repair a failure of shared memory: those of the packed tensors that take part in it.
+    fn with_moves(&self, failure: Failure, known: &Layouts) -> Blocked {
+        let program = self.solver.program;
+        let taking_part = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));
+        let narrow = |t: &TensorId| program.tensor(*t).dtype.bits() < 8;
+        let ops = taking_part.filter_map(|op| program.op(op));
+        let ops = ops.filter(|op| op.kind.registers().iter().any(narrow));
+        let moves = ops.flat_map(|op| freeing(program, known, op)).collect();
+        Blocked { failure, moves }
     }
 
     /// Builds the [`Ground::solution`] in place, so that a failed one keeps the parts that were built. Returns false if it is too
     /// expensive.
     fn made(&self, leaves: &[&Leaf<'p>], limit: f64, solution: &mut Solution) -> Result<bool, Blocked> {
         let (solver, cx) = (self.solver, &self.cx);
-        let known = self.known(leaves);
+        let (known, rows) = (self.known(leaves), rows(leaves));
         for leaf in leaves {
             solution.cost += leaf.cost;
             for (gemm, tiling) in &leaf.tilings {
@@ -299,7 +310,7 @@ impl<'p> Ground<'_, 'p> {
         let least = solution.cost;
         solution.steps = cx.steps.get();
         let routes = route::routes(cx, &known);
-        if limit.is_finite() && least + self.least(&known, &routes, limit)? >= limit {
+        if limit.is_finite() && least + self.least((&known, &rows), &routes, limit)? >= limit {
             return Ok(false);
         }
         solver.pool.made.set(solver.pool.made.get() + 1);
@@ -309,12 +320,13 @@ impl<'p> Ground<'_, 'p> {
         let whole = edits.apply(solver.program);
         let system = System::of(&whole, self.still);
         let cx = Cx::new(&system, solver.arch, solver.pool, solver.cancelled).single(cx.single);
+        let cx = cx.in_boxes(solver.in_boxes);
         for (op, choice) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
             solution.cost += choice.cycles;
             solution.choices.insert(op, Choice::Rearrange(choice));
         }
         // Check the bounds that are cheapest to compute first.
-        let uses = choices::uses(&cx, &known, solution)?;
+        let uses = choices::uses(&cx, &known, &rows, solution)?;
         if limit.is_finite() {
             uses.note_exchanges(&cx, &known)?;
         }
@@ -324,19 +336,14 @@ impl<'p> Ground<'_, 'p> {
         choices::global(&cx, &known, solution)?;
         choices::convert(&cx, &known, solution)?;
         choices::map(&cx, &known, solution)?;
-        let within = choices::shared(&cx, &known, uses, limit, solution).map_err(|failure| {
-            let taking_part = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));
-            let narrow = |t: &hx_tile::TensorId| solver.program.tensor(*t).dtype.bits() < 8;
-            let ops = taking_part.filter_map(|op| solver.program.op(op));
-            let ops = ops.filter(|op| op.kind.registers().iter().any(narrow));
-            let moves = ops.flat_map(|op| freeing(solver.program, &known, op)).collect();
-            Blocked { failure, moves }
-        })?;
+        let within = choices::shared(&cx, &known, uses, limit, solution)
+            .map_err(|failure| self.with_moves(failure, &known))?;
         if !within {
             return Ok(false);
         }
         choices::reduce(&cx, &known, solution)?;
         choices::parts(&cx, &known, solution)?;
+        pipes::place(&whole, solution);
         choices::fits(&whole, solver.arch, solution)?;
         stream::streams(&whole, solution);
         solution.steps += cx.steps.get();
@@ -351,6 +358,12 @@ impl<'p> Ground<'_, 'p> {
         solution.strain = solution.cost - least;
         Ok(true)
     }
+}
+
+/// Returns the instructions of all products of a choice.
+fn rows(leaves: &[&Leaf<'_>]) -> choices::Rows {
+    let tilings = leaves.iter().flat_map(|leaf| &leaf.tilings);
+    tilings.map(|(gemm, tiling)| (gemm.op.id, tiling.row)).collect()
 }
 
 /// Reports whether the generated code of two solutions is the same.

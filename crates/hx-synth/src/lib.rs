@@ -1,10 +1,12 @@
 //! Synthesizes a layout for every tensor and selects an instruction for every operation of a tile program.
 //!
-//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). Operands of products in shared memory get loads
-//! ([`loads`]). Operations become constraints ([`constraints`]).
+//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). Operands of products in shared memory get loads,
+//! or stay where an instruction can read them by descriptor ([`loads`]); the cheapest of these routes wins ([`solve`]).
+//! Operations become constraints ([`constraints`]).
 //! Register tensors that constraints tie together form components ([`component`]). The search anchors each component at
 //! its gemms or at the copies that move most ([`search`], [`anchor`]); a work-list derives the remaining layouts from the
-//! constraints. Accesses to shared memory become layout constraints, which are unified, filled and swizzled ([`shared`]).
+//! constraints. Accesses to shared memory become layout constraints, which are unified, filled and swizzled ([`shared`]);
+//! descriptors and the boxes of bulk copies join this unification with swizzles that the hardware names.
 //!
 //! Invariant: the crate sees a tile program and rows of the catalogue, and knows no instruction by name. It knows no
 //! text, no query and no thread program.
@@ -29,6 +31,7 @@ mod layouts;
 mod loads;
 mod parts;
 mod pinned;
+mod pipes;
 mod pool;
 mod reduce;
 mod route;

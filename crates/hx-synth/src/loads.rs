@@ -1,16 +1,73 @@
 //! The first decision about a program: how operands of products that lie in shared memory reach their instruction.
 
-use hx_tile::{Edits, Load, OpKind, TileProgram};
+use std::collections::BTreeMap;
 
-/// Returns the loads of operands that the solver adds to a program: one for each operand in shared memory, because every
-/// matrix instruction of the catalogue reads registers. Failures, conflicts and constraints are those of the program with
-/// these loads, see [`Edits::loaded`].
+use hx_target::Arch;
+use hx_tile::{Edits, Load, OpId, OpKind, TileProgram};
+
+use crate::anchor::descriptor::is_possible;
+use crate::anchor::gemm::Gemm;
+
+/// The means that a run of the solver may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    /// Instructions read operands from shared memory by descriptor.
+    pub(crate) by_descriptor: bool,
+    /// Copies that signal a pipeline, and stores, are made in boxes.
+    pub(crate) in_boxes: bool,
+}
+
+/// The means that the stages after the solver can compile today. The solver's own tests use all means.
+pub(crate) const TODAY: Means = Means { by_descriptor: false, in_boxes: false };
+
+/// The products that read operands by descriptor. `true` for one whose instruction cannot read A there, so that A is loaded.
+type ByDescriptor = BTreeMap<OpId, bool>;
+
+/// Returns the loads of all operands in shared memory, so that every product reads registers. Failures, conflicts and constraints
+/// are those of the program with these loads, see [`Edits::loaded`].
 pub fn loads(program: &TileProgram) -> Edits {
+    loads_except(program, &ByDescriptor::new())
+}
+
+/// Returns the routes of the operands to try. The first lets all products read by descriptor whose instructions can, the second
+/// does so with each A in registers, the next ones are the first without one of the products. The last one loads all operands.
+pub(crate) fn routes(program: &TileProgram, arch: Arch, by_descriptor: bool) -> Vec<Edits> {
+    // With A where it is, and with A loaded.
+    let mut possible = [ByDescriptor::new(), ByDescriptor::new()];
+    let ops = if by_descriptor { program.ops(1.0) } else { Vec::new() };
+    for gemm in ops.into_iter().filter_map(|(op, _)| Gemm::of(program, op)) {
+        let [staged, loaded] = [false, true].map(|loads_a| is_possible(program, &gemm, arch, loads_a));
+        if staged || loaded {
+            possible[0].insert(gemm.op.id, !staged);
+            possible[1].insert(gemm.op.id, loaded);
+        }
+    }
+    let mut routes: Vec<Edits> = Vec::new();
+    let mut add = |route: Edits| {
+        if !routes.contains(&route) {
+            routes.push(route)
+        }
+    };
+    let [first, _] = &possible;
+    possible.iter().for_each(|all| add(loads_except(program, all)));
+    for gemm in first.keys() {
+        let others = first.iter().filter(|(other, _)| *other != gemm);
+        add(loads_except(program, &others.map(|(op, loads_a)| (*op, *loads_a)).collect()));
+    }
+    add(loads(program));
+    routes
+}
+
+/// Returns the loads of the operands in shared memory, except for those that products read by descriptor.
+fn loads_except(program: &TileProgram, by_descriptor: &ByDescriptor) -> Edits {
     let mut loads = Vec::new();
     for (op, _) in program.ops(1.0) {
         let OpKind::Gemm { a, b, .. } = &op.kind else { continue };
         let staged = [a, b].into_iter().enumerate().filter(|(_, operand)| operand.view.register().is_none());
-        loads.extend(staged.map(|(operand, _)| Load { gemm: op.id, operand }));
+        let is_loaded =
+            |operand: usize| by_descriptor.get(&op.id).is_none_or(|loads_a| *loads_a && operand == 0);
+        let loaded = staged.map(|(operand, _)| operand).filter(|operand| is_loaded(*operand));
+        loads.extend(loaded.map(|operand| Load { gemm: op.id, operand }));
     }
     Edits { loads, ..Edits::default() }
 }

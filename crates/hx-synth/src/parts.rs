@@ -232,7 +232,7 @@ pub(crate) fn slice(
         );
         return Err(Failure::new(FailureKind::Conflict, message).at(op.id));
     }
-    let bytes = scratch_bytes(tensor, tensor.size());
+    let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
     Ok(SliceChoice {
         positions: None,
         first: 0,
@@ -326,7 +326,7 @@ pub(crate) fn scan(
     let (mut end, mut scratch) = (offset, Vec::new());
     if let Some(elements) = across.max() {
         for tensor in dst {
-            let bytes = scratch_bytes(program.tensor(*tensor), elements);
+            let bytes = scratch_bytes(program.tensor(*tensor), elements) * program.groups_of(op);
             scratch.push(Scratch { offset: end, bytes });
             end = (end + bytes).next_multiple_of(16);
         }

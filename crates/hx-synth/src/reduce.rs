@@ -54,7 +54,8 @@ pub(crate) fn choice(
     let Steps { lanes, digits } = steps(program.threads_of(op), s, axis, arch);
     let parts: i64 = digits.iter().map(|d| d.1).product();
     let rows: i64 = d.tile.iter().product();
-    let bytes = parts * rows * i64::from(program.tensor(dst).dtype.bits()).max(8) / 8;
+    let one = parts * rows * i64::from(program.tensor(dst).dtype.bits()).max(8) / 8;
+    let bytes = one * i64::from(program.groups_of(op));
     let across = (!digits.is_empty()).then(|| Across { digits, offset, bytes: bytes as u32 });
     let text = match (&across, lanes.is_empty()) {
         (None, true) => "the axis lies within threads".to_string(),

@@ -75,9 +75,10 @@ impl<'p> Cx<'_, 'p> {
     /// Returns a tiling of a gemm with trip count `trips`, with the cost of the loads of operands that no other operation uses.
     fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Tiling) -> Way {
         let mut known = Layouts::new(self.program().tensors.len());
-        for (tensor, tv) in [(gemm.a, &tiling.a), (gemm.b, &tiling.b)] {
+        for (tensor, held) in gemm.registers().into_iter().zip(&tiling.operands) {
+            let (Some(tensor), Some(held)) = (tensor, held) else { continue };
             let reason = Reason { text: String::new(), from: vec![] };
-            known.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
+            known.set(tensor, Rc::new(Known { tv: held.tv.clone(), reason, pin: None }));
         }
         let load = |(op, trips): &(&'p Op, f64)| match self.cycles(op, &known) {
             Ok(cycles) => trips * cycles.unwrap_or(0.0),
@@ -442,12 +443,14 @@ impl<'p> Search<'_, '_, 'p> {
                 continue;
             }
             let tiling = way.tiling.clone();
-            let operands =
-                [(gemm.c, &tiling.c, "accumulator"), (gemm.a, &tiling.a, "A"), (gemm.b, &tiling.b, "B")];
+            let [a, b] = tiling.operands.each_ref().map(|held| held.as_ref().map(|held| &held.tv));
+            let operands = gemm.tensors().into_iter().zip([Some(&tiling.c), a, b]);
+            let operands = operands.zip(["accumulator", "A", "B"]);
             let pool = self.cx.pool;
             let mut next = branch.clone();
             let (mut changed, mut stand) = (Vec::new(), Vec::new());
-            for (operand, (tensor, tv, what)) in operands.into_iter().enumerate() {
+            for (operand, ((tensor, tv), what)) in operands.enumerate() {
+                let (Some(tensor), Some(tv)) = (tensor, tv) else { continue };
                 // A and B may be the same tensor, which then has its layout already.
                 if let Some(known) = next.known.get(tensor) {
                     if !tiling.reads(pool, &known.tv, tv, operand) {
@@ -486,7 +489,7 @@ impl<'p> Search<'_, '_, 'p> {
         if operand > 0 {
             moves.push(Move { at: gemm.op.id, operand, after: false });
         }
-        let tensor = [gemm.c, gemm.a, gemm.b][operand];
+        let Some(tensor) = gemm.tensors()[operand] else { return moves };
         let from = known.get(tensor).and_then(|k| k.reason.from.first().copied());
         if let Some(op) = from.and_then(|op| self.cx.program().op(op))
             && op.id != gemm.op.id
@@ -501,7 +504,7 @@ impl<'p> Search<'_, '_, 'p> {
         let message =
             "no instruction and arrangement of warps fits the layouts that this gemm's tensors already have";
         let mut failure = Failure::new(FailureKind::Conflict, message).at(gemm.op.id);
-        for tensor in [gemm.c, gemm.a, gemm.b] {
+        for tensor in gemm.tensors().into_iter().flatten() {
             if let Some(k) = known.get(tensor) {
                 let name = &self.cx.program().tensor(tensor).name;
                 let text = format!("`{name}` is fixed here: {}", k.reason.text);

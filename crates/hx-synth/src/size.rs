@@ -87,9 +87,18 @@ impl Together {
             | OpKind::Cast { .. }
             | OpKind::Sync
             | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
             | OpKind::CopyAsync { .. }
             | OpKind::Commit
+            | OpKind::GemmWait { .. }
             | OpKind::Wait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }

@@ -1,5 +1,6 @@
 //! Runs all stages: constraints, components, search, redistributions, shared memory, choices.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use hx_target::Arch;
@@ -8,12 +9,12 @@ use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TileProgram};
 use crate::constraints::System;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::family::{Family, Made};
-use crate::loads::loads;
+use crate::loads::{Means, TODAY, loads, routes};
 use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
 use crate::solver::Solver;
-use crate::{convertible, crossing, size};
+use crate::{convertible, crossing, pipes, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -29,18 +30,100 @@ pub(crate) fn counted(
     arch: Arch,
     cancelled: &dyn Fn() -> bool,
 ) -> (Result<Solution, Failure>, usize) {
-    let pool = Pool::default();
-    let loads = loads(program);
-    let program = &*loads.loaded(program);
-    let solver = Solver::new(program, arch, &pool, cancelled);
-    let found = check(program, arch).and_then(|()| solver.solve());
-    (found.map(|(best, _)| loaded(best, &loads)), pool.branches.get())
+    let run = Run::new(program, arch, TODAY, cancelled);
+    let found = run.best();
+    (found.map(|found| found.solution), run.branches.get())
+}
+
+/// Returns what [`solve`] returns if it may use these means.
+#[cfg(test)]
+pub(crate) fn solve_with(program: &TileProgram, arch: Arch, means: Means) -> Result<Solution, Failure> {
+    Run::new(program, arch, means, &|| false).best().map(|found| found.solution)
+}
+
+/// A run over the routes of a program's operands. All of them share what the solver keeps.
+struct Run<'r> {
+    program: &'r TileProgram,
+    arch: Arch,
+    means: Means,
+    cancelled: &'r dyn Fn() -> bool,
+    pool: Pool,
+    /// Branches searched, in all routes.
+    branches: Cell<usize>,
+}
+
+/// The cheapest solution for a route.
+struct Routed {
+    solution: Solution,
+    /// The rearrangements that move nothing in it.
+    still: BTreeSet<OpId>,
+    /// [`Solver::ended`].
+    ended: [f64; 2],
+}
+
+impl<'r> Run<'r> {
+    fn new(program: &'r TileProgram, arch: Arch, means: Means, cancelled: &'r dyn Fn() -> bool) -> Run<'r> {
+        Run { program, arch, means, cancelled, pool: Pool::default(), branches: Cell::new(0) }
+    }
+
+    /// Returns the cheapest solution over all routes, the first of equally cheap ones.
+    ///
+    /// # Errors
+    /// The failure of the last route, if no route has a solution.
+    fn best(&self) -> Result<Routed, Failure> {
+        let mut best: Option<Routed> = None;
+        let mut failed = None;
+        for route in routes(self.program, self.arch, self.means.by_descriptor) {
+            match self.on(&route) {
+                Ok(found) if best.as_ref().is_none_or(|b| found.solution.cost < b.solution.cost) => {
+                    best = Some(found);
+                }
+                Ok(_) => {}
+                Err(failure) if failure.kind == FailureKind::Cancelled => return Err(failure),
+                Err(failure) => failed = Some(failure),
+            }
+        }
+        best.ok_or_else(|| failed.unwrap_or_else(Failure::cancelled))
+    }
+
+    /// Returns the cheapest solution for a route. Each route has the whole budget of branches.
+    fn on(&self, route: &Edits) -> Result<Routed, Failure> {
+        let loaded = route.loaded(self.program);
+        check(&loaded, self.arch)?;
+        self.pool.branches.set(0);
+        let solver = Solver::new(&loaded, self.arch, &self.pool, self.cancelled);
+        let solver = solver.in_boxes(self.means.in_boxes);
+        let found = solver.solve();
+        self.branches.set(self.branches.get() + self.pool.branches.get());
+        let (solution, still) = found?;
+        let ended = solver.ended.each_ref().map(Cell::get);
+        Ok(Routed { solution: routed(solution, route), still, ended })
+    }
+
+    /// Returns the other solutions of a route's program, cheapest first.
+    fn others(&self, routed: &Routed) -> Result<Vec<Solution>, Failure> {
+        let route = Edits { loads: routed.solution.edits.loads.clone(), ..Edits::default() };
+        let loaded = route.loaded(self.program);
+        let solver = Solver::new(&loaded, self.arch, &self.pool, self.cancelled);
+        let solver = solver.in_boxes(self.means.in_boxes);
+        solver.ended.iter().zip(routed.ended).for_each(|(cell, ended)| cell.set(ended));
+        let mut others = solver.others(&routed.solution, &routed.still)?;
+        others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        Ok(others.into_iter().map(|solution| self::routed(solution, &route)).collect())
+    }
+}
+
+/// Records the loads of a route in a solution of the program with these loads.
+fn routed(mut solution: Solution, route: &Edits) -> Solution {
+    solution.edits.loads.clone_from(&route.loads);
+    solution
 }
 
 /// Rejects programs that no search can solve.
 fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     crossing::check(program)?;
     size::check(program, arch)?;
+    pipes::check(program, arch)?;
     convertible::check(program, arch)
 }
 
@@ -71,21 +154,10 @@ pub fn candidates(
     arch: Arch,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Solution>, Failure> {
-    let loads = loads(program);
-    let program = &*loads.loaded(program);
-    check(program, arch)?;
-    let pool = Pool::default();
-    let solver = Solver::new(program, arch, &pool, cancelled);
-    let (best, still) = solver.solve()?;
-    let mut others = solver.others(&best, &still)?;
-    others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    Ok(std::iter::once(best).chain(others).map(|solution| loaded(solution, &loads)).collect())
-}
-
-/// Records in a solution of a program with these loads that it has them.
-fn loaded(mut solution: Solution, loads: &Edits) -> Solution {
-    solution.edits.loads.clone_from(&loads.loads);
-    solution
+    let run = Run::new(program, arch, TODAY, cancelled);
+    let best = run.best()?;
+    let others = run.others(&best)?;
+    Ok(std::iter::once(best.solution).chain(others).collect())
 }
 
 /// The result of an attempt.

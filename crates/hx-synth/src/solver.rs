@@ -16,6 +16,8 @@ pub(crate) struct Solver<'s> {
     pub(crate) arch: Arch,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
+    /// Lets signalled copies be made in boxes, as stores always are.
+    pub(crate) in_boxes: bool,
     /// The constraints of the last attempt that failed, as far as they were built.
     pub(crate) built: RefCell<Vec<Demand>>,
     /// Lower bounds on the cycles of the solutions that the choice skipped, for the family with collective copies and for the one
@@ -31,7 +33,11 @@ impl<'s> Solver<'s> {
         cancelled: &'s dyn Fn() -> bool,
     ) -> Solver<'s> {
         let ended = [0, 1].map(|_| Cell::new(f64::INFINITY));
-        Solver { program, arch, pool, cancelled, built: RefCell::default(), ended }
+        Solver { program, arch, pool, cancelled, in_boxes: false, built: RefCell::default(), ended }
+    }
+
+    pub(crate) fn in_boxes(self, in_boxes: bool) -> Solver<'s> {
+        Solver { in_boxes, ..self }
     }
 
     /// Reports whether a collective copy may serve some access to shared memory. An exchange adds such accesses.

@@ -11,6 +11,32 @@ pub enum Arch {
     Sm90a,
 }
 
+/// An ability of an architecture that is no instruction of the catalogue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Feature {
+    /// Blocks of a cluster run at the same time and reach the shared memory of each other.
+    Clusters,
+    /// Groups of warps change the number of their registers while they run.
+    Roles,
+}
+
+impl Feature {
+    /// Returns the first architecture that has it.
+    pub fn arch(self) -> Arch {
+        match self {
+            Feature::Clusters | Feature::Roles => Arch::Sm90a,
+        }
+    }
+
+    /// Returns its name in a message.
+    pub fn name(self) -> &'static str {
+        match self {
+            Feature::Clusters => "clusters",
+            Feature::Roles => "roles of groups of warps",
+        }
+    }
+}
+
 /// The resources of a block and of a multiprocessor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -56,6 +82,21 @@ impl Limits {
         ];
         let (blocks, limited_by) = by.into_iter().min_by_key(|(blocks, _)| *blocks).unwrap_or_default();
         Residency { blocks, limited_by }
+    }
+}
+
+/// The numbers of registers that a thread may ask for while it runs: multiples of [`REGISTER_STEP`] between these.
+pub const REGISTER_RANGE: [u32; 2] = [24, 256];
+/// Threads get registers in multiples of this number.
+pub const REGISTER_STEP: u32 = 8;
+/// Named barriers of a block.
+pub const NAMED_BARRIERS: u32 = 16;
+
+impl Limits {
+    /// Returns the number of registers that each thread has when the only block of a multiprocessor starts.
+    pub fn registers_at_entry(&self, threads: u32) -> u32 {
+        let most = self.registers / threads.max(1) / REGISTER_STEP * REGISTER_STEP;
+        most.min(REGISTER_RANGE[1])
     }
 }
 

@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::{Arch, Operand, WARP, family};
+use crate::{Arch, BulkRow, MapLimits, Operand, ReachRow, WARP, family};
 
 /// The memory in which a tensor lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
@@ -182,17 +182,30 @@ pub struct GemmRow {
     pub b: Operand,
     /// The accumulator, always in registers.
     pub c: Fragment,
+    /// The instruction is asynchronous: its threads commit it to a group and wait for the group. Names the rows that do so.
+    #[serde(default)]
+    pub group: Option<String>,
     pub issue: f64,
     pub latency: f64,
     pub arch: u32,
-    /// PTX with `{a}`, `{b}`, `{c}` for the registers of the fragments.
+    /// PTX with `{a}`, `{b}`, `{c}` for the registers of the fragments or the descriptors. An asynchronous instruction also has
+    /// `{d}`, a predicate that is false if the accumulator counts as 0, and `{ta}` and `{tb}`, which are 1 if the operand is
+    /// contiguous along its rows or columns instead of along K.
     pub ptx: String,
+    /// The same with A in registers, for an instruction that can also read A from shared memory.
+    #[serde(default)]
+    pub ptx_registers: Option<String>,
 }
 
 impl GemmRow {
-    /// Returns the fragments of A and B, if the instruction reads both from registers.
+    /// Returns the fragments of A and B, if the instruction can read both from registers.
     pub fn fragments(&self) -> Option<[&Fragment; 2]> {
         Some([self.a.fragment()?, self.b.fragment()?])
+    }
+
+    /// Reports whether the instruction reads B from shared memory, by descriptor.
+    pub fn is_by_descriptor(&self) -> bool {
+        self.b.fragment().is_none()
     }
 
     /// Returns the numbers of warps along M and N of its tile that execute one instruction; `[1, 1]` for a row of one warp
@@ -304,6 +317,15 @@ pub struct GroupRow {
     pub ptx: String,
 }
 
+/// An instruction that synchronizes threads. The head of `catalogue/sync.toml` lists the operands.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncRow {
+    pub name: String,
+    pub arch: u32,
+    pub ptx: String,
+}
+
 fn one() -> u32 {
     1
 }
@@ -336,6 +358,8 @@ pub struct Catalogue {
     pub copies: Vec<CopyRow>,
     #[serde(default, rename = "gemm")]
     pub gemms: Vec<GemmRow>,
+    #[serde(default, rename = "reach")]
+    pub reaches: Vec<ReachRow>,
     #[serde(default, rename = "convert")]
     pub converts: Vec<ConvertRow>,
     #[serde(default, rename = "exchange")]
@@ -344,6 +368,13 @@ pub struct Catalogue {
     pub groups: Vec<GroupRow>,
     #[serde(default, rename = "compute")]
     pub computes: Vec<ComputeRow>,
+    #[serde(default, rename = "bulk")]
+    pub bulks: Vec<BulkRow>,
+    /// The limits of the tensors that bulk copies address.
+    #[serde(default)]
+    pub map: MapLimits,
+    #[serde(default, rename = "sync")]
+    pub syncs: Vec<SyncRow>,
 }
 
 /// Returns the built-in catalogue.
@@ -353,12 +384,20 @@ pub fn catalogue() -> &'static Catalogue {
             // The files are part of the program, and every test reads them.
             read(text).unwrap_or_else(|e| panic!("the built-in catalogue is malformed: {e}"))
         };
+        let products = parse(include_str!("../catalogue/gemm.toml"));
+        let exchanges = parse(include_str!("../catalogue/exchange.toml"));
+        let boxes = parse(include_str!("../catalogue/bulk.toml"));
         Catalogue {
             copies: parse(include_str!("../catalogue/copy.toml")).copies,
-            gemms: parse(include_str!("../catalogue/gemm.toml")).gemms,
+            gemms: products.gemms,
+            reaches: products.reaches,
             converts: parse(include_str!("../catalogue/convert.toml")).converts,
             computes: parse(include_str!("../catalogue/compute.toml")).computes,
-            ..parse(include_str!("../catalogue/exchange.toml"))
+            bulks: boxes.bulks,
+            map: boxes.map,
+            groups: [exchanges.groups, boxes.groups].concat(),
+            exchanges: exchanges.exchanges,
+            syncs: parse(include_str!("../catalogue/sync.toml")).syncs,
         }
     });
     &CATALOGUE
@@ -367,13 +406,18 @@ pub fn catalogue() -> &'static Catalogue {
 /// Reads rows, with each family of rows in place of the row that stands for it.
 ///
 /// # Errors
-/// If the text is no TOML, or a row lacks a field or has one that is unknown.
+/// If the text is no TOML, a row lacks a field or has one that is unknown, or an operand names a reach that is not there.
 pub(crate) fn read(text: &str) -> Result<Catalogue, String> {
     let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     if let Some(toml::Value::Array(rows)) = file.get_mut("gemm") {
         *rows = family::expanded(rows)?;
     }
-    file.try_into().map_err(|e| e.to_string())
+    let mut read: Catalogue = file.try_into().map_err(|e| e.to_string())?;
+    for row in &mut read.gemms {
+        row.a.resolve(&read.reaches)?;
+        row.b.resolve(&read.reaches)?;
+    }
+    Ok(read)
 }
 
 impl Catalogue {
@@ -408,6 +452,21 @@ impl Catalogue {
         self.groups.iter().find(|r| r.name == name)
     }
 
+    pub fn bulk(&self, name: &str) -> Option<&BulkRow> {
+        self.bulks.iter().find(|r| r.name == name)
+    }
+
+    /// Returns the row of this name that synchronizes threads.
+    pub fn sync(&self, name: &str) -> Option<&SyncRow> {
+        self.syncs.iter().find(|r| r.name == name)
+    }
+
+    /// Reports whether a target has barriers in shared memory that count arrivals, and copies that arrive on them.
+    pub fn has_barriers(&self, arch: Arch) -> bool {
+        let mut rows = self.syncs.iter().filter(|row| row.name.starts_with("barrier.")).peekable();
+        rows.peek().is_some() && rows.all(|row| row.arch <= arch.number())
+    }
+
     /// Returns the row of an operator on operands of this type; `None` if the type has no row of its own.
     pub fn compute(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
@@ -432,11 +491,24 @@ impl Catalogue {
         self.copies.iter().filter(move |r| r.adds == Some(dtype) && r.arch <= arch.number())
     }
 
-    /// Returns the matrix products of these element types.
+    /// Returns the products of these element types that read both operands from registers.
     pub fn gemms_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &GemmRow> {
-        self.gemms
-            .iter()
-            .filter(move |r| [r.a.dtype(), r.b.dtype(), r.c.dtype] == [a, b, c] && r.arch <= arch.number())
+        self.products_of([a, b, c], arch).filter(|row| !row.is_by_descriptor())
+    }
+
+    /// Returns the products of these element types, given as `[a, b, c]`, that read B from shared memory.
+    pub fn gemms_by_descriptor(&self, types: [DType; 3], arch: Arch) -> impl Iterator<Item = &GemmRow> {
+        self.products_of(types, arch).filter(|row| row.is_by_descriptor())
+    }
+
+    fn products_of(&self, types: [DType; 3], arch: Arch) -> impl Iterator<Item = &GemmRow> {
+        let has_types = move |r: &&GemmRow| [r.a.dtype(), r.b.dtype(), r.c.dtype] == types;
+        self.gemms.iter().filter(has_types).filter(move |r| r.arch <= arch.number())
+    }
+
+    /// Returns a way to reach an operand in shared memory.
+    pub fn reach(&self, name: &str) -> Option<&ReachRow> {
+        self.reaches.iter().find(|r| r.name == name)
     }
 
     /// Returns the conversions, those of the most values at once first.

@@ -9,20 +9,28 @@
 //! Start at [`Catalogue`].
 
 mod arch;
+mod bulk;
 mod catalogue;
 mod family;
 mod machine;
 mod operand;
+mod reach;
+mod registers;
+mod swizzle;
 #[cfg(test)]
 mod tests;
 
-pub use arch::{Arch, Limits, Residency};
+pub use arch::{Arch, Feature, Limits, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Residency};
+pub use bulk::{BulkRow, MapLimits};
 pub use catalogue::{
     Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, Fragment, GemmRow, GroupRow, Reach,
-    Space, catalogue,
+    Space, SyncRow, catalogue,
 };
 pub use machine::{Machine, machine};
-pub use operand::{Memory, Operand, Staged};
+pub use operand::Operand;
+pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};
+pub use registers::{RegisterError, Share, share_registers};
+pub use swizzle::SwizzleMode;
 
 /// The number of banks of shared memory. Each is 4 bytes wide, so one wavefront serves 128 bytes.
 pub const BANKS: u32 = 32;
@@ -32,6 +40,8 @@ pub const BANK_BYTES: u32 = 4;
 pub const WAVEFRONT_BYTES: u32 = BANKS * BANK_BYTES;
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
+/// Threads of a group of warps, which run some instructions together.
+pub const GROUP: u32 = 128;
 /// Bytes of a register.
 pub const REGISTER_BYTES: u32 = 4;
 /// The number of partitions of a multiprocessor, each with a scheduler and a matrix unit.

@@ -8,6 +8,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
+    /// The number of multiprocessors that code for no particular device assumes.
+    pub multiprocessors: u32,
     /// A barrier of the block: the part that does not depend on the number of warps.
     pub barrier: f64,
     /// A barrier of the block: the part for each warp.

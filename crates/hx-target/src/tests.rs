@@ -2,6 +2,7 @@
 
 mod original;
 mod ptx;
+mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -194,13 +195,20 @@ fn rows_are_listed_widest_first() {
 
 /// A made-up file: a family of rows that read B from shared memory.
 const FAMILY: &str = r#"
+[[reach]]
+name = 'made_up.k'
+x = [[8, '8T'], ['*', 'S']]
+k = [['8T', 1]]
+swizzle = '128B'
+arch = 90
+
 [[gemm]]
 name = 'made_up.n{n}'
 n = [8, 24, 8]
 shape = [64, '{n}', 16]
 threads = 128
 a = { type = 'f16', layout = '((4,8,4),(2,2,2)):((128,1,16),(64,8,512))' }
-b = { type = 'f16', memory = 'shared' }
+b = { type = 'f16', reach = ['made_up.*'] }
 c = { type = 'f32', layout = '((4,8,4),(2,2,{n/8})):((128,1,16),(64,8,512))' }
 issue = '{n/2}'
 latency = 1
@@ -225,7 +233,8 @@ fn a_row_with_a_parameter_stands_for_a_family() {
         let [m, n, _] = row.shape;
         assert_eq!(coverage(&row.c.layout, m * n), vec![1; (m * n) as usize], "{}", row.name);
         assert_eq!((row.a.values(), row.b.values(), row.b.dtype()), (8, 0, DType::F16));
-        assert!(row.a.fragment().is_some() && row.fragments().is_none());
+        assert!(row.a.fragment().is_some() && row.is_by_descriptor());
+        assert_eq!(row.b.reach(), ["made_up.k"]);
     }
 }
 
@@ -241,5 +250,11 @@ fn malformed_families_are_refused() {
     contains(refused("[8, 24, 8]", "[0, 24, 8]"), "`n` is [from, to, step]");
     contains(refused("'{n/2}'", "'{n/3}'"), "is not a whole part of 8");
     contains(refused("'{n/2}'", "'{n'"), "is not closed");
-    contains(refused("memory = 'shared'", "memory = 'global'"), "did not match any variant");
+    contains(refused("'made_up.*'", "'mn.*'"), "no reach of elements of type f16 is `mn.*`");
+    contains(
+        refused("reach = ['made_up.*']", "reach = []"),
+        "an operand needs a `layout`, a `reach`, or both",
+    );
+    contains(refused("[['8T', 1]]", "[['8U', 1]]"), "`8U` is no extent or stride of a reach");
+    contains(refused("'128B'", "'256B'"), "unknown variant `256B`");
 }

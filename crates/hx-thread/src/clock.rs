@@ -1,8 +1,9 @@
 //! Happens-before between the agents of a block, as vector clocks.
 //!
 //! An agent acts in an order of its own, and synchronization alone tells other agents how far it has come. Every warp is an
-//! agent. The asynchronous copies that a warp has issued are a second agent beside it. The time of an agent is a number of
-//! epochs: an epoch of a warp ends at each barrier that the warp passes, an epoch of its copies at each commit. So an epoch
+//! agent. The asynchronous copies that a warp has issued are a second agent beside it, and those of them that signal a barrier
+//! in memory are a third. The time of an agent is a number of epochs: an epoch of a warp ends at each barrier that the warp
+//! passes, an epoch of its copies at each commit, an epoch of its signalling copies when they are told to arrive. So an epoch
 //! of copies is a group.
 //!
 //! Each warp knows every agent up to some epoch. A barrier joins the knowledge of the warps that pass it: all warps at a
@@ -27,6 +28,11 @@ impl Warps {
     pub fn of_threads(threads: u32) -> Warps {
         let count = threads.div_ceil(WARP).min(u64::BITS);
         Warps(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
+    }
+
+    /// Returns the warps of `threads` threads from `first` on, which are whole warps.
+    pub fn of_range(first: u32, threads: u32) -> Warps {
+        Warps(Warps::of_threads(first + threads).0 & !Warps::of_threads(first).0)
     }
 
     /// Returns the warps all of whose threads are in a set of threads.
@@ -55,8 +61,17 @@ pub struct Epoch {
     time: u32,
     /// The threads that take part are an aligned range of this many, with `thread` among them.
     lanes: u16,
-    /// The access is an asynchronous copy, in flight until its thread waits for it.
-    copy: bool,
+    agent: Agent,
+}
+
+/// The agent of a warp that performs an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Agent {
+    Warp,
+    /// An asynchronous copy, in flight until its thread waits for it.
+    Copies,
+    /// An asynchronous copy that signals a barrier in memory, in flight until some thread waits for the barrier.
+    Signals,
 }
 
 impl Epoch {
@@ -68,7 +83,7 @@ impl Epoch {
     /// Reports whether the access is an asynchronous copy.
     #[inline]
     pub fn is_copy(self) -> bool {
-        self.copy
+        self.agent != Agent::Warp
     }
 
     /// Returns the warp of [`Epoch::thread`].
@@ -115,19 +130,46 @@ pub enum Known {
     Apart,
 }
 
+/// The knowledge of warps: for each agent the first epoch that they do not know to be complete.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Knowledge(Vec<u32>);
+
+impl Knowledge {
+    /// Adds what others know.
+    pub fn join(&mut self, other: &Knowledge) {
+        self.0.resize(self.0.len().max(other.0.len()), 1);
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+    }
+}
+
+/// The number of agents of each warp.
+const KINDS: usize = 6;
+/// The agents of copies that signal, in units of the number of warps.
+const SIGNALS: usize = 4;
+/// The agents for what fences make visible of copies that signal.
+const FENCED_SIGNALS: usize = 5;
+
 /// The clocks of the agents of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clock {
-    /// The number of warps. Warp `w` is agent `w`; its copies are agent `warps + w`.
+    /// The number of warps. Warp `w` is agent `w`; its copies are agent `warps + w`. Further agents stand for what fences make
+    /// visible to the asynchronous proxy: `2 · warps + w` of the warp, and `3 · warps + w` of its copies. Its copies that signal
+    /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed.
     warps: usize,
+    /// Indexed by warp and by its copies: the first epoch that no fence has followed.
+    fenced: Vec<u32>,
     /// Indexed by agent: the current epoch, from 1 on.
     now: Vec<u32>,
-    /// Indexed by warp: the first epoch of its copies that its threads have not waited for.
+    /// For each warp the first epoch of its copies that its threads have not waited for; then for each warp the first epoch of
+    /// its signalling copies that no thread has waited for.
     landed: Vec<u32>,
     /// At `warp · agents + agent`: the first epoch of the agent that the warp does not know of.
     known: Vec<u32>,
     /// Indexed by agent: the least such epoch over all warps.
     known_to_all: Vec<u32>,
+    /// Indexed by warp: the number of its party.
+    party: Vec<u32>,
+    parties: usize,
 }
 
 impl Clock {
@@ -137,25 +179,58 @@ impl Clock {
         let epochs = |count| vec![1; count];
         Clock {
             warps,
-            now: epochs(2 * warps),
-            landed: epochs(warps),
-            known: epochs(warps * 2 * warps),
-            known_to_all: epochs(2 * warps),
+            fenced: epochs(2 * warps),
+            now: epochs(KINDS * warps),
+            landed: epochs(2 * warps),
+            known: epochs(warps * KINDS * warps),
+            known_to_all: epochs(KINDS * warps),
+            party: vec![0; warps],
+            parties: 1,
         }
+    }
+
+    /// Divides the warps into parties: those of each of these sets, and all others. A barrier must join all warps, all warps
+    /// of a party, or the lanes of one warp. Then [`crate::Pair`]s, one for each party, stand for all accesses.
+    #[must_use]
+    pub fn with_parties(mut self, sets: &[Warps]) -> Clock {
+        self.parties = sets.len() + 1;
+        for (number, set) in sets.iter().enumerate() {
+            set.iter().for_each(|warp| self.party[warp] = number as u32 + 1);
+        }
+        self
+    }
+
+    /// Returns the number of parties.
+    #[inline]
+    pub fn parties(&self) -> usize {
+        self.parties
+    }
+
+    /// Returns the number of the party whose warps perform an access.
+    #[inline]
+    pub fn party(&self, epoch: Epoch) -> usize {
+        if self.parties == 1 { 0 } else { self.party[epoch.warp()] as usize }
     }
 
     /// Returns the epoch of an access now. `lanes` threads take part: `thread` alone, or the aligned range of that length
     /// around it, whose warps are in the same epoch.
     #[inline]
     pub fn access(&self, thread: u32, lanes: u16) -> Epoch {
-        Epoch { thread, time: self.now[(thread / WARP) as usize], lanes, copy: false }
+        Epoch { thread, time: self.now[(thread / WARP) as usize], lanes, agent: Agent::Warp }
     }
 
     /// Returns the epoch of an asynchronous copy that `thread` issues now.
     #[inline]
     pub fn copy(&self, thread: u32) -> Epoch {
         let agent = self.warps + (thread / WARP) as usize;
-        Epoch { thread, time: self.now[agent], lanes: 1, copy: true }
+        Epoch { thread, time: self.now[agent], lanes: 1, agent: Agent::Copies }
+    }
+
+    /// Returns the epoch of a copy that signals a barrier in memory and that `thread` issues now.
+    #[inline]
+    pub fn signal(&self, thread: u32) -> Epoch {
+        let agent = SIGNALS * self.warps + (thread / WARP) as usize;
+        Epoch { thread, time: self.now[agent], lanes: 1, agent: Agent::Signals }
     }
 
     /// Passes a barrier that joins these warps.
@@ -171,7 +246,7 @@ impl Clock {
     }
 
     fn join(&mut self, who: Warps) {
-        let agents = 2 * self.warps;
+        let agents = KINDS * self.warps;
         let mut joined = vec![1; agents];
         for warp in who.iter() {
             let row = &self.known[warp * agents..(warp + 1) * agents];
@@ -181,15 +256,60 @@ impl Clock {
             self.now[warp] += 1;
             joined[warp] = self.now[warp];
             joined[self.warps + warp] = self.landed[warp];
+            joined[2 * self.warps + warp] = self.fenced[warp];
+            joined[3 * self.warps + warp] = self.fenced[self.warps + warp];
         }
         for warp in who.iter() {
             self.known[warp * agents..(warp + 1) * agents].copy_from_slice(&joined);
         }
     }
 
+    /// Tells what these warps know and have done up to now, and ends their epoch. A warp that waits for the event learns it by
+    /// [`Clock::acquire`].
+    pub fn release(&mut self, who: Warps) -> Knowledge {
+        let mut told = Knowledge(vec![1; KINDS * self.warps]);
+        for warp in who.iter() {
+            let row = &self.known[warp * told.0.len()..(warp + 1) * told.0.len()];
+            told.0.iter_mut().zip(row).for_each(|(told, known)| *told = (*told).max(*known));
+        }
+        for warp in who.iter() {
+            self.now[warp] += 1;
+            told.0[warp] = self.now[warp];
+            told.0[self.warps + warp] = self.landed[warp];
+            told.0[2 * self.warps + warp] = self.fenced[warp];
+            told.0[3 * self.warps + warp] = self.fenced[self.warps + warp];
+        }
+        told
+    }
+
+    /// Makes these warps know what other warps released.
+    pub fn acquire(&mut self, who: Warps, told: &Knowledge) {
+        let agents = KINDS * self.warps;
+        for warp in who.iter() {
+            let row = &mut self.known[warp * agents..(warp + 1) * agents];
+            row.iter_mut().zip(&told.0).for_each(|(known, told)| *known = (*known).max(*told));
+        }
+        // The signalling copies that anybody knows of have arrived.
+        let arrived = self.landed[self.warps..].iter_mut().zip(told.0.iter().skip(SIGNALS * self.warps));
+        arrived.for_each(|(landed, told)| *landed = (*landed).max(*told));
+        self.find_known_to_all();
+    }
+
+    /// Ends the epoch of the signalling copies of these warps: they tell a barrier in memory when they have arrived. Returns
+    /// what a thread that waits for the barrier learns of them.
+    pub fn signal_arrivals(&mut self, who: Warps) -> Knowledge {
+        let mut told = Knowledge(vec![1; KINDS * self.warps]);
+        for warp in who.iter() {
+            let agent = SIGNALS * self.warps + warp;
+            self.now[agent] += 1;
+            told.0[agent] = self.now[agent];
+        }
+        told
+    }
+
     fn find_known_to_all(&mut self) {
         self.known_to_all.fill(u32::MAX);
-        for row in self.known.chunks_exact(2 * self.warps) {
+        for row in self.known.chunks_exact(KINDS * self.warps) {
             let least = self.known_to_all.iter_mut().zip(row);
             least.for_each(|(least, known)| *least = (*least).min(*known));
         }
@@ -208,6 +328,32 @@ impl Clock {
         }
     }
 
+    /// Passes a fence of these warps: their accesses up to now, and copies that they waited for, come before accesses through
+    /// the asynchronous proxy that a barrier orders after the fence.
+    pub fn fence(&mut self, who: Warps) {
+        for warp in who.iter() {
+            self.now[warp] += 1;
+            self.fenced[warp] = self.now[warp];
+            self.fenced[self.warps + warp] = self.landed[warp];
+            let row = warp * KINDS * self.warps;
+            let signals = row + SIGNALS * self.warps..row + FENCED_SIGNALS * self.warps;
+            self.known.copy_within(signals, row + FENCED_SIGNALS * self.warps);
+        }
+    }
+
+    /// Reports whether a fence followed an access before the barrier by which all threads of `later` know of it.
+    pub fn is_fenced(&self, earlier: Epoch, later: Epoch) -> bool {
+        let kind = match earlier.agent {
+            Agent::Warp => 2,
+            Agent::Copies => 3,
+            Agent::Signals => FENCED_SIGNALS,
+        };
+        let knows = |to: usize, from: usize| {
+            earlier.time < self.known[to * KINDS * self.warps + kind * self.warps + from]
+        };
+        later.warps().all(|to| earlier.warps().all(|from| knows(to, from)))
+    }
+
     /// Returns the relation of an access to one of now, whose epoch is `later`.
     #[inline]
     pub fn relation(&self, earlier: Epoch, later: Epoch) -> Known {
@@ -219,7 +365,7 @@ impl Clock {
         };
         if known {
             Known::Before
-        } else if earlier.copy && earlier.time >= self.landed[from] {
+        } else if self.is_in_flight(earlier) {
             Known::InFlight
         } else if earlier.thread == later.thread && earlier.lanes.max(later.lanes) == 1 {
             Known::Before
@@ -231,24 +377,34 @@ impl Clock {
     /// Reports whether warp `to` knows of the part of warp `from` in an access.
     #[inline]
     fn knows(&self, to: usize, from: usize, earlier: Epoch) -> bool {
-        let agent = if earlier.copy { self.warps + from } else { from };
-        earlier.time < self.known[to * 2 * self.warps + agent]
+        earlier.time < self.known[to * KINDS * self.warps + self.agent(earlier, from)]
+    }
+
+    /// Returns the number of the agent of warp `from` that performs an access.
+    #[inline]
+    fn agent(&self, access: Epoch, from: usize) -> usize {
+        match access.agent {
+            Agent::Warp => from,
+            Agent::Copies => self.warps + from,
+            Agent::Signals => SIGNALS * self.warps + from,
+        }
     }
 
     /// Reports whether an access happens before everything that any thread of the block does from now on.
     #[inline]
     pub fn is_known_to_all(&self, earlier: Epoch) -> bool {
-        let known = |from: usize| {
-            let agent = if earlier.copy { self.warps + from } else { from };
-            earlier.time < self.known_to_all[agent]
-        };
+        let known = |from: usize| earlier.time < self.known_to_all[self.agent(earlier, from)];
         earlier.warps().all(known)
     }
 
-    /// Reports whether an access is a copy that its thread has not waited for.
+    /// Reports whether an access is a copy that its thread has not waited for, or a signalling copy that nobody has waited for.
     #[inline]
     pub fn is_in_flight(&self, earlier: Epoch) -> bool {
-        earlier.copy && earlier.time >= self.landed[earlier.warp()]
+        match earlier.agent {
+            Agent::Warp => false,
+            Agent::Copies => earlier.time >= self.landed[earlier.warp()],
+            Agent::Signals => earlier.time >= self.landed[self.warps + earlier.warp()],
+        }
     }
 
     /// Returns how many barriers, of the block or its own, the warp that passed most of them has passed.
@@ -274,8 +430,9 @@ impl Clock {
         }
         least(&mut self.landed, &other.landed);
         // No warp knows of a group that is not complete.
-        for row in self.known.chunks_exact_mut(2 * self.warps) {
-            least(&mut row[self.warps..], &self.landed);
+        for row in self.known.chunks_exact_mut(KINDS * self.warps) {
+            least(&mut row[self.warps..2 * self.warps], &self.landed[..self.warps]);
+            least(&mut row[SIGNALS * self.warps..FENCED_SIGNALS * self.warps], &self.landed[self.warps..]);
         }
         self.find_known_to_all();
     }

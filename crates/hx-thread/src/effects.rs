@@ -13,70 +13,70 @@ pub struct Touch<'a> {
     pub completion: Completion,
 }
 
+/// The accesses of a statement and the order it imposes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Effects<'a> {
+    /// The addresses of the statement itself, not of the statements inside it.
+    pub touches: Vec<Touch<'a>>,
+    pub order: Order,
+}
+
 impl Stmt {
-    /// Returns the addresses of the statement itself, not of the statements inside it. [`Stmt::Put`] has none: it writes a
-    /// buffer of its own, which no address names.
-    pub fn touches(&self) -> Vec<Touch<'_>> {
+    /// Returns the accesses of the statement and the order it imposes. [`Stmt::Put`] has no accesses: it writes a buffer of its
+    /// own, which no address names.
+    pub fn effects(&self) -> Effects<'_> {
         let touch = |address, write, completion| Touch { address, write, completion };
+        let touches = |touches| Effects { touches, order: Order::Nothing };
+        let orders = |order| Effects { touches: Vec::new(), order };
         match self {
             Stmt::Transfer(transfer) => {
                 let loads = catalogue().copy(&transfer.row).is_some_and(|row| row.is_load());
-                vec![touch(&transfer.address, !loads, Completion::AtOnce)]
+                touches(vec![touch(&transfer.address, !loads, Completion::AtOnce)])
             }
             Stmt::AsyncCopy(copy) => {
-                vec![touch(&copy.src, false, Completion::Group), touch(&copy.dst, true, Completion::Group)]
+                let until = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
+                touches(vec![touch(&copy.src, false, until), touch(&copy.dst, true, until)])
             }
             Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
-                vec![touch(address, false, Completion::AtOnce)]
+                touches(vec![touch(address, false, Completion::AtOnce)])
             }
+            Stmt::Barrier => orders(Order::Scope),
+            Stmt::WarpBarrier => orders(Order::Warp),
+            Stmt::Commit => orders(Order::Close),
+            Stmt::Wait { groups } => orders(Order::Wait(*groups)),
+            Stmt::MultiplyAsync(product) => {
+                let starts = product.descriptors().map(|descriptor| &descriptor.start);
+                touches(starts.map(|start| touch(start, false, Completion::Product)).collect())
+            }
+            Stmt::WaitProducts { leave, .. } => orders(Order::WaitProducts(*leave)),
+            Stmt::Await { .. } => orders(Order::Await),
+            Stmt::Arrive { .. } => orders(Order::Arrive),
             Stmt::Group(_)
+            | Stmt::Uniform { .. }
+            | Stmt::Fence(_)
+            | Stmt::CommitProducts
             | Stmt::Let { .. }
             | Stmt::For { .. }
             | Stmt::If { .. }
-            | Stmt::Barrier
-            | Stmt::WarpBarrier
             | Stmt::Multiply(_)
             | Stmt::Convert(_)
             | Stmt::Fill(_)
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
-            | Stmt::Commit
-            | Stmt::Wait { .. }
+            // An address of a bulk copy is the first element of a box, which is more than its thread accesses elsewhere.
+            | Stmt::Bulk(_)
+            | Stmt::BulkStore(_)
+            | Stmt::BulkCommit
+            | Stmt::BulkWait { .. }
             | Stmt::While { .. }
             | Stmt::Assign { .. }
             | Stmt::LetNumber { .. }
             | Stmt::AssignNumber { .. }
             | Stmt::Log(_)
-            | Stmt::Put(_) => Vec::new(),
-        }
-    }
-
-    /// Returns the order that the statement imposes.
-    pub fn order(&self) -> Order {
-        match self {
-            Stmt::Barrier => Order::Scope,
-            Stmt::WarpBarrier => Order::Warp,
-            Stmt::Commit => Order::Close,
-            Stmt::Wait { groups } => Order::Wait(*groups),
-            Stmt::Group(_)
-            | Stmt::Let { .. }
-            | Stmt::For { .. }
-            | Stmt::If { .. }
-            | Stmt::Transfer(_)
-            | Stmt::Multiply(_)
-            | Stmt::Convert(_)
-            | Stmt::Fill(_)
-            | Stmt::Compute(_)
-            | Stmt::Exchange(_)
-            | Stmt::AsyncCopy(_)
-            | Stmt::While { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadInteger { .. }
-            | Stmt::LoadIndex { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. }
-            | Stmt::Log(_)
-            | Stmt::Put(_) => Order::Nothing,
+            | Stmt::Put(_)
+            | Stmt::Roles(_)
+            | Stmt::NamedSync { .. }
+            | Stmt::NamedArrive { .. } => orders(Order::Nothing),
         }
     }
 }

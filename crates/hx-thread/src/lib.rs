@@ -8,26 +8,33 @@
 //!
 //! Start at [`ThreadProgram`]; [`lower`] makes one.
 
+mod bulk;
 mod clock;
 mod effects;
 mod log;
 mod lower;
 mod marks;
+mod phase;
 mod program;
+mod reached;
 mod text;
 mod walk;
 
-pub use clock::{Clock, Epoch, Known, Warps};
-pub use effects::Touch;
+pub use bulk::{Bulk, BulkStore, MapValues, Outside, TensorMap};
+pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
+pub use effects::{Effects, Touch};
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,
     LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes,
 };
 pub use lower::{LowerError, lower};
 pub use marks::{Mark, Pair};
+pub use phase::Phase;
 pub use program::{
-    Address, AsyncCopy, Body, Compute, Convert, Exchange, Fill, Group, Lane, Log, Memory, Multiply, Param,
-    Put, RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
+    Address, Arrivals, AsyncCopy, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange, Fence,
+    Fill, Group, Lane, Lanes, Log, Memory, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray,
+    Registers, Role, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer,
 };
+pub use reached::Runs;
 pub use text::emit_thread;
 pub use walk::{assigned, visit};

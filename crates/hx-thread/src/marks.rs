@@ -17,8 +17,8 @@ pub struct Mark<T> {
 ///
 /// If every barrier joins all warps or the lanes of one, the two stand for all accesses of that kind: a later access is
 /// ordered after all of them if and only if it is ordered after these two. Whichever thread performs it, at least one of the
-/// two is by another thread, and by another warp if any access is. A barrier of some warps would need one mark for each
-/// warp.
+/// two is by another thread, and by another warp if any access is. If a barrier joins some warps only, one pair for each set
+/// of warps that barriers join stands for their accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pair<T> {
     first: Option<Mark<T>>,
@@ -36,7 +36,8 @@ impl<T: Copy> Pair<T> {
     #[inline]
     pub fn remember(&mut self, here: Mark<T>, clock: &Clock) {
         let Some(first) = self.first.filter(|first| !clock.is_known_to_all(first.epoch)) else {
-            *self = Pair { first: Some(here), second: None };
+            let second = self.second.filter(|second| !clock.is_known_to_all(second.epoch));
+            *self = Pair { first: Some(here), second };
             return;
         };
         let elsewhere = |mark: Mark<T>| mark.epoch.warp() != first.epoch.warp();

@@ -1,10 +1,12 @@
 //! The data of a thread program.
 
+use std::collections::BTreeMap;
+
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpId, Origin, Requirement, Scalar, Scope, ScopeId};
+use hx_tile::{OpId, Origin, Requirement, Scalar, Scope, ScopeId, barriers_of};
 
-use crate::LogEntry;
+use crate::{Bulk, BulkStore, LogEntry, TensorMap};
 
 /// A kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,11 +15,13 @@ pub struct ThreadProgram {
     pub name: String,
     /// In launch order: a pointer for each tensor; then every symbol of [`ThreadProgram::symbols`] as a 32-bit integer.
     pub params: Vec<Param>,
-    /// Dimensions and strides that the body, the grid or a requirement reads, in a fixed order. A launch binds them to
-    /// values below 2³¹.
+    /// Dimensions, strides and the number of multiprocessors that the body, the grid or a requirement reads, in a fixed
+    /// order. A launch binds them to values below 2³¹.
     pub symbols: Vec<Symbol>,
     /// The number of blocks along x, y and z, in terms of the symbols.
     pub grid: Vec<Expr>,
+    /// The number of blocks of a cluster along x, y and z; `[1, 1, 1]` without clusters.
+    pub cluster: [u32; 3],
     /// The scopes of the block, indexed by [`ScopeId`]. The first is the block.
     pub scopes: Vec<Scope>,
     /// The number of blocks that should fit a multiprocessor together, as far as registers go.
@@ -27,6 +31,12 @@ pub struct ThreadProgram {
     pub shared: Vec<SharedBuffer>,
     /// The bytes of shared memory of a block.
     pub shared_bytes: u32,
+    /// The tensors of global memory that bulk copies address. The kernel takes them after the symbols.
+    pub maps: Vec<TensorMap>,
+    /// The barriers in shared memory. They are ready before the body begins.
+    pub barriers: Vec<Barrier>,
+    /// The least and the greatest value of some locals that change.
+    pub ranges: BTreeMap<Symbol, (i64, i64)>,
     /// The register tensors, indexed by [`RegId`].
     pub registers: Vec<RegisterArray>,
     /// The prints and assertions. If there are any, the kernel takes the address of a buffer as its last argument.
@@ -66,6 +76,51 @@ pub struct SharedBuffer {
     pub bytes: u32,
 }
 
+/// Barriers in shared memory that count arrivals: one of 8 bytes for each stage of a pipeline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Barrier {
+    pub kind: BarrierKind,
+    /// The name of the pipeline.
+    pub pipe: String,
+    pub stages: u32,
+    /// The arrivals that complete a phase.
+    pub count: u32,
+    /// The offset of the first stage's barrier in the block's shared memory.
+    pub at: u32,
+    /// The place where the pipeline was made.
+    pub origin: Origin,
+}
+
+/// The event for which a barrier counts arrivals.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum BarrierKind {
+    /// The copies into a stage have arrived.
+    Full,
+    /// The readers have released a stage.
+    Empty,
+}
+
+impl BarrierKind {
+    /// Returns the word for the event, as in `full`.
+    pub fn word(self) -> &'static str {
+        match self {
+            BarrierKind::Full => "full",
+            BarrierKind::Empty => "empty",
+        }
+    }
+}
+
+/// The threads that arrive on a barrier in memory, and the time at which they do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Arrivals {
+    /// Every thread, when the asynchronous copies that it has issued up to now have arrived.
+    Copies,
+    /// One thread of each warp, when all threads of the warp are there.
+    Warps,
+    /// One thread of each 128, at once.
+    Groups,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegId(pub u32);
 
@@ -77,6 +132,8 @@ pub struct RegisterArray {
     pub dtype: DType,
     /// The number of elements of one thread.
     pub len: u32,
+    /// The threads that hold them.
+    pub scope: ScopeId,
 }
 
 pub type Body = Vec<Stmt>;
@@ -108,8 +165,25 @@ pub enum Stmt {
     Barrier,
     /// Waits for all threads of the warp.
     WarpBarrier,
+    /// Defines a local integer with the value that the first lane of a warp computes. All lanes of a warp compute the same, so
+    /// this only tells the hardware that they do.
+    Uniform {
+        var: Symbol,
+        value: Expr,
+    },
     Transfer(Transfer),
     Multiply(Multiply),
+    /// Starts a matrix product and does not wait for it.
+    MultiplyAsync(MultiplyAsync),
+    Fence(Fence),
+    /// Closes the current group of asynchronous products of the scope.
+    CommitProducts,
+    /// Waits until at most `leave` groups of asynchronous products are in flight. Threads may then access `completes`: the
+    /// accumulators and operands of the products that are complete on every path, whole arrays.
+    WaitProducts {
+        leave: u32,
+        completes: Vec<Registers>,
+    },
     Convert(Convert),
     Fill(Fill),
     Compute(Compute),
@@ -121,6 +195,16 @@ pub enum Stmt {
     /// barrier.
     Wait {
         groups: u32,
+    },
+    Bulk(Bulk),
+    BulkStore(BulkStore),
+    /// Closes the current group of bulk copies of each thread.
+    BulkCommit,
+    /// Makes each thread wait until at most `leave` of its groups of bulk copies are in flight; with `read`, until at most so
+    /// many still read shared memory.
+    BulkWait {
+        leave: u32,
+        read: bool,
     },
     /// Runs while the condition holds. The condition is uniform over the block.
     While {
@@ -159,6 +243,52 @@ pub enum Stmt {
     },
     Log(Log),
     Put(Put),
+    /// Waits until the phase of this parity of a barrier is complete. `barrier` is a position in
+    /// [`ThreadProgram::barriers`], `index` selects one of its stages. Parity 1 means the phase before the first, which is
+    /// complete.
+    Await {
+        barrier: u32,
+        index: Expr,
+        parity: Expr,
+    },
+    /// Arrives on a barrier.
+    Arrive {
+        barrier: u32,
+        index: Expr,
+        by: Arrivals,
+    },
+    /// Different threads run different bodies. Only the last statement of a program's body is one.
+    Roles(Vec<Role>),
+    /// Waits at a named barrier until `threads` threads have arrived, those that wait among them.
+    NamedSync {
+        id: Expr,
+        threads: u32,
+    },
+    /// Arrives at a named barrier and does not wait.
+    NamedArrive {
+        id: Expr,
+        threads: u32,
+    },
+}
+
+/// The task of some groups of threads. In its body [`Symbol::Thread`] is the number of a thread within the scope, from 0.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Role {
+    pub scope: ScopeId,
+    /// The registers of each thread while it runs the body; `None` if the thread keeps those of the launch.
+    pub registers: Option<u32>,
+    /// The number of the group, from 0, if the scope has several.
+    pub index: Option<Symbol>,
+    pub lanes: Lanes,
+    pub body: Body,
+}
+
+/// The threads of a role that run its body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lanes {
+    All,
+    /// One thread of the scope's first warp, which the hardware chooses.
+    Elected,
 }
 
 /// A single execution of a print or an assertion. Either all threads reach it together, or none does.
@@ -218,11 +348,14 @@ pub struct Exchange {
     pub lane: Lane,
 }
 
-/// A copy from global to shared memory without registers. It completes when a [`Stmt::Wait`] covers its group.
+/// A copy from global to shared memory without registers. It completes when a [`Stmt::Wait`] covers its group, or a
+/// [`Stmt::Await`] the barrier that it signals.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsyncCopy {
     /// Name of the copy row.
     pub row: String,
+    /// The barrier at which the copy arrives, by the next [`Stmt::Arrive`] of its kind; `None` if the copy joins a group.
+    pub signals: Option<u32>,
     pub src: Address,
     pub dst: Address,
     /// Threads for which it fails do nothing.
@@ -294,6 +427,53 @@ pub struct Multiply {
     pub b: Registers,
 }
 
+/// An asynchronous matrix instruction of the catalogue. It joins the current group. Until a [`Stmt::WaitProducts`] covers the
+/// group, only further asynchronous products access the accumulator, and nothing changes the operands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MultiplyAsync {
+    /// Name of the gemm row.
+    pub row: String,
+    pub c: Registers,
+    pub a: Source,
+    pub b: Descriptor,
+    /// If it fails, the product replaces the accumulator instead of being added to it. It is uniform over the block.
+    pub keep: Cond,
+}
+
+/// The memory from which an asynchronous matrix instruction reads an operand.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Source {
+    Registers(Registers),
+    Descriptor(Descriptor),
+}
+
+/// An operand in shared memory. The instruction adds the offsets of its elements, as the reach says, to the byte address of
+/// the start, and applies the reach's swizzle to the sum.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Descriptor {
+    /// The place of the first element, before the swizzle. It is the same for all threads that execute the instruction
+    /// together.
+    pub start: Address,
+    /// Name of the reach row: the form in which the elements lie.
+    pub reach: String,
+    /// The leading byte offset, stride `L` of the reach.
+    pub lbo: u32,
+    /// The stride byte offset, stride `S` of the reach.
+    pub sbo: u32,
+}
+
+/// An order between accesses that the hardware does not keep by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fence {
+    /// Accesses of the threads to registers precede those of asynchronous products after it.
+    Products,
+    /// Accesses of the threads to shared memory precede those that instructions make through the asynchronous proxy, once a
+    /// barrier has ordered them.
+    Proxy,
+    /// The initialization of barriers in shared memory precedes their use by other blocks and by bulk copies.
+    Init,
+}
+
 /// A conversion within each thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Convert {
@@ -311,9 +491,49 @@ pub struct Fill {
     pub bits: u64,
 }
 
+impl Default for ThreadProgram {
+    /// Returns a program without parameters, scopes and statements.
+    fn default() -> ThreadProgram {
+        ThreadProgram {
+            name: String::new(),
+            params: Vec::new(),
+            symbols: Vec::new(),
+            grid: Vec::new(),
+            cluster: [1, 1, 1],
+            scopes: Vec::new(),
+            blocks: 1,
+            requires: Vec::new(),
+            shared: Vec::new(),
+            shared_bytes: 0,
+            maps: Vec::new(),
+            barriers: Vec::new(),
+            ranges: BTreeMap::new(),
+            registers: Vec::new(),
+            log: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+}
+
+impl MultiplyAsync {
+    /// Returns the operands that the instruction reads from shared memory.
+    pub fn descriptors(&self) -> impl Iterator<Item = &Descriptor> {
+        let a = match &self.a {
+            Source::Registers(_) => None,
+            Source::Descriptor(descriptor) => Some(descriptor),
+        };
+        a.into_iter().chain([&self.b])
+    }
+}
+
 impl ThreadProgram {
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
+    }
+
+    /// Returns the numbers of the named barriers of a scope, one for each group.
+    pub fn barriers_of(&self, id: ScopeId) -> std::ops::Range<u32> {
+        barriers_of(&self.scopes, id)
     }
 
     /// Returns the number of threads of a block.

@@ -5,13 +5,20 @@ use std::fmt::Write;
 use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
-use crate::{Address, Lane, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
+use crate::{
+    Address, Arrivals, Descriptor, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, Param, Registers,
+    Role, Source, Stmt, ThreadProgram,
+};
 
 /// Returns the program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
     let list = |v: &[hx_index::Expr]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let cluster = match program.cluster {
+        [1, 1, 1] => String::new(),
+        cluster => format!(" cluster {cluster:?}"),
+    };
     let mut out = format!(
-        "kernel {} threads {} grid [{}]\n",
+        "kernel {} threads {} grid [{}]{cluster}\n",
         program.name,
         program.block_threads(),
         list(&program.grid)
@@ -40,6 +47,22 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
     for s in &program.shared {
         let _ = writeln!(out, "  shared {}: {}[{} B] at {}", s.name, s.dtype, s.bytes, s.offset);
     }
+    for map in &program.maps {
+        let Some(Param::Tensor(t)) = program.params.get(map.param as usize) else { continue };
+        let _ = writeln!(
+            out,
+            "  map of {}: [{}] : [{}] B box {:?} swizzle {}",
+            t.name,
+            list(&map.dims),
+            list(&map.strides),
+            map.extents,
+            map.swizzle.name()
+        );
+    }
+    for b in &program.barriers {
+        let _ =
+            writeln!(out, "  barriers {} {}: {} of {} at {}", b.pipe, b.kind.word(), b.stages, b.count, b.at);
+    }
     for r in &program.registers {
         let _ = writeln!(out, "  registers {}: {}[{}]", r.name, r.dtype, r.len);
     }
@@ -62,6 +85,12 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
                 }
             }
             Stmt::Log(l) => body_text(program, &l.body, depth + 1, out),
+            Stmt::Roles(roles) => {
+                for role in roles {
+                    let _ = writeln!(out, "{indent}{}", role_text(program, role));
+                    body_text(program, &role.body, depth + 1, out);
+                }
+            }
             other => other.bodies().for_each(|body| body_text(program, body, depth + 1, out)),
         }
     }
@@ -92,9 +121,32 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
             format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
         }
+        Stmt::Bulk(b) => {
+            let (global, barrier) = (box_text(program, b.map, &b.coordinates), &b.barrier);
+            let blocks = b.blocks.as_ref().map_or(String::new(), |blocks| format!(" to blocks {blocks}"));
+            let signals = format!(" signals {}[{}]", barrier.0, barrier.1);
+            format!("{} {} <- {global}{signals}{blocks}", b.row, address(&b.address))
+        }
+        Stmt::BulkStore(b) => {
+            format!("{} {} <- {}", b.row, box_text(program, b.map, &b.coordinates), address(&b.address))
+        }
+        Stmt::BulkCommit => "bulk commit".to_owned(),
+        Stmt::BulkWait { leave, read } => format!("bulk wait {leave}{}", if *read { " read" } else { "" }),
         Stmt::Multiply(m) => {
             let [c, a, b] = [&m.c, &m.a, &m.b].map(registers);
             format!("{} {c} += {a} * {b}", m.row)
+        }
+        Stmt::MultiplyAsync(m) => product_text(program, m),
+        Stmt::Uniform { var, value } => format!("uniform {var} = {value}"),
+        Stmt::Fence(Fence::Products) => "fence products".to_owned(),
+        Stmt::Fence(Fence::Proxy) => "fence proxy".to_owned(),
+        Stmt::Fence(Fence::Init) => "fence init".to_owned(),
+        Stmt::CommitProducts => "commit products".to_owned(),
+        Stmt::WaitProducts { leave, completes } => {
+            let completes: Vec<String> = completes.iter().map(registers).collect();
+            let list =
+                if completes.is_empty() { String::new() } else { format!(": {}", completes.join(", ")) };
+            format!("wait products {leave}{list}")
         }
         Stmt::Convert(c) => {
             let row = c.row.as_deref().unwrap_or("move");
@@ -119,14 +171,59 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         }
         Stmt::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
         Stmt::Log(l) => log_text(program, l.entry),
+        Stmt::Await { barrier, index, parity } => {
+            format!("await {}[{index}] parity {parity}", barrier_text(program, *barrier))
+        }
+        Stmt::Arrive { barrier, index, by } => {
+            let by = match by {
+                Arrivals::Copies => "copies of each thread",
+                Arrivals::Warps => "each warp",
+                Arrivals::Groups => "each group",
+            };
+            format!("arrive {}[{index}] by {by}", barrier_text(program, *barrier))
+        }
         Stmt::Put(p) => {
             format!("[{}] <- {}{}", p.position, registers(&p.value), guard_text("if", &p.guard))
         }
+        Stmt::Roles(_) => "roles".to_owned(),
+        Stmt::NamedSync { id, threads } => format!("barrier {id} of {threads} threads"),
+        Stmt::NamedArrive { id, threads } => format!("arrive at barrier {id} of {threads} threads"),
         Stmt::Fill(f) => {
             let value = program.array(f.dst.array).dtype.decode(f.bits);
             format!("fill {} = {value:?}", registers(&f.dst))
         }
     }
+}
+
+/// Formats a role without its body, as in `role 2 groups of threads 128..384 for g, 240 registers`.
+fn role_text(program: &ThreadProgram, role: &Role) -> String {
+    let index = role.index.as_ref().map_or(String::new(), |g| format!(" for {g}"));
+    let registers = role.registers.map_or(String::new(), |r| format!(", {r} registers"));
+    let lanes = match role.lanes {
+        Lanes::All => "",
+        Lanes::Elected => ", one thread",
+    };
+    format!("{}{index}{registers}{lanes}", program.scope(role.scope))
+}
+
+/// Formats an asynchronous product, as in `ROW c[0..=7] += a[0](k.128B, L 16, S 1024) * b[64 * k](k.128B, L 16, S 1024)`.
+fn product_text(program: &ThreadProgram, m: &MultiplyAsync) -> String {
+    let described = |d: &Descriptor| {
+        let Descriptor { start, reach, lbo, sbo } = d;
+        format!("{}({reach}, L {lbo}, S {sbo})", address_text(program, start))
+    };
+    let a = match &m.a {
+        Source::Registers(registers) => registers_text(program, registers),
+        Source::Descriptor(descriptor) => described(descriptor),
+    };
+    let keep = guard_text("added if", &m.keep);
+    format!("{} {} += {a} * {}{keep}", m.row, registers_text(program, &m.c), described(&m.b))
+}
+
+/// Formats a barrier, as in `pipe full`.
+fn barrier_text(program: &ThreadProgram, barrier: u32) -> String {
+    let found = program.barriers.get(barrier as usize);
+    found.map_or_else(|| format!("barrier {barrier}"), |b| format!("{} {}", b.pipe, b.kind.word()))
 }
 
 /// Formats a condition with a word before it; nothing if it always holds.
@@ -162,6 +259,17 @@ fn log_text(program: &ThreadProgram, entry: u32) -> String {
     let text = if entry.text.is_empty() { String::new() } else { format!(" {:?}", entry.text) };
     let value = entry.value.as_ref().map_or(String::new(), |v| format!(" {}{:?}", v.dtype, v.shape));
     format!("{word}{text}{value}")
+}
+
+/// Formats a box by the coordinates of its first element, as in `a{64 * ki, 128 * block_idx.x}`.
+fn box_text(program: &ThreadProgram, map: u32, coordinates: &[hx_index::Expr]) -> String {
+    let tensor = program.maps.get(map as usize).and_then(|map| program.params.get(map.param as usize));
+    let name = match tensor {
+        Some(Param::Tensor(t)) => t.name.as_str(),
+        Some(Param::Scalar { .. }) | None => "?",
+    };
+    let coordinates: Vec<String> = coordinates.iter().map(ToString::to_string).collect();
+    format!("{name}{{{}}}", coordinates.join(", "))
 }
 
 fn address_text(program: &ThreadProgram, address: &Address) -> String {

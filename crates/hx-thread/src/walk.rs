@@ -4,17 +4,23 @@ use std::collections::BTreeSet;
 
 use hx_index::Symbol;
 
-use crate::{Body, Stmt};
+use crate::{Body, Role, Stmt};
 
 impl Stmt {
-    /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition. The
-    /// body of a [`crate::Log`] does not count: it holds only its [`crate::Put`]s, with their loops.
+    /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition, those
+    /// of all roles. The body of a [`crate::Log`] does not count: it holds only its [`crate::Put`]s, with their loops.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> + use<'_> {
-        let bodies = match self {
-            Stmt::Group(group) => [Some(&group.body), None],
-            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
-            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+        let (bodies, roles): ([Option<&Body>; 2], &[Role]) = match self {
+            Stmt::Group(group) => ([Some(&group.body), None], &[]),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &[]),
+            Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
+            Stmt::Roles(roles) => ([None, None], roles),
             Stmt::Let { .. }
+            | Stmt::Uniform { .. }
+            | Stmt::MultiplyAsync(_)
+            | Stmt::Fence(_)
+            | Stmt::CommitProducts
+            | Stmt::WaitProducts { .. }
             | Stmt::Barrier
             | Stmt::WarpBarrier
             | Stmt::Transfer(_)
@@ -24,6 +30,10 @@ impl Stmt {
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
             | Stmt::AsyncCopy(_)
+            | Stmt::Bulk(_)
+            | Stmt::BulkStore(_)
+            | Stmt::BulkCommit
+            | Stmt::BulkWait { .. }
             | Stmt::Commit
             | Stmt::Wait { .. }
             | Stmt::Assign { .. }
@@ -32,9 +42,13 @@ impl Stmt {
             | Stmt::LetNumber { .. }
             | Stmt::AssignNumber { .. }
             | Stmt::Log(_)
-            | Stmt::Put(_) => [None, None],
+            | Stmt::Put(_)
+            | Stmt::Await { .. }
+            | Stmt::Arrive { .. }
+            | Stmt::NamedSync { .. }
+            | Stmt::NamedArrive { .. } => ([None, None], &[]),
         };
-        bodies.into_iter().flatten()
+        bodies.into_iter().flatten().chain(roles.iter().map(|role| &role.body))
     }
 }
 

@@ -49,7 +49,8 @@ pub enum Mode {
 pub enum Proxy {
     /// Loads, stores, collective loads and stores of matrices, copies in groups, atomic sums.
     Generic,
-    /// Bulk copies, and matrix operands that are read by descriptor. No operation uses this proxy yet.
+    /// Bulk copies, and matrix operands that the instruction reads from shared memory by descriptor. A copy that signals a
+    /// pipeline counts as a bulk copy: the solution may make it one.
     Asynchronous,
 }
 
@@ -60,8 +61,12 @@ pub enum Completion {
     AtOnce,
     /// At an [`Order::Wait`] that covers its group.
     Group,
-    /// When a barrier in memory has counted it. No operation completes this way yet.
+    /// At an [`Order::WaitProducts`] that covers the product.
+    Product,
+    /// When a barrier in memory has counted it: at an [`Order::Await`].
     Barrier,
+    /// At an [`Order::WaitStores`] that covers it.
+    Store,
 }
 
 /// The order that an operation imposes on accesses.
@@ -76,6 +81,15 @@ pub enum Order {
     Close,
     /// Returns when at most this many of the thread's groups are in flight.
     Wait(u32),
+    /// Returns when at most this many of the scope's asynchronous products are in flight.
+    WaitProducts(u32),
+    /// Returns when a phase of a barrier in memory is complete. Accesses of all that arrived for this phase precede accesses
+    /// after it.
+    Await,
+    /// Arrives on barriers in memory: accesses before it precede accesses of those who wait for the barriers' phases.
+    Arrive,
+    /// Returns when at most this many of the scope's stores still read shared memory.
+    WaitStores(u32),
 }
 
 impl Mode {
@@ -92,7 +106,11 @@ impl Mode {
 
 impl<'a> Access<'a> {
     fn of(region: Region<'a>, mode: Mode, completion: Completion) -> Access<'a> {
-        Access { region, mode, proxy: Proxy::Generic, completion }
+        let proxy = match completion {
+            Completion::AtOnce | Completion::Group | Completion::Product => Proxy::Generic,
+            Completion::Barrier | Completion::Store => Proxy::Asynchronous,
+        };
+        Access { region, mode, proxy, completion }
     }
 
     /// Returns the tensor that is accessed.
@@ -125,9 +143,25 @@ impl Effects<'_> {
 struct Collector<'a>(Vec<Access<'a>>);
 
 impl<'a> Collector<'a> {
-    fn registers(mut self, mode: Mode, tensors: impl IntoIterator<Item = TensorId>) -> Collector<'a> {
-        let whole = |tensor| Access::of(Region::Whole(Base::Register(tensor)), mode, Completion::AtOnce);
+    fn registers(self, mode: Mode, tensors: impl IntoIterator<Item = TensorId>) -> Collector<'a> {
+        self.registers_until(Completion::AtOnce, mode, tensors)
+    }
+
+    fn registers_until(
+        mut self,
+        completion: Completion,
+        mode: Mode,
+        tensors: impl IntoIterator<Item = TensorId>,
+    ) -> Collector<'a> {
+        let whole = |tensor| Access::of(Region::Whole(Base::Register(tensor)), mode, completion);
         self.0.extend(tensors.into_iter().map(whole));
+        self
+    }
+
+    /// Adds an operand that a product reads from shared memory by descriptor.
+    fn described(mut self, view: &'a View, completion: Completion) -> Collector<'a> {
+        let proxy = Proxy::Asynchronous;
+        self.0.push(Access { proxy, ..Access::of(Region::View(view), Mode::Read, completion) });
         self
     }
 
@@ -160,24 +194,44 @@ impl OpKind {
                 .view(Mode::Write, dst, Completion::AtOnce)
                 .view(Mode::Read, src, Completion::AtOnce)
                 .effects(),
-            OpKind::Gemm { c, a, b, .. } => {
+            // A solution that loads an operand makes it a register tensor. One that it leaves in shared memory is read by
+            // descriptor.
+            OpKind::Gemm { c, a, b, asynchronous, .. } => {
+                let until = if *asynchronous { Completion::Product } else { Completion::AtOnce };
                 let views = [&a.view, &b.view];
                 let registers = views.into_iter().filter_map(View::register);
-                let all = all.registers(Mode::Update, [*c]).registers(Mode::Read, registers);
+                let all = all.registers_until(until, Mode::Update, [*c]);
+                let all = all.registers_until(until, Mode::Read, registers);
                 let memory = views.into_iter().filter(|view| view.register().is_none());
-                memory.fold(all, |all, view| all.view(Mode::Read, view, Completion::AtOnce)).effects()
+                memory.fold(all, |all, view| all.described(view, until)).effects()
             }
+            OpKind::GemmWait { leave } => orders(Order::WaitProducts(*leave)),
             OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => {
                 all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]).effects()
             }
             OpKind::Sync => orders(Order::Scope),
             OpKind::SyncWarp => orders(Order::Warp),
-            OpKind::CopyAsync { src, dst } => all
+            // A turn orders groups, and no other access of the program relies on that order.
+            OpKind::Take { .. } | OpKind::Pass { .. } => orders(Order::Nothing),
+            OpKind::CopyAsync { src, dst, signal: None, .. } => all
                 .view(Mode::Write, dst, Completion::Group)
                 .view(Mode::Read, src, Completion::Group)
                 .effects(),
+            OpKind::CopyAsync { src, dst, signal: Some(_), .. } => all
+                .view(Mode::Write, dst, Completion::Barrier)
+                .view(Mode::Read, src, Completion::Barrier)
+                .effects(),
             OpKind::Commit => orders(Order::Close),
             OpKind::Wait { groups } => orders(Order::Wait(*groups)),
+            OpKind::Acquire { .. } | OpKind::WaitStage { .. } => orders(Order::Await),
+            OpKind::Release { .. } => orders(Order::Arrive),
+            // The other scopes of the pipeline order their accesses by its stages.
+            OpKind::Skip { .. } => orders(Order::Nothing),
+            OpKind::Store { src, dst } => all
+                .view(Mode::Write, dst, Completion::Store)
+                .view(Mode::Read, src, Completion::Store)
+                .effects(),
+            OpKind::WaitStores { leave } => orders(Order::WaitStores(*leave)),
             OpKind::Map(map) => {
                 let inputs = map.inputs.iter().copied();
                 all.registers(Mode::Write, [map.dst]).registers(Mode::Read, inputs).effects()
@@ -211,7 +265,7 @@ mod tests {
     use hx_index::Expr;
 
     use super::*;
-    use crate::{Operand, ParamId};
+    use crate::{Operand, ParamId, PipeId};
 
     /// Formats accesses as in `write r0, read s1 [group]`. An operation that orders has no accesses: formats its order.
     fn shown(kind: &OpKind) -> String {
@@ -222,9 +276,18 @@ mod tests {
         };
         let effects = kind.effects();
         let access = |access: &Access<'_>| {
-            let pending = if access.completion == Completion::AtOnce { "" } else { " [group]" };
+            let pending = match access.completion {
+                Completion::AtOnce => "",
+                Completion::Group => " [group]",
+                Completion::Product => " [product]",
+                Completion::Barrier => " [barrier]",
+                Completion::Store => " [store]",
+            };
+            let bulk = matches!(access.completion, Completion::Barrier | Completion::Store);
+            let described = access.proxy == Proxy::Asynchronous && !bulk;
+            let proxy = if described { " by descriptor" } else { "" };
             let table = if matches!(access.region, Region::Table(_)) { "table " } else { "" };
-            format!("{:?} {table}{}{pending}", access.mode, base(access.base())).to_lowercase()
+            format!("{:?} {table}{}{proxy}{pending}", access.mode, base(access.base())).to_lowercase()
         };
         let accesses: Vec<String> = effects.accesses.iter().map(access).collect();
         match effects.order {
@@ -254,17 +317,35 @@ mod tests {
             (OpKind::Copy { src: gathered.clone(), dst: register(r0) }, "write r0, read g0, read table s3"),
             (OpKind::Copy { src: register(r0), dst: shared.clone() }, "write s3, read r0"),
             (
-                OpKind::CopyAsync { src: gathered, dst: shared },
+                OpKind::CopyAsync { src: gathered, dst: shared.clone(), signal: None, multicast: None },
                 "write s3 [group], read g0 [group], read table s3",
             ),
             (
-                OpKind::Gemm { c: r0, a: operand(r1), b: operand(r2), warps: None },
+                OpKind::CopyAsync {
+                    src: View::whole(Base::Global(ParamId(0)), &[4]),
+                    dst: shared.clone(),
+                    signal: Some(PipeId(0)),
+                    multicast: None,
+                },
+                "write s3 [barrier], read g0 [barrier]",
+            ),
+            (
+                OpKind::Store { src: shared, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
+                "write g0 [store], read s3 [store]",
+            ),
+            (
+                OpKind::Gemm { c: r0, a: operand(r1), b: operand(r2), warps: None, asynchronous: false },
                 "update r0, read r1, read r2",
             ),
             (
-                OpKind::Gemm { c: r0, a: staged.clone(), b: operand(r2), warps: None },
-                "update r0, read r2, read s3",
+                OpKind::Gemm { c: r0, a: staged.clone(), b: operand(r2), warps: None, asynchronous: false },
+                "update r0, read r2, read s3 by descriptor",
             ),
+            (
+                OpKind::Gemm { c: r0, a: operand(r1), b: staged.clone(), warps: None, asynchronous: true },
+                "update r0 [product], read r1 [product], read s3 by descriptor [product]",
+            ),
+            (OpKind::GemmWait { leave: 1 }, "WaitProducts(1)"),
             (OpKind::Rearrange { dst: r0, src: r1, through: None }, "write r0, read r1"),
             (
                 OpKind::Rearrange { dst: r0, src: r1, through: Some(s3) },
@@ -277,6 +358,9 @@ mod tests {
             ),
             (OpKind::Sync, "Scope"),
             (OpKind::Wait { groups: 2 }, "Wait(2)"),
+            (OpKind::WaitStage { pipe: PipeId(0), var: hx_index::Symbol::Var("s".into(), 0) }, "Await"),
+            (OpKind::Release { pipe: PipeId(0), keep: 1 }, "Arrive"),
+            (OpKind::WaitStores { leave: 1 }, "WaitStores(1)"),
         ];
         for (kind, wanted) in cases {
             assert_eq!(shown(&kind), wanted, "{}", kind.name());
@@ -287,7 +371,7 @@ mod tests {
     fn results_stand_before_sources_and_accumulators_are_both() {
         let [c, a, b] = [0, 1, 2].map(TensorId);
         let operand = |tensor| Operand::register(tensor, &[4]);
-        let gemm = OpKind::Gemm { c, a: operand(a), b: operand(b), warps: None };
+        let gemm = OpKind::Gemm { c, a: operand(a), b: operand(b), warps: None, asynchronous: false };
         assert_eq!((gemm.registers(), gemm.results()), (vec![c, a, b], 1));
         assert!(gemm.updates(0) && !gemm.updates(1) && gemm.writes(c) && !gemm.writes(a));
         let scan = OpKind::Scan { dst: vec![c, a], src: vec![b, b], axis: 0, op: Vec::new() };
@@ -299,7 +383,8 @@ mod tests {
     fn an_operand_in_shared_memory_is_no_register_to_replace() {
         let [c, b, s, new] = [0, 1, 2, 3].map(TensorId);
         let staged = Operand { view: View::whole(Base::Shared(s), &[4]), load: None };
-        let mut gemm = OpKind::Gemm { c, a: staged, b: Operand::register(b, &[4]), warps: None };
+        let held = Operand::register(b, &[4]);
+        let mut gemm = OpKind::Gemm { c, a: staged, b: held, warps: None, asynchronous: false };
         assert_eq!(gemm.tensors(), [c, b, s].into());
         gemm.replace(1, new);
         assert_eq!((gemm.registers(), gemm.tensors()), (vec![c, new], [c, s, new].into()));

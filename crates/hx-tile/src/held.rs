@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Op, OpKind, ScopeId, Stmt, TensorId, TileProgram};
+use crate::{Op, OpKind, Products, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Bits of a register.
 const REGISTER_BITS: i64 = 32;
@@ -39,12 +39,24 @@ impl<'p> Held<'p> {
         for (at, op) in ops.into_iter().enumerate() {
             let accumulator = match op.kind {
                 OpKind::Gemm { c, .. } => Some(c),
-                OpKind::Sync | OpKind::SyncWarp | OpKind::Wait { .. } | OpKind::Reduce { .. } => None,
+                OpKind::Sync
+                | OpKind::SyncWarp
+                | OpKind::Wait { .. }
+                | OpKind::GemmWait { .. }
+                | OpKind::Acquire { .. }
+                | OpKind::WaitStage { .. }
+                | OpKind::WaitStores { .. }
+                | OpKind::Reduce { .. } => None,
                 OpKind::Fill { .. }
                 | OpKind::Copy { .. }
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
+                | OpKind::Take { .. }
+                | OpKind::Pass { .. }
                 | OpKind::Commit
+                | OpKind::Release { .. }
+                | OpKind::Skip { .. }
+                | OpKind::Store { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
                 | OpKind::Slice { .. }
@@ -83,7 +95,22 @@ impl<'p> Lives<'p> {
     pub fn of(program: &'p TileProgram) -> Lives<'p> {
         let mut lives = Lives::default();
         lives.body(&program.body);
+        lives.products(program);
         lives
+    }
+
+    /// Extends the lives of the tensors of an asynchronous product to the waits before which it may be in flight.
+    fn products(&mut self, program: &'p TileProgram) {
+        let products = Products::of(program);
+        for (at, op) in self.ops.iter().enumerate() {
+            let OpKind::GemmWait { .. } = op.kind else { continue };
+            for product in products.before(op).all() {
+                let tensors = program.op(product).into_iter().flat_map(|op| op.kind.registers());
+                for tensor in tensors {
+                    self.spans.entry(tensor).and_modify(|(_, last)| *last = (*last).max(at));
+                }
+            }
+        }
     }
 
     fn body(&mut self, body: &'p [Stmt]) {
@@ -101,6 +128,8 @@ impl<'p> Lives<'p> {
                     self.body(then);
                     self.body(otherwise);
                 }
+                // Roles share no register tensor, so their order does not matter.
+                Stmt::Roles(roles) => roles.iter().for_each(|role| self.body(&role.body)),
                 Stmt::Let { .. }
                 | Stmt::Assign { .. }
                 | Stmt::LoadScalar { .. }

@@ -16,6 +16,8 @@ mod elementwise;
 mod held;
 mod modes;
 mod operand;
+mod pipe;
+mod products;
 mod program;
 mod scope;
 mod solution;
@@ -28,15 +30,17 @@ pub use elementwise::{Map, Scalar};
 pub use held::{Held, HeldAcross, Lives, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
+pub use pipe::{BARRIER_BYTES, Pipe, PipeId, stages_held};
+pub use products::{Products, Queue, Touched};
 pub use program::{
-    GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,
-    TensorParam, TileProgram,
+    GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Role, Stmt, Tensor, TensorId,
+    TensorKind, TensorParam, TileProgram, Turns, TurnsId,
 };
-pub use scope::{Scope, ScopeId, ScopeKind};
+pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{
-    Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, Lanes, MapChoice,
-    RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice,
-    Solution, Stream,
+    Across, BulkChoice, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice,
+    Lanes, MapChoice, OperandChoice, RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel,
+    Scratch, SharedLayout, SliceChoice, Solution, Stream,
 };
 pub use text::{
     choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,

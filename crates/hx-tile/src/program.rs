@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, Mode, Operand, Scalar, Scope, ScopeId, View};
+use crate::{Base, Map, Mode, Operand, Pipe, PipeId, Scalar, Scope, ScopeId, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -35,13 +35,54 @@ pub struct TileProgram {
     pub facts: Facts,
     /// The number of blocks along each axis, at most three axes.
     pub grid: Vec<GridAxis>,
+    /// The number of blocks of a cluster along each axis; `[1, 1, 1]` without clusters.
+    pub cluster: [u32; 3],
+    /// True if an expression may mention [`Symbol::Multiprocessors`], which every launch then binds.
+    pub multiprocessors: bool,
     /// The scopes, indexed by [`ScopeId`]. The first is the block.
     pub scopes: Vec<Scope>,
     /// The conditions that a launch must satisfy.
     pub requires: Vec<Requirement>,
     /// The tensors, indexed by [`TensorId`].
     pub tensors: Vec<Tensor>,
+    /// The pipelines, indexed by [`PipeId`].
+    pub pipes: Vec<Pipe>,
+    /// The orders in which groups take turns, indexed by [`TurnsId`].
+    pub turns: Vec<Turns>,
     pub body: Vec<Stmt>,
+}
+
+impl Default for TileProgram {
+    /// Returns a program without parameters, scopes and statements.
+    fn default() -> TileProgram {
+        TileProgram {
+            name: String::new(),
+            params: Vec::new(),
+            facts: Facts::default(),
+            grid: Vec::new(),
+            cluster: [1, 1, 1],
+            multiprocessors: false,
+            scopes: Vec::new(),
+            requires: Vec::new(),
+            tensors: Vec::new(),
+            pipes: Vec::new(),
+            turns: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+}
+
+/// An order in which groups take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TurnsId(pub u32);
+
+/// The groups of one scope take turns, in the order of their numbers from group 0, again and again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turns {
+    pub name: String,
+    /// The groups that take turns; the block if no operation names these turns.
+    pub scope: ScopeId,
+    pub origin: Origin,
 }
 
 /// The number of blocks along one axis.
@@ -154,6 +195,19 @@ pub enum Stmt {
         var: Symbol,
         value: Scalar,
     },
+    /// Different threads run different bodies. Only the last statement of a program's body is one.
+    Roles(Vec<Role>),
+}
+
+/// The task of some groups of threads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Role {
+    pub scope: ScopeId,
+    /// The registers of each thread while it runs the body; `None` if the thread keeps those of the launch.
+    pub registers: Option<u32>,
+    /// The number of the group, from 0, if the scope has several. The facts know its range.
+    pub index: Option<Symbol>,
+    pub body: Vec<Stmt>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -171,20 +225,44 @@ pub enum OpKind {
     Fill { dst: TensorId, value: f64 },
     /// Moves a tile between a memory and registers; one side is a whole register tensor.
     Copy { src: View, dst: View },
-    /// Computes `c[m, n] += a[m, k] · b[n, k]`. `c` is in registers, the operands in registers or in shared memory.
-    Gemm { c: TensorId, a: Operand, b: Operand, warps: Option<[i64; 3]> },
+    /// Computes `c[m, n] += a[m, k] · b[n, k]`. `c` is in registers, the operands in registers or in shared memory. An
+    /// asynchronous product is complete at a [`OpKind::GemmWait`] that covers it. Until then no other operation writes its
+    /// operands, and only further asynchronous products access `c`.
+    Gemm { c: TensorId, a: Operand, b: Operand, warps: Option<[i64; 3]>, asynchronous: bool },
+    /// Waits until at most `leave` asynchronous products of the scope are in flight.
+    GemmWait { leave: u32 },
     /// Converts each element. Between equal types it is a plain move.
     Cast { dst: TensorId, src: TensorId },
     /// Waits for all threads of the scope.
     Sync,
     /// Waits for all threads of the warp.
     SyncWarp,
-    /// Starts to move a tile from global to shared memory and does not wait for it. The copy joins the current group.
-    CopyAsync { src: View, dst: View },
+    /// Waits until it is the turn of the group.
+    Take { turns: TurnsId },
+    /// Ends the turn of the group: it is the next group's turn.
+    Pass { turns: TurnsId },
+    /// Starts to move a tile from global to shared memory and does not wait for it. The copy joins the current group. With
+    /// `signal` it belongs to the stage of the pipeline that its scope acquired last instead. With `multicast` the tile goes
+    /// to all blocks of the cluster along this axis.
+    CopyAsync { src: View, dst: View, signal: Option<PipeId>, multicast: Option<u8> },
     /// Closes the current group of asynchronous copies.
     Commit,
     /// Waits until at most `groups` of the thread's groups are in flight.
     Wait { groups: u32 },
+    /// Waits until all readers have released the next stage, and sets `var` to its number. The scope keeps a position of its
+    /// own in the ring.
+    Acquire { pipe: PipeId, var: Symbol },
+    /// Waits until all copies of the next stage have arrived, and sets `var` to its number. The scope keeps a position of its
+    /// own in the ring.
+    WaitStage { pipe: PipeId, var: Symbol },
+    /// Gives back the stages that the scope has waited for and not given back, except the newest `keep`, which is 0 or 1.
+    Release { pipe: PipeId, keep: u32 },
+    /// Leaves the next `count` stages to other scopes.
+    Skip { pipe: PipeId, count: Expr },
+    /// Starts to move a tile from shared to global memory and does not wait for it. Each store is a group of its own.
+    Store { src: View, dst: View },
+    /// Waits until at most `leave` of the scope's stores still read shared memory.
+    WaitStores { leave: u32 },
     /// Evaluates an elementwise expression.
     Map(Map),
     /// Moves the same elements to other threads. If the two layouts require it, the elements pass through the shared tensor
@@ -219,8 +297,21 @@ impl TileProgram {
         &self.tensors[id.0 as usize]
     }
 
+    pub fn pipe(&self, id: PipeId) -> &Pipe {
+        &self.pipes[id.0 as usize]
+    }
+
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.0 as usize]
+    }
+
+    pub fn turns(&self, id: TurnsId) -> &Turns {
+        &self.turns[id.0 as usize]
+    }
+
+    /// Returns the roles at the end of the body; none if all threads run the same statements.
+    pub fn roles(&self) -> &[Role] {
+        if let Some(Stmt::Roles(roles)) = self.body.last() { roles } else { &[] }
     }
 
     /// Returns the parameter as a tensor. A view never refers to a parameter of another kind.
@@ -243,6 +334,16 @@ impl TileProgram {
         out
     }
 
+    /// Returns the register tensors that are kept free for loads of operands, and that no load fills.
+    pub fn unloaded(&self) -> BTreeSet<TensorId> {
+        let mut out = BTreeSet::new();
+        for (op, _) in self.ops(1.0) {
+            let OpKind::Gemm { a, b, .. } = &op.kind else { continue };
+            out.extend([a, b].into_iter().filter_map(|operand| Some(operand.load?.tensor)));
+        }
+        out
+    }
+
     /// Formats the warps of a product into `c` as in the source: along M and N, and along the batch if the product has one.
     pub fn warps_text(&self, c: TensorId, [m, n, batch]: [i64; 3]) -> String {
         if self.tensor(c).shape.len() > 2 { format!("[{m}, {n}, {batch}]") } else { format!("[{m}, {n}]") }
@@ -254,34 +355,36 @@ impl TileProgram {
 }
 
 impl Stmt {
-    /// Returns the bodies inside the statement: the body of a loop, the two branches of a condition.
+    /// Returns the bodies inside the statement: the body of a loop, the two branches of a condition, those of all roles.
     pub fn bodies(&self) -> impl Iterator<Item = &[Stmt]> + use<'_> {
-        let bodies: [Option<&[Stmt]>; 2] = match self {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
-            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+        let (bodies, roles): ([Option<&[Stmt]>; 2], &[Role]) = match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &[]),
+            Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
+            Stmt::Roles(roles) => ([None, None], roles),
             Stmt::Op(_)
             | Stmt::Let { .. }
             | Stmt::Assign { .. }
             | Stmt::LoadScalar { .. }
             | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => [None, None],
+            | Stmt::AssignNumber { .. } => ([None, None], &[]),
         };
-        bodies.into_iter().flatten()
+        bodies.into_iter().flatten().chain(roles.iter().map(|role| role.body.as_slice()))
     }
 
     /// Returns [`Stmt::bodies`] to change them.
     pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> + use<'_> {
-        let bodies = match self {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
-            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+        let (bodies, roles): (_, &mut [Role]) = match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &mut []),
+            Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &mut []),
+            Stmt::Roles(roles) => ([None, None], roles),
             Stmt::Op(_)
             | Stmt::Let { .. }
             | Stmt::Assign { .. }
             | Stmt::LoadScalar { .. }
             | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => [None, None],
+            | Stmt::AssignNumber { .. } => ([None, None], &mut []),
         };
-        bodies.into_iter().flatten()
+        bodies.into_iter().flatten().chain(roles.iter_mut().map(|role| &mut role.body))
     }
 
     /// Returns the operations of the statement, in program order.
@@ -312,6 +415,7 @@ fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a O
                 collect(otherwise, trips, unknown, out);
             }
             Stmt::While { body, .. } => collect(body, trips * unknown, unknown, out),
+            Stmt::Roles(roles) => roles.iter().for_each(|role| collect(&role.body, trips, unknown, out)),
             Stmt::Let { .. }
             | Stmt::Assign { .. }
             | Stmt::LoadScalar { .. }
@@ -370,9 +474,18 @@ impl OpKind {
             OpKind::Assert { cond, .. } => *cond = with,
             OpKind::Sync
             | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
             | OpKind::CopyAsync { .. }
             | OpKind::Commit
-            | OpKind::Wait { .. } => {}
+            | OpKind::Wait { .. }
+            | OpKind::GemmWait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. } => {}
         }
     }
 
@@ -381,13 +494,24 @@ impl OpKind {
         match self {
             OpKind::Fill { .. } => "fill",
             OpKind::Copy { .. } => "copy",
-            OpKind::Gemm { .. } => "gemm",
+            OpKind::Gemm { asynchronous: false, .. } => "gemm",
+            OpKind::Gemm { asynchronous: true, .. } => "gemm_async",
+            OpKind::GemmWait { .. } => "gemm_wait",
             OpKind::Cast { .. } => "cast",
             OpKind::Sync => "sync",
             OpKind::SyncWarp => "sync_warp",
+            OpKind::Take { .. } => "take",
+            OpKind::Pass { .. } => "pass",
             OpKind::CopyAsync { .. } => "copy_async",
             OpKind::Commit => "commit",
             OpKind::Wait { .. } => "wait",
+            OpKind::Acquire { .. } => "acquire",
+            OpKind::WaitStage { .. } => "wait",
+            OpKind::Release { keep: 0, .. } => "release",
+            OpKind::Release { .. } => "release_previous",
+            OpKind::Skip { .. } => "skip",
+            OpKind::Store { .. } => "copy_async",
+            OpKind::WaitStores { .. } => "wait_stores",
             OpKind::Map(_) => "elementwise",
             OpKind::Rearrange { .. } => "rearrange",
             OpKind::Reduce { .. } => "reduce",
@@ -413,6 +537,41 @@ impl OpKind {
     /// Reports whether the operation writes a register tensor.
     pub fn writes(&self, tensor: TensorId) -> bool {
         self.of_registers().any(|(written, mode)| written == tensor && mode.writes())
+    }
+
+    /// Returns the register tensors that an operation computes from and does not write, with their positions in
+    /// [`OpKind::registers`]. Operations that move or report values as they are have none.
+    pub fn inputs(&self) -> Vec<(usize, TensorId)> {
+        match self {
+            OpKind::Gemm { .. } | OpKind::Cast { .. } | OpKind::Map(_) | OpKind::Reduce { .. } => {
+                let results = self.results();
+                let reads = self.registers().into_iter().enumerate().skip(results);
+                reads.filter(|(_, tensor)| !self.writes(*tensor)).collect()
+            }
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::GemmWait { .. }
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. }
+            | OpKind::Rearrange { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => Vec::new(),
+        }
     }
 
     /// Returns the register tensors of the operation, in the order of the operands.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Op, TensorId, TileProgram};
+use crate::{Op, OpKind, TensorId, TileProgram, Turns, TurnsId};
 
 /// A scope of a program, by position in [`TileProgram::scopes`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -16,13 +16,17 @@ impl ScopeId {
 /// A set of threads that execute the same operations together, and hold the same register tensors: consecutive threads of
 /// the block. Two scopes of a program are disjoint, or one contains the other. Every scope but the block consists of whole
 /// warps.
+///
+/// A scope of several groups stands for all of them: each group executes the operations for itself, on tensors of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Scope {
     pub kind: ScopeKind,
     /// The number, within the block, of the first thread.
     pub first: u32,
-    /// The number of threads.
+    /// The number of threads; of one group if there are several.
     pub threads: u32,
+    /// The number of groups, which follow each other; 1 except for [`ScopeKind::Group`].
+    pub groups: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,13 +42,17 @@ pub enum ScopeKind {
 impl Scope {
     /// Returns the scope of a block of `threads` threads.
     pub fn block(threads: u32) -> Scope {
-        Scope { kind: ScopeKind::Block, first: 0, threads }
+        Scope { kind: ScopeKind::Block, first: 0, threads, groups: 1 }
+    }
+
+    /// Returns the number, within the block, of the thread after the last one of all groups.
+    pub fn end(&self) -> u64 {
+        u64::from(self.first) + u64::from(self.threads) * u64::from(self.groups)
     }
 
     /// Reports whether all threads of `other` belong to this scope.
     pub fn contains(&self, other: &Scope) -> bool {
-        let end = |scope: &Scope| u64::from(scope.first) + u64::from(scope.threads);
-        self.first <= other.first && end(other) <= end(self)
+        self.first <= other.first && other.end() <= self.end()
     }
 }
 
@@ -59,20 +67,43 @@ impl ScopeKind {
     }
 }
 
-/// Formats a scope as in `group of threads 128..256`; the threads of a block need no numbers.
+/// Formats a scope as in `group of threads 128..256` or `2 groups of threads 128..384`; the threads of a block need no
+/// numbers.
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             ScopeKind::Block => f.write_str(self.kind.name()),
             ScopeKind::Role | ScopeKind::Group => {
-                let end = u64::from(self.first) + u64::from(self.threads);
-                write!(f, "{} of threads {}..{end}", self.kind.name(), self.first)
+                if self.groups > 1 {
+                    write!(f, "{} ", self.groups)?;
+                }
+                let plural = if self.groups > 1 { "s" } else { "" };
+                write!(f, "{}{plural} of threads {}..{}", self.kind.name(), self.first, self.end())
             }
         }
     }
 }
 
+/// Returns the numbers of the named barriers of a scope, one for each group. The barrier of the block has number 0, and those
+/// of the other scopes follow in their order.
+pub fn barriers_of(scopes: &[Scope], id: ScopeId) -> std::ops::Range<u32> {
+    let groups = |scopes: &[Scope]| scopes.iter().map(|scope| scope.groups).sum();
+    let first = groups(&scopes[..id.0 as usize]);
+    first..first + scopes[id.0 as usize].groups
+}
+
 impl TileProgram {
+    /// Returns the numbers of the named barriers of turns, one for each group: they follow those of the scopes.
+    pub fn barriers_of_turns(&self, id: TurnsId) -> std::ops::Range<u32> {
+        let groups = |turns: &Turns| match turns.scope {
+            ScopeId::BLOCK => 0,
+            scope => self.scope(scope).groups,
+        };
+        let scopes: u32 = self.scopes.iter().map(|scope| scope.groups).sum();
+        let first = scopes + self.turns[..id.0 as usize].iter().map(groups).sum::<u32>();
+        first..first + groups(self.turns(id))
+    }
+
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
     }
@@ -87,6 +118,20 @@ impl TileProgram {
     /// execute an operation are those of its scope: [`TileProgram::threads_of`].
     pub fn block_threads(&self) -> u32 {
         self.scope(ScopeId::BLOCK).threads
+    }
+
+    /// Returns the number of groups that execute an operation, each for itself.
+    pub fn groups_of(&self, op: &Op) -> u32 {
+        self.scope(op.scope).groups
+    }
+
+    /// Returns how many times a shared tensor exists: once for each group that moves values through it in a rearrangement. A
+    /// tensor of the source that groups have for themselves has a mode for them instead.
+    pub fn copies_of(&self, tensor: TensorId) -> u32 {
+        let scope = self.tensor(tensor).scope;
+        let groups = self.scope(scope).groups;
+        let through = |op: &Op| matches!(op.kind, OpKind::Rearrange { through: Some(through), .. } if through == tensor);
+        if groups > 1 && self.ops(1.0).iter().any(|(op, _)| through(op)) { groups } else { 1 }
     }
 
     /// Returns the number of threads that execute an operation together.
@@ -110,14 +155,14 @@ impl TileProgram {
 mod tests {
     use expect_test::expect;
     use hx_dtype::DType;
-    use hx_index::{Expr, Facts};
+    use hx_index::Expr;
 
     use super::*;
     use crate::{GridAxis, Held, HeldAcross, OpId, OpKind, Origin, Stmt, Tensor, TensorKind, emit_tile};
 
     /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
     fn program() -> TileProgram {
-        let group = Scope { kind: ScopeKind::Group, first: 128, threads: 128 };
+        let group = Scope { kind: ScopeKind::Group, first: 128, threads: 128, groups: 1 };
         let tensor = |name: &str, scope| Tensor {
             name: name.into(),
             dtype: DType::F32,
@@ -132,13 +177,12 @@ mod tests {
         };
         TileProgram {
             name: "halves".into(),
-            params: vec![],
-            facts: Facts::default(),
             grid: vec![GridAxis { blocks: Expr::constant(1) }],
             scopes: vec![Scope::block(256), group],
-            requires: vec![],
             tensors: vec![tensor("x", ScopeId::BLOCK), tensor("y", ScopeId(1))],
+            turns: vec![],
             body: vec![fill(0, ScopeId::BLOCK), fill(1, ScopeId(1))],
+            ..TileProgram::default()
         }
     }
 
@@ -176,7 +220,7 @@ mod tests {
 
     #[test]
     fn scopes_contain_what_lies_within_their_threads() {
-        let scope = |first, threads| Scope { kind: ScopeKind::Role, first, threads };
+        let scope = |first, threads| Scope { kind: ScopeKind::Role, first, threads, groups: 1 };
         let [block, first, last] = [Scope::block(256), scope(0, 128), scope(128, 128)];
         assert!(block.contains(&first) && block.contains(&last) && block.contains(&block));
         assert!(!first.contains(&last) && !last.contains(&first) && !last.contains(&block));
@@ -195,7 +239,7 @@ mod tests {
     #[test]
     fn a_thread_holds_the_tensors_of_its_scopes_only() {
         let mut program = program();
-        program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 128 });
+        program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 128, groups: 1 });
         let other = Tensor { name: "z".into(), scope: ScopeId(2), ..program.tensors[1].clone() };
         program.tensors.push(other);
         let op = |id, kind, scope| Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) });

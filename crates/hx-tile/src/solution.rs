@@ -69,6 +69,7 @@ pub struct SharedLayout {
     pub swizzle: Swizzle,
     /// The offset of the first byte in the block's shared memory.
     pub offset: u32,
+    /// The bytes of all copies, if groups have the tensor for themselves: [`crate::TileProgram::copies_of`].
     pub bytes: u32,
     /// Accesses that would be wider if the tensor had no other accesses.
     pub narrowed: Vec<OpId>,
@@ -85,6 +86,7 @@ pub enum Choice {
     Rearrange(RearrangeChoice),
     Slice(SliceChoice),
     Scan(ScanChoice),
+    Bulk(BulkChoice),
 }
 
 /// The positions that an elementwise expression reads.
@@ -123,7 +125,8 @@ pub struct SliceChoice {
     pub reason: Reason,
 }
 
-/// Shared memory that an operation uses for itself.
+/// Shared memory that an operation uses for itself. If several groups execute the operation, each has an equal part of it, in
+/// the order of the groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scratch {
     /// The offset of the first byte in the block's shared memory.
@@ -159,7 +162,7 @@ pub struct Across {
     /// The part that a thread has: digits of the thread number, each `(unit, extent)`, the first fastest.
     pub digits: Vec<(i64, i64)>,
     /// The offset of the scratch buffer in the block's shared memory, in bytes. The buffer has `parts × rows` elements of
-    /// the destination's type, rows fastest.
+    /// the destination's type, rows fastest, for each group that executes the reduction.
     pub offset: u32,
     pub bytes: u32,
 }
@@ -226,6 +229,23 @@ pub struct CopyChoice {
     pub reason: Reason,
 }
 
+/// The boxes in which one thread copies a tile between global and shared memory. A bulk copy moves a whole box.
+///
+/// A box is compact in shared memory, the first of `dims` fastest, under the swizzle of the shared tensor, which is one that the
+/// hardware has. Boxes tile the copy's tile: along a dimension that the view of global memory walks with `extent` steps there are
+/// `extent / box extent` boxes. The coordinates of a box are those of its first element in the view of global memory; its address
+/// is the place of that element in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BulkChoice {
+    /// The bulk row of the catalogue.
+    pub row: String,
+    /// All dimensions of the tensor in global memory, the contiguous one first.
+    pub dims: Vec<usize>,
+    /// The extent of a box along each of `dims`; 1 for a dimension that the view does not walk.
+    pub extents: Vec<u32>,
+    pub reason: Reason,
+}
+
 /// The wavefronts of shared memory in one execution of an operation, over all warps and issues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Conflicts {
@@ -240,10 +260,10 @@ pub struct GemmChoice {
     pub row: String,
     /// The number of warps (or of threads, for an instruction of a single thread) along M, N and the batch.
     pub arrangement: [i64; 3],
-    /// `[value, m issue, k issue, batch issue]` → position among the thread's values of A.
-    pub a: Layout,
-    /// `[value, n issue, k issue, batch issue]` → position among the thread's values of B.
-    pub b: Layout,
+    /// In registers: `[value, m issue, k issue, batch issue]` → position among the thread's values of A.
+    pub a: OperandChoice,
+    /// In registers: `[value, n issue, k issue, batch issue]` → position among the thread's values of B.
+    pub b: OperandChoice,
     /// `[value, m issue, n issue, batch issue]` → position among the thread's values of C.
     pub c: Layout,
     /// Issues along M, N, K and the batch.
@@ -251,6 +271,26 @@ pub struct GemmChoice {
     /// The operands that arrive while the product walks along K; `None` if all are complete before it starts.
     pub stream: Option<Stream>,
     pub reason: Reason,
+}
+
+/// The way in which the instructions of a product read an operand.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OperandChoice {
+    /// From the registers of the threads.
+    Registers(Layout),
+    /// From shared memory, by a descriptor for each instruction. The solved layout of the shared tensor has the form of the
+    /// catalogue's reach with this name.
+    Descriptor { reach: String },
+}
+
+impl OperandChoice {
+    /// Returns the positions of an operand in registers.
+    pub fn registers(&self) -> Option<&Layout> {
+        match self {
+            OperandChoice::Registers(positions) => Some(positions),
+            OperandChoice::Descriptor { .. } => None,
+        }
+    }
 }
 
 /// How a product takes operands from shared memory: slice by slice along K. While one slice is multiplied, the next is loaded,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Route, ScopeId, Solution, Stmt, TensorId,
+    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Role, Route, ScopeId, Solution, Stmt, TensorId,
     TensorKind, TileProgram, View,
 };
 
@@ -12,7 +12,11 @@ use crate::{
 pub fn emit_tile(program: &TileProgram) -> String {
     let mut out = format!("kernel {} threads {}\n", program.name, program.block_threads());
     let grid: Vec<_> = program.grid.iter().map(|axis| axis.blocks.to_string()).collect();
-    let _ = writeln!(out, "  grid [{}]", grid.join(", "));
+    let cluster = match program.cluster {
+        [1, 1, 1] => String::new(),
+        cluster => format!(" cluster {cluster:?}"),
+    };
+    let _ = writeln!(out, "  grid [{}]{cluster}", grid.join(", "));
     for param in &program.params {
         let _ = writeln!(out, "  param {}", param_text(param));
     }
@@ -35,6 +39,9 @@ pub fn emit_tile(program: &TileProgram) -> String {
         let pin = pin.map_or(String::new(), |l| format!(" layout {l}"));
         let scope = scope_text(t.scope);
         let _ = writeln!(out, "  {space} {}: {}{:?}{pin}{scope}", t.name, t.dtype, t.shape);
+    }
+    for pipe in &program.pipes {
+        let _ = writeln!(out, "  {pipe}");
     }
     stmts_text(program, &program.body, 1, &mut out);
     out
@@ -99,8 +106,21 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
             Stmt::LoadScalar { var, src } => {
                 let _ = writeln!(out, "{indent}let {var} = {}", view_text(program, src));
             }
+            Stmt::Roles(roles) => {
+                for role in roles {
+                    let _ = writeln!(out, "{indent}{}", role_text(role));
+                    stmts_text(program, &role.body, depth + 1, out);
+                }
+            }
         }
     }
+}
+
+/// Returns a role without its body, as in `role in scope 2 for g, 240 registers`.
+fn role_text(role: &Role) -> String {
+    let index = role.index.as_ref().map_or(String::new(), |g| format!(" for {g}"));
+    let registers = role.registers.map_or(String::new(), |r| format!(", {r} registers"));
+    format!("role{}{index}{registers}", scope_text(role.scope))
 }
 
 /// Returns an operation as text, with the names of its tensors.
@@ -111,22 +131,37 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Copy { src, dst } => {
             format!("copy({}, {})", view_text(program, src), view_text(program, dst))
         }
-        OpKind::Gemm { c, a, b, warps } => {
+        OpKind::Gemm { c, a, b, warps, asynchronous: _ } => {
             let pin = |warps| format!(", warps: {}", program.warps_text(*c, warps));
             let warps = warps.map_or(String::new(), pin);
             let [a, b] = [a, b].map(|operand| view_text(program, &operand.view));
-            format!("gemm({}, {a}, {b}{warps})", name(c))
+            format!("{}({}, {a}, {b}{warps})", op.kind.name(), name(c))
         }
+        OpKind::GemmWait { leave } => format!("gemm_wait({leave})"),
         OpKind::Cast { dst, src } => {
             format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)
         }
         OpKind::Sync => "sync()".into(),
         OpKind::SyncWarp => "sync_warp()".into(),
-        OpKind::CopyAsync { src, dst } => {
-            format!("copy_async({}, {})", view_text(program, src), view_text(program, dst))
+        OpKind::Take { turns } => format!("{}.take()", program.turns(*turns).name),
+        OpKind::Pass { turns } => format!("{}.pass()", program.turns(*turns).name),
+        OpKind::CopyAsync { src, dst, signal, multicast } => {
+            let signal =
+                signal.map_or(String::new(), |pipe| format!(", signal: {}", program.pipe(pipe).name));
+            let multicast = multicast.map_or(String::new(), |axis| format!(", multicast: {axis}"));
+            let [src, dst] = [src, dst].map(|view| view_text(program, view));
+            format!("copy_async({src}, {dst}{signal}{multicast})")
         }
         OpKind::Commit => "commit()".into(),
         OpKind::Wait { groups } => format!("wait({groups})"),
+        OpKind::Acquire { pipe, var } => format!("{var} = {}.acquire()", program.pipe(*pipe).name),
+        OpKind::WaitStage { pipe, var } => format!("{var} = {}.wait()", program.pipe(*pipe).name),
+        OpKind::Release { pipe, .. } => format!("{}.{}()", program.pipe(*pipe).name, op.kind.name()),
+        OpKind::Skip { pipe, count } => format!("{}.skip({count})", program.pipe(*pipe).name),
+        OpKind::Store { src, dst } => {
+            format!("copy_async({}, {})", view_text(program, src), view_text(program, dst))
+        }
+        OpKind::WaitStores { leave } => format!("wait_stores({leave})"),
         OpKind::Map(map) => {
             let names: Vec<String> = map.inputs.iter().map(name).collect();
             // Replace the highest number first, so that `$1` does not match the start of `$10`.
@@ -358,6 +393,10 @@ pub fn choice_text<'a>(
             };
             let levels: Vec<String> = s.levels.iter().map(level).collect();
             (levels.join(", "), &s.reason)
+        }
+        Choice::Bulk(b) => {
+            let extents: Vec<String> = b.extents.iter().map(u32::to_string).collect();
+            (format!("{} in boxes of {}", b.row, extents.join("×")), &b.reason)
         }
         Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
     };

@@ -1,7 +1,8 @@
 //! Checks gemms: the fragments of each instruction hold the same rows, columns and steps, and every product is added once.
 
-use hx_target::catalogue;
-use hx_tile::{GemmChoice, TensorId};
+use hx_layout::Layout;
+use hx_target::{Fragment, GemmRow, catalogue};
+use hx_tile::{GemmChoice, Operand, TensorId};
 
 use crate::{Check, Checked, Held};
 
@@ -15,22 +16,18 @@ impl Check<'_> {
         let held = [self.held(c)?, self.held(a)?, self.held(b)?];
         let depth = self.program.tensor(a).shape[1];
         let lanes = i64::from(row.threads);
-        if held[0].threads % lanes != 0 || g.c.size() != held[0].values {
-            return Err("threads or values are no whole number of instructions".into());
-        }
-        let mut written = vec![false; held[0].values as usize];
-        for i in 0..g.c.size() {
-            let slot =
-                written.get_mut(g.c.eval(i) as usize).ok_or("a position past the last value is written")?;
-            if std::mem::replace(slot, true) {
-                return Err(format!("position {} of the accumulator is used twice", g.c.eval(i)));
-            }
-        }
+        self.accumulates_once(&held[0], g, row)?;
+        let unheld =
+            || format!("`{}` reads an operand from shared memory, which nothing here checks", row.name);
+        let fragments = row.fragments().ok_or_else(unheld)?;
+        let operands = [g.a.registers().ok_or_else(unheld)?, g.b.registers().ok_or_else(unheld)?];
         for first in (0..held[0].threads).step_by(lanes as usize) {
+            let products = Products { held: &held, tensors: [c, a, b], g, row, fragments, operands, first };
             for im in 0..g.issues[0] {
                 for i_n in 0..g.issues[1] {
                     for il in 0..g.issues[3] {
-                        self.products(&held, [c, a, b], g, row, first, [im, i_n, il], depth)?;
+                        (self.poll)();
+                        products.each_step_once(self, [im, i_n, il], depth)?;
                     }
                 }
             }
@@ -38,72 +35,66 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks one tile of the accumulator: over all issues along K, each of its elements is combined with each step once.
-    #[expect(clippy::too_many_arguments, reason = "one loop body with everything it reads")]
-    fn products(
+    /// Returns the instruction of a product, after checking that it multiplies these types.
+    pub(crate) fn row_of(
         &self,
-        [hc, ha, hb]: &[Held<'_>; 3],
-        [c, a, _]: [TensorId; 3],
+        c: TensorId,
+        operands: [&Operand; 2],
         g: &GemmChoice,
-        row: &hx_target::GemmRow,
-        first: i64,
-        [im, i_n, il]: [i64; 3],
-        depth: i64,
-    ) -> Checked {
-        (self.poll)();
+    ) -> Result<&'static GemmRow, String> {
+        let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
+        let dtype = |tensor: Option<TensorId>| tensor.map(|tensor| self.program.tensor(tensor).dtype);
+        let types = [Some(c), operands[0].tensor(), operands[1].tensor()].map(dtype);
+        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()].map(Some) || row.arch > self.arch.number() {
+            return Err(format!("`{}` does not multiply these types on {}", row.name, self.arch));
+        }
+        Ok(row)
+    }
+
+    /// Checks that the instructions of each thread write every value of the accumulator once.
+    pub(crate) fn accumulates_once(&self, held: &Held<'_>, g: &GemmChoice, row: &GemmRow) -> Checked {
+        if held.threads % i64::from(row.threads) != 0 || g.c.size() != held.values {
+            return Err("threads or values are no whole number of instructions".into());
+        }
+        let mut written = vec![false; held.values as usize];
+        for i in 0..g.c.size() {
+            let slot =
+                written.get_mut(g.c.eval(i) as usize).ok_or("a position past the last value is written")?;
+            if std::mem::replace(slot, true) {
+                return Err(format!("position {} of the accumulator is used twice", g.c.eval(i)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The products that the lanes from `first` on compute together.
+struct Products<'a> {
+    held: &'a [Held<'a>; 3],
+    tensors: [TensorId; 3],
+    g: &'a GemmChoice,
+    row: &'a GemmRow,
+    fragments: [&'a Fragment; 2],
+    /// The positions of A and B among a thread's values.
+    operands: [&'a Layout; 2],
+    first: i64,
+}
+
+impl Products<'_> {
+    /// Checks one tile of the accumulator: over all issues along K, each of its elements is combined with each step once.
+    fn each_step_once(&self, check: &Check<'_>, [im, i_n, il]: [i64; 3], depth: i64) -> Checked {
+        let Products { held: [hc, ha, hb], g, row, fragments, operands: [a_at, b_at], .. } = self;
         let [m_atom, n_atom, k_atom] = row.shape;
-        let lanes = i64::from(row.threads);
-        // Returns the coordinates of a fragment's elements, by the element's index in the instruction's tile.
-        let fragment =
-            |f: &hx_target::Fragment, held: &Held<'_>, positions: &dyn Fn(i64) -> i64, size: i64| {
-                let mut at = vec![Vec::new(); size as usize];
-                for lane in 0..lanes {
-                    for v in 0..f.values() {
-                        at[f.layout.eval(lane + lanes * v) as usize] =
-                            held.coordinate(first + lane, positions(v));
-                    }
-                }
-                at
-            };
-        let unheld =
-            || format!("`{}` reads an operand from shared memory, which nothing here checks", row.name);
-        let [a_fragment, b_fragment] = row.fragments().ok_or_else(unheld)?;
-        let cs = fragment(
-            &row.c,
-            hc,
-            &|v| g.c.eval(v + row.c.values() * (im + g.issues[0] * (i_n + g.issues[1] * il))),
-            m_atom * n_atom,
-        );
+        let accumulator = |v| g.c.eval(v + row.c.values() * (im + g.issues[0] * (i_n + g.issues[1] * il)));
+        let cs = self.elements(&row.c, hc, &accumulator, m_atom * n_atom);
         let mut met = vec![false; depth as usize];
         for ik in 0..g.issues[2] {
-            let xs = fragment(
-                a_fragment,
-                ha,
-                &|v| g.a.eval(v + row.a.values() * (im + g.issues[0] * (ik + g.issues[2] * il))),
-                m_atom * k_atom,
-            );
-            let ys = fragment(
-                b_fragment,
-                hb,
-                &|v| g.b.eval(v + row.b.values() * (i_n + g.issues[1] * (ik + g.issues[2] * il))),
-                n_atom * k_atom,
-            );
+            let of_a = |v| a_at.eval(v + row.a.values() * (im + g.issues[0] * (ik + g.issues[2] * il)));
+            let of_b = |v| b_at.eval(v + row.b.values() * (i_n + g.issues[1] * (ik + g.issues[2] * il)));
+            let xs = self.elements(fragments[0], ha, &of_a, m_atom * k_atom);
+            let ys = self.elements(fragments[1], hb, &of_b, n_atom * k_atom);
             for k in 0..k_atom {
-                let step = xs[(m_atom * k) as usize][1];
-                for m in 0..m_atom {
-                    for n in 0..n_atom {
-                        let (z, x, y) = (
-                            &cs[(m + m_atom * n) as usize],
-                            &xs[(m + m_atom * k) as usize],
-                            &ys[(n + n_atom * k) as usize],
-                        );
-                        // The coordinates after M, N and K are the position in the batch.
-                        let same = z[0] == x[0] && z[1] == y[0] && x[1] == step && y[1] == step;
-                        if self.inside(c, z) && !(same && z[2..] == x[2..] && z[2..] == y[2..]) {
-                            return Err(format!("{z:?} is increased by A{x:?} · B{y:?}"));
-                        }
-                    }
-                }
+                let step = self.same_step(check, k, [&cs, &xs, &ys])?;
                 let slot =
                     met.get_mut(step as usize).ok_or_else(|| format!("step {step} is past K = {depth}"))?;
                 if std::mem::replace(slot, true) {
@@ -112,8 +103,51 @@ impl Check<'_> {
             }
         }
         match met.iter().position(|m| !m) {
-            Some(k) => Err(format!("step {k} of K of `{}` is never added", self.program.tensor(a).name)),
+            Some(k) => {
+                let name = &check.program.tensor(self.tensors[1]).name;
+                Err(format!("step {k} of K of `{name}` is never added"))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Returns the coordinates of a fragment's elements, by the element's index in the instruction's tile.
+    fn elements(
+        &self,
+        fragment: &Fragment,
+        held: &Held<'_>,
+        positions: &dyn Fn(i64) -> i64,
+        size: i64,
+    ) -> Vec<Vec<i64>> {
+        let lanes = i64::from(self.row.threads);
+        let mut at = vec![Vec::new(); size as usize];
+        for lane in 0..lanes {
+            for v in 0..fragment.values() {
+                at[fragment.layout.eval(lane + lanes * v) as usize] =
+                    held.coordinate(self.first + lane, positions(v));
+            }
+        }
+        at
+    }
+
+    /// Returns the step of K that position `k` of an instruction adds, which all its products must share.
+    fn same_step(&self, check: &Check<'_>, k: i64, [cs, xs, ys]: [&[Vec<i64>]; 3]) -> Result<i64, String> {
+        let [m_atom, n_atom, _] = self.row.shape;
+        let step = xs[(m_atom * k) as usize][1];
+        for m in 0..m_atom {
+            for n in 0..n_atom {
+                let (z, x, y) = (
+                    &cs[(m + m_atom * n) as usize],
+                    &xs[(m + m_atom * k) as usize],
+                    &ys[(n + n_atom * k) as usize],
+                );
+                // The coordinates after M, N and K are the position in the batch.
+                let same = z[0] == x[0] && z[1] == y[0] && x[1] == step && y[1] == step;
+                if check.inside(self.tensors[0], z) && !(same && z[2..] == x[2..] && z[2..] == y[2..]) {
+                    return Err(format!("{z:?} is increased by A{x:?} · B{y:?}"));
+                }
+            }
+        }
+        Ok(step)
     }
 }

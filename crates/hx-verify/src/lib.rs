@@ -9,6 +9,7 @@
 //! Start at [`verify`].
 
 mod copy;
+mod descriptor;
 mod elementwise;
 mod gemm;
 mod lanes;
@@ -23,7 +24,7 @@ use std::fmt;
 use hx_index::{Expr, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, ConvertChoice, Distribution, OpId, OpKind, RearrangeChoice, Route, Solution, TensorId,
+    Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, TensorId,
     TileProgram, View, coordinate,
 };
 
@@ -66,7 +67,9 @@ pub fn verify_polled(
         return vec![Violation { op: None, message }];
     }
     let mut out = Vec::new();
-    for tensor in program.tensor_ids() {
+    // An operand that is read where it is has no layout in registers.
+    let unloaded = program.unloaded();
+    for tensor in program.tensor_ids().filter(|tensor| !unloaded.contains(tensor)) {
         poll();
         out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
     }
@@ -77,54 +80,7 @@ pub fn verify_polled(
     }
     for (op, _) in program.ops(1.0) {
         poll();
-        let choice = solution.choices.get(&op.id);
-        let result = match (&op.kind, choice) {
-            (
-                OpKind::Fill { .. } | OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. },
-                _,
-            ) => Ok(()),
-            // They read each element in the thread that holds it, whatever the layout.
-            (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
-            (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(c))) => check.copy_async(op, src, dst, c),
-            (OpKind::Map(map), Some(Choice::Map(m))) => check.map(map, m),
-            (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
-                check.reduce([*dst, *src], *axis, r)
-            }
-            (OpKind::Copy { src, dst }, Some(Choice::Copy(c))) => check.copy(src, dst, c),
-            (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(r))) => {
-                check.rearrange([*dst, *src], *through, r)
-            }
-            (OpKind::AtomicAdd { src, dst }, Some(Choice::Copy(c))) => check.atomic_add(*src, dst, c),
-            (OpKind::Slice { dst, src }, Some(Choice::Slice(s))) => check.slice(*dst, src, s),
-            (OpKind::ReadNumber { src, .. }, _) => check.read_number(*src),
-            (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
-                check.scan((dst, src), *axis, op.len(), s)
-            }
-            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => {
-                match (a.view.register(), b.view.register()) {
-                    (Some(a), Some(b)) => {
-                        check.gemm([*c, a, b], g).and_then(|()| check.streamed(op.id, [a, b], g))
-                    }
-                    // The check of its operands has reported it.
-                    _ => Ok(()),
-                }
-            }
-            (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),
-            (
-                OpKind::Copy { .. }
-                | OpKind::Gemm { .. }
-                | OpKind::Cast { .. }
-                | OpKind::CopyAsync { .. }
-                | OpKind::Map(_)
-                | OpKind::Rearrange { .. }
-                | OpKind::Reduce { .. }
-                | OpKind::Slice { .. }
-                | OpKind::Scan { .. }
-                | OpKind::AtomicAdd { .. },
-                _,
-            ) => Err("no instruction was chosen".into()),
-        };
-        let result = check.reaches(op).and(result);
+        let result = check.reaches(op).and(check.op(op));
         out.extend(result.err().map(|message| Violation { op: Some(op.id), message }));
     }
     out
@@ -159,6 +115,68 @@ impl Held<'_> {
 }
 
 impl<'p> Check<'p> {
+    /// Checks an operation with the choice that the solution made for it.
+    fn op(&self, op: &Op) -> Checked {
+        match (&op.kind, self.solution.choices.get(&op.id)) {
+            (
+                OpKind::Fill { .. }
+                | OpKind::Sync
+                | OpKind::SyncWarp
+                | OpKind::Take { .. }
+                | OpKind::Pass { .. }
+                | OpKind::Commit
+                | OpKind::Wait { .. }
+                | OpKind::GemmWait { .. }
+                | OpKind::Acquire { .. }
+                | OpKind::WaitStage { .. }
+                | OpKind::Release { .. }
+                | OpKind::Skip { .. }
+                | OpKind::WaitStores { .. },
+                _,
+            ) => Ok(()),
+            // They read each element in the thread that holds it, whatever the layout.
+            (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
+            (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(c))) => self.copy_async(op, src, dst, c),
+            (OpKind::Map(map), Some(Choice::Map(m))) => self.map(map, m),
+            (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
+                self.reduce([*dst, *src], *axis, r)
+            }
+            (OpKind::Copy { src, dst }, Some(Choice::Copy(c))) => self.copy(src, dst, c),
+            (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(r))) => {
+                self.rearrange([*dst, *src], *through, r)
+            }
+            (OpKind::AtomicAdd { src, dst }, Some(Choice::Copy(c))) => self.atomic_add(*src, dst, c),
+            (OpKind::Slice { dst, src }, Some(Choice::Slice(s))) => self.slice(op, *dst, src, s),
+            (OpKind::ReadNumber { src, .. }, _) => self.read_number(*src),
+            (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
+                self.scan((dst, src), *axis, op.len(), s)
+            }
+            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => {
+                match (a.view.register(), b.view.register()) {
+                    (Some(a), Some(b)) => {
+                        self.gemm([*c, a, b], g).and_then(|()| self.streamed(op.id, [a, b], g))
+                    }
+                    _ => self.gemm_by_descriptor(op, *c, [a, b], g),
+                }
+            }
+            (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => self.convert(*dst, *src, c),
+            (
+                OpKind::Copy { .. }
+                | OpKind::Gemm { .. }
+                | OpKind::Cast { .. }
+                | OpKind::CopyAsync { .. }
+                | OpKind::Store { .. }
+                | OpKind::Map(_)
+                | OpKind::Rearrange { .. }
+                | OpKind::Reduce { .. }
+                | OpKind::Slice { .. }
+                | OpKind::Scan { .. }
+                | OpKind::AtomicAdd { .. },
+                _,
+            ) => Err("no instruction was chosen".into()),
+        }
+    }
+
     fn held(&self, tensor: TensorId) -> Result<Held<'p>, String> {
         let info = self.program.tensor(tensor);
         let (name, scope) = (&info.name, self.scope(info.scope));

@@ -18,9 +18,10 @@ impl Check<'_> {
         };
         for (name, operand, solved) in [("A", a, solved_a), ("B", b, solved_b)] {
             let Some(register) = solved.view.register() else {
-                return Err(format!(
-                    "operand {name} is in shared memory, and the instruction reads registers"
-                ));
+                if solved.view != operand.view {
+                    return Err(format!("operand {name} is another view of shared memory"));
+                }
+                continue;
             };
             if let Base::Shared(_) = operand.view.base {
                 loaded(before, register, &operand.view)
@@ -100,7 +101,8 @@ impl Check<'_> {
                 .ok_or_else(|| format!("an instruction loads more than one slice of `{name}`"))?;
         }
         let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
-        let (layout, fragment) = if is_a { (&g.a, &row.a) } else { (&g.b, &row.b) };
+        let (read, fragment) = if is_a { (&g.a, &row.a) } else { (&g.b, &row.b) };
+        let layout = read.registers().ok_or_else(|| format!("`{name}` is loaded, but not read"))?;
         let [im, i_n, steps, batch] = g.issues;
         let outer = if is_a { im } else { i_n };
         let values = fragment.values() * outer;
@@ -132,7 +134,8 @@ fn op_of(stmt: &Stmt) -> Option<&Op> {
         | Stmt::Assign { .. }
         | Stmt::LoadScalar { .. }
         | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. } => None,
+        | Stmt::AssignNumber { .. }
+        | Stmt::Roles(_) => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks parts of register tensors, and scans: every thread gets the right elements, and every digit of the axis is done
 //! once.
 
-use hx_tile::{ScanChoice, ScanLevel, SliceChoice, TensorId, View};
+use hx_tile::{Op, ScanChoice, ScanLevel, SliceChoice, TensorId, View};
 
 use crate::{Check, Checked, Held, Walk};
 
@@ -10,12 +10,13 @@ const WARP: i64 = hx_target::WARP as i64;
 impl Check<'_> {
     /// Checks that each thread finds every element of the part: in its own registers, in another lane's, or in shared
     /// memory.
-    pub(crate) fn slice(&self, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
+    pub(crate) fn slice(&self, op: &Op, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
         let id = src.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.held(dst)?, self.held(id)?);
         let info = self.program.tensor(dst);
         let Some(positions) = &choice.positions else {
-            let bytes = info.size() * i64::from(info.dtype.bits()).max(8) / 8;
+            let groups = i64::from(self.scope(op.scope).groups);
+            let bytes = groups * info.size() * i64::from(info.dtype.bits()).max(8) / 8;
             return match &choice.through {
                 Some(scratch) if i64::from(scratch.bytes) >= bytes => Ok(()),
                 _ => Err(format!("`{}` has no room in shared memory to go through", info.name)),

@@ -28,7 +28,7 @@ impl Check<'_> {
             for other in &scopes[..i] {
                 let (a, b) = (threads(scope), threads(other));
                 let common = a.end.min(b.end).saturating_sub(a.start.max(b.start));
-                if common > 0 && common != u64::from(scope.threads.min(other.threads)) {
+                if common > 0 && common != threads(scope).count().min(threads(other).count()) as u64 {
                     return Err(format!("the {other} and the {scope} share {common} threads"));
                 }
             }
@@ -124,7 +124,7 @@ impl Check<'_> {
 }
 
 fn threads(scope: &Scope) -> std::ops::Range<u64> {
-    u64::from(scope.first)..u64::from(scope.first) + u64::from(scope.threads)
+    u64::from(scope.first)..scope.end()
 }
 
 /// Returns the register and shared tensors that an operation reads or writes.
@@ -138,7 +138,9 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
     };
     match kind {
         OpKind::Fill { dst, .. } => vec![*dst],
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => of(src).chain(of(dst)).collect(),
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst } => {
+            of(src).chain(of(dst)).collect()
+        }
         OpKind::Gemm { c, a, b, .. } => std::iter::once(*c).chain(of(&a.view)).chain(of(&b.view)).collect(),
         OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
         OpKind::Map(map) => map.inputs.iter().copied().chain([map.dst]).collect(),
@@ -149,6 +151,17 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::AtomicAdd { src, dst } => of(dst).chain([*src]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
         OpKind::Assert { cond, .. } => vec![*cond],
-        OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),
+        OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::Take { .. }
+        | OpKind::Pass { .. }
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::GemmWait { .. }
+        | OpKind::Acquire { .. }
+        | OpKind::WaitStage { .. }
+        | OpKind::Release { .. }
+        | OpKind::Skip { .. }
+        | OpKind::WaitStores { .. } => Vec::new(),
     }
 }

@@ -136,14 +136,20 @@ impl Check<'_> {
             }
             if ops.iter().any(|op| uses_shared(&op.kind, one)) {
                 (used, parted) = (true, false);
-                let arrives =
-                    |op: &&Op| matches!(op.kind, OpKind::CopyAsync { .. }) && uses_shared(&op.kind, one);
+                let arrives = |op: &&Op| {
+                    matches!(op.kind, OpKind::CopyAsync { .. } | OpKind::Store { .. })
+                        && uses_shared(&op.kind, one)
+                };
                 arriving.extend(ops.iter().copied().filter(arrives));
             }
             // Only statements of the kernel's own body count: waits of the threads that copy, and barriers of all threads.
             let Stmt::Op(op) = stmt else { continue };
             if op.kind == (OpKind::Wait { groups: 0 }) {
-                arriving.retain(|copy| !self.is_among(copy, op));
+                // No wait of the body ends copies that signal a pipeline, and stores.
+                let ends = |copy: &Op| {
+                    matches!(copy.kind, OpKind::CopyAsync { signal: None, .. }) && self.is_among(copy, op)
+                };
+                arriving.retain(|copy| !ends(copy));
             } else if op.kind == OpKind::Sync && self.is_of_all(op) && used && arriving.is_empty() {
                 parted = true;
             }
@@ -174,7 +180,9 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         bases.contains(&Some(Base::Shared(tensor)))
     };
     match kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => is(src) || is(dst),
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst } => {
+            is(src) || is(dst)
+        }
         OpKind::Gemm { a, b, .. } => is(&a.view) || is(&b.view),
         OpKind::Slice { src, .. } => is(src),
         OpKind::AtomicAdd { dst, .. } => is(dst),
@@ -184,8 +192,16 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         | OpKind::Cast { .. }
         | OpKind::Sync
         | OpKind::SyncWarp
+        | OpKind::Take { .. }
+        | OpKind::Pass { .. }
         | OpKind::Commit
+        | OpKind::GemmWait { .. }
         | OpKind::Wait { .. }
+        | OpKind::Acquire { .. }
+        | OpKind::WaitStage { .. }
+        | OpKind::Release { .. }
+        | OpKind::Skip { .. }
+        | OpKind::WaitStores { .. }
         | OpKind::Map(_)
         | OpKind::Reduce { .. }
         | OpKind::ReadNumber { .. }

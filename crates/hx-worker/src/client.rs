@@ -14,7 +14,7 @@ use crate::log;
 use crate::process::{FAREWELL, Process, WaitError, WorkerCommand};
 use crate::protocol::{
     Blob, CompileJob, Compiled, Hello, LaunchRequest, NvrtcFiles, PROTOCOL_VERSION, ProbeReport, RemoteError,
-    Reply, ReplyEnvelope, Request, RequestEnvelope, Want, WireArg,
+    Reply, ReplyEnvelope, Request, RequestEnvelope, TensorMap, Want, WireArg,
 };
 
 /// The time after which a dying worker is killed.
@@ -54,6 +54,8 @@ pub enum Arg<'a> {
     },
     /// Parameter bytes by value, little endian.
     Value(Vec<u8>),
+    /// A tensor map, which the worker encodes.
+    TensorMap(TensorMap),
 }
 
 impl Arg<'_> {
@@ -326,6 +328,7 @@ impl WorkerClient {
                     WireArg::Resident { buffer: self.live(*buffer)?, offset: *offset }
                 }
                 Arg::Value(bytes) => WireArg::Value { bytes: bytes.clone() },
+                Arg::TensorMap(map) => WireArg::TensorMap(map.clone()),
             });
         }
         Ok(LaunchRequest {

@@ -36,7 +36,7 @@ pub use error::WorkerError;
 pub use limits::Limits;
 pub use process::WorkerCommand;
 pub use protocol::{
-    Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, NvrtcInfo,
-    ProbeReport, RemoteError, TimePlan, Want,
+    Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, MapElement,
+    NvrtcInfo, ProbeReport, RemoteError, TensorMap, TimePlan, Want,
 };
 pub use timing::{Gemm, Matrix, Step, Timing, Work};

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use hx_worker::protocol::PROTOCOL_VERSION;
 use hx_worker::{
     Arg, Launch, LaunchResult, Limits, Step, TimePlan, Work, WorkerClient, WorkerCommand, WorkerError,
 };
@@ -220,11 +221,10 @@ fn what_is_no_worker_is_noticed() {
         SECONDS,
         "the worker answered out of protocol while starting the worker: expected a frame, found the bytes \"Usag\"",
     );
-    check(
-        "other-version",
-        SECONDS,
-        "the worker answered out of protocol while starting the worker: it speaks version 99, this is version 2",
+    let versions = format!(
+        "the worker answered out of protocol while starting the worker: it speaks version 99, this is version {PROTOCOL_VERSION}"
     );
+    check("other-version", SECONDS, &versions);
     check(
         "wrong-id",
         SECONDS,

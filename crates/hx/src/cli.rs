@@ -129,6 +129,37 @@ pub(crate) struct DeviceArgs {
     pub target: TargetArgs,
 }
 
+/// The flags that choose tests or benches.
+#[derive(Args, Debug)]
+pub(crate) struct ChoiceArgs {
+    /// Files and folders (the current folder if none is given), and parts of names that choose tests or benches.
+    #[arg(value_name = "PATHS|FILTER")]
+    pub what: Vec<String>,
+    /// The filter is a whole name.
+    #[arg(long)]
+    pub exact: bool,
+    /// Leave out tests or benches whose name contains this.
+    #[arg(long, value_name = "FILTER")]
+    pub skip: Vec<String>,
+    /// Show the names of the tests or benches and run nothing.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// The seed and the limits of each test or bench.
+#[derive(Args, Debug)]
+pub(crate) struct EachArgs {
+    /// The seed of random functions whose call names none.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Seconds after which one test or bench is stopped.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<f64>,
+    /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
     /// Files and folders; the current folder if none is given.

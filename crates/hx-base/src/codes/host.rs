@@ -180,4 +180,8 @@ family! {
     /// elements of tensors do; dimensions, block indices and loop counters are unbounded to the compiler, so the simulator
     /// stops where one would wrap.
     INTEGER_OVERFLOW = "HX0635", "integer-overflow", Error, "a number of the block overflowed";
+
+    /// The kernel moves a tensor by bulk copies, and the device cannot describe a tensor of these sizes: a stride is no
+    /// multiple of 16 bytes, or a dimension is too large. The message names the tensor, the number and the limit.
+    BAD_TENSOR_MAP = "HX0636", "bad-tensor-map", Error, "a tensor of a launch cannot be moved by bulk copies";
 }

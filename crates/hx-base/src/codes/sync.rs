@@ -50,29 +50,64 @@ family! {
     /// ```
     MISSING_WAIT = "HX0403", "missing-wait", Error, "a copy is used before it was waited for";
 
-    /// No later operation can complete this wait: the kernel would hang. Every `acquire` needs a `release` by the consumers,
-    /// every `wait` a copy that signals the stage.
-    ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied", Status::Reserved;
+    /// No later operation can complete this wait: the kernel would hang. Every `acquire` needs a `release` by the readers of
+    /// the stage, every `wait` a copy that signals the stage, every `take` the `pass` of the group before. The compiler follows
+    /// all groups of a block through launches with few rounds of each loop, so a launch with the counts of the note hangs.
+    ///
+    /// ```text
+    /// for k in 0..steps {
+    ///     let s = pipe.wait();
+    ///     gemm(acc, sa[.., .., s], sb[.., .., s]);
+    ///     pipe.release();
+    /// }
+    /// ```
+    ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied";
 
     /// Data written by ordinary stores is read by the asynchronous proxy (or the other way round) with no fence between.
     MISSING_FENCE = "HX0405", "missing-fence", Error, "two proxies meet without a fence", Status::Reserved;
 
-    /// Between `gemm_async` and the `gemm_wait` that completes it, no other operation may touch its operands, on every
-    /// target.
+    /// Between `gemm_async` and the `gemm_wait` that completes it, no other operation may touch its sum, write its operands or
+    /// give back the stage that holds them, on every target. Further `gemm_async` may add to the sum.
     ///
     /// ```text
     /// gemm_async(acc, sa, sb);
     /// gemm_wait(0);
     /// copy(cast(acc, f16), sc);
     /// ```
-    OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs", Status::Reserved;
+    OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs";
 
     /// Not all threads of the barrier reach it, so those that do would wait for ever.
     DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
 
-    /// A copy that signals a pipeline stage is conditional: if it is skipped, the stage never fills. Copy always and let
-    /// bounds make the tile empty, or acquire the stage under the same condition.
-    CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition", Status::Reserved;
+    /// The copies into a stage depend on the way to it, so that some stages get fewer bytes than others and are never full. Copy
+    /// always and let bounds make the tile empty, or acquire the stage under the same condition.
+    ///
+    /// ```hx fails
+    /// kernel pass(x: f32[m], c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     let i = block_idx;
+    ///     let s = shared_tensor(f32, [256]);
+    ///     let pipe = pipeline(1);
+    ///     pipe.acquire();
+    ///     if m > 256 { copy_async(tile(x, [256])[.., i], s, signal: pipe); }
+    ///     pipe.wait();
+    ///     copy(load(s), tile(c, [256])[.., i]);
+    ///     pipe.release();
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel pass(x: f32[m], c: mut f32[m]) where m % 4 == 0 grid [cdiv(m, 256)] threads 64 {
+    ///     let i = block_idx;
+    ///     let s = shared_tensor(f32, [256]);
+    ///     let pipe = pipeline(1);
+    ///     pipe.acquire();
+    ///     copy_async(tile(x, [256])[.., i], s, signal: pipe);
+    ///     pipe.wait();
+    ///     copy(load(s), tile(c, [256])[.., i]);
+    ///     pipe.release();
+    /// }
+    /// ```
+    CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "stages of a pipeline get different copies";
 
     /// The kernel starts a copy and ends without a wait for it, so nothing can rely on its data. `commit()` closes its group,
     /// and `wait(n)` waits until at most `n` groups are in flight. Remove a copy whose data nothing reads.
@@ -115,4 +150,38 @@ family! {
     /// }
     /// ```
     UNWRITTEN_SHARED = "HX0411", "unwritten-shared", Error, "a shared tensor is read but never written";
+
+    /// A copy that signals a pipeline fills the stage acquired last: some stage must be acquired before it, and its
+    /// destination must be indexed by that stage.
+    ///
+    /// ```text
+    /// let s = pipe.acquire();
+    /// copy_async(tile(x, [256])[.., ki], stages[.., s], signal: pipe);
+    /// ```
+    FOREIGN_STAGE = "HX0412", "foreign-stage", Error, "a signalled copy does not fill the stage acquired last";
+
+    /// A wait or an arrival can count for another round than the one it is meant for. A barrier of a pipeline or of turns knows
+    /// only whether its round is even or odd, so nobody may be more than one round away from it. Groups that share a ring leave
+    /// each other's stages alone with `skip`, and take turns so that each knows how far the ring has come. A group passes only a
+    /// turn that it took.
+    ///
+    /// ```text
+    /// pipe.skip(g * steps);
+    /// for i in 0..rounds {
+    ///     turn.take();
+    ///     multiply(acc, sa, sb, pipe, steps);
+    ///     turn.pass();
+    ///     pipe.skip(steps);
+    /// }
+    /// ```
+    WRONG_PHASE = "HX0413", "wrong-phase", Error, "a barrier counts for another round than the one meant";
+
+    /// The blocks of a cluster each bring a share of a multicast copy to all of them, so all must read the same tile. Its
+    /// coordinates may not depend on the position of a block in its cluster.
+    ///
+    /// ```text
+    /// let pair = block_idx / 2;
+    /// copy_async(tile(b, [128, 64])[.., .., pair, k], sb[.., .., s], signal: pipe, multicast: 0);
+    /// ```
+    DIVIDED_MULTICAST = "HX0414", "divided-multicast", Error, "blocks share a copy of different tiles";
 }

@@ -29,7 +29,7 @@ family! {
 
     /// The program uses something that the chosen target does not have. The message names the first target that has it;
     /// `--target` chooses another.
-    NEEDS_TARGET = "HX0504", "needs-target", Error, "the target cannot do this", Status::Reserved;
+    NEEDS_TARGET = "HX0504", "needs-target", Error, "the target cannot do this";
 
     /// The name is not one of the targets: `sm_80`, `sm_89`, `sm_90a`.
     UNKNOWN_TARGET = "HX0505", "unknown-target", Error, "there is no such target";
@@ -51,10 +51,48 @@ family! {
     /// it looks.
     SPILLS = "HX0507", "spills", Warning, "registers were spilled", Status::Reserved;
 
-    /// A cluster has at most 8 blocks, and the grid is a multiple of it in each dimension.
-    BAD_CLUSTER = "HX0508", "bad-cluster", Error, "the cluster is too large or does not divide the grid", Status::Reserved;
+    /// A cluster has at most 8 blocks, and along each axis the grid is a multiple of it. If only a launch knows the grid, the
+    /// launch that breaks this is refused with `HX0601`.
+    ///
+    /// ```hx fails
+    /// kernel idle(c: mut f16[m]) grid [3] threads 32 cluster [2] {
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel idle(c: mut f16[m]) grid [4] threads 32 cluster [2] {
+    /// }
+    /// ```
+    BAD_CLUSTER = "HX0508", "bad-cluster", Error, "the cluster is too large or does not divide the grid";
 
     /// NVRTC refused the CUDA text that the compiler wrote. This is an error of the compiler; its log is shown with the
     /// lines of the kernel. Please report it.
     NVRTC_REFUSED = "HX0509", "nvrtc-refused", Error, "the CUDA compiler refused the generated text", Status::Reserved;
+
+    /// The `registers` of the roles do not fit the registers that a launch gives the block: ⌊65536 / threads⌋ for each thread,
+    /// rounded down to a multiple of 8. Threads can only pass registers on to others of their block, so a group that asks for
+    /// more than others give back would wait for ever. A role may have 24 to 256 registers a thread, in steps of 8.
+    ///
+    /// ```hx fails
+    /// kernel idle(c: mut f16[m]) grid [1] {
+    ///     warp_groups {
+    ///         producer registers 32 {}
+    ///         consumer 2 registers 240 {}
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel idle(c: mut f16[m]) grid [1] {
+    ///     warp_groups {
+    ///         producer registers 24 {}
+    ///         consumer 2 registers 240 {}
+    ///     }
+    /// }
+    /// ```
+    REGISTER_BUDGET = "HX0510", "register-budget", Error, "the registers of the roles exceed those of the block";
+
+    /// A block has 16 named barriers. The block, each role, each group of a role with `each`, and each group that takes turns
+    /// has one.
+    TOO_MANY_BARRIERS = "HX0511", "too-many-barriers", Error, "a block needs too many named barriers";
 }

@@ -397,4 +397,59 @@ family! {
     /// const T1 = (T0, T0, T0, T0, T0, T0, T0, T0);
     /// ```
     COMPILE_TIME_LIMIT = "HX0224", "compile-time-limit", Error, "this takes too much work at compile time";
+
+    /// `warp_groups` divides the threads of a block into roles for the rest of the kernel, so it is the last statement of the
+    /// kernel's body, and the only one of its kind. Each role is run by at least one group of 128 threads. A group has a number
+    /// only in a role of `each`.
+    ///
+    /// ```hx fails
+    /// kernel halves(c: mut f32[m]) grid [cdiv(m, 256)] {
+    ///     warp_groups {
+    ///         producer {}
+    ///         consumer {}
+    ///     }
+    ///     sync();
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel halves(c: mut f32[m]) grid [cdiv(m, 256)] {
+    ///     sync();
+    ///     warp_groups {
+    ///         producer {}
+    ///         consumer {}
+    ///     }
+    /// }
+    /// ```
+    MISPLACED_ROLES = "HX0225", "misplaced-roles", Error, "`warp_groups` cannot stand here, or a role is malformed";
+
+    /// A register tensor is held by the threads that made it, and only they can use it. Threads of a role have none of the
+    /// tensors from before `warp_groups`: make the tensor inside of the role, or pass its elements through a shared tensor.
+    ///
+    /// ```hx fails
+    /// kernel halves(c: mut f32[m]) grid [cdiv(m, 128)] {
+    ///     let i = block_idx;
+    ///     let x = register_tensor(f32, [128]);
+    ///     fill(x, 1.0);
+    ///     warp_groups {
+    ///         consumer 2 {
+    ///             copy(x, tile(c, [128])[.., i]);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel halves(c: mut f32[m]) grid [cdiv(m, 128)] {
+    ///     let i = block_idx;
+    ///     warp_groups {
+    ///         consumer 2 {
+    ///             let x = register_tensor(f32, [128]);
+    ///             fill(x, 1.0);
+    ///             copy(x, tile(c, [128])[.., i]);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    OTHER_THREADS = "HX0226", "other-threads", Error, "other threads hold this register tensor";
 }

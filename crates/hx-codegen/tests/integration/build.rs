@@ -53,7 +53,7 @@ pub(crate) fn tensor(name: &str, dtype: DType, mutable: bool, shape: &[Expr], st
 }
 
 pub(crate) fn array(name: &str, dtype: DType, len: u32) -> RegisterArray {
-    RegisterArray { name: name.into(), dtype, len }
+    RegisterArray { name: name.into(), dtype, len, scope: ScopeId::BLOCK }
 }
 
 pub(crate) fn regs(array: u32, base: Expr, offsets: impl IntoIterator<Item = u32>) -> Registers {
@@ -143,12 +143,8 @@ pub(crate) fn kernel(
         symbols: dims.iter().map(|d| Symbol::Dim((*d).into())).collect(),
         grid,
         scopes: vec![Scope::block(128)],
-        requires: Vec::new(),
-        shared: Vec::new(),
-        blocks: 1,
-        shared_bytes: 0,
         registers,
-        log: Vec::new(),
         body,
+        ..ThreadProgram::default()
     }
 }

@@ -123,6 +123,7 @@ pub(crate) fn staged() -> ThreadProgram {
         let offset = tile.scale(1024) + thread().scale(8);
         let row = catalogue().copies.iter().find(|r| r.is_async() && r.bytes == 16);
         Stmt::AsyncCopy(AsyncCopy {
+            signals: None,
             row: row.map_or_else(String::new, |r| r.name.clone()),
             src: Address { memory: A, offset: offset.clone() },
             dst: Address { memory: Memory::Shared(0), offset: stage.scale(1024) + thread().scale(8) },

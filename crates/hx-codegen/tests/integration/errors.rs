@@ -46,12 +46,12 @@ fn refused() {
 #[test]
 fn operations_of_some_threads_are_refused() {
     let mut program = programs::vector_copy();
-    program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 64 });
+    program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 64, groups: 1 });
     let of_group = program.body.iter_mut().find_map(|stmt| match stmt {
         Stmt::Group(group) => Some(group),
         _ => None,
     });
     of_group.unwrap().scope = ScopeId(1);
-    expect!["the group of threads 0..64 executes operation #0, and only operations of the block are emitted"]
+    expect!["the group of threads 0..64 executes operation #0 among the statements of the block"]
         .assert_eq(&cuda(&program, Arch::Sm90a).unwrap_err().to_string());
 }

@@ -1,6 +1,7 @@
 //! Compares the CUDA text of thread programs with golden files.
 
 mod build;
+mod bulk;
 mod elementwise;
 mod errors;
 mod log;
@@ -157,6 +158,11 @@ fn launch_descriptions_are_data() {
           ],
           "grid": [
             "(n + 1023) / 1024"
+          ],
+          "cluster": [
+            1,
+            1,
+            1
           ],
           "threads": 128,
           "shared_bytes": 0,

@@ -220,7 +220,8 @@ fn found_instructions(
             first_later(arch, |arch| catalogue().gemms_of(a, b, c, arch).next().is_some())
         });
         found.help.extend(later);
-        let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
+        let rows =
+            catalogue().gemms.iter().filter(|row| row.arch <= arch.number() && !row.is_by_descriptor());
         let rows = rows.filter(|row| row.a.dtype().is_int() == is_int);
         let all = products(rows.map(|row| [row.a.dtype(), row.b.dtype(), row.c.dtype]));
         let kind = if is_int { "integers" } else { "floating-point numbers" };

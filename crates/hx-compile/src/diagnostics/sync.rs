@@ -7,6 +7,7 @@ use hx_lower::Lowered;
 use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
 
 use super::Places;
+use hx_sync::protocol::{Fault, Kind};
 use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
 /// Turns the findings of [`synchronization`](crate::synchronization) into diagnostics with places and fixes.
@@ -15,13 +16,38 @@ pub(super) fn findings(
     lowered: &Lowered,
     solution: &Solution,
     found: &Findings,
+    faults: &[Fault],
 ) -> Vec<Diagnostic> {
-    let hazards = found.hazards.iter().map(|found| hazard(places, lowered, solution, found));
+    // A fault in the protocol of a pipeline also makes the elements of its stages race: report only the fault.
+    let told = |hazard: &&Hazard| {
+        !faults.is_empty() && [hazard.earlier.op, hazard.later.op].iter().any(|op| signals(lowered, *op))
+            || faults.iter().any(|fault| is_race_of(fault, hazard))
+    };
+    let hazards = found
+        .hazards
+        .iter()
+        .filter(|hazard| !told(hazard))
+        .map(|found| hazard(places, lowered, solution, found));
     let unwritten = found.unwritten.iter().map(|&(tensor, op)| unwritten(places, lowered, tensor, op));
     let unwaited = found.unwaited.iter().map(|copy| unwaited(places, lowered, copy));
     let idle = found.idle.iter().filter_map(|&op| idle(places, lowered, op));
     let waits = found.idle_waits.iter().filter_map(|&op| idle_wait(places, lowered, op));
     hazards.chain(unwritten).chain(unwaited).chain(idle).chain(waits).collect()
+}
+
+/// Reports whether an operation is a copy that fills a stage of a pipeline.
+fn signals(lowered: &Lowered, op: OpId) -> bool {
+    lowered.program.op(op).is_some_and(|op| matches!(op.kind, OpKind::CopyAsync { signal: Some(_), .. }))
+}
+
+/// Reports whether a fault is about the two accesses of a hazard.
+fn is_race_of(fault: &Fault, hazard: &Hazard) -> bool {
+    let Kind::Race { earlier, later, .. } = &fault.kind else { return false };
+    let mut ops = [earlier.op, later.op];
+    let mut others = [hazard.earlier.op, hazard.later.op];
+    ops.sort();
+    others.sort();
+    ops == others
 }
 
 fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &Hazard) -> Diagnostic {
@@ -37,7 +63,12 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
         (&codes::SHARED_RACE, format!("threads race on `{name}`: nothing orders the accesses"))
     };
     let label = |touch: Touch| {
-        let who = if touch.collective { "the warp of thread" } else { "thread" };
+        let is_group = program.op(touch.op).is_some_and(|op| matches!(op.kind, OpKind::Gemm { .. }));
+        let who = match touch.collective {
+            true if is_group => "the group of thread",
+            true => "the warp of thread",
+            false => "thread",
+        };
         let does = if touch.write { "writes" } else { "reads" };
         format!("{who} {} {does} `{name}` here", touch.thread)
     };
@@ -258,7 +289,7 @@ pub(super) fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> 
 }
 
 /// Returns the text before a range in its line, if it is only space.
-fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
+pub(super) fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
     let before = &file.text(places.db)[..usize::from(range.start())];
     let line = before.rfind('\n').map_or(0, |at| at + 1);
     let indent = &before[line..];
@@ -266,7 +297,7 @@ fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) ->
 }
 
 /// Extends a range by the space before it, and by the line break if it begins its line.
-fn with_space_before(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
+pub(super) fn with_space_before(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
     let before = &file.text(places.db)[..usize::from(range.start())];
     TextRange::new((before.trim_end().len() as u32).into(), range.end())
 }

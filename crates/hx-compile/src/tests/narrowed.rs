@@ -88,64 +88,66 @@ kernel other(x: f16[m], y: mut f16[m]) grid [cdiv(m, 256)] threads {threads} {{
         &other(64),
         &other(32),
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        cuda_source × 1
-        file_diagnostics × 1
-        file_items × 1
-        infer_body × 1
-        instance_diagnostics × 1
-        item_diagnostics × 2
-        kernel_diagnostics × 1
-        kernel_signature × 1
-        line_index × 1
-        lowered_kernel × 1
-        parse × 1
-        relative_lines × 1
-        routed_program × 1
-        signature_names × 1
-        signature_types × 1
-        solution × 1
-        synchronization × 1
-        syntax_diagnostics × 1
-        thread_program × 1
-        tile_program × 1
-        uses × 1
-        violations × 1
-        whole_file × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            cuda_source × 1
+            file_diagnostics × 1
+            file_items × 1
+            infer_body × 1
+            instance_diagnostics × 1
+            item_diagnostics × 2
+            kernel_diagnostics × 1
+            kernel_signature × 1
+            line_index × 1
+            lowered_kernel × 1
+            parse × 1
+            protocol_faults × 1
+            relative_lines × 1
+            routed_program × 1
+            signature_names × 1
+            signature_types × 1
+            solution × 1
+            synchronization × 1
+            syntax_diagnostics × 1
+            thread_program × 1
+            tile_program × 1
+            uses × 1
+            violations × 1
+            whole_file × 1
+        "#]],
     );
     check_again(
         &turns,
         &turns.replace("threads 128", "threads 64"),
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        check_file × 1
-        cuda_source × 1
-        file_diagnostics × 1
-        file_items × 1
-        infer_body × 1
-        instance_diagnostics × 1
-        item_diagnostics × 1
-        kernel_diagnostics × 1
-        kernel_signature × 1
-        line_index × 1
-        lowered_kernel × 1
-        parse × 1
-        relative_lines × 1
-        routed_program × 1
-        second_of × 1
-        signature_names × 1
-        signature_types × 1
-        solution × 1
-        synchronization × 1
-        syntax_diagnostics × 1
-        thread_program × 1
-        tile_program × 1
-        uses × 1
-        violations × 1
-        whole_file × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            check_file × 1
+            cuda_source × 1
+            file_diagnostics × 1
+            file_items × 1
+            infer_body × 1
+            instance_diagnostics × 1
+            item_diagnostics × 1
+            kernel_diagnostics × 1
+            kernel_signature × 1
+            line_index × 1
+            lowered_kernel × 1
+            parse × 1
+            protocol_faults × 1
+            relative_lines × 1
+            routed_program × 1
+            second_of × 1
+            signature_names × 1
+            signature_types × 1
+            solution × 1
+            synchronization × 1
+            syntax_diagnostics × 1
+            thread_program × 1
+            tile_program × 1
+            uses × 1
+            violations × 1
+            whole_file × 1
+        "#]],
     );
 }

@@ -105,6 +105,7 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
     }
     let others = solution.choices.values().flat_map(|choice| match choice {
         Choice::Gemm(c) => vec![c.row.as_str()],
+        Choice::Bulk(c) => vec![c.row.as_str()],
         Choice::Convert(c) => c.row.as_deref().into_iter().collect(),
         Choice::Rearrange(c) => c.route.rows(),
         Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => vec![],
@@ -127,6 +128,7 @@ fn known_names() -> BTreeSet<String> {
     };
     all.copies.iter().for_each(|r| add(&r.name, &r.ptx));
     all.gemms.iter().for_each(|r| add(&r.name, &r.ptx));
+    all.gemms.iter().for_each(|r| add(&r.name, r.ptx_registers.as_deref().unwrap_or_default()));
     all.converts.iter().for_each(|r| add(&r.name, &r.ptx));
     all.exchanges.iter().for_each(|r| add(&r.name, &r.ptx));
     all.groups.iter().for_each(|r| add(&r.name, &r.ptx));
@@ -182,7 +184,7 @@ fn bytes_per_access(name: &str, program: &TileProgram, solution: &Solution) -> H
     let mut moved = BTreeSet::new();
     let mut narrowest: Option<u32> = None;
     for (op, _) in program.ops(1.0) {
-        let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { continue };
+        let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. }) = &op.kind else { continue };
         let sides = [name_of(src), name_of(dst)];
         moved.extend(sides);
         if let Some(Choice::Copy(copy)) = solution.choices.get(&op.id)

@@ -12,7 +12,7 @@ use hx_thread::{LogContents, LogPlan};
 use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, RemoteError, WorkerError};
 
 use super::instance::Checked;
-use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
+use super::{Bound, BoundParam, BoundTensor, Launcher, maps, stopped_at};
 use crate::absence::absence_error;
 use crate::machine::{Cuda, Gpu};
 
@@ -62,7 +62,7 @@ impl<'a> Launcher<'a> {
             cubin: &compiled.code,
             symbol: &source.symbol,
             grid,
-            cluster: [1, 1, 1],
+            cluster: source.launch.cluster,
             threads: source.launch.threads,
             shared_bytes: source.launch.shared_bytes,
             args,
@@ -183,6 +183,9 @@ pub(super) fn arguments<'b>(
     for (position, param) in params.iter().enumerate() {
         args.push(match (param, bound.params.get(position)) {
             (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => memory(Memory::Tensor(position, t)),
+            (LaunchParam::TensorMap { param, element, map }, _) => {
+                Arg::TensorMap(maps::argument(param, *element, map, bound)?)
+            }
             (LaunchParam::Log { bytes }, _) => memory(Memory::Log(*bytes)),
             (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {
                 Arg::Value(scalar_bytes(*dtype, hx_host::tensor::encode_int(*dtype, *value)))

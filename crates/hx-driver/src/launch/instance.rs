@@ -9,10 +9,10 @@ use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::{Cond, Expr, Symbol};
 use hx_lower::{LaunchFacts, Lowered};
-use hx_target::Arch;
 
 use super::bind::{Header, Prepared};
 use super::{Bound, BoundParam, BoundTensor, stopped_at};
+use crate::machine::Machine;
 
 /// An instance in which the static checks found no error. Launches run and compile only such instances, on every machine.
 #[derive(Clone, Copy)]
@@ -52,11 +52,11 @@ pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
-    arch: Arch,
+    machine: &Machine,
     prepared: Prepared,
 ) -> Result<(Checked<'db>, Bound), LaunchError> {
     let facts = facts(&prepared);
-    let mut instance = Instance::chosen(db, kernel, prepared.args, arch, facts);
+    let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
     if let Some(candidate) = prepared.candidate {
         instance = instance.with_candidate(db, candidate);
     }
@@ -64,6 +64,7 @@ pub(super) fn choose<'db>(
     let header = Header::new(db, kernel);
     let mut symbols: BTreeMap<Symbol, i64> =
         prepared.dims.iter().map(|(name, value)| (Symbol::Dim(name.clone()), *value)).collect();
+    symbols.insert(Symbol::Multiprocessors, i64::from(machine.multiprocessors()));
     for (declared, param) in header.signature.params.iter().zip(&prepared.params) {
         if let BoundParam::Int(value) = param {
             symbols.insert(Symbol::Scalar(declared.name.clone()), *value);
@@ -213,7 +214,10 @@ fn with_values(text: &str, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -
         }
         seen.push(word);
         let bound = |symbol: Symbol| symbols.get(&symbol).map(i64::to_string);
-        let value = bound(Symbol::Dim(word.into())).or_else(|| bound(Symbol::Scalar(word.into())));
+        let value = match word {
+            "multiprocessors" => bound(Symbol::Multiprocessors),
+            _ => bound(Symbol::Dim(word.into())).or_else(|| bound(Symbol::Scalar(word.into()))),
+        };
         if let Some(value) = value.or_else(|| lowered.args.get(word).map(ToString::to_string)) {
             out.push(format!("{word} = {value}"));
         }

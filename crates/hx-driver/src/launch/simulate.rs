@@ -11,7 +11,7 @@ use hx_thread::LogContents;
 use hx_tile::Origin;
 
 use super::instance::Checked;
-use super::{Bound, BoundParam, Launcher, stopped_at};
+use super::{Bound, BoundParam, Launcher, maps, stopped_at};
 
 /// Alignment in bytes of each tensor's memory. A GPU's driver aligns allocations at least as much, so the sectors that the
 /// simulator counts are those of a GPU.
@@ -30,6 +30,7 @@ impl<'a> Launcher<'a> {
     pub(super) fn simulate(&self, checked: Checked<'a>, bound: &Bound) -> Result<Simulated, LaunchError> {
         let (db, instance) = (self.db, checked.get());
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+        maps::check(program, bound)?;
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let until = self.until;
         let cancel = move || until.is_reached();
@@ -70,8 +71,10 @@ impl<'a> Launcher<'a> {
             | Fault::GlobalRace { .. }
             | Fault::BlockRace { .. }
             | Fault::SourceInFlight { .. }
+            | Fault::StoreInFlight { .. }
             | Fault::CopyInFlight { .. } => &codes::RACE,
-            Fault::NoProgress { .. } => &codes::DEADLOCK,
+            Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => &codes::OPERAND_IN_FLIGHT,
+            Fault::NoProgress { .. } | Fault::Deadlock { .. } => &codes::DEADLOCK,
             Fault::Malformed(_) | Fault::Eval(EvalError::Unbound(_)) => &codes::INTERNAL_ERROR,
         };
         let place = error.place.as_deref();
@@ -90,6 +93,20 @@ impl<'a> Launcher<'a> {
             && let Some((file, range)) = origin.and_then(|o| self.origin(instance, o))
         {
             found = found.also(file, range, what);
+        }
+        if let Fault::Deadlock { blocked } = &error.fault {
+            for (origin, what) in blocked.iter().filter_map(|blocked| blocked.last) {
+                if let Some((file, range)) = self.origin(instance, origin) {
+                    found = found.also(file, range, what);
+                }
+            }
+            // The error itself is at the first of the waits.
+            for other in blocked.iter().skip(1) {
+                if let Some((file, range)) = other.origin.and_then(|o| self.origin(instance, o)) {
+                    let [first, end] = other.threads;
+                    found = found.also(file, range, format!("threads {first} to {} wait here", end - 1));
+                }
+            }
         }
         if let Some(help) = remedy(&error.fault) {
             found = found.help(help);
@@ -119,8 +136,11 @@ fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
         Fault::CopyInFlight { copy, .. } => {
             Some((copy.origin, format!("thread {} copies into it here", copy.thread)))
         }
-        Fault::SourceInFlight { copy, .. } => {
+        Fault::SourceInFlight { copy, .. } | Fault::StoreInFlight { copy, .. } => {
             Some((copy.origin, format!("thread {} copies from it here", copy.thread)))
+        }
+        Fault::OperandInFlight { product, .. } | Fault::ProductInFlight { product, .. } => {
+            Some((product.origin, "the product begins here".to_owned()))
         }
         Fault::BlockRace { earlier, earlier_deed, .. } => {
             let who = block(earlier.block.unwrap_or_default());
@@ -136,6 +156,10 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
             Some("a `sync();` between the two orders them")
         }
         Fault::CopyInFlight { .. } => Some("`wait(0);` and a `sync();` between the two order them"),
+        Fault::StoreInFlight { .. } => Some("`wait_stores(0);` and a `sync();` between the two order them"),
+        Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => {
+            Some("`gemm_wait(0);` between the two completes the product")
+        }
         Fault::SourceInFlight { .. } => {
             Some("`commit();`, `wait(0);` and a `sync();` between the two order them")
         }

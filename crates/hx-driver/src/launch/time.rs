@@ -176,7 +176,7 @@ impl<'a> Launcher<'a> {
         let db: &'a dyn Db = self.db;
         let kernel = find_kernel(db, request)?;
         let prepared = bind::bind(db, kernel, request)?;
-        let (checked, bound) = instance::choose(db, kernel, self.arch, prepared)?;
+        let (checked, bound) = instance::choose(db, kernel, self.machine, prepared)?;
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
         let compiled = self.compile(&gpu.cuda, source)?;
@@ -219,7 +219,7 @@ impl<'a> Launcher<'a> {
             cubin: &plan.compiled.code,
             symbol: &plan.source.symbol,
             grid: plan.grid,
-            cluster: [1, 1, 1],
+            cluster: plan.source.launch.cluster,
             threads: plan.source.launch.threads,
             shared_bytes: plan.source.launch.shared_bytes,
             args,

@@ -19,6 +19,9 @@ super::families! {
     /// Names for values.
     Value(BuiltinValue) {
         BlockIdx: "block_idx", [], "The index of the block along each axis of the grid.";
+        GridDim: "grid_dim", [], "The number of blocks along each axis of the grid.";
+        Multiprocessors: "multiprocessors", [],
+            "The multiprocessors of the device that runs the kernel, for grids such as `[min(multiprocessors, tiles)]`.";
         Auto: "auto", [], "The compiler's choice; of a global layout, row-major.";
         Args: "args", [], "The arguments of `hx run FILE.hx -- ARGS`, as strings.";
     }
@@ -62,7 +65,9 @@ super::families! {
         Wait: "wait", [required("n")], "Waits until at most `n` groups of copies are in flight.";
         WaitStores: "wait_stores", [required("n")],
             "Waits until at most `n` groups of asynchronous stores are in flight.";
-        Pipeline: "pipeline", [required("stages")], "A ring of stages with full and empty barriers.";
+        Pipeline: "pipeline", [required("stages"), named("readers")],
+            "A ring of stages that copies fill and others read; `readers:` groups of a block release each stage.";
+        Turns: "turns", [], "The order in which the groups of a role with `each` take turns, from group 0 on.";
         Mbarrier: "mbarrier", [required("count")], "Raw barriers in shared memory.";
         Arrive: "arrive", [required("barrier"), optional("count")], "Arrives on a barrier.";
         Expect: "expect", [required("barrier"), required("bytes")],
@@ -75,6 +80,17 @@ super::families! {
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
             "Inclusive scan along an axis by an associative operator.";
+    }
+
+    /// Methods of pipelines and turns.
+    Method(Method) {
+        Acquire: "acquire", [], "Waits until the next stage is free, and returns its number.";
+        WaitStage: "wait", [], "Waits until the copies into the next stage have arrived, and returns its number.";
+        Release: "release", [], "Gives back the stages that were waited for.";
+        ReleasePrevious: "release_previous", [], "Gives back the stages that were waited for, except the newest.";
+        Skip: "skip", [required("n")], "Leaves the next `n` stages to others.";
+        Take: "take", [], "Waits until it is the group's turn.";
+        Pass: "pass", [], "Ends the turn: it is the next group's.";
     }
 
     /// Functions that device code and host code have.

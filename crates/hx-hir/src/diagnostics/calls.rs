@@ -122,7 +122,11 @@ fn arguments(
 fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin> {
     let (store, names) = at.contents();
     match &store[call] {
-        Expr::MethodCall { name, .. } => builtin(name, Place::of(at.item)),
+        // Only a dot in device code leads to the names that host code does not have.
+        Expr::MethodCall { name, .. } => match Place::of(at.item) {
+            Place::Device => builtin(name, Place::Member),
+            place => builtin(name, place),
+        },
         Expr::Call { callee, .. } => match names.exprs.get(*callee) {
             Some(Resolution::Builtin(b)) => Some(*b),
             _ => None,
@@ -163,7 +167,7 @@ fn hiding(at: &Reporter<'_>, callee: ExprId, found: Diagnostic) -> Diagnostic {
     found.note(format!("the {what} `{path}` hides the built-in `{path}`: give it another name to use both"))
 }
 
-fn suggest<'a>(
+pub(super) fn suggest<'a>(
     found: Diagnostic,
     range: TextRange,
     name: &str,

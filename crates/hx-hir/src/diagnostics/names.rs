@@ -61,7 +61,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
             let range = range_of_path(at, at.expr(*expr), path);
             let (home, here) = match place {
                 Place::Host => ("`test`, `bench` and `main`", "device code"),
-                Place::Device | Place::Both => ("`kernel` and `fn`", "host code"),
+                Place::Device | Place::Both | Place::Member => ("`kernel` and `fn`", "host code"),
             };
             let message = format!("`{path}` has no meaning in {here}");
             let found =

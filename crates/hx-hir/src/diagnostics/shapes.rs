@@ -83,6 +83,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let below = found.div_euclid(WARP) * WARP;
             other_threads(at, diagnostic, &[below, below + WARP])
         }
+        TypeProblem::ThreadsAndRoles { threads } => {
+            let message = "found `threads` in the header of a kernel with `warp_groups`";
+            at.diagnostic(&codes::BAD_HEADER, at.expr(*threads), message)
+                .help("leave it out: a block has 128 threads for each group of its roles")
+        }
         TypeProblem::MissingClause { clause } => {
             let what =
                 if *clause == "grid" { "how many blocks run it" } else { "how many threads a block has" };

@@ -3,7 +3,11 @@
 use hx_base::{Applicability, Diagnostic, Edit, Fix, codes};
 
 use super::Reporter;
-use crate::{Item, MemorySpace, Ty, TypeProblem, fn_signature, kernel_signature, space_word};
+use super::calls::suggest;
+use crate::{
+    Item, MemorySpace, Method, RolesProblem, StmtId, Ty, TypeProblem, fn_signature, kernel_signature,
+    space_word,
+};
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
@@ -68,6 +72,12 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 _ => diagnostic,
             }
         }
+        TypeProblem::Roles { stmt, problem } => roles(at, *stmt, *problem),
+        TypeProblem::RoleNumber { expr } => {
+            let message = "found a local of the body, wanted a number that the header knows";
+            at.diagnostic(&codes::NOT_CONSTANT, at.expr(*expr), message)
+                .help("numbers, constants and compile-time parameters are known when a block starts")
+        }
         TypeProblem::NotUniform { expr } => {
             let message = "found a tensor, wanted a condition that is the same for all threads";
             at.diagnostic(&codes::NOT_UNIFORM, at.expr(*expr), message)
@@ -86,7 +96,10 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             } else if at.text(at.expr(*expr)).starts_with("block_idx.") {
                 found.help("with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart")
             } else {
-                found
+                match Method::all_of(base) {
+                    [] => found,
+                    known => suggest(found, at.label(*expr, 0), name, known.iter().map(|m| m.name())),
+                }
             }
         }
         TypeProblem::NotAPlace { expr, space } => {
@@ -102,6 +115,13 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 Some(_) => found.help("`copy(src, dst)` writes to shared and global memory"),
                 None => found,
             }
+        }
+        TypeProblem::FixedPipeline { expr } => {
+            let place = at.text(at.expr(*expr));
+            let message =
+                format!("cannot assign to `{place}`: compile time fixes the pipeline that a name means");
+            at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message)
+                .help("`let` gives another pipeline a name of its own")
         }
         TypeProblem::Literal { expr, value, dtype } => {
             let message = format!("found {value}, which `{dtype}` cannot hold");
@@ -123,6 +143,26 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         _ => return None,
     })
+}
+
+fn roles(at: &Reporter<'_>, stmt: StmtId, problem: RolesProblem) -> Diagnostic {
+    let whole = at.stmt_word(stmt);
+    let found = |message: &str| at.diagnostic(&codes::MISPLACED_ROLES, whole, message);
+    match problem {
+        RolesProblem::InFunction => found("found `warp_groups` in a function, wanted it in a kernel")
+            .help("a function can be called from the body of a role"),
+        RolesProblem::Inside => found("found `warp_groups` inside of another statement")
+            .help("it is the last statement of the kernel's body; a loop can stand in the body of each role"),
+        RolesProblem::NotLast => found("found `warp_groups` before the last statement of the kernel").help(
+            "each role runs to the end of the kernel: move what follows into the roles, or before them",
+        ),
+        RolesProblem::NoRole => found("found `warp_groups` without a role, wanted `producer` or `consumer`"),
+        RolesProblem::Binder(pat) => {
+            let message = "found a name for the number of a group in a role whose groups run together";
+            at.diagnostic(&codes::MISPLACED_ROLES, at.pat(pat), message)
+                .help("`each` before the number of groups lets each group run the body for itself")
+        }
+    }
 }
 
 fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>, gathered: bool) -> Diagnostic {

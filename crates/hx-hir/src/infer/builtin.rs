@@ -6,7 +6,8 @@ use hx_index::Expr as Value;
 use super::call::Given;
 use super::{Infer, TypeProblem, scalar_ty};
 use crate::{
-    Builtin, CommonFn, Elem, ExprId, KernelFn, LayoutFn, MathFn, MemorySpace, TensorTy, Ty, definitely_differ,
+    Builtin, CommonFn, Elem, ExprId, KernelFn, LayoutFn, MathFn, MemorySpace, Method, TensorTy, Ty,
+    definitely_differ,
 };
 
 impl Infer<'_> {
@@ -14,6 +15,7 @@ impl Infer<'_> {
     pub(super) fn builtin(&mut self, id: ExprId, builtin: Builtin, given: &[Option<Given>]) -> Ty {
         let found = match builtin {
             Builtin::Kernel(function) => self.kernel_fn(id, function, given),
+            Builtin::Method(method) => self.method(method, given),
             Builtin::Common(function) => self.common_fn(id, function, given),
             Builtin::Math(function) => first(given).map(|[x]| self.math(function, x)),
             Builtin::Layout(function) => Some(layout_fn(function)),
@@ -46,9 +48,26 @@ impl Infer<'_> {
                 let [t, rows] = first(given)?;
                 self.gather(&t, &rows)
             }
-            KernelFn::Copy | KernelFn::CopyAsync => {
+            KernelFn::Copy => {
                 let [src, dst] = first(given)?;
                 self.copy(id, src, dst)
+            }
+            KernelFn::CopyAsync => {
+                let [src, dst] = first(given)?;
+                if let Some(Some((at, signal))) = given.get(2) {
+                    self.want_pipeline(*at, signal);
+                }
+                if let Some(Some((at, axis))) = given.get(3) {
+                    self.want_int(*at, axis);
+                }
+                self.copy(id, src, dst)
+            }
+            KernelFn::Turns => Ty::Turns,
+            KernelFn::Pipeline => {
+                for (at, number) in given.iter().flatten() {
+                    self.want_int(*at, number);
+                }
+                Ty::Pipeline
             }
             KernelFn::AtomicAdd => {
                 let [view, t] = first(given)?;
@@ -86,7 +105,7 @@ impl Infer<'_> {
             | KernelFn::GemmWait
             | KernelFn::Arrive
             | KernelFn::Expect => Ty::Unit,
-            KernelFn::Pipeline | KernelFn::Mbarrier => return None,
+            KernelFn::Mbarrier => return None,
             KernelFn::Min | KernelFn::Max | KernelFn::Sum => return self.reduction(id, function, given),
             KernelFn::Reduce => {
                 let [t, axis] = first(given)?;
@@ -97,6 +116,25 @@ impl Infer<'_> {
                 self.each_part(t, |cx, part| cx.scan(part, &axis))
             }
         })
+    }
+
+    /// Returns the type of a call behind a value.
+    fn method(&mut self, method: Method, given: &[Option<Given>]) -> Option<Ty> {
+        Some(match method {
+            Method::Acquire | Method::WaitStage => Ty::Int(None),
+            Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => Ty::Unit,
+            Method::Skip => {
+                let [(at, count)] = first(given)?;
+                self.want_int(at, &count);
+                Ty::Unit
+            }
+        })
+    }
+
+    fn want_pipeline(&mut self, expr: ExprId, found: &Ty) {
+        if *found != Ty::Pipeline && !found.is_quiet() {
+            self.report(TypeProblem::Mismatch { expr, found: found.clone(), wanted: "a pipeline" });
+        }
     }
 
     fn common_fn(&mut self, id: ExprId, function: CommonFn, given: &[Option<Given>]) -> Option<Ty> {

@@ -5,8 +5,9 @@ use hx_index::Expr as Value;
 
 use super::{Infer, TypeProblem};
 use crate::{
-    Arg, Builtin, Elem, Expr, ExprId, Function, GenericArg, Item, ItemKey, LayoutFn, MemorySpace, Name, Need,
-    Resolution, TensorTy, Ty, builtin_params, fn_signature, match_args, signature_names, signature_types,
+    Arg, Builtin, Elem, Expr, ExprId, Function, GenericArg, Item, ItemKey, LayoutFn, MemorySpace, Method,
+    Name, Need, Resolution, TensorTy, Ty, builtin_params, fn_signature, match_args, signature_names,
+    signature_types,
 };
 
 /// An argument with its type.
@@ -49,6 +50,24 @@ impl<'a> Infer<'a> {
                 quiet if quiet.is_quiet() => quiet,
                 found => self.report(TypeProblem::NotCallable { callee, found }),
             },
+            None => Ty::Error,
+        }
+    }
+
+    /// Infers the type of a call behind a value, such as `p.acquire()`.
+    pub(super) fn method_call(&mut self, id: ExprId, receiver: ExprId, name: &Name, args: &[Arg]) -> Ty {
+        let base = self.expr(receiver);
+        let types: Vec<Ty> = args.iter().map(|a| self.expr(a.value)).collect();
+        if base.is_quiet() {
+            return base;
+        }
+        let Some(method) = Method::of(&base, name) else {
+            return self.report(TypeProblem::Member { expr: id, base, name: name.clone() });
+        };
+        let builtin = Builtin::Method(method);
+        let params = builtin_params(builtin.params().unwrap_or_default());
+        match self.args(id, method.name(), &params, args, &types) {
+            Some(given) => self.builtin(id, builtin, &given),
             None => Ty::Error,
         }
     }
@@ -186,6 +205,16 @@ impl<'a> Infer<'a> {
             }
             (found, Ty::Tensor(_)) => {
                 self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a tensor" });
+                None
+            }
+            (Ty::Pipeline, Ty::Pipeline) => None,
+            (found, Ty::Pipeline) if !found.is_quiet() => {
+                self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a pipeline" });
+                None
+            }
+            (Ty::Pipeline, wanted) if !wanted.is_quiet() => {
+                let wanted = wanted.clone();
+                self.report(TypeProblem::Annotation { expr: at, found: Ty::Pipeline, wanted });
                 None
             }
             _ => None,

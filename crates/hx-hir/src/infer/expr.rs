@@ -31,16 +31,7 @@ impl<'a> Infer<'a> {
             Expr::Unary { op, operand } => self.unary(id, *op, *operand),
             Expr::Binary { op, lhs, rhs } => self.binary(id, *op, *lhs, *rhs),
             Expr::Call { callee, args } => self.call(id, *callee, args),
-            Expr::MethodCall { receiver, name, args } => {
-                let found = self.expr(*receiver);
-                for arg in args {
-                    self.expr(arg.value);
-                }
-                match found {
-                    quiet if quiet.is_quiet() => quiet,
-                    base => self.report(TypeProblem::Member { expr: id, base, name: name.clone() }),
-                }
-            }
+            Expr::MethodCall { receiver, name, args } => self.method_call(id, *receiver, name, args),
             Expr::Field { base, name } => self.field(id, *base, name),
             Expr::Index { base, args } => self.index(id, *base, args),
             Expr::Tuple(fields) => {

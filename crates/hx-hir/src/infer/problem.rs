@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::Expr as Value;
 
-use crate::{ArgProblem, Elem, ExprId, Extent, MemorySpace, Name, PatId, Ty};
+use crate::{ArgProblem, Elem, ExprId, Extent, MemorySpace, Name, PatId, StmtId, Ty};
 
 /// The largest number of threads of a block on any target.
 pub const MAX_THREADS: i64 = 1024;
@@ -145,6 +145,10 @@ pub enum TypeProblem {
         /// The memory of the tensor, for a part of one.
         space: Option<MemorySpace>,
     },
+    /// An assignment to a name of a pipeline, which compile time fixes.
+    FixedPipeline {
+        expr: ExprId,
+    },
     Literal {
         expr: ExprId,
         value: String,
@@ -173,6 +177,19 @@ pub enum TypeProblem {
     MissingClause {
         clause: &'static str,
     },
+    /// The roles of a kernel, or one of them, break a rule.
+    Roles {
+        stmt: StmtId,
+        problem: RolesProblem,
+    },
+    /// The header has `threads`, which the roles determine.
+    ThreadsAndRoles {
+        threads: ExprId,
+    },
+    /// A number of a role mentions a local of the body.
+    RoleNumber {
+        expr: ExprId,
+    },
     GridRank {
         expr: ExprId,
         found: usize,
@@ -181,4 +198,18 @@ pub enum TypeProblem {
         expr: ExprId,
         found: i64,
     },
+}
+
+/// A rule of `warp_groups` that a kernel breaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RolesProblem {
+    /// It stands in a function.
+    InFunction,
+    /// It stands inside of a loop or branch.
+    Inside,
+    /// Another statement follows.
+    NotLast,
+    NoRole,
+    /// The role has a name for the number of its group, but all its groups run together.
+    Binder(PatId),
 }

@@ -209,6 +209,7 @@ impl<'a> Infer<'a> {
             Resolution::Kind(Kind::Int) => Ty::Int(None),
             Resolution::Kind(Kind::Type) => Ty::DType(Elem::Unknown),
             Resolution::Kind(Kind::Layout) => Ty::Layout(None),
+            Resolution::Kind(Kind::Pipeline) => Ty::Pipeline,
             Resolution::Kind(Kind::Bool) => Ty::Bool,
             Resolution::Kind(Kind::Float) => Ty::Float(None),
             Resolution::DType(dtype) => scalar_ty(*dtype),
@@ -294,6 +295,9 @@ impl<'a> Infer<'a> {
             }
             return;
         };
+        if warp_groups {
+            self.report(TypeProblem::ThreadsAndRoles { threads });
+        }
         let found = self.expr(threads);
         self.want_int(threads, &found);
         let Ty::Int(Some(value)) = found else { return };
@@ -317,6 +321,7 @@ impl<'a> Infer<'a> {
             | (Ty::Bool, Ty::Bool)
             | (Ty::DType(_), Ty::DType(_))
             | (Ty::Layout(_), Ty::Layout(_))
+            | (Ty::Pipeline, Ty::Pipeline)
             | (Ty::Unit, Ty::Unit) => true,
             (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len(),
             (Ty::Tensor(a), Ty::Tensor(b)) => {

@@ -5,7 +5,8 @@ use hx_index::{Expr as Value, Symbol};
 
 use super::{Infer, TypeProblem};
 use crate::{
-    Db, Expr, ExprId, Item, MemorySpace, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy, Ty, body_of,
+    Db, Expr, ExprId, Item, MemorySpace, Method, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy, Ty,
+    body_of,
 };
 
 /// Reports whether a body has `warp_groups`, which determine the number of threads themselves.
@@ -50,7 +51,7 @@ impl Infer<'_> {
             StmtKind::Expr(expr) => {
                 let found = self.expr(*expr);
                 let block = matches!(store[*expr], Expr::If { .. } | Expr::Block(_));
-                if !found.is_quiet() && found != Ty::Unit && !block {
+                if !found.is_quiet() && found != Ty::Unit && !block && !self.drops_result(*expr) {
                     self.report(TypeProblem::UnusedResult { expr: *expr, found });
                 }
             }
@@ -64,16 +65,7 @@ impl Infer<'_> {
                 self.expr(*body);
             }
             StmtKind::WarpGroups(roles) => {
-                for role in roles {
-                    for &expr in role.count.iter().chain(&role.registers) {
-                        let found = self.expr(expr);
-                        self.want_int(expr, &found);
-                    }
-                    if let Some(pat) = role.binder {
-                        self.bind(pat, Ty::Int(None));
-                    }
-                    self.expr(role.body);
-                }
+                roles.iter().for_each(|role| self.role(id, role));
             }
             StmtKind::Measure { quantities, body } => {
                 for (_, expr) in quantities {
@@ -82,6 +74,13 @@ impl Infer<'_> {
                 self.expr(*body);
             }
         }
+    }
+
+    /// Reports whether a statement may drop the value of this expression: a call that also waits.
+    fn drops_result(&self, expr: ExprId) -> bool {
+        let Expr::MethodCall { receiver, name, .. } = &self.store[expr] else { return false };
+        let method = self.out.exprs.get(*receiver).and_then(|base| Method::of(base, name));
+        method.is_some_and(Method::drops_result)
     }
 
     fn for_stmt(&mut self, pat: PatId, iterable: ExprId, body: ExprId) {
@@ -145,6 +144,10 @@ impl Infer<'_> {
         };
         if target.is_quiet() {
             self.out.writes.unknown = true;
+            return;
+        }
+        if target == Ty::Pipeline {
+            self.report(TypeProblem::FixedPipeline { expr: place });
             return;
         }
         if !local {

@@ -1,10 +1,11 @@
 //! Completion behind a dot in device code.
 
 use hx_base::TextRange;
-use hx_hir::{Item, Place, Ty, file_items, infer_body, item_range};
+use hx_hir::{Builtin, Item, Method, Place, Ty, file_items, infer_body, item_range};
 use hx_syntax::SyntaxToken;
 use hx_syntax::ast::{self, AstNode as _};
 
+use super::scope::call_snippet;
 use super::{Completing, CompletionKind};
 use crate::callable::expr_at;
 use crate::hover::place_at;
@@ -23,7 +24,15 @@ impl Completing<'_> {
         let tensor = !matches!(
             ty,
             Some(
-                Ty::Int(_) | Ty::Bool | Ty::Str | Ty::Float(_) | Ty::Unit | Ty::Range { .. } | Ty::Layout(_)
+                Ty::Int(_)
+                    | Ty::Bool
+                    | Ty::Str
+                    | Ty::Float(_)
+                    | Ty::Unit
+                    | Ty::Range { .. }
+                    | Ty::Layout(_)
+                    | Ty::Pipeline
+                    | Ty::Turns
             )
         );
         if tensor {
@@ -31,17 +40,17 @@ impl Completing<'_> {
             entry.detail = "the last two modes swapped".to_owned();
             entry.docs = "A view of the same elements with the last two modes swapped.".to_owned();
         }
-        if matches!(ty, None | Some(Ty::Unknown | Ty::Error)) {
-            for (name, detail) in [
-                ("acquire", "waits until the next stage is free, and gives its index"),
-                ("wait", "waits until the next stage is full, and gives its index"),
-                ("release", "the stage may be refilled"),
-                ("release_previous", "the stage before may be refilled"),
-            ] {
-                let entry = self.add(name, CompletionKind::Member, 1);
-                entry.detail = format!("of a pipeline: {detail}");
-                entry.insert = format!("{name}()");
-            }
+        let methods = match &ty {
+            Some(ty) if !ty.is_quiet() => Method::all_of(ty),
+            _ => Method::all_of(&Ty::Pipeline),
+        };
+        for method in methods {
+            let builtin = Builtin::Method(*method);
+            let names = builtin.params().unwrap_or_default().iter().map(|param| param.name);
+            let insert = call_snippet(builtin.name(), names);
+            let entry = self.add(builtin.name(), CompletionKind::Member, 1);
+            (entry.detail, entry.docs) = (builtin.signature(), builtin.doc().to_owned());
+            (entry.insert, entry.is_snippet) = (insert, true);
         }
     }
 

@@ -161,7 +161,7 @@ impl Completing<'_> {
     pub(super) fn builtins(&mut self, place: Place) {
         let calls = self.is_called();
         for builtin in builtins() {
-            let fits = builtin.is_at(place) || place == Place::Both;
+            let fits = builtin.is_at(place) || place == Place::Both && builtin.place() != Place::Member;
             if !fits || builtin.name().contains("::") {
                 continue;
             }
@@ -184,7 +184,7 @@ impl Completing<'_> {
 }
 
 /// `copy(${1:src}, ${2:dst})$0`
-fn call_snippet<'a>(name: &str, params: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn call_snippet<'a>(name: &str, params: impl Iterator<Item = &'a str>) -> String {
     let places: Vec<String> = params.enumerate().map(|(i, p)| format!("${{{}:{p}}}", i + 1)).collect();
     if places.is_empty() { format!("{name}()$0") } else { format!("{name}({})$0", places.join(", ")) }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
+use hx_worker::protocol::PROTOCOL_VERSION;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{
     Cache, CompileError, Compiler, Component, RemoteError, Want, WorkerClient, WorkerCommand, WorkerError,
@@ -168,7 +169,8 @@ fn the_worker_leaves_when_its_input_ends() {
     let output =
         std::process::Command::new(command().program).stdin(std::process::Stdio::null()).output().unwrap();
     assert!(output.status.success());
-    assert!(output.stdout.starts_with(b"hxw1") && output.stdout.ends_with(b"{\"protocol\":2}"));
+    let hello = format!("{{\"protocol\":{PROTOCOL_VERSION}}}");
+    assert!(output.stdout.starts_with(b"hxw1") && output.stdout.ends_with(hello.as_bytes()));
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hx_index::Cond;
+use hx_index::{Cond, Expr};
 use hx_layout::Layout;
 use hx_target::{CopyRow, Fragment, GemmRow, Space, catalogue};
 use hx_thread::{Address, Memory, Param};
 
 use super::Compilation;
-use crate::code::{AsyncCopy, Convert, Exchange, Mem, Multiply, Product, Transfer};
+use crate::bulk::PIECE;
+use crate::code::{AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, Product, Transfer};
 use crate::error::SimError;
 
 impl Compilation<'_> {
@@ -92,6 +93,54 @@ impl Compilation<'_> {
         Ok(mem)
     }
 
+    pub(super) fn bulk_store(&mut self, s: &hx_thread::BulkStore) -> Result<BulkCode, SimError> {
+        let Some(row) = catalogue().bulk(&s.row).filter(|row| !row.is_load()) else {
+            return self.malformed(format!("the catalogue has no bulk store `{}`", s.row));
+        };
+        let adds = row.adds;
+        let code = self.boxed(&s.row, s.map, &s.coordinates, &s.address)?;
+        let tensor = self.program.params.get(self.program.maps[code.map].param as usize);
+        match tensor {
+            Some(Param::Tensor(t)) if t.mutable => Ok(BulkCode { adds, ..code }),
+            Some(Param::Tensor(t)) => {
+                self.malformed(format!("`{}` is written, but not declared `mut`", t.name))
+            }
+            Some(Param::Scalar { .. }) | None => self.malformed(format!("`{}` maps no tensor", s.row)),
+        }
+    }
+
+    /// Compiles the two sides of a bulk copy.
+    fn boxed(
+        &mut self,
+        row: &str,
+        map: u32,
+        coordinates: &[Expr],
+        address: &Address,
+    ) -> Result<BulkCode, SimError> {
+        let Some(found) = self.program.maps.get(map as usize) else {
+            return self.malformed(format!("there is no tensor map {map}"));
+        };
+        if found.dims.len() != coordinates.len() {
+            let (rank, given) = (found.dims.len(), coordinates.len());
+            return self.malformed(format!("`{row}` has {given} coordinates for {rank} dimensions"));
+        }
+        let shared = match address.memory {
+            Memory::Shared(s) if (s as usize) < self.program.shared.len() => s as usize,
+            Memory::Shared(_) | Memory::Global(_) => {
+                return self.malformed(format!("`{row}` addresses no shared tensor"));
+            }
+        };
+        let types = [Memory::Global(found.param), address.memory].map(|m| self.program.memory_dtype(m));
+        if types[0] != types[1] {
+            return self.malformed(format!("`{row}` copies {:?} to {:?}", types[0], types[1]));
+        }
+        self.granule = self.granule.min(PIECE);
+        let coordinates =
+            coordinates.iter().map(|c| self.uniform(c, "the coordinate")).collect::<Result<_, _>>()?;
+        let offset = self.uniform(&address.offset, "the address of a box")?;
+        Ok(BulkCode { site: self.site, map: map as usize, coordinates, shared, offset, adds: false })
+    }
+
     /// Compiles a copy from a global tensor to a shared tensor that bypasses the registers.
     pub(super) fn async_copy(&mut self, c: &hx_thread::AsyncCopy) -> Result<AsyncCopy, SimError> {
         let Some(row) = catalogue().copy(&c.row) else {
@@ -126,6 +175,7 @@ impl Compilation<'_> {
         self.asynchronous = true;
         Ok(AsyncCopy {
             site: self.site,
+            signals: c.signals.is_some(),
             src,
             src_offset: self.formula(&c.src.offset)?,
             dst,
@@ -184,7 +234,7 @@ impl Compilation<'_> {
         let product = self
             .products
             .entry(row.name.clone())
-            .or_insert_with(|| Arc::new(enumerate(row, [a_fragment, b_fragment])));
+            .or_insert_with(|| Arc::new(enumerate(row, [Some(a_fragment), Some(b_fragment)])));
         let product = product.clone();
         Ok(Multiply { site: self.site, c, a, b, row: product })
     }
@@ -215,7 +265,8 @@ impl Compilation<'_> {
 }
 
 /// Enumerates the fragments of a row: converts positions in column-major tiles to positions in the dense operands of the loop.
-fn enumerate(row: &GemmRow, [a_fragment, b_fragment]: [&Fragment; 2]) -> Product {
+/// An operand without a fragment has an empty table.
+pub(super) fn enumerate(row: &GemmRow, [a_fragment, b_fragment]: [Option<&Fragment>; 2]) -> Product {
     let [m, n, k] = row.shape;
     let table = |layout: &Layout, place: &dyn Fn(i64) -> i64| -> Vec<u32> {
         layout.table().map(|element| place(element) as u32).collect()
@@ -223,9 +274,9 @@ fn enumerate(row: &GemmRow, [a_fragment, b_fragment]: [&Fragment; 2]) -> Product
     Product {
         lanes: row.threads as usize,
         shape: row.shape.map(|x| x as usize),
-        a: table(&a_fragment.layout, &|e| (e % m) * k + e / m),
-        b: table(&b_fragment.layout, &|e| (e / n) * n + e % n),
+        a: a_fragment.map_or_else(Vec::new, |a| table(&a.layout, &|e| (e % m) * k + e / m)),
+        b: b_fragment.map_or_else(Vec::new, |b| table(&b.layout, &|e| (e / n) * n + e % n)),
         c: table(&row.c.layout, &|e| (e % m) * n + e / m),
-        types: [row.c.dtype, a_fragment.dtype, b_fragment.dtype],
+        types: [row.c.dtype, row.a.dtype(), row.b.dtype()],
     }
 }

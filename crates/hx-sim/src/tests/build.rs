@@ -98,7 +98,7 @@ pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
 pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) -> AsyncCopy {
     let address = |(memory, offset)| Address { memory, offset };
     let (src, dst) = (address(src), address(dst));
-    AsyncCopy { row: row.into(), src, dst, active: Cond::True, inside: Cond::True }
+    AsyncCopy { row: row.into(), signals: None, src, dst, active: Cond::True, inside: Cond::True }
 }
 
 pub(super) fn repeat(name: &str, end: Expr, unroll: bool, body: Vec<Stmt>) -> Stmt {
@@ -115,17 +115,9 @@ impl Kernel {
     pub(super) fn new(threads: u32) -> Kernel {
         let program = ThreadProgram {
             name: "test".into(),
-            params: Vec::new(),
-            symbols: Vec::new(),
             grid: vec![c(1)],
             scopes: vec![Scope::block(threads)],
-            requires: Vec::new(),
-            shared: Vec::new(),
-            blocks: 1,
-            shared_bytes: 0,
-            registers: Vec::new(),
-            log: Vec::new(),
-            body: Vec::new(),
+            ..ThreadProgram::default()
         };
         Kernel { program, ops: 0 }
     }
@@ -160,7 +152,7 @@ impl Kernel {
     }
 
     pub(super) fn registers(&mut self, name: &str, dtype: DType, len: u32) -> RegId {
-        self.program.registers.push(RegisterArray { name: name.into(), dtype, len });
+        self.program.registers.push(RegisterArray { name: name.into(), dtype, len, scope: ScopeId::BLOCK });
         RegId(self.program.registers.len() as u32 - 1)
     }
 

@@ -240,12 +240,12 @@ fn operations_of_some_threads_are_refused() {
     let mut k = Kernel::new(64);
     k.registers("r", DType::F16, 4);
     k.op("op", vec![Stmt::Barrier]);
-    k.program.scopes.push(Scope { kind: ScopeKind::Group, first: 32, threads: 32 });
+    k.program.scopes.push(Scope { kind: ScopeKind::Group, first: 32, threads: 32, groups: 1 });
     if let Some(Stmt::Group(group)) = k.program.body.last_mut() {
         group.scope = ScopeId(1);
     }
     expect![[r#"
-        the group of threads 32..64 executes an operation, and only operations of the block are simulated
+        the group of threads 32..64 executes an operation in the statements of the block
           #0 `op`
     "#]]
     .assert_eq(&k.error(&mut []));

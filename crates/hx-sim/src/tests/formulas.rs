@@ -63,7 +63,7 @@ fn by_thread(thread: usize) -> i64 {
 fn plain(thread: usize) -> impl Fn(&Symbol) -> Option<i64> {
     move |s| {
         Some(match s {
-            Symbol::Dim(_) => KNOWN,
+            Symbol::Dim(_) | Symbol::Multiprocessors | Symbol::GridDim(_) => KNOWN,
             Symbol::Thread => thread as i64,
             Symbol::BlockIdx(_) => SLOTS[0],
             Symbol::Var(name, _) if name == "slot" => SLOTS[1],
@@ -75,7 +75,7 @@ fn plain(thread: usize) -> impl Fn(&Symbol) -> Option<i64> {
 
 fn lookup(symbol: &Symbol) -> Option<Binding> {
     Some(match symbol {
-        Symbol::Dim(_) => Binding::Known(KNOWN),
+        Symbol::Dim(_) | Symbol::Multiprocessors | Symbol::GridDim(_) => Binding::Known(KNOWN),
         Symbol::Thread => Binding::Table((0..THREADS as i64).collect()),
         Symbol::BlockIdx(_) => Binding::Slot(0),
         Symbol::Var(name, _) if name == "slot" => Binding::Slot(1),

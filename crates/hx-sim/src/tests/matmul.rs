@@ -1,6 +1,4 @@
-//! Runs a whole matmul, as the compiler would lower it, to measure the simulator's speed.
-
-use std::time::{Duration, Instant};
+//! Runs a whole matmul, as the compiler would lower it.
 
 use hx_dtype::DType;
 use hx_index::Expr;
@@ -83,7 +81,7 @@ fn matmul(m: i64, n: i64, k: i64) -> Kernel {
     p
 }
 
-fn check(m: i64, n: i64, k: i64) -> Duration {
+fn check(m: i64, n: i64, k: i64) {
     let (a, b) = (noise((m * k) as usize, 1), noise((n * k) as usize, 2));
     let mut arguments = [
         tensor(DType::F16, &[m, k], &[k, 1], &a),
@@ -91,9 +89,7 @@ fn check(m: i64, n: i64, k: i64) -> Duration {
         tensor(DType::F16, &[m, n], &[n, 1], &vec![f64::NAN; (m * n) as usize]),
     ];
     let kernel = matmul(m, n, k);
-    let start = Instant::now();
     let report = kernel.run(&mut arguments).unwrap();
-    let took = start.elapsed();
     let (m, n, k) = (m as usize, n as usize, k as usize);
     let mut want = Vec::new();
     for i in 0..m {
@@ -104,18 +100,16 @@ fn check(m: i64, n: i64, k: i64) -> Duration {
     }
     assert_eq!(values(DType::F16, &arguments[2]), want);
     let again = {
-        let Argument::Tensor { bytes, .. } = &mut arguments[2] else { return took };
+        let Argument::Tensor { bytes, .. } = &mut arguments[2] else { return };
         bytes.fill(0);
         kernel.run(&mut arguments).unwrap()
     };
     assert_eq!(report, again);
-    took
 }
 
 #[test]
-fn a_matmul_is_right_and_fast() {
-    let took = check(128, 192, 64);
-    assert!(took < Duration::from_millis(100), "128 x 192 x 64 took {took:?}");
+fn a_matmul_is_right() {
+    check(128, 192, 64);
 }
 
 #[test]

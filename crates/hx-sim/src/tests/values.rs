@@ -61,7 +61,7 @@ fn check_product(row: &str) {
 
 #[test]
 fn every_matrix_product_agrees_with_a_plain_loop() {
-    for row in &catalogue().gemms {
+    for row in catalogue().gemms.iter().filter(|row| !row.is_by_descriptor()) {
         check_product(&row.name);
     }
 }

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use hx_dtype::DType;
 use hx_target::{Arch, Fragment, GemmRow, WARP, catalogue};
-use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, tile_modes};
+use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View, tile_modes};
 
+use super::descriptor;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::pool::Pool;
@@ -20,12 +22,18 @@ pub(crate) struct Tiling {
     pub(crate) copies: i64,
     /// Instructions of one unit along M, N, K and the batch.
     pub(crate) issues: [i64; 4],
-    pub(crate) a: Rc<Tv>,
-    pub(crate) b: Rc<Tv>,
     pub(crate) c: Rc<Tv>,
-    /// `a` and `b` with the values in the order in which the instructions read them: `[value, m issue, k issue, batch issue]` and
-    /// `[value, n issue, k issue, batch issue]`.
-    pub(crate) by_issue: [Rc<Tv>; 2],
+    /// A and B; `None` for one that the instructions read from shared memory.
+    pub(crate) operands: [Option<Held>; 2],
+}
+
+/// The layout of an operand in registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) tv: Rc<Tv>,
+    /// The same with the values in the order in which the instructions read them: `[value, m issue, k issue, batch issue]` for A,
+    /// `[value, n issue, k issue, batch issue]` for B.
+    pub(crate) by_issue: Rc<Tv>,
 }
 
 /// The tensors and the shape of a gemm.
@@ -33,8 +41,8 @@ pub(crate) struct Tiling {
 pub(crate) struct Gemm<'p> {
     pub(crate) op: &'p Op,
     pub(crate) c: TensorId,
-    pub(crate) a: TensorId,
-    pub(crate) b: TensorId,
+    /// The views of A and B.
+    pub(crate) views: [&'p View; 2],
     pub(crate) pinned: Option<[i64; 3]>,
     pub(crate) shape: Shape,
 }
@@ -72,11 +80,31 @@ impl Shape {
 
 impl<'p> Gemm<'p> {
     pub(crate) fn of(program: &TileProgram, op: &'p Op) -> Option<Gemm<'p>> {
-        let OpKind::Gemm { c, a, b, warps } = &op.kind else { return None };
-        let (c, a, b) = (*c, a.view.register()?, b.view.register()?);
-        let (sc, sa) = (&program.tensor(c).shape, &program.tensor(a).shape);
-        let shape = Shape { m: sc[0], n: sc[1], k: sa[1], batch: sc.get(2).copied() };
-        Some(Gemm { op, c, a, b, pinned: *warps, shape })
+        let OpKind::Gemm { c, a, b, warps, .. } = &op.kind else { return None };
+        let sc = &program.tensor(*c).shape;
+        let k = a.view.modes.get(1)?.extent;
+        let shape = Shape { m: sc[0], n: sc[1], k, batch: sc.get(2).copied() };
+        Some(Gemm { op, c: *c, views: [&a.view, &b.view], pinned: *warps, shape })
+    }
+
+    /// Returns the register tensors of A and B; `None` for an operand in shared memory.
+    pub(crate) fn registers(&self) -> [Option<TensorId>; 2] {
+        self.views.map(View::register)
+    }
+
+    /// Returns the register tensors: the accumulator, A and B.
+    pub(crate) fn tensors(&self) -> [Option<TensorId>; 3] {
+        let [a, b] = self.registers();
+        [Some(self.c), a, b]
+    }
+
+    /// Returns the element types of A, B and the accumulator.
+    pub(crate) fn types(&self, program: &TileProgram) -> Option<[DType; 3]> {
+        let of = |view: &View| match view.base {
+            Base::Register(tensor) | Base::Shared(tensor) => Some(program.tensor(tensor).dtype),
+            Base::Global(_) => None,
+        };
+        Some([of(self.views[0])?, of(self.views[1])?, program.tensor(self.c).dtype])
     }
 }
 
@@ -95,7 +123,10 @@ pub(crate) fn tilings(
     pool: &Pool,
     packed: Option<u32>,
 ) -> Result<Vec<Tiling>, Failure> {
-    let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
+    if gemm.views[1].register().is_none() {
+        return descriptor::tilings(program, gemm, arch, pool);
+    }
+    let Some(dtypes) = gemm.types(program) else { return Ok(vec![]) };
     let scope = program.scope(gemm.op.scope);
     let (threads, kind) = (i64::from(scope.threads), scope.kind.name());
     let Shape { k, batch, .. } = gemm.shape;
@@ -162,7 +193,7 @@ fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
 /// if the types have no matrix instruction, or if one of them can.
 pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> Vec<String> {
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
-    let [a, b, c] = [gemm.a, gemm.b, gemm.c].map(|tensor| program.tensor(tensor).dtype);
+    let Some([a, b, c]) = gemm.types(program) else { return Vec::new() };
     let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1);
     let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
@@ -180,7 +211,7 @@ pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item
 /// Reports whether an arrangement of units is the arrangement of warps that the user pinned. A unit of several warps counts as
 /// the arrangement of its warps in the instruction's tile. For an instruction of one thread, several units share a warp, so
 /// multiples match.
-fn arranged([m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
+pub(crate) fn arranged([m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
     if row.threads >= WARP {
         let [along_m, along_n] = row.warps();
         [m * along_m, n * along_n, batch] == warps
@@ -237,19 +268,31 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }
 
-/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
-/// row or column of tiles, the tiling covers more than the tensor. Returns `None` if a fragment's layout is not made of steps
-/// along the tile, or if the instruction reads an operand from shared memory.
+/// Tiles `C` with an instruction that reads both operands from registers: [`tile_with`]. Returns `None` if it does not.
 pub(crate) fn tile(
     row: &'static GemmRow,
-    [wm, wn, wl]: [i64; 3],
+    arrangement: [i64; 3],
     units: i64,
     shape: &Shape,
     run: i64,
     pool: &Pool,
 ) -> Option<Tiling> {
+    let [a, b] = row.fragments()?;
+    tile_with(row, arrangement, units, shape, (run, [Some(a), Some(b)]), pool)
+}
+
+/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
+/// row or column of tiles, the tiling covers more than the tensor. `fragments` are those of the operands in registers. Returns
+/// `None` if a fragment's layout is not made of steps along the tile.
+pub(crate) fn tile_with(
+    row: &'static GemmRow,
+    [wm, wn, wl]: [i64; 3],
+    units: i64,
+    shape: &Shape,
+    (run, [a_fragment, b_fragment]): (i64, [Option<&Fragment>; 2]),
+    pool: &Pool,
+) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
-    let [a_fragment, b_fragment] = row.fragments()?;
     let batch = shape.batch.unwrap_or(1);
     let issues = [ceil_div(shape.m, im * wm), ceil_div(shape.n, i_n * wn), shape.k / ik, ceil_div(batch, wl)];
     let copies = units / (wm * wn * wl);
@@ -258,33 +301,41 @@ pub(crate) fn tile(
     let along_batch = shape.step(issues[3], 2, wl);
     let warps =
         |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
-    let (a, a_by_issue) = factor(
-        a_fragment,
-        shape.tile([im, ik], 1),
-        shape.tile([shape.m, shape.k], batch),
-        warps(warps_m.clone(), shape.still(wn)),
-        [shape.step(issues[0], 0, im * wm), along_batch.clone()],
-        (issues[2], run),
-    )?;
-    let (b, b_by_issue) = factor(
-        b_fragment,
-        shape.tile([i_n, ik], 1),
-        shape.tile([shape.n, shape.k], batch),
-        warps(shape.still(wm), warps_n),
-        [shape.step(issues[1], 0, i_n * wn), along_batch.clone()],
-        (issues[2], run),
-    )?;
+    // The rows of A or the columns of B that one instruction takes, all of them, the warps along them, and the issues.
+    let held = |fragment, atom, extent, warps, issue| {
+        let (tv, by_issue) = factor(
+            fragment,
+            shape.tile([atom, ik], 1),
+            shape.tile([extent, shape.k], batch),
+            warps,
+            [issue, along_batch.clone()],
+            (issues[2], run),
+        )?;
+        Some(Held { tv: pool.keep(tv), by_issue: pool.keep(by_issue) })
+    };
+    let a = match a_fragment {
+        Some(fragment) => {
+            let warps = warps(warps_m.clone(), shape.still(wn));
+            Some(held(fragment, im, shape.m, warps, shape.step(issues[0], 0, im * wm))?)
+        }
+        None => None,
+    };
+    let b = match b_fragment {
+        Some(fragment) => {
+            let warps = warps(shape.still(wm), warps_n);
+            Some(held(fragment, i_n, shape.n, warps, shape.step(issues[1], 0, i_n * wn))?)
+        }
+        None => None,
+    };
     // Issues along N come first: two neighbours along N then form one fragment of the A operand of a following gemm.
     let c = operand(
         &row.c,
         &shape.tile([im, i_n], 1),
         &shape.tile([shape.m, shape.n], batch),
         warps(warps_m, shape.step(wn, 1, i_n)),
-        [shape.step(issues[1], 1, i_n * wn), shape.step(issues[0], 0, im * wm), along_batch],
+        [shape.step(issues[1], 1, i_n * wn), shape.step(issues[0], 0, im * wm), along_batch.clone()],
     )?;
-    let [a, b, c, a_by_issue, b_by_issue] = [a, b, c, a_by_issue, b_by_issue].map(|tv| pool.keep(tv));
-    let by_issue = [a_by_issue, b_by_issue];
-    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, a, b, c, by_issue })
+    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, c: pool.keep(c), operands: [a, b] })
 }
 
 /// Returns the layout of operand A or B, and the same layout with the values in the order in which the instructions read them.
@@ -373,13 +424,14 @@ impl Tiling {
         let regular = |wanted: &Tv, extents: &[i64]| {
             held.positions_of(wanted).is_some_and(|table| layout_of_table(extents, &table).is_some())
         };
+        let [a, b] = &self.operands;
         match operand {
             0 => {
                 let (order, extents) = self.c_by_issue();
                 regular(&order, &extents)
             }
-            1 => regular(&self.by_issue[0], &[self.row.a.values(), im, ik, il]),
-            _ => regular(&self.by_issue[1], &[self.row.b.values(), i_n, ik, il]),
+            1 => a.as_ref().is_some_and(|a| regular(&a.by_issue, &[self.row.a.values(), im, ik, il])),
+            _ => b.as_ref().is_some_and(|b| regular(&b.by_issue, &[self.row.b.values(), i_n, ik, il])),
         }
     }
 

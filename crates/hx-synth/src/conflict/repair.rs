@@ -115,7 +115,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
             Claim::Operation(op) => {
                 let Some(op) = program.op(op) else { continue };
                 out.extend(rearranged(program, op, claims));
-                if matches!(op.kind, OpKind::CopyAsync { .. }) {
+                if matches!(op.kind, OpKind::CopyAsync { signal: None, .. }) {
                     out.push(Repair::Synchronous(op.id));
                 }
                 out.extend(divisible(program, op));
@@ -162,7 +162,9 @@ fn roomier(program: &TileProgram) -> Vec<Repair> {
 /// Returns, as repairs, the dimensions that determine where the operation's elements begin in global memory. Each must be a
 /// multiple of the elements that the narrowest usable instruction moves.
 fn divisible(program: &TileProgram, op: &Op) -> Vec<Repair> {
-    let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { return Vec::new() };
+    let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. }) = &op.kind else {
+        return Vec::new();
+    };
     // Bits that the narrowest instruction moves.
     let asynchronous =
         || catalogue().copies.iter().filter(|row| (row.from, row.to) == (Space::Global, Space::Shared));
@@ -202,7 +204,7 @@ fn rearranged(program: &TileProgram, op: &Op, claims: &[Claim]) -> Vec<Repair> {
     });
     let pinned: Vec<(TensorId, Layout)> = pinned.collect();
     let mut out = Vec::new();
-    for tensor in sources(op) {
+    for (_, tensor) in op.kind.inputs() {
         for (other, layout) in &pinned {
             let alike = program.tensor(*other).shape == program.tensor(tensor).shape;
             if alike && *other != tensor {
@@ -211,32 +213,6 @@ fn rearranged(program: &TileProgram, op: &Op, claims: &[Claim]) -> Vec<Repair> {
         }
     }
     out
-}
-
-/// Returns the register tensors that an operation only reads.
-fn sources(op: &Op) -> Vec<TensorId> {
-    match &op.kind {
-        OpKind::Gemm { a, b, .. } => {
-            [a, b].into_iter().filter_map(|operand| operand.view.register()).collect()
-        }
-        OpKind::Cast { src, .. } => vec![*src],
-        OpKind::Map(map) => map.inputs.iter().copied().filter(|input| *input != map.dst).collect(),
-        OpKind::Reduce { src, .. } => vec![*src],
-        OpKind::Fill { .. }
-        | OpKind::Copy { .. }
-        | OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::CopyAsync { .. }
-        | OpKind::Commit
-        | OpKind::Wait { .. }
-        | OpKind::Rearrange { .. }
-        | OpKind::Slice { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::AtomicAdd { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => Vec::new(),
-    }
 }
 
 /// Returns other layouts to pin a shared tensor to: its own without negative strides and, for rank 2, row-major and column-major,
@@ -321,9 +297,11 @@ fn arrange_warps(program: &mut TileProgram, gemm: OpId, arrangement: Option<[i64
     });
 }
 
-/// Replaces an asynchronous copy by a load to registers and a store. Returns `None` if the operation is none.
+/// Replaces an asynchronous copy by a load to registers and a store. Returns `None` if the operation is none, or if it signals
+/// a pipeline, whose stage would then never be full.
 fn synchronous(program: &mut TileProgram, id: OpId) -> Option<()> {
-    let Op { kind: OpKind::CopyAsync { src, dst }, scope, .. } = program.op(id)?.clone() else {
+    let Op { kind: OpKind::CopyAsync { src, dst, signal: None, .. }, scope, .. } = program.op(id)?.clone()
+    else {
         return None;
     };
     let Base::Shared(shared) = dst.base else { return None };
@@ -354,7 +332,9 @@ fn rearrange(program: &mut TileProgram, op: OpId, tensor: TensorId, layout: &Lay
     ];
     let before: Vec<Stmt> = before.into_iter().map(|kind| new.op(kind)).collect();
     change(&mut program.body, op, &mut |op| {
-        replace(op, tensor, moved);
+        for (operand, _) in op.kind.inputs().into_iter().filter(|(_, input)| *input == tensor) {
+            op.kind.replace(operand, moved);
+        }
         before.clone()
     });
 }
@@ -398,40 +378,5 @@ fn change(body: &mut Vec<Stmt>, id: OpId, with: &mut dyn FnMut(&mut Op) -> Vec<S
             control => control.bodies_mut().for_each(|body| change(body, id, with)),
         }
         at += 1;
-    }
-}
-
-/// Replaces the tensor that an operation reads.
-fn replace(op: &mut Op, from: TensorId, to: TensorId) {
-    let swap = |tensor: &mut TensorId| {
-        if *tensor == from {
-            *tensor = to;
-        }
-    };
-    match &mut op.kind {
-        OpKind::Gemm { a, b, .. } => {
-            for operand in [a, b] {
-                if let Base::Register(tensor) = &mut operand.view.base {
-                    swap(tensor);
-                }
-            }
-        }
-        OpKind::Cast { src, .. } | OpKind::Reduce { src, .. } => swap(src),
-        OpKind::Map(map) => map.inputs.iter_mut().for_each(swap),
-        // These operations have no [`sources`].
-        OpKind::Fill { .. }
-        | OpKind::Copy { .. }
-        | OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::CopyAsync { .. }
-        | OpKind::Commit
-        | OpKind::Wait { .. }
-        | OpKind::Rearrange { .. }
-        | OpKind::Slice { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::AtomicAdd { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => {}
     }
 }

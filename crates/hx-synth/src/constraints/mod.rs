@@ -28,8 +28,8 @@ pub(crate) enum Constraint {
     Project { from: TensorId, to: TensorId, axes: Vec<usize> },
     /// `f_to = f_from ∘ view`: a part of a register tensor. If both are known and disagree, elements move between threads.
     Part { from: TensorId, to: TensorId, view: View },
-    /// Three equations along M, N and K between the fragments of one instruction.
-    Gemm { c: TensorId, a: TensorId, b: TensorId },
+    /// Three equations along M, N and K between the fragments of one instruction. An operand in shared memory has no fragment.
+    Gemm { c: TensorId, a: Option<TensorId>, b: Option<TensorId> },
     /// `f ∘ q⁻¹ = m ∘ p⁻¹` for the two sides of one instruction.
     Copy { register: TensorId, memory: Base },
     /// A rearrangement: the two layouts are independent, because values move between threads.
@@ -45,7 +45,7 @@ impl Constraint {
             Constraint::Pinned { tensor } => vec![*tensor],
             Constraint::Equal { a, b } => vec![*a, *b],
             Constraint::Project { from, to, .. } | Constraint::Part { from, to, .. } => vec![*from, *to],
-            Constraint::Gemm { c, a, b } => vec![*c, *a, *b],
+            Constraint::Gemm { c, a, b } => [Some(*c), *a, *b].into_iter().flatten().collect(),
             Constraint::Copy { register, .. } => vec![*register],
             Constraint::Free { .. } | Constraint::Move { .. } => vec![],
         }
@@ -139,7 +139,9 @@ impl<'p> System<'p> {
 
     /// Returns the sets of register tensors that constraints tie together, keyed by their first tensor.
     pub(crate) fn tied(&self) -> BTreeMap<TensorId, Vec<TensorId>> {
-        let registers = || self.program.tensor_ids().filter(|t| self.program.tensor(*t).is_register());
+        let unloaded = self.program.unloaded();
+        let is_held = |t: &TensorId| self.program.tensor(*t).is_register() && !unloaded.contains(t);
+        let registers = || self.program.tensor_ids().filter(is_held);
         let mut root: BTreeMap<TensorId, TensorId> = registers().map(|t| (t, t)).collect();
         for demanded in &self.constraints {
             for pair in demanded.constraint.registers().windows(2) {
@@ -169,11 +171,10 @@ fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
 fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constraint> {
     match &op.kind {
         OpKind::Copy { src, dst } => copy(src, dst).into_iter().collect(),
-        OpKind::CopyAsync { src, dst } => vec![Constraint::Move { from: src.base, to: dst.base }],
-        OpKind::Gemm { c, a, b, .. } => match (a.view.register(), b.view.register()) {
-            (Some(a), Some(b)) => vec![Constraint::Gemm { c: *c, a, b }],
-            _ => vec![],
-        },
+        OpKind::CopyAsync { src, dst, .. } => vec![Constraint::Move { from: src.base, to: dst.base }],
+        OpKind::Gemm { c, a, b, .. } => {
+            vec![Constraint::Gemm { c: *c, a: a.view.register(), b: b.view.register() }]
+        }
         OpKind::Cast { dst, src } => vec![Constraint::Equal { a: *dst, b: *src }],
         OpKind::Rearrange { dst, src, .. } if still.contains(&op.id) => {
             vec![Constraint::Equal { a: *dst, b: *src }]
@@ -200,8 +201,17 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         | OpKind::ReadNumber { .. }
         | OpKind::Sync
         | OpKind::SyncWarp
+        | OpKind::Take { .. }
+        | OpKind::Pass { .. }
         | OpKind::Commit
+        | OpKind::GemmWait { .. }
         | OpKind::Wait { .. }
+        | OpKind::Acquire { .. }
+        | OpKind::WaitStage { .. }
+        | OpKind::Release { .. }
+        | OpKind::Skip { .. }
+        | OpKind::Store { .. }
+        | OpKind::WaitStores { .. }
         // These read each element from whichever thread holds it.
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => vec![],

@@ -15,7 +15,7 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
     let mut registers: BTreeMap<TensorId, Run> = BTreeMap::new();
     for (op, _) in program.ops(1.0) {
         match &op.kind {
-            OpKind::CopyAsync { src, dst } => {
+            OpKind::CopyAsync { src, dst, .. } => {
                 if let (Some(run), Base::Shared(tensor)) = (of_global(program, src), dst.base) {
                     shared.insert(tensor, Run { dim: dst.modes[run.dim].dim, ..run });
                 }
@@ -34,8 +34,17 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
             | OpKind::Cast { .. }
             | OpKind::Sync
             | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
             | OpKind::Commit
+            | OpKind::GemmWait { .. }
             | OpKind::Wait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }

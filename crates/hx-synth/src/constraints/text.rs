@@ -60,12 +60,14 @@ impl System<'_> {
                 format!("f_{} = f_{} at [{at}]", self.name(*to), self.name(*from))
             }
             Constraint::Gemm { c, a, b } => {
-                let [c, a, b] = [c, a, b].map(|t| self.name(*t));
-                return vec![
-                    format!("π_M ∘ f_{a} ∘ p_A⁻¹ = π_M ∘ f_{c} ∘ p_C⁻¹"),
-                    format!("π_N ∘ f_{b} ∘ p_B⁻¹ = π_N ∘ f_{c} ∘ p_C⁻¹"),
-                    format!("π_K ∘ f_{a} ∘ p_A⁻¹ = π_K ∘ f_{b} ∘ p_B⁻¹"),
+                let c = self.name(*c);
+                let [a, b] = [a, b].map(|t| t.map(|t| self.name(t)));
+                let texts = [
+                    a.map(|a| format!("π_M ∘ f_{a} ∘ p_A⁻¹ = π_M ∘ f_{c} ∘ p_C⁻¹")),
+                    b.map(|b| format!("π_N ∘ f_{b} ∘ p_B⁻¹ = π_N ∘ f_{c} ∘ p_C⁻¹")),
+                    a.zip(b).map(|(a, b)| format!("π_K ∘ f_{a} ∘ p_A⁻¹ = π_K ∘ f_{b} ∘ p_B⁻¹")),
                 ];
+                return texts.into_iter().flatten().collect();
             }
             Constraint::Copy { register, memory } => {
                 format!("f_{} ∘ q⁻¹ = m_{} ∘ p⁻¹", self.name(*register), self.memory(*memory))

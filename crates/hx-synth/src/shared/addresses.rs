@@ -11,10 +11,17 @@ use crate::access::Access;
 use crate::cx::Cx;
 use crate::distribution::key;
 
-/// Returns the addresses of a candidate's lanes, computed once.
-pub(super) fn measured<'c>(cx: &Cx<'_, '_>, candidate: &'c Candidate, u: &Use<'_>) -> &'c Rc<Measured> {
-    candidate.measured.get_or_init(|| {
-        let make = || Rc::new(Measured::new(places(cx.program(), u, &candidate.access)));
+/// An access with the addresses of its lanes.
+pub(super) struct Addressed<'c> {
+    pub(super) access: &'c Access,
+    pub(super) addresses: &'c Rc<Measured>,
+}
+
+/// Returns a candidate's access with the addresses of its lanes, computed once; `None` if it is read by descriptor.
+pub(super) fn measured<'c>(cx: &Cx<'_, '_>, candidate: &'c Candidate, u: &Use<'_>) -> Option<Addressed<'c>> {
+    let access = candidate.by.access()?;
+    let addresses = candidate.measured.get_or_init(|| {
+        let make = || Rc::new(Measured::new(places(cx.program(), u, access)));
         // In an asynchronous copy the assignment of vectors to threads depends on the tensor's other accesses, so the pool
         // cannot keep it.
         let End::Register(tv) = &u.end else { return make() };
@@ -23,12 +30,13 @@ pub(super) fn measured<'c>(cx: &Cx<'_, '_>, candidate: &'c Candidate, u: &Use<'_
             op: u.op.id,
             reads: u.reads,
             held: key(tv),
-            row: std::ptr::from_ref(candidate.access.row),
-            run: candidate.access.run.clone(),
+            row: std::ptr::from_ref(access.row),
+            run: access.run.clone(),
             shape: shape.unwrap_or_default(),
         };
         cx.pool.measured.borrow_mut().entry(of).or_insert_with(make).clone()
-    })
+    });
+    Some(Addressed { access, addresses })
 }
 
 /// Returns the places that the lanes of a use address. Offsets that are known only at run time count as 0.

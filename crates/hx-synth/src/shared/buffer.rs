@@ -6,10 +6,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
+use hx_target::ReachRow;
 use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
 
+use super::boxes::Boxes;
 use super::constraint::Constraint;
 use super::measured::Measured;
+use super::operand::Issued;
 use crate::access::{Access, Transfer};
 use crate::distribution::{LayoutKey, Tv};
 use crate::failure::Failure;
@@ -32,8 +35,49 @@ pub(crate) struct Use<'p> {
 pub(super) enum End<'p> {
     /// A register tensor with its layout.
     Register(Rc<Tv>),
-    /// The view of global memory that an asynchronous copy reads.
+    /// The view of global memory that an asynchronous copy reads, or that a bulk store writes.
     Global(&'p View),
+    /// The instructions of a product, which read the operand by descriptor.
+    Operand(Issued),
+}
+
+/// The means by which a use reaches its elements.
+#[derive(Clone, Debug)]
+pub(crate) enum By {
+    /// Each thread takes part with an address of its own.
+    Access(Access),
+    /// By descriptor: the operand (0 for A, 1 for B) and its form in memory.
+    Reach(usize, &'static ReachRow),
+    /// By one thread, in boxes.
+    Boxes(Boxes),
+}
+
+impl By {
+    pub(crate) fn access(&self) -> Option<&Access> {
+        match self {
+            By::Access(access) => Some(access),
+            By::Reach(..) | By::Boxes(_) => None,
+        }
+    }
+
+    /// Returns the contiguous elements at an address; 1 for operands and boxes, whose constraints have all that they need.
+    pub(super) fn width(&self) -> i64 {
+        self.access().map_or(1, |access| access.run.width())
+    }
+
+    /// Returns the bytes that an instruction moves for each lane; 0 for operands and boxes.
+    pub(super) fn bytes(&self) -> u32 {
+        self.access().map_or(0, |access| access.row.bytes)
+    }
+
+    /// Returns the name of the row in the catalogue.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            By::Access(access) => &access.row.name,
+            By::Reach(_, reach) => &reach.name,
+            By::Boxes(boxes) => &boxes.row.name,
+        }
+    }
 }
 
 impl<'p> Use<'p> {
@@ -50,6 +94,17 @@ impl<'p> Use<'p> {
 
     pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
         Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
+    }
+
+    /// Returns a store of a tile to global memory, in boxes.
+    pub(crate) fn store(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
+        Use { op, view: Cow::Borrowed(src), shape: src.shape(), reads: true, end: End::Global(dst), trips }
+    }
+
+    /// Returns an operand that the instructions of a product read by descriptor.
+    pub(crate) fn operand(op: &'p Op, view: &'p View, issued: Issued, trips: f64) -> Use<'p> {
+        let end = End::Operand(issued);
+        Use { op, shape: view.shape(), view: Cow::Borrowed(view), reads: true, end, trips }
     }
 
     /// Returns the shared tensor.
@@ -70,8 +125,8 @@ pub(crate) struct Buffer {
     /// Bytes of a whole block of the swizzle.
     pub(crate) block: u32,
     pub(crate) constraint: Constraint,
-    /// For each use: its access, its constraint, its conflicts, and why it is not wider.
-    pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
+    /// One for each use.
+    pub(crate) accesses: Vec<Chosen>,
     pub(crate) cost: f64,
     /// Uses that would have a wider access without the other uses.
     pub(crate) narrowed: Vec<OpId>,
@@ -79,10 +134,21 @@ pub(crate) struct Buffer {
     pub(crate) left: u64,
 }
 
+/// The choice for one use.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) op: OpId,
+    pub(crate) by: By,
+    pub(crate) constraint: Constraint,
+    pub(crate) conflicts: Conflicts,
+    /// Why the access is not wider.
+    pub(crate) why: String,
+}
+
 /// A candidate access of a use.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    pub(super) access: Access,
+    pub(super) by: By,
     pub(super) constraint: Constraint,
     /// Cycles of all executions, without bank conflicts.
     pub(super) cost: f64,
@@ -94,10 +160,18 @@ pub(super) struct Candidate {
     pub(super) measured: OnceCell<Rc<Measured>>,
 }
 
+impl Candidate {
+    /// Builds a candidate from the cycles of all executions, the part of them on global memory, and the cycles of one execution
+    /// without that part.
+    pub(super) fn new(by: By, constraint: Constraint, [cost, global, alone]: [f64; 3]) -> Candidate {
+        Candidate { by, constraint, cost, global, alone, measured: OnceCell::new() }
+    }
+}
+
 /// An instruction that could serve a use if its addresses were aligned or contiguous.
 #[derive(Debug)]
 pub(super) struct Barred {
-    pub(super) access: Access,
+    pub(super) by: By,
     /// Its constraint on the tensor, if some layout can meet it.
     pub(super) constraint: Option<Constraint>,
     pub(super) why: String,
@@ -110,13 +184,16 @@ pub(super) struct Options {
     pub(super) usable: Vec<Candidate>,
     /// Widest first.
     pub(super) barred: Vec<Barred>,
+    /// Why a copy that could be made in boxes is not.
+    pub(super) unboxed: Option<String>,
 }
 
 impl Options {
-    /// Returns the access that moves the fewest contiguous elements.
+    /// Returns the access that moves the fewest contiguous elements; `None` for an operand that is read by descriptor.
     pub(super) fn least(&self) -> Option<&Access> {
-        let usable = self.usable.iter().map(|candidate| &candidate.access);
-        usable.chain(self.barred.iter().map(|barred| &barred.access)).min_by_key(|access| access.run.width())
+        let usable = self.usable.iter().map(|candidate| &candidate.by);
+        let all = usable.chain(self.barred.iter().map(|barred| &barred.by)).filter_map(By::access);
+        all.min_by_key(|access| access.run.width())
     }
 }
 
@@ -147,8 +224,16 @@ pub(super) struct Joints {
 pub(super) struct Question {
     pub(super) id: TensorId,
     pub(super) single: bool,
-    /// Operation, direction, layout of the register tensor, and the bits of the trip count.
-    pub(super) uses: Vec<(OpId, bool, Option<LayoutKey>, u64)>,
+    /// Operation, direction, the other end, and the bits of the trip count.
+    pub(super) uses: Vec<(OpId, bool, EndKey, u64)>,
+}
+
+/// The other end of a use, as far as the operation does not determine it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum EndKey {
+    Register(LayoutKey),
+    Global,
+    Operand(Issued),
 }
 
 /// The partial or complete solution of a shared tensor.

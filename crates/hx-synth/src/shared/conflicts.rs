@@ -205,6 +205,13 @@ impl Requests {
         Requests::made(places, layout, element_bits, 1)
     }
 
+    /// Returns the requests of a use without addresses.
+    pub(crate) fn none() -> Requests {
+        let (patterns, classes, every) = Default::default();
+        let (addresses, block, bytes, element_bits, unit) = (0, 1, BANK_BYTES, 8, None);
+        Requests { patterns, classes, every, addresses, block, bytes, element_bits, unit }
+    }
+
     /// Keeps one address for every aligned group of `merged` elements, which share a word.
     fn made(places: &Places, layout: &Layout, element_bits: u32, merged: i64) -> Requests {
         let modes = layout.modes();

@@ -3,26 +3,28 @@
 use hx_layout::{Layout, Swizzle};
 use hx_tile::tile_modes;
 
+use super::demanded::Demanded;
+use super::mode::{self, Mode, Stride};
 use crate::access::Run;
 
 /// The demands on the layout of a shared tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Constraint {
-    /// For each dimension, its modes from the inside out, as `(extent, stride)`. The stride is `None` while it is free.
-    pub(crate) dims: Vec<Vec<(i64, Option<i64>)>>,
+    /// For each dimension, its modes from the inside out.
+    pub(crate) dims: Vec<Vec<Mode>>,
     /// The swizzle of element offsets, `None` while it is free. The identity is a demand too: no swizzle may be added.
-    pub(crate) swizzle: Option<Swizzle>,
+    pub(crate) swizzle: Option<Demanded>,
 }
 
 impl Constraint {
     /// Returns the constraint that every layout meets.
     pub(crate) fn free(shape: &[i64]) -> Constraint {
-        Constraint { dims: shape.iter().map(|extent| vec![(*extent, None)]).collect(), swizzle: None }
+        Constraint { dims: shape.iter().map(|extent| vec![Mode::free(*extent)]).collect(), swizzle: None }
     }
 
-    /// Requires this swizzle, and leaves the strides free.
-    pub(crate) fn swizzled(shape: &[i64], swizzle: Swizzle) -> Constraint {
-        Constraint { swizzle: Some(swizzle), ..Constraint::free(shape) }
+    /// Requires the swizzle of a pin, and leaves the strides free.
+    pub(crate) fn pinned(shape: &[i64], swizzle: Swizzle) -> Constraint {
+        Constraint { swizzle: Some(Demanded::Pinned(swizzle)), ..Constraint::free(shape) }
     }
 
     /// Requires the elements of a run to be contiguous, in its order. Returns `None` if the run does not divide the dimension's
@@ -51,27 +53,29 @@ impl Constraint {
         for (dim, &extent) in shape.iter().enumerate() {
             let mut modes: Vec<_> = known.iter().filter(|k| k.0 == dim).collect();
             modes.sort_by_key(|k| k.1);
-            let mut out: Vec<(i64, Option<i64>)> = Vec::new();
+            let mut out: Vec<Mode> = Vec::new();
             let mut done = 1;
             for (_, step, count, stride) in modes {
                 if step % done != 0 {
                     return None;
                 }
                 if *step > done {
-                    out.push((step / done, None));
+                    out.push(Mode::free(step / done));
                 }
                 done = step * count;
                 // Steps that continue the previous mode extend it.
                 match out.last_mut() {
-                    Some((inner, Some(first))) if *first * *inner == *stride => *inner *= count,
-                    _ => out.push((*count, Some(*stride))),
+                    Some(Mode { extent, stride: Stride::Known(first) }) if *first * *extent == *stride => {
+                        *extent *= count;
+                    }
+                    _ => out.push(Mode::known(*count, *stride)),
                 }
             }
             if extent % done != 0 {
                 return None;
             }
             if extent > done || out.is_empty() {
-                out.push((extent / done, None));
+                out.push(Mode::free(extent / done));
             }
             dims.push(out);
         }
@@ -81,9 +85,10 @@ impl Constraint {
     /// Unifies two constraints: the common refinement of each dimension, with known strides in place of free ones, and the swizzle
     /// of either. Returns `None` if strides contradict each other, or if the swizzles differ.
     pub(crate) fn unify(&self, other: &Constraint) -> Option<Constraint> {
-        let dims = self.dims.iter().zip(&other.dims).map(|(a, b)| unify_dim(a, b)).collect::<Option<_>>()?;
+        let dims =
+            self.dims.iter().zip(&other.dims).map(|(a, b)| mode::unify(a, b)).collect::<Option<_>>()?;
         let swizzle = match (self.swizzle, other.swizzle) {
-            (Some(one), Some(other)) if one != other => return None,
+            (Some(one), Some(other)) => Some(one.unify(other)?),
             (one, other) => one.or(other),
         };
         let unified = Constraint { dims, swizzle };
@@ -93,19 +98,10 @@ impl Constraint {
     /// Returns the same constraint in the fewest modes: joins neighbouring modes that continue each other, which unification had
     /// cut.
     pub(crate) fn merged(&self) -> Constraint {
-        let merge = |modes: &Vec<(i64, Option<i64>)>| {
-            let mut out: Vec<(i64, Option<i64>)> = Vec::new();
-            for &(extent, stride) in modes {
-                match out.last_mut() {
-                    Some((inner, None)) if stride.is_none() => *inner *= extent,
-                    Some((inner, Some(first))) if stride == Some(*first * *inner) => *inner *= extent,
-                    _ if extent == 1 && modes.len() > 1 => {}
-                    _ => out.push((extent, stride)),
-                }
-            }
-            out
-        };
-        Constraint { dims: self.dims.iter().map(merge).collect(), swizzle: self.swizzle }
+        Constraint {
+            dims: self.dims.iter().map(|modes| mode::merged(modes)).collect(),
+            swizzle: self.swizzle,
+        }
     }
 
     /// Reports whether every layout that meets this constraint meets `other`.
@@ -113,44 +109,53 @@ impl Constraint {
         self.unify(other).is_some_and(|both| both.merged() == self.merged())
     }
 
+    /// Reports whether a layout with one mode for each dimension has these strides. The swizzle does not matter.
+    pub(crate) fn is_met_by(&self, layout: &Layout) -> bool {
+        let meets = |(modes, own): (&Vec<Mode>, &Layout)| {
+            // The stride that each mode has in the layout.
+            let mut unit = 1;
+            let mut strides: Vec<(i64, i64)> = Vec::new();
+            for mode in modes {
+                let stride = if mode.extent > 1 { own.eval(unit) } else { 0 };
+                let is_wanted = match mode.stride {
+                    Stride::Known(known) => mode.extent == 1 || known == stride,
+                    Stride::Free | Stride::Single => true,
+                    Stride::Follows => strides.last().is_some_and(|(extent, inner)| extent * inner == stride),
+                };
+                let is_single = mode.stride == Stride::Free
+                    || (1..mode.extent).all(|at| own.eval(at * unit) == at * stride);
+                if !is_wanted || !is_single {
+                    return false;
+                }
+                unit *= mode.extent;
+                strides.push((mode.extent, stride));
+            }
+            // The outer modes add to the inner ones.
+            let inner: i64 = modes.first().map_or(1, |mode| mode.extent);
+            (0..own.size()).all(|at| own.eval(at) == own.eval(at % inner) + own.eval(at - at % inner))
+        };
+        self.dims.iter().zip(&layout.modes()).all(meets)
+    }
+
     /// Reports whether known modes never map two elements to one place. Gaps between them remain for free modes.
     fn is_consistent(&self) -> bool {
-        let mut known: Vec<(i64, i64)> =
-            self.dims.iter().flatten().filter_map(|(e, s)| s.filter(|_| *e > 1).map(|s| (s, *e))).collect();
+        let mut known: Vec<(i64, i64)> = self
+            .dims
+            .iter()
+            .flatten()
+            .filter(|mode| mode.extent > 1)
+            .filter_map(|m| Some((m.stride()?, m.extent)))
+            .collect();
         known.sort();
         known.windows(2).all(|w| w[1].0 % (w[0].0 * w[0].1) == 0)
     }
 }
 
-fn unify_dim(a: &[(i64, Option<i64>)], b: &[(i64, Option<i64>)]) -> Option<Vec<(i64, Option<i64>)>> {
-    let (mut a, mut b) = (a.to_vec(), b.to_vec());
-    a.reverse();
-    b.reverse();
-    let mut out = Vec::new();
-    while let (Some(x), Some(y)) = (a.pop(), b.pop()) {
-        let extent = x.0.min(y.0);
-        let stride = match (x.1, y.1) {
-            (Some(s), Some(t)) if s != t => return None,
-            (s, t) => s.or(t),
-        };
-        for (mode, rest) in [(x, &mut a), (y, &mut b)] {
-            if mode.0 % extent != 0 {
-                return None;
-            }
-            if mode.0 > extent {
-                rest.push((mode.0 / extent, mode.1.map(|s| s * extent)));
-            }
-        }
-        out.push((extent, stride));
-    }
-    (a.is_empty() && b.is_empty()).then_some(out)
-}
-
 impl std::fmt::Display for Constraint {
-    /// Writes the paper's notation, with `D` for a free stride: `((8,8),64):((1,D),D)`. A demanded swizzle stands before it, as in
-    /// `swizzle<3, 3, 3> ∘ (64,(8,8)):(D,(1,D))`.
+    /// Writes the paper's notation, with `D` for a free stride: `((8,8),64):((1,D),D)`. `S` is a single free stride, and a stride
+    /// after it that follows is `F`. A demanded swizzle stands before the modes, as in `128B swizzle ∘ (64,(8,8)):(D,(1,D))`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let write = |f: &mut std::fmt::Formatter<'_>, text: &dyn Fn(&(i64, Option<i64>)) -> String| {
+        let write = |f: &mut std::fmt::Formatter<'_>, text: &dyn Fn(&Mode) -> String| {
             let dims: Vec<String> = self
                 .dims
                 .iter()
@@ -161,11 +166,16 @@ impl std::fmt::Display for Constraint {
                 .collect();
             write!(f, "({})", dims.join(","))
         };
-        if let Some(swizzle) = self.swizzle.filter(|swizzle| !swizzle.is_identity()) {
-            write!(f, "{} ∘ ", swizzle.source_form())?;
+        if let Some(swizzle) = self.swizzle {
+            write!(f, "{swizzle}")?;
         }
-        write(f, &|(extent, _)| extent.to_string())?;
+        write(f, &|mode| mode.extent.to_string())?;
         write!(f, ":")?;
-        write(f, &|(_, stride)| stride.map_or("D".into(), |s| s.to_string()))
+        write(f, &|mode| match mode.stride {
+            Stride::Known(stride) => stride.to_string(),
+            Stride::Free => "D".into(),
+            Stride::Single => "S".into(),
+            Stride::Follows => "F".into(),
+        })
     }
 }

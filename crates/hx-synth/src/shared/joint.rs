@@ -44,7 +44,7 @@ pub(super) fn joints(demand: Constraint, options: &[Options]) -> Joints {
             // Accesses of single elements fit any layout: keep the narrowest combination when pruning, so that a solution
             // remains.
             let widths = |joint: &Joint| -> i64 {
-                joint.chosen.iter().zip(options).map(|(i, o)| o.usable[*i].access.run.width()).sum()
+                joint.chosen.iter().zip(options).map(|(i, o)| o.usable[*i].by.width()).sum()
             };
             let narrowest = all.iter().min_by_key(|joint| widths(joint)).cloned();
             left += (all.len() - KEPT) as u64;

@@ -2,12 +2,16 @@
 
 mod addresses;
 mod asynchronous;
+mod boxes;
 pub(crate) mod buffer;
 mod conflicts;
 mod constraint;
+mod demanded;
 mod joint;
 mod materialize;
 pub(crate) mod measured;
+mod mode;
+mod operand;
 mod options;
 mod place;
 mod serve;
@@ -16,8 +20,10 @@ mod swizzle;
 #[cfg(test)]
 mod vectors;
 
-pub(crate) use buffer::Use;
+pub(crate) use buffer::{By, Use};
 pub(crate) use constraint::Constraint;
+pub(crate) use demanded::Demanded;
+pub(crate) use operand::{Issued, is_reached};
 #[cfg(test)]
 pub(crate) use options::solve_under;
 pub(crate) use options::{ideal, least, least_cycles, solve};
@@ -42,5 +48,5 @@ fn pin(tensor: &Tensor) -> Option<&ComposedLayout> {
 /// whether an access fits them is checked address by address.
 fn demand(tensor: &Tensor) -> Constraint {
     let free = || Constraint::free(&tensor.shape);
-    pin(tensor).map_or_else(free, |pin| Constraint::swizzled(&tensor.shape, pin.swizzle))
+    pin(tensor).map_or_else(free, |pin| Constraint::pinned(&tensor.shape, pin.swizzle))
 }

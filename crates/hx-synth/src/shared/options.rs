@@ -1,18 +1,20 @@
 //! Solves one shared tensor: the instructions of its accesses, and the layout that serves them all at least cost.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{CopyRow, Space, catalogue};
+use hx_target::{BulkRow, CopyRow, Space, catalogue};
 use hx_tile::{OpId, Tensor, TensorId, TileProgram};
 
-use super::buffer::{Asked, Barred, Buffer, Candidate, End, Options, Question, Use};
+use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
 use super::constraint::Constraint;
+use super::demanded::{self, Demanded, Party, disagreeing};
 use super::joint::joints;
-use super::{asynchronous, demand, pin_of, serve, start};
+use super::operand::{self, Issued};
+use super::{asynchronous, boxes, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, collective, is_packed, vector};
 use crate::cost;
@@ -86,11 +88,12 @@ pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) 
 /// Returns the question that the pool keeps an answer to.
 fn question(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
     let asked = |u: &Use<'_>| {
-        let held = match &u.end {
-            End::Register(tv) => Some(key(tv)),
-            End::Global(_) => None,
+        let end = match &u.end {
+            End::Register(tv) => EndKey::Register(key(tv)),
+            End::Global(_) => EndKey::Global,
+            End::Operand(issued) => EndKey::Operand(*issued),
         };
-        (u.op.id, u.reads, held, u.trips.to_bits())
+        (u.op.id, u.reads, end, u.trips.to_bits())
     };
     Question { id, single: cx.single, uses: uses.iter().map(asked).collect() }
 }
@@ -254,6 +257,16 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
     let (program, arch) = (cx.program(), cx.arch);
     let info = program.tensor(tensor);
     let (dtype, threads) = (info.dtype, program.threads_of(u.op));
+    let mut options = Options::default();
+    // A store has no other instruction.
+    let in_boxes = cx.in_boxes || u.reads;
+    if let (End::Global(view), true, Some(row)) = (&u.end, in_boxes, boxes::row_of(cx, u)) {
+        match boxes::candidates(cx, info, u, view, row) {
+            Ok(found) => options.usable = found,
+            Err(why) if u.reads => return Err(unboxed(u, info, row, why)),
+            Err(why) => options.unboxed = Some(format!("not `{}`: {why}", row.name)),
+        }
+    }
     let accesses = match &u.end {
         End::Register(tv) => {
             let (from, to) = ends(u);
@@ -266,37 +279,73 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             });
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
-        End::Global(view) => asynchronous::accesses((program, cx.pool), (u, view), uses, dtype, arch)?,
+        End::Global(_) if u.reads => Vec::new(),
+        End::Global(view) => match asynchronous::accesses((program, cx.pool), (u, view), uses, dtype, arch) {
+            Err(_) if !options.usable.is_empty() => Vec::new(),
+            accesses => accesses?,
+        },
+        End::Operand(issued) => {
+            let options = operand::options(program, tensor, u, issued);
+            if options.usable.is_empty() {
+                return Err(unreached(program, tensor, u, issued, &options));
+            }
+            return Ok(options);
+        }
     };
-    let mut options = Options::default();
     for access in accesses {
         let constraint = match constraint_of(u, &access, info) {
             Ok(constraint) => constraint,
             Err(why) => {
-                options.barred.push(Barred { access, constraint: None, why });
+                options.barred.push(Barred { by: By::Access(access), constraint: None, why });
                 continue;
             }
         };
         if let Some(why) = start::bars(program, u, &access) {
-            options.barred.push(Barred { access, constraint: Some(constraint), why });
+            options.barred.push(Barred { by: By::Access(access), constraint: Some(constraint), why });
             continue;
         }
         let global = match &u.end {
             End::Global(view) => cost::global(program, threads, view, &access) * u.trips,
-            End::Register(_) => 0.0,
+            End::Register(_) | End::Operand(_) => 0.0,
         };
         let alone = cost::shared_ideal(threads, &access, &u.shape);
         let cost = alone * u.trips + global;
-        let measured = OnceCell::new();
-        options.usable.push(Candidate { access, constraint, cost, global, alone, measured });
+        options.usable.push(Candidate::new(By::Access(access), constraint, [cost, global, alone]));
     }
     // The sort is stable: equal costs keep the order of the catalogue.
     options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    options.barred.sort_by_key(|barred| std::cmp::Reverse(barred.access.run.width()));
+    options.barred.sort_by_key(|barred| std::cmp::Reverse(barred.by.width()));
     if options.usable.is_empty() && (options.barred.is_empty() || pin_of(program, tensor).is_none()) {
         return Err(no_candidate(cx, tensor, u, &options));
     }
     Ok(options)
+}
+
+/// Returns the failure of a store that cannot be made in boxes.
+fn unboxed(u: &Use<'_>, info: &Tensor, row: &BulkRow, why: String) -> Failure {
+    let message = format!("`{}` does not store `{}` in boxes", row.name, info.name);
+    let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
+    failure.help(why).help("`copy` goes through registers and takes any tile")
+}
+
+/// Returns the failure of an operand that no instruction reads by descriptor.
+fn unreached(
+    program: &TileProgram,
+    tensor: TensorId,
+    u: &Use<'_>,
+    issued: &Issued,
+    options: &Options,
+) -> Failure {
+    let alone = std::slice::from_ref(u);
+    if let Some(failure) = swizzles_differ(program, tensor, alone, std::slice::from_ref(options)) {
+        return failure;
+    }
+    let name = ["A", "B"][issued.operand];
+    let message =
+        format!("operand {name} lies in no form in which the instruction reads it from shared memory");
+    let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
+    let why = |barred: &Barred| format!("not `{}`: {}", barred.by.name(), barred.why);
+    options.barred.iter().map(why).fold(failure, Failure::help)
 }
 
 /// Returns the failure of a copy that no instruction implements under any layout of the tensor.
@@ -304,7 +353,8 @@ fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Option
     let info = cx.program().tensor(tensor);
     let (name, dtype, arch) = (&info.name, info.dtype, cx.arch);
     let failure = |message| Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
-    let Some(Barred { access, why, .. }) = options.barred.last() else {
+    let last = options.barred.last().and_then(|barred| Some((barred.by.access()?, &barred.why)));
+    let Some((access, why)) = last else {
         return failure(format!(
             "no instruction of {arch} makes this copy of elements of type `{dtype}` in shared memory"
         ));
@@ -372,29 +422,42 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
 
 /// Adds to each access the reason why it is not wider.
 fn explain(buffer: &mut Buffer, options: &[Options]) {
-    for (i, Options { usable, barred }) in options.iter().enumerate() {
-        let (_, access, constraint, _, _) = &buffer.accesses[i];
-        let is_wider = |other: &Access| other.row.bytes > access.row.bytes;
-        let wider = usable.iter().filter(|c| is_wider(&c.access));
+    for (i, Options { usable, barred, unboxed }) in options.iter().enumerate() {
+        let Chosen { op, by, constraint, .. } = &buffer.accesses[i];
+        let access = match by {
+            By::Access(access) => access,
+            By::Reach(..) => {
+                buffer.accesses[i].why = format!("read by descriptor from `{constraint}`");
+                continue;
+            }
+            By::Boxes(_) => {
+                buffer.accesses[i].why = format!("asks for `{constraint}`; whole boxes by one thread");
+                continue;
+            }
+        };
+        let is_wider = |other: &By| other.bytes() > access.row.bytes;
+        let wider = usable.iter().filter(|c| is_wider(&c.by));
         let fits = |asked: &Constraint| buffer.constraint.unify(asked).is_some();
         let excluded = wider.clone().find(|c| !fits(&c.constraint));
-        let barred = || barred.iter().filter(|b| is_wider(&b.access));
+        let barred = || barred.iter().filter(|b| is_wider(&b.by));
         // The layout would allow the wider access, so only its address prevents it.
         let unaligned = barred().find(|b| b.constraint.as_ref().is_some_and(fits));
         if unaligned.is_none() && excluded.is_some() {
-            buffer.narrowed.push(buffer.accesses[i].0);
+            buffer.narrowed.push(*op);
         }
-        let text = if let Some(Barred { access: other, why, .. }) = unaligned {
-            format!("asks for `{constraint}`; not `{}`: {why}", other.row.name)
+        let text = if let Some(Barred { by: other, why, .. }) = unaligned {
+            format!("asks for `{constraint}`; not `{}`: {why}", other.name())
         } else if let Some(other) = excluded {
             format!(
                 "`{}` would ask for `{}`, which `{}` excludes",
-                other.access.row.name, other.constraint, buffer.constraint
+                other.by.name(),
+                other.constraint,
+                buffer.constraint
             )
         } else if let Some(other) = wider.clone().next() {
-            format!("asks for `{constraint}`; `{}` fits too and costs more", other.access.row.name)
-        } else if let Some(Barred { access: other, why, .. }) = barred().next() {
-            format!("asks for `{constraint}`; not `{}`: {why}", other.row.name)
+            format!("asks for `{constraint}`; `{}` fits too and costs more", other.by.name())
+        } else if let Some(Barred { by: other, why, .. }) = barred().next() {
+            format!("asks for `{constraint}`; not `{}`: {why}", other.name())
         } else if access.row.access >= 16 {
             format!("asks for `{constraint}`; the widest access")
         } else {
@@ -404,13 +467,19 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
                 if access.run.width() == 1 { "" } else { "s" }
             )
         };
-        buffer.accesses[i].4 = text;
+        buffer.accesses[i].why = match unboxed {
+            Some(why) => format!("{why}; {text}"),
+            None => text,
+        };
     }
 }
 
 /// Returns the failure of uses that no layout serves. Each use is listed with its least demand: a wider instruction's demand is
 /// not part of the conflict.
 fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], options: &[Options]) -> Failure {
+    if let Some(failure) = swizzles_differ(program, tensor, uses, options) {
+        return failure;
+    }
     let name = &program.tensor(tensor).name;
     let message = match pin_of(program, tensor) {
         Some(_) => format!("`{name}` is pinned to a layout that one of its accesses cannot use"),
@@ -429,4 +498,22 @@ fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], option
         };
         f.part(Some(u.op.id), Some(tensor), text)
     })
+}
+
+/// Returns the failure of two accesses, or of an access and the pin, that demand different swizzles of one tensor.
+fn swizzles_differ(
+    program: &TileProgram,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    options: &[Options],
+) -> Option<Failure> {
+    let demands = |options: &Options| -> Vec<Option<Demanded>> {
+        let usable = options.usable.iter().map(|candidate| &candidate.constraint);
+        let barred = options.barred.iter().filter_map(|barred| barred.constraint.as_ref());
+        usable.chain(barred).map(|constraint| constraint.swizzle).collect()
+    };
+    let parties = uses.iter().zip(options).map(|(u, o)| Party::of(Some(u.op.id), demands(o).into_iter()));
+    let pin = Party::of(None, [demand(program.tensor(tensor)).swizzle].into_iter());
+    let parties: Vec<Party> = std::iter::once(pin).chain(parties).flatten().collect();
+    Some(demanded::conflict(&program.tensor(tensor).name, tensor, disagreeing(&parties)?))
 }

@@ -56,22 +56,25 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
         let ops = program.body.iter().enumerate().flat_map(|(at, stmt)| stmt.ops().map(move |op| (at, op)));
         ops.filter(move |(_, op)| is_pending(op))
     };
-    // No statement of the body tells when a barrier in memory has completed, so the buffer stays in use to the end.
-    if pending(Completion::Barrier).next().is_some() {
+    // No statement of the body tells when a barrier in memory has completed or the last store has read, so the buffer stays
+    // in use to the end.
+    if pending(Completion::Barrier).chain(pending(Completion::Store)).next().is_some() {
         return Some((first, usize::MAX));
     }
-    let arrived = pending(Completion::Group).map(|(at, copy)| arrival(program, at, copy.scope));
+    let arrived = [(Completion::Group, Order::Wait(0)), (Completion::Product, Order::WaitProducts(0))];
+    let arrived = arrived.into_iter().flat_map(|(completion, wait)| {
+        pending(completion).map(move |(at, op)| arrival(program, at, op.scope, wait))
+    });
     Some((first, arrived.fold(last, usize::max)))
 }
 
-/// Returns the index of the statement at which a copy that the threads of `scope` started in the statement `copied` has arrived:
-/// these threads wait for all groups there. Returns the largest index if they never do.
-fn arrival(program: &TileProgram, copied: usize, scope: ScopeId) -> usize {
-    let waits = |op: &Op| {
-        op.kind.effects().order == Order::Wait(0) && program.scope(op.scope).contains(program.scope(scope))
-    };
+/// Returns the index of the statement at which a copy or product that the threads of `scope` started in the statement `begun`
+/// is complete: these threads wait for all of its kind there. Returns the largest index if they never do.
+fn arrival(program: &TileProgram, begun: usize, scope: ScopeId, wait: Order) -> usize {
+    let waits =
+        |op: &Op| op.kind.effects().order == wait && program.scope(op.scope).contains(program.scope(scope));
     let after =
-        (copied + 1..program.body.len()).find(|i| matches!(&program.body[*i], Stmt::Op(op) if waits(op)));
+        (begun + 1..program.body.len()).find(|i| matches!(&program.body[*i], Stmt::Op(op) if waits(op)));
     after.unwrap_or(usize::MAX)
 }
 

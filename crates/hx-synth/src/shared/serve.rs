@@ -2,10 +2,11 @@
 
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{WAVEFRONT_BYTES, machine};
-use hx_tile::{TensorId, TileProgram};
+use hx_tile::{Conflicts, TensorId, TileProgram};
 
-use super::addresses::measured;
-use super::buffer::{Buffer, Candidate, End, Joint, Joints, Options, Use};
+use super::addresses::{Addressed, measured};
+use super::buffer::{Buffer, By, Candidate, Chosen, End, Joint, Joints, Options, Use};
+use super::demanded::Demanded;
 use super::measured::How;
 use super::swizzle::{self, Looking, Served, Way};
 use super::{demand, materialize};
@@ -102,7 +103,7 @@ impl Serve<'_, '_, '_> {
         let shape = &self.program().tensor(self.tensor).shape;
         let bits = self.bits();
         let chosen = self.options.iter().zip(&joint.chosen).map(|(o, i)| &o.usable[*i]);
-        let vector = chosen.map(|c| c.access.run.width()).max().unwrap_or(1);
+        let vector = chosen.map(|c| c.by.width()).max().unwrap_or(1);
         let ways = self.ways(joint, vector);
         let sliced = |dim: usize| self.uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
         let indexed: Vec<bool> = (0..shape.len()).map(sliced).collect();
@@ -124,6 +125,9 @@ impl Serve<'_, '_, '_> {
             if !best.as_ref().is_none_or(is_better) {
                 continue;
             }
+            if !self.begins_boxes(joint, &layout) {
+                continue;
+            }
             let served = self.served(&ways, &layout, false);
             least.get_or_insert_with(|| served.iter().map(|used| used.first()).sum::<f64>());
             let beside: f64 = served.iter().map(|s| s.trips * s.ways[0].beside).sum();
@@ -136,7 +140,7 @@ impl Serve<'_, '_, '_> {
             let made = |used: &Served<'_>| MADE * used.addresses();
             self.looking.add(served.iter().map(made).sum());
             let search = || swizzle::best(&layout, &served, vector, bits, most, &self.looking);
-            let demanded = joint.constraint.swizzle;
+            let demanded = joint.constraint.swizzle.map(Demanded::swizzle);
             // A swizzle of smaller pieces than the vectors would tear them apart.
             if demanded.is_some_and(|s| !s.is_identity() && s.base() < vector.trailing_zeros()) {
                 continue;
@@ -150,7 +154,7 @@ impl Serve<'_, '_, '_> {
             // A layout without bank conflicts, scattered lines or padding is optimal; stop searching.
             let done = |b: &Buffer| {
                 i64::from(b.bytes) <= dense
-                    && b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal)
+                    && b.accesses.iter().all(|a| a.conflicts.wavefronts == a.conflicts.ideal)
                     && least.is_some_and(|least| b.cost <= least)
             };
             if best.as_ref().is_some_and(done) {
@@ -160,13 +164,27 @@ impl Serve<'_, '_, '_> {
         best
     }
 
+    /// Reports whether boxes begin at multiples of their alignment at each index of the dimensions that their tile does not walk.
+    fn begins_boxes(&self, joint: &Joint, layout: &Layout) -> bool {
+        let begins = |((u, options), chosen): ((&Use<'_>, &Options), &usize)| {
+            let By::Boxes(boxes) = &options.usable[*chosen].by else { return true };
+            let align = (i64::from(boxes.align) * 8 / i64::from(self.bits())).max(1);
+            let mut others = layout.modes().into_iter().enumerate();
+            others.all(|(dim, mode)| {
+                let is_walked = u.view.modes.iter().any(|m| m.dim == dim);
+                is_walked || (0..mode.size()).all(|at| mode.eval(at) % align == 0)
+            })
+        };
+        self.uses.iter().zip(self.options).zip(&joint.chosen).all(begins)
+    }
+
     /// Returns, for each use, the candidates that the constraint implies, with vectors no wider than `vector`. The chosen
     /// candidate comes first.
     fn ways(&self, joint: &Joint, vector: i64) -> Vec<Vec<usize>> {
         let admitted = |(chosen, candidates): (&usize, &Options)| -> Vec<usize> {
             let fits = |i: &usize| {
-                let Candidate { access, constraint, .. } = &candidates.usable[*i];
-                i != chosen && access.run.width() <= vector && joint.constraint.implies(constraint)
+                let Candidate { by, constraint, .. } = &candidates.usable[*i];
+                i != chosen && by.width() <= vector && joint.constraint.implies(constraint)
             };
             std::iter::once(*chosen).chain((0..candidates.usable.len()).filter(fits)).collect()
         };
@@ -179,9 +197,10 @@ impl Serve<'_, '_, '_> {
         let served = |((u, candidates), ways): ((&'b Use<'_>, &'b Options), &Vec<usize>)| {
             let way = |i: &usize| {
                 let candidate = &candidates.usable[*i];
-                let beside = cost::shared(program.threads_of(u.op), &candidate.access, 0.0);
+                let Some(measured) = measured(cx, candidate, u) else { return Way::free(candidate.alone) };
+                let beside = cost::shared(program.threads_of(u.op), measured.access, 0.0);
                 let least = candidate.alone - beside;
-                let measured = measured(cx, candidate, u);
+                let measured = measured.addresses;
                 let (each, how) = if exact { (1.0, How::Exact) } else { (measured.each(), How::Sample) };
                 Way::new([least, beside, each], move || measured.requests(how, layout, bits))
             };
@@ -206,19 +225,26 @@ impl Serve<'_, '_, '_> {
         for (((u, candidates), ways), served) in self.uses.iter().zip(self.options).zip(ways).zip(served) {
             let at = served.best(swizzle);
             let candidate = &candidates.usable[ways[at]];
-            let requests = measured(self.cx, candidate, u).requests(how, layout, bits);
+            // The constraints unify, because one constraint implies them all or one layout meets them all.
+            constraint = constraint.unify(&candidate.constraint).unwrap_or(constraint);
+            let (op, by) = (u.op.id, candidate.by.clone());
+            let own = candidate.constraint.clone();
+            let Some(Addressed { access, addresses }) = measured(self.cx, candidate, u) else {
+                cost += u.trips * candidate.alone;
+                let conflicts = Conflicts::default();
+                accesses.push(Chosen { op, by, constraint: own, conflicts, why: String::new() });
+                continue;
+            };
+            let requests = addresses.requests(how, layout, bits);
             self.looking.add(MADE * requests.addresses());
             let further = match u.end {
                 End::Global(_) => requests.further_lines(swizzle) as f64,
-                End::Register(_) => 0.0,
+                End::Register(_) | End::Operand(_) => 0.0,
             };
             let conflicts = requests.count(swizzle);
             let wavefronts = conflicts.wavefronts as f64 + machine().further_line * further;
-            cost += u.trips * cost::shared(program.threads_of(u.op), &candidate.access, wavefronts);
-            // The constraints unify, because one constraint implies them all or one layout meets them all.
-            constraint = constraint.unify(&candidate.constraint).unwrap_or(constraint);
-            let Candidate { access, constraint, .. } = candidate;
-            accesses.push((u.op.id, access.clone(), constraint.clone(), conflicts, String::new()));
+            cost += u.trips * cost::shared(program.threads_of(u.op), access, wavefronts);
+            accesses.push(Chosen { op, by, constraint: own, conflicts, why: String::new() });
         }
         let bytes = swizzle::footprint(layout, swizzle) * i64::from(bits) / 8;
         let block = swizzle::block(swizzle) * i64::from(bits) / 8;

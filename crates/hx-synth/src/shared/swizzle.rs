@@ -45,6 +45,11 @@ impl<'a> Way<'a> {
         Way { requests: LazyCell::new(Box::new(requests)), each, least, beside }
     }
 
+    /// Builds a way in which no lane has an address, which takes the same cycles under every swizzle.
+    pub(crate) fn free(cycles: f64) -> Way<'a> {
+        Way::new([0.0, cycles, 1.0], || Rc::new(Requests::none()))
+    }
+
     /// Returns the wavefronts without conflicts.
     fn ideal(&self) -> f64 {
         self.each * self.requests.ideal() as f64

@@ -3,13 +3,16 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use expect_test::expect;
+use hx_dtype::DType;
 use hx_layout::{Layout, Swizzle};
-
-use hx_target::catalogue;
-use hx_tile::TileMode;
+use hx_target::{SwizzleMode, catalogue};
+use hx_tile::{OpId, TensorId, TileMode};
 
 use super::conflicts::{Places, Requests, words_in_one_bank};
 use super::constraint::Constraint;
+use super::demanded::{self, Demanded, Party, disagreeing};
+use super::mode::Mode;
 use super::swizzle;
 use crate::access::{Access, Run};
 
@@ -46,7 +49,10 @@ fn what_the_values_of_an_instruction_ask_for() {
 
 /// Builds a constraint from the extents and strides of each dimension; 0 is a free stride.
 fn written(dims: &[&[(i64, i64)]]) -> Constraint {
-    let mode = |&(extent, stride): &(i64, i64)| (extent, (stride != 0).then_some(stride));
+    let mode = |&(extent, stride): &(i64, i64)| match stride {
+        0 => Mode::free(extent),
+        stride => Mode::known(extent, stride),
+    };
     Constraint { dims: dims.iter().map(|modes| modes.iter().map(mode).collect()).collect(), swizzle: None }
 }
 
@@ -74,7 +80,7 @@ fn swizzles_agree_or_no_layout_meets_both() {
     let free = constraint(&[64, 64], "8:64").unwrap();
     let under = |bits, base| {
         let swizzle = Swizzle::new(bits, base, 3).unwrap();
-        free.unify(&Constraint::swizzled(&[64, 64], swizzle)).unwrap()
+        free.unify(&Constraint::pinned(&[64, 64], swizzle)).unwrap()
     };
     let [plain, narrow, wide] = [under(0, 0), under(2, 3), under(3, 3)];
     assert_eq!(free.to_string(), "(64,(8,8)):(D,(1,D))");
@@ -95,6 +101,79 @@ fn swizzles_agree_or_no_layout_meets_both() {
             assert_eq!(one.implies(other), i == j || j == 0, "{one} and {other}");
         }
     }
+}
+
+/// A single free stride stays single when another access cuts its mode: the outer pieces follow the inner ones.
+#[test]
+fn a_single_stride_follows_where_it_is_cut() {
+    let single = |extent| vec![Mode::known(8, 64), Mode::single(extent)];
+    let constraint =
+        |rows: Vec<Mode>| Constraint { dims: vec![rows, vec![Mode::known(64, 1)]], swizzle: None };
+    let first = constraint(single(16));
+    let check = |other: &[(i64, i64)], expected: &str| {
+        let other = written(&[other, &[(64, 0)]]);
+        let found = first.unify(&other);
+        let text = found.as_ref().map_or("refused".into(), Constraint::to_string);
+        assert_eq!(text, expected);
+        assert_eq!(found, other.unify(&first));
+        found
+    };
+    assert_eq!(first.to_string(), "((8,16),64):((64,S),1)");
+    let cut = check(&[(16, 0), (8, 0)], "((8,2,8),64):((64,S,F),1)").expect("a constraint");
+    assert_eq!(cut.merged(), first);
+    // A known stride of any piece determines those of all.
+    check(&[(8, 0), (2, 1024), (8, 0)], "((8,2,8),64):((64,1024,2048),1)");
+    check(&[(16, 0), (8, 1024)], "((8,2,8),64):((64,512,1024),1)");
+    check(&[(16, 0), (2, 0), (4, 4096)], "((8,2,2,4),64):((64,1024,2048,4096),1)");
+    // No whole number, and two strides that do not follow each other.
+    check(&[(16, 0), (8, 513)], "refused");
+    check(&[(8, 0), (2, 1024), (8, 4096)], "refused");
+    // It is filled as one mode, also after it was cut.
+    for constraint in [&first, &cut] {
+        let filled = super::materialize::candidates(constraint, &[false; 2], &[], 0);
+        assert!(filled.contains(&Layout::literal("(128,64):(64,1)")), "{filled:?}");
+    }
+}
+
+#[test]
+fn stages_begin_with_blocks_of_a_demanded_swizzle() {
+    let swizzle = Demanded::mode(SwizzleMode::Bytes128, DType::F16);
+    let filled = |swizzle| {
+        let dims = vec![vec![Mode::free(4)], vec![Mode::known(64, 1)], vec![Mode::free(3)]];
+        let constraint = Constraint { dims, swizzle };
+        super::materialize::candidates(&constraint, &[false, false, true], &[], 8)
+    };
+    assert!(filled(None).contains(&Layout::literal("(4,64,3):(64,1,256)")));
+    // The block has 512 elements, and no layout is padded.
+    assert_eq!(filled(swizzle)[0], Layout::literal("(4,64,3):(64,1,512)"));
+    assert!(
+        filled(swizzle)
+            .iter()
+            .all(|layout| layout.mode(2).eval(1) % 512 == 0 || layout.mode(2).eval(1) == 64)
+    );
+}
+
+#[test]
+fn accesses_that_demand_other_swizzles_are_named() {
+    let under = |mode| Demanded::mode(mode, DType::F16);
+    let [wide, narrow, none] = [SwizzleMode::Bytes128, SwizzleMode::Bytes64, SwizzleMode::Plain].map(under);
+    let party = |op, accepts: &[Option<Demanded>]| Party::of(Some(OpId(op)), accepts.iter().copied());
+    assert_eq!(party(0, &[None, wide]), None);
+    let parties: Vec<Party> = [party(0, &[wide, narrow]), party(1, &[wide]), party(2, &[narrow, none])]
+        .into_iter()
+        .flatten()
+        .collect();
+    assert_eq!(disagreeing(&parties[..2]), None);
+    let pair = disagreeing(&parties).expect("the last two disagree");
+    let failure = demanded::conflict("sa", TensorId(4), pair);
+    let parts = failure.parts.iter().map(|part| format!("{:?}: {}", part.op.map(|op| op.0), part.text));
+    let lines = std::iter::once(failure.message.clone()).chain(parts).chain(failure.help.clone());
+    expect![[r#"
+        no swizzle of the shared tensor `sa` serves all of its accesses
+        Some(1): this access demands the 128 B swizzle
+        Some(2): this access demands the 64 B swizzle or no swizzle
+        give each of the two accesses a shared tensor of its own, and copy `sa` to both"#]]
+    .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

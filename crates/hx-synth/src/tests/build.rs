@@ -78,7 +78,7 @@ impl Ops {
 /// Returns a product of register tensors, into the first of them.
 pub(super) fn product(tensors: &[Tensor], [c, a, b]: [TensorId; 3], warps: Option<[i64; 3]>) -> OpKind {
     let [a, b] = [a, b].map(|id| Operand::register(id, &tensors[id.0 as usize].shape));
-    OpKind::Gemm { c, a, b, warps }
+    OpKind::Gemm { c, a, b, warps, asynchronous: false }
 }
 
 /// Returns the matmul of the language's first page.
@@ -139,8 +139,8 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
         facts,
         grid,
         scopes: vec![Scope::block(threads)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }

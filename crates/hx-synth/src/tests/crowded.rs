@@ -71,7 +71,7 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
                     body.push(ops.op(OpKind::Copy { src, dst: whole(operand, shape) }));
                 }
                 let [a, b] = [a, b].map(|operand| Operand::register(operand, shape));
-                body.push(ops.op(OpKind::Gemm { c, a, b, warps: None }));
+                body.push(ops.op(OpKind::Gemm { c, a, b, warps: None, asynchronous: false }));
                 body.push(ops.op(OpKind::Copy { src: whole(c, shape), dst: param(DType::F32, shape, true) }));
             }
         }
@@ -84,9 +84,9 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
         facts,
         grid,
         scopes: vec![Scope::block(threads)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 

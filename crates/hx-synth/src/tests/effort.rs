@@ -45,9 +45,9 @@ fn buffers(count: u32) -> TileProgram {
         facts,
         grid,
         scopes: vec![Scope::block(128)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 
@@ -103,9 +103,9 @@ fn products(count: u32) -> TileProgram {
         facts,
         grid,
         scopes: vec![Scope::block(128)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 
@@ -199,9 +199,9 @@ fn sums(count: u32) -> TileProgram {
         facts,
         grid,
         scopes: vec![Scope::block(128)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 

@@ -1,5 +1,7 @@
+mod boxes;
 mod build;
 mod crowded;
+mod descriptors;
 mod effort;
 mod matmul;
 mod operands;

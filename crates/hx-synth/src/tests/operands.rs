@@ -2,7 +2,6 @@
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
-use hx_index::Facts;
 use hx_target::Arch;
 use hx_tile::{
     Base, Choice, Edits, GridAxis, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, TensorId,
@@ -39,19 +38,17 @@ fn program(k: i64) -> TileProgram {
     let operand =
         |base, op, tensor| Operand { view: memory(base), load: Some(LoadIds { op: OpId(op), tensor }) };
     let (a, b) = (operand(sa, 5, sa_tile), operand(sb, 6, sb_tile));
-    let Stmt::Op(product) = ops.op(OpKind::Gemm { c: acc, a, b, warps: None }) else {
+    let Stmt::Op(product) = ops.op(OpKind::Gemm { c: acc, a, b, warps: None, asynchronous: false }) else {
         panic!("an operation")
     };
     body.push(Stmt::Op(hx_tile::Op { id: PRODUCT, ..product }));
     TileProgram {
         name: "product".into(),
-        params: vec![],
-        facts: Facts::default(),
         grid: vec![GridAxis { blocks: constant(1) }],
         scopes: vec![Scope::block(128)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 
@@ -123,7 +120,7 @@ fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
 fn an_operand_without_a_route() {
     check_spoiled(
         |solution| solution.edits.loads.truncate(1),
-        expect!["operation #7: operand B is in shared memory, and the instruction reads registers"],
+        expect!["operation #7: `mma.m16n8k16.f32.f16` is no product of whole groups of warps by descriptor"],
     );
 }
 

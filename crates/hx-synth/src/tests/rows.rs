@@ -58,9 +58,9 @@ pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
         facts,
         grid,
         scopes: vec![Scope::block(threads)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 

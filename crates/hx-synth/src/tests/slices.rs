@@ -55,9 +55,9 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
         facts,
         grid,
         scopes: vec![Scope::block(32)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 

@@ -64,9 +64,9 @@ pub(super) fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> Til
         facts,
         grid,
         scopes: vec![Scope::block(128)],
-        requires: vec![],
         tensors,
         body,
+        ..TileProgram::default()
     }
 }
 

@@ -34,7 +34,8 @@ fn served(program: &TileProgram, demand: Constraint) -> String {
     let Some(buffer) = solve_under(&cx, SC, &uses, demand).expect("instructions") else {
         return "none".to_owned();
     };
-    let bytes: BTreeSet<u32> = buffer.accesses.iter().map(|access| access.1.row.bytes).collect();
+    let bytes: BTreeSet<u32> =
+        buffer.accesses.iter().filter_map(|access| Some(access.by.access()?.row.bytes)).collect();
     format!("{}: {}, accesses of {bytes:?} B", buffer.swizzle.source_form(), buffer.layout)
 }
 
@@ -43,10 +44,10 @@ fn a_demanded_swizzle_is_taken_and_a_free_one_is_searched_for() {
     let program = matmul(&Matmul::default());
     let lines = [
         served(&program, Constraint::free(&SHAPE)),
-        served(&program, Constraint::swizzled(&SHAPE, Swizzle::new(2, 3, 3).expect("a swizzle"))),
-        served(&program, Constraint::swizzled(&SHAPE, Swizzle::identity())),
+        served(&program, Constraint::pinned(&SHAPE, Swizzle::new(2, 3, 3).expect("a swizzle"))),
+        served(&program, Constraint::pinned(&SHAPE, Swizzle::identity())),
         // It moves single elements, so no access may be wider.
-        served(&program, Constraint::swizzled(&SHAPE, Swizzle::new(2, 0, 3).expect("a swizzle"))),
+        served(&program, Constraint::pinned(&SHAPE, Swizzle::new(2, 0, 3).expect("a swizzle"))),
     ];
     expect![[r#"
         swizzle<3, 3, 3>: (64,64):(64,1), accesses of {16} B

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use hx_dtype::DType;
 use hx_index::Facts;
 use hx_layout::Layout;
-use hx_target::{Arch, Fragment, GemmRow, Memory, Operand, Staged};
+use hx_target::{Arch, Fragment, GemmRow, Operand};
 use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
@@ -40,7 +40,9 @@ fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3
         scopes: vec![Scope::block(threads)],
         requires,
         tensors,
+        turns: vec![],
         body,
+        ..TileProgram::default()
     }
 }
 
@@ -284,12 +286,14 @@ fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
         name: "wgmma".into(),
         shape,
         threads: 128,
-        a: Operand::Registers(fragment(DType::F16, a)),
-        b: Operand::Registers(fragment(DType::F16, b)),
+        a: Operand::in_registers(fragment(DType::F16, a)),
+        b: Operand::in_registers(fragment(DType::F16, b)),
         c: fragment(DType::F32, c),
         issue: 1.0,
         latency: 1.0,
         arch: 90,
+        group: None,
+        ptx_registers: None,
         ptx: String::new(),
     }))
 }
@@ -301,7 +305,8 @@ fn warp_groups_hold_what_they_hold_in_the_original() {
     let check = |row: &'static GemmRow, [m, n]: [i64; 2], [wm, wn]: [i64; 2], layouts: [&str; 3]| {
         let shape = Shape { m, n, k: 16, batch: None };
         let tiling = tile(row, [wm, wn, 1], wm * wn, &shape, 1, &pool).unwrap();
-        for ((tv, rows), text) in [(&tiling.a, m), (&tiling.b, n), (&tiling.c, m)].into_iter().zip(layouts) {
+        let [a, b] = tiling.operands.each_ref().map(|held| &held.as_ref().expect("in registers").tv);
+        for ((tv, rows), text) in [(a, m), (b, n), (&tiling.c, m)].into_iter().zip(layouts) {
             let reason = Reason { text: String::new(), from: vec![] };
             let found = tv.to_distribution(reason).unwrap().layout;
             assert_eq!(held(&found, rows), held(&Layout::literal(text), rows), "{text}");
@@ -332,7 +337,7 @@ fn an_operand_in_shared_memory_has_no_fragment_to_deal() {
     let row = warp_group([64, 64, 16], a, "(128,(64,16)):(0,(1,64))", c);
     let shape = Shape { m: 64, n: 64, k: 16, batch: None };
     assert!(tile(row, [1, 1, 1], 1, &shape, 1, &Pool::default()).is_some());
-    let b = Operand::Shared(Staged { dtype: DType::F16, memory: Memory::Shared });
+    let b = Operand::by_reach(DType::F16, &["k.128B"]);
     let staged: &'static GemmRow = Box::leak(Box::new(GemmRow { b, ..row.clone() }));
     assert!(tile(staged, [1, 1, 1], 1, &shape, 1, &Pool::default()).is_none());
 }

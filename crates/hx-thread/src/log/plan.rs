@@ -178,6 +178,7 @@ fn wanted(
         let mut run = DryRun {
             program,
             symbols,
+            grid,
             block,
             index_read: &index_read,
             vars: BTreeMap::new(),
@@ -200,6 +201,7 @@ fn wanted(
 struct DryRun<'r> {
     program: &'r ThreadProgram,
     symbols: &'r dyn Fn(&Symbol) -> Option<i64>,
+    grid: [u64; 3],
     block: [u64; 3],
     /// Set once the control flow reads the index of the block.
     index_read: &'r Cell<bool>,
@@ -217,6 +219,7 @@ impl DryRun<'_> {
                 self.index_read.set(true);
                 self.block.get(usize::from(*axis)).map(|i| *i as i64)
             }
+            Symbol::GridDim(axis) => self.grid.get(usize::from(*axis)).map(|n| *n as i64),
             _ => match self.vars.get(symbol) {
                 Some(value) => *value,
                 None => (self.symbols)(symbol),
@@ -246,7 +249,7 @@ impl DryRun<'_> {
                     self.bytes += record_bytes(entry);
                 }
             }
-            Stmt::Let { var, value } | Stmt::Assign { var, value } => {
+            Stmt::Let { var, value } | Stmt::Uniform { var, value } | Stmt::Assign { var, value } => {
                 let value = self.value(value);
                 self.vars.insert(var.clone(), value);
             }
@@ -266,6 +269,12 @@ impl DryRun<'_> {
             Stmt::While { body, .. } if prints(self.program, body) => return None,
             Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
             Stmt::Put(_)
+            | Stmt::MultiplyAsync(_)
+            | Stmt::Fence(_)
+            | Stmt::CommitProducts
+            | Stmt::WaitProducts { .. }
+            | Stmt::Await { .. }
+            | Stmt::Arrive { .. }
             | Stmt::Barrier
             | Stmt::WarpBarrier
             | Stmt::Transfer(_)
@@ -275,8 +284,18 @@ impl DryRun<'_> {
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
             | Stmt::AsyncCopy(_)
+            | Stmt::Bulk(_)
+            | Stmt::BulkStore(_)
+            | Stmt::BulkCommit
+            | Stmt::BulkWait { .. }
             | Stmt::Commit
-            | Stmt::Wait { .. } => {}
+            | Stmt::Wait { .. }
+            | Stmt::NamedSync { .. }
+            | Stmt::NamedArrive { .. } => {}
+            // The groups of a role run at the same time, so their records have no order to count in.
+            Stmt::Roles(roles) => {
+                return roles.iter().all(|role| !prints(self.program, &role.body)).then_some(());
+            }
         }
         Some(())
     }

@@ -15,15 +15,8 @@ fn entry(kind: LogKind, text: &str, value: Option<(DType, &[i64])>) -> LogEntry 
 fn program(grid: [i64; 2], body: Body) -> ThreadProgram {
     ThreadProgram {
         name: "k".into(),
-        params: Vec::new(),
-        symbols: Vec::new(),
         grid: grid.iter().map(|n| Expr::constant(*n)).collect(),
         scopes: vec![Scope::block(32)],
-        blocks: 1,
-        requires: Vec::new(),
-        shared: Vec::new(),
-        shared_bytes: 0,
-        registers: Vec::new(),
         log: vec![
             entry(LogKind::Print, "", Some((DType::F16, &[3]))),
             entry(LogKind::Assert, "", Some((DType::Bool, &[2, 4]))),
@@ -32,6 +25,7 @@ fn program(grid: [i64; 2], body: Body) -> ThreadProgram {
             entry(LogKind::Print, "", Some((DType::F32, &[1024, 1024]))),
         ],
         body,
+        ..ThreadProgram::default()
     }
 }
 

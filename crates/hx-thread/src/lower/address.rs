@@ -2,7 +2,7 @@
 
 use hx_index::{Expr, Facts};
 use hx_layout::Swizzle;
-use hx_tile::{Base, Op, SharedLayout, View};
+use hx_tile::{Base, Op, SharedLayout, TensorId, View};
 
 use super::layout::digits;
 use super::{LowerError, Lowering, is_counter};
@@ -31,23 +31,55 @@ impl Lowering<'_> {
                 let coordinates: Vec<Expr> = coordinates.collect();
                 Ok(Address {
                     memory: Memory::Shared(self.buffers[&tensor]),
-                    offset: shared_offset(layout, &coordinates, facts),
+                    offset: swizzled(
+                        layout.swizzle,
+                        &(linear_offset(layout, &coordinates, facts)
+                            + self.first_of_copy(op, tensor, layout)),
+                        facts,
+                    ),
                 })
             }
             Base::Register(_) => Err(self.error(op, "registers have no address")),
         }
     }
+
+    /// Returns the first element of the executing group's copy of a tensor.
+    fn first_of_copy(&self, op: &Op, tensor: TensorId, layout: &SharedLayout) -> Expr {
+        match self.program.copies_of(tensor) {
+            1 => Expr::default(),
+            copies => {
+                let bits = i64::from(self.program.tensor(tensor).dtype.bits());
+                self.first_of_group(op, i64::from(layout.bytes / copies) * 8 / bits)
+            }
+        }
+    }
+
+    /// Returns the place of the element at coordinates `at` of a view of shared memory, before the swizzle.
+    pub(super) fn unswizzled(
+        &self,
+        op: &Op,
+        view: &View,
+        at: &[Expr],
+        facts: &Facts,
+    ) -> Result<Address, LowerError> {
+        let Base::Shared(tensor) = view.base else {
+            return Err(self.error(op, "only shared memory has a swizzle"));
+        };
+        let layout = self.solution.shared.get(&tensor).ok_or_else(|| self.error(op, "no shared layout"))?;
+        let offset = linear_offset(layout, at, facts) + self.first_of_copy(op, tensor, layout);
+        let offset = offset.simplify(facts);
+        Ok(Address { memory: Memory::Shared(self.buffers[&tensor]), offset })
+    }
 }
 
-fn shared_offset(layout: &SharedLayout, coordinates: &[Expr], facts: &Facts) -> Expr {
-    let linear =
-        layout.layout.modes().iter().zip(coordinates).fold(Expr::default(), |sum, (mode, coordinate)| {
-            digits(coordinate, mode.leaves(), facts)
-                .into_iter()
-                .zip(mode.leaves())
-                .fold(sum, |sum, (digit, (_, stride))| sum + digit.scale(*stride))
-        });
-    swizzled(layout.swizzle, &linear, facts)
+/// Returns the offset of an element before the swizzle.
+fn linear_offset(layout: &SharedLayout, coordinates: &[Expr], facts: &Facts) -> Expr {
+    layout.layout.modes().iter().zip(coordinates).fold(Expr::default(), |sum, (mode, coordinate)| {
+        digits(coordinate, mode.leaves(), facts)
+            .into_iter()
+            .zip(mode.leaves())
+            .fold(sum, |sum, (digit, (_, stride))| sum + digit.scale(*stride))
+    })
 }
 
 /// Applies the swizzle to an offset. Terms that are multiples of the swizzle's block are added afterwards. If the terms with

@@ -26,9 +26,18 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             | OpKind::Cast { .. }
             | OpKind::Sync
             | OpKind::SyncWarp
+            | OpKind::Take { .. }
+            | OpKind::Pass { .. }
             | OpKind::CopyAsync { .. }
             | OpKind::Commit
+            | OpKind::GemmWait { .. }
             | OpKind::Wait { .. }
+            | OpKind::Acquire { .. }
+            | OpKind::WaitStage { .. }
+            | OpKind::Release { .. }
+            | OpKind::Skip { .. }
+            | OpKind::Store { .. }
+            | OpKind::WaitStores { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }

@@ -2,33 +2,41 @@
 //! spelled out.
 
 mod address;
+mod bulk;
 mod copy;
 mod elementwise;
+mod fences;
 mod layout;
 mod log;
+mod pipe;
+mod product;
 mod rearrange;
 mod reduce;
+mod roles;
 mod scalar;
 mod scan;
 mod slice;
 mod stream;
+mod temporaries;
 #[cfg(test)]
 mod tests;
+mod zero;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::machine;
 use hx_tile::{
-    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, RearrangeChoice, ReduceChoice,
-    Route, ScopeId, SliceChoice, Solution, Stmt as TileStmt, TensorId, TileProgram,
+    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products,
+    ScopeId, Solution, Stmt as TileStmt, TensorId, TileProgram,
 };
 
 use crate::{
     Body, Compute, Convert, Fill, Group, LogEntry, Multiply, Param, RegId, RegisterArray, Registers,
-    SharedBuffer, Stmt, TensorParam, ThreadProgram,
+    SharedBuffer, Stmt, TensorMap, TensorParam, ThreadProgram,
 };
 use layout::{registers, unrolled};
+use zero::Zeros;
 
 /// The error of a solution that does not fit its program. A verified solution always fits.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,16 +55,27 @@ pub fn lower(
     solution: &Solution,
     poll: &dyn Fn(),
 ) -> Result<ThreadProgram, LowerError> {
-    let edited = solution.program(program);
-    let program = &*edited;
-    let lowering = Lowering::new(program, solution, poll);
-    let body = lowering.stmts(&program.body)?;
-    let Lowering { arrays, temporaries, buffers, scratch, log, .. } = lowering;
+    let mut edited = solution.program(program).into_owned();
+    let zeros = zero::fold(&mut edited, solution);
+    let program = &edited;
+    let lowering =
+        Lowering { maps: bulk::maps(program, solution)?, ..Lowering::new(program, solution, zeros, poll) };
+    let mut body = lowering.ring_positions(ScopeId::BLOCK);
+    body.extend(lowering.stmts(&program.body)?);
+    bulk::end_stores(&mut body);
+    let ranges = lowering.pipes.ranges(program);
+    fences::place(&mut body);
+    let Lowering { arrays, temporaries, buffers, scratch, maps, log, .. } = lowering;
     let registers = arrays.keys().map(|t| {
         let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
-        RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32 }
+        RegisterArray {
+            name: tensor.name.clone(),
+            dtype: tensor.dtype,
+            len: values as u32,
+            scope: tensor.scope,
+        }
     });
-    let temporaries = temporaries.keys().flat_map(|op| temporary_arrays(program, solution, *op));
+    let temporaries = temporaries.keys().flat_map(|op| temporaries::of(program, solution, *op).arrays);
     let shared = buffers.keys().map(|t| {
         let (tensor, layout) = (program.tensor(*t), &solution.shared[t]);
         SharedBuffer {
@@ -66,115 +85,25 @@ pub fn lower(
             bytes: layout.bytes,
         }
     });
-    let scratch = scratch.keys().flat_map(|op| scratch_buffers(program, solution, *op));
+    let scratch = scratch.keys().flat_map(|op| temporaries::of(program, solution, *op).buffers);
     Ok(ThreadProgram {
         name: program.name.clone(),
         params: program.params.iter().map(param).collect(),
         symbols: symbols(program),
         grid: program.grid.iter().map(|axis| axis.blocks.clone()).collect(),
+        cluster: program.cluster,
+        maps,
         scopes: program.scopes.clone(),
         requires: program.requires.clone(),
         shared: shared.chain(scratch).collect(),
         blocks: blocks(program, solution),
         shared_bytes: solution.shared_bytes,
+        barriers: pipe::barriers(program, solution.shared_bytes),
+        ranges,
         registers: registers.chain(temporaries).collect(),
         log,
         body,
     })
-}
-
-/// Returns the registers that an operation needs besides its tensors.
-fn temporary_arrays(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<RegisterArray> {
-    let Some(found) = program.op(op) else { return Vec::new() };
-    let array = |t: TensorId, what: &str, len: u32| {
-        let tensor = program.tensor(t);
-        RegisterArray { name: format!("{}_{what}", tensor.name), dtype: tensor.dtype, len }
-    };
-    match (&found.kind, solution.choices.get(&op)) {
-        (OpKind::Reduce { dst, .. }, Some(Choice::Reduce(r)))
-            if !r.lanes.is_empty() || r.across.is_some() =>
-        {
-            vec![array(*dst, "other", 1)]
-        }
-        (OpKind::Rearrange { dst, .. }, Some(Choice::Rearrange(RearrangeChoice { route, .. }))) => {
-            let Route::Lanes(lanes) = route else { return Vec::new() };
-            let by_thread = &lanes.position[0];
-            // If threads want different positions of their source lanes, each position is exchanged and each thread selects
-            // its own.
-            let several = (0..by_thread.size()).any(|t| by_thread.eval(t) != by_thread.eval(0));
-            several.then(|| array(*dst, "other", lanes.together as u32)).into_iter().collect()
-        }
-        (OpKind::Scan { dst, .. }, Some(Choice::Scan(_))) => {
-            let values = |t: &TensorId| solution.registers[t].layout.mode(1).size() as u32;
-            let arrays = |t: &TensorId| {
-                let len = |what: &str| if what == "total" { values(t) } else { 1 };
-                scan::ARRAYS.map(|what| array(*t, what, len(what)))
-            };
-            dst.iter().flat_map(arrays).collect()
-        }
-        (
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. },
-            _,
-        ) => Vec::new(),
-    }
-}
-
-/// Returns the shared memory that an operation uses for itself.
-fn scratch_buffers(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<SharedBuffer> {
-    let Some(found) = program.op(op) else { return Vec::new() };
-    let buffer = |t: TensorId, (offset, bytes): (u32, u32)| {
-        let tensor = program.tensor(t);
-        SharedBuffer { name: format!("{}_parts", tensor.name), dtype: tensor.dtype, offset, bytes }
-    };
-    match (&found.kind, solution.choices.get(&op)) {
-        (OpKind::Reduce { dst, .. }, Some(Choice::Reduce(ReduceChoice { across: Some(across), .. }))) => {
-            vec![buffer(*dst, (across.offset, across.bytes))]
-        }
-        (OpKind::Slice { dst, .. }, Some(Choice::Slice(SliceChoice { through: Some(s), .. }))) => {
-            vec![buffer(*dst, (s.offset, s.bytes))]
-        }
-        (OpKind::Scan { dst, .. }, Some(Choice::Scan(choice))) => {
-            dst.iter().zip(&choice.scratch).map(|(t, s)| buffer(*t, (s.offset, s.bytes))).collect()
-        }
-        (
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. },
-            _,
-        ) => Vec::new(),
-    }
 }
 
 /// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products waits for
@@ -185,7 +114,7 @@ fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
         held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) / 32
     };
     let largest = solution.registers.iter().map(words).max().unwrap_or(0);
-    if multiplies || largest > machine().memory_bound_words {
+    if !program.roles().is_empty() || multiplies || largest > machine().memory_bound_words {
         1
     } else {
         (machine().memory_bound_threads / program.block_threads()).max(1)
@@ -208,7 +137,8 @@ fn param(param: &TileParam) -> Param {
     }
 }
 
-/// Returns dimensions and strides in the order in which the parameters name them.
+/// Returns dimensions and strides in the order in which the parameters name them, and the number of multiprocessors after
+/// them.
 fn symbols(program: &TileProgram) -> Vec<Symbol> {
     let mut out: Vec<Symbol> = Vec::new();
     let mut add = |e: &Expr| {
@@ -224,6 +154,7 @@ fn symbols(program: &TileProgram) -> Vec<Symbol> {
         }
     }
     program.grid.iter().for_each(|axis| add(&axis.blocks));
+    out.extend(program.multiprocessors.then_some(Symbol::Multiprocessors));
     out
 }
 
@@ -242,16 +173,35 @@ struct Lowering<'p> {
     facts: Vec<Facts>,
     /// The copies that are lowered with the products that they feed.
     streamed: BTreeSet<OpId>,
+    /// The zeros that products by descriptor write themselves.
+    zeros: Zeros,
+    /// The asynchronous products in flight before each operation.
+    products: Products,
+    /// The operations that the solution adds and that access registers of a product in flight: they wait for it first.
+    touched: BTreeSet<OpId>,
+    /// The tensor maps of the copies in boxes.
+    maps: Vec<TensorMap>,
+    pipes: pipe::Pipes,
     poll: &'p dyn Fn(),
 }
 
 impl<'p> Lowering<'p> {
-    fn new(program: &'p TileProgram, solution: &'p Solution, poll: &'p dyn Fn()) -> Lowering<'p> {
+    fn new(
+        program: &'p TileProgram,
+        solution: &'p Solution,
+        zeros: Zeros,
+        poll: &'p dyn Fn(),
+    ) -> Lowering<'p> {
+        // An operand that is read by descriptor needs no registers for its load.
+        let unloaded = program.unloaded();
         let numbered = |register: bool| {
-            program.tensor_ids().filter(move |t| program.tensor(*t).is_register() == register).zip(0u32..)
+            let is_of = |t: &TensorId| program.tensor(*t).is_register() == register && !unloaded.contains(t);
+            program.tensor_ids().filter(is_of).zip(0u32..).collect::<Vec<_>>().into_iter()
         };
+        let pipes = pipe::Pipes::new(program);
         let facts = program.scopes.iter().map(|scope| {
             let mut facts = program.facts.clone();
+            pipes.state(program, &mut facts);
             facts.at_most(Symbol::Thread, Expr::constant(i64::from(scope.threads) - 1));
             facts
         });
@@ -261,32 +211,61 @@ impl<'p> Lowering<'p> {
         let (mut temporaries, mut scratch) = (BTreeMap::new(), BTreeMap::new());
         let (mut next_array, mut next_buffer) = (arrays.len() as u32, buffers.len() as u32);
         for op in solution.choices.keys() {
-            let count = temporary_arrays(program, solution, *op).len() as u32;
+            let own = temporaries::of(program, solution, *op);
+            let (count, buffers) = (own.arrays.len() as u32, own.buffers.len() as u32);
             if count > 0 {
                 temporaries.insert(*op, (next_array..next_array + count).map(RegId).collect());
                 next_array += count;
             }
-            let count = scratch_buffers(program, solution, *op).len() as u32;
-            if count > 0 {
-                scratch.insert(*op, (next_buffer..next_buffer + count).collect());
-                next_buffer += count;
+            if buffers > 0 {
+                scratch.insert(*op, (next_buffer..next_buffer + buffers).collect());
+                next_buffer += buffers;
             }
         }
         let log = log::entries(program);
         let streamed = Lowering::streamed(&solution.choices);
-        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts, streamed, poll }
+        let products = Products::of(program);
+        let touched = products.touched(program).into_iter().map(|touched| touched.op).collect();
+        Lowering {
+            program,
+            solution,
+            arrays,
+            temporaries,
+            buffers,
+            scratch,
+            log,
+            facts,
+            streamed,
+            zeros,
+            products,
+            touched,
+            maps: Vec::new(),
+            pipes,
+            poll,
+        }
     }
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
         let mut out = Vec::new();
-        for stmt in stmts {
+        let mut arrivals = self.signal_arrivals(stmts);
+        for (at, stmt) in stmts.iter().enumerate() {
             (self.poll)();
+            if let Some(several) = self.several(stmt)? {
+                out.extend(several);
+                continue;
+            }
             out.push(match stmt {
                 TileStmt::Op(op) if self.streamed.contains(&op.id) => continue,
                 TileStmt::Op(op @ Op { kind: OpKind::ReadNumber { var, src }, .. }) => {
                     self.read_number(op, var, *src)?
                 }
-                TileStmt::Op(op) => self.group(op, self.op(op)?),
+                TileStmt::Op(op) => {
+                    let mut body = self.op(op)?;
+                    if self.touched.contains(&op.id) {
+                        body.splice(0..0, self.wait_products(op, 0)?);
+                    }
+                    self.group(op, body)
+                }
                 TileStmt::For { var, start, end, unroll, body } => Stmt::For {
                     var: var.clone(),
                     start: start.clone(),
@@ -309,14 +288,33 @@ impl<'p> Lowering<'p> {
                 TileStmt::AssignNumber { var, value } => {
                     Stmt::AssignNumber { var: var.clone(), value: scalar::hardware(value) }
                 }
+                TileStmt::Roles(roles) => {
+                    Stmt::Roles(roles.iter().map(|role| self.role(role)).collect::<Result<_, _>>()?)
+                }
             });
+            out.extend(arrivals.remove(&at).into_iter().flatten());
         }
         Ok(out)
     }
 
+    /// Lowers an operation that defines a local for the statements after it. `None` for any other statement.
+    fn several(&self, stmt: &TileStmt) -> Result<Option<Body>, LowerError> {
+        let TileStmt::Op(op) = stmt else { return Ok(None) };
+        Ok(if let OpKind::Acquire { pipe, var } = &op.kind {
+            Some(self.acquire(op, *pipe, var)?)
+        } else if let OpKind::WaitStage { pipe, var } = &op.kind {
+            Some(self.wait_stage(op, *pipe, var)?)
+        } else {
+            None
+        })
+    }
+
     /// Groups the statements of an operation.
     fn group(&self, op: &Op, body: Body) -> Stmt {
-        let title = hx_tile::op_text(self.program, op);
+        self.titled(op, hx_tile::op_text(self.program, op), body)
+    }
+
+    fn titled(&self, op: &Op, title: String, body: Body) -> Stmt {
         Stmt::Group(Group { op: op.id, scope: op.scope, origin: op.origin, title, body })
     }
 
@@ -324,14 +322,21 @@ impl<'p> Lowering<'p> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Sync, _) => Ok(vec![Stmt::Barrier]),
             (OpKind::SyncWarp, _) => Ok(vec![Stmt::WarpBarrier]),
+            (OpKind::Take { turns }, _) => Ok(self.take(op, *turns)),
+            (OpKind::Pass { turns }, _) => Ok(self.pass(op, *turns)),
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
             (OpKind::Commit, _) => Ok(vec![Stmt::Commit]),
             (OpKind::Wait { groups }, _) => Ok(vec![Stmt::Wait { groups: *groups }]),
+            (OpKind::GemmWait { leave }, _) => self.wait_products(op, *leave),
+            (OpKind::Release { pipe, .. }, _) => self.release(op, *pipe),
+            (OpKind::Skip { pipe, count }, _) => Ok(self.skip(op, *pipe, count)),
             (OpKind::Print { src, .. }, _) => self.log(op, *src),
             (OpKind::Assert { cond, .. }, _) => self.log(op, Some(*cond)),
-            (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(choice))) => {
+            (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(choice))) => {
                 self.copy_async(op, src, dst, choice)
             }
+            (OpKind::Store { .. }, Some(Choice::Bulk(choice))) => self.store(op, choice),
+            (OpKind::WaitStores { leave }, _) => Ok(vec![Stmt::BulkWait { leave: *leave, read: true }]),
             (OpKind::Map(map), Some(Choice::Map(choice))) => self.map(op, map, choice),
             (OpKind::Reduce { dst, src, axis, operator }, Some(Choice::Reduce(choice))) => {
                 self.reduce(op, [*dst, *src], *axis, *operator, choice)
@@ -349,6 +354,11 @@ impl<'p> Lowering<'p> {
             (OpKind::Scan { dst, src, axis, op: value }, Some(Choice::Scan(choice))) => {
                 self.scan(op, (dst, src), *axis, value, choice)
             }
+            (OpKind::Gemm { c, a, b, asynchronous, .. }, Some(Choice::Gemm(choice)))
+                if choice.b.registers().is_none() =>
+            {
+                self.product(op, *c, [a, b], choice, *asynchronous)
+            }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => {
                 let registers = a.view.register().zip(b.view.register());
                 let (a, b) = registers.ok_or_else(|| self.error(op, "an operand is in shared memory"))?;
@@ -365,6 +375,9 @@ impl<'p> Lowering<'p> {
                 | OpKind::Gemm { .. }
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
+                | OpKind::Acquire { .. }
+                | OpKind::WaitStage { .. }
+                | OpKind::Store { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
                 | OpKind::Reduce { .. }
@@ -438,22 +451,25 @@ impl<'p> Lowering<'p> {
     }
 
     /// Returns the instructions of a gemm for one step along K.
-    fn products(
+    fn products<'s>(
         &self,
         op: &Op,
         [c, a, b]: [TensorId; 3],
-        choice: &GemmChoice,
+        choice: &'s GemmChoice,
         k: Expr,
     ) -> Result<Body, LowerError> {
         let [im, i_n, _, il] = choice.issues;
         let [m, n, l] =
             [("m", 1), ("n", 2), ("batch", 4)].map(|(name, i)| self.counter(name, op, COUNTED + i));
         let [em, en, el] = [counted(&m, im), counted(&n, i_n), counted(&l, il)];
+        let held = |operand: &'s OperandChoice| {
+            operand.registers().ok_or_else(|| self.error(op, "an operand is in shared memory"))
+        };
         let multiply = Stmt::Multiply(Multiply {
             row: choice.row.clone(),
             c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone(), el.clone()]),
-            a: registers(self.array(op, a)?, &choice.a, &[em, k.clone(), el.clone()]),
-            b: registers(self.array(op, b)?, &choice.b, &[en, k, el]),
+            a: registers(self.array(op, a)?, held(&choice.a)?, &[em, k.clone(), el.clone()]),
+            b: registers(self.array(op, b)?, held(&choice.b)?, &[en, k, el]),
         });
         Ok(unrolled(&[(l, il), (m, im), (n, i_n)], vec![multiply]))
     }
@@ -471,7 +487,7 @@ impl<'p> Lowering<'p> {
 
     /// Reads an element that every thread holds into a number of the block.
     fn read_number(&self, op: &Op, var: &Symbol, src: TensorId) -> Result<Stmt, LowerError> {
-        if op.scope != ScopeId::BLOCK {
+        if op.scope != ScopeId::BLOCK && !self.program.roles().iter().any(|role| role.scope == op.scope) {
             let scope = self.program.scope(op.scope);
             return Err(self.error(op, format!("a number belongs to the block, and the {scope} reads it")));
         }

@@ -142,6 +142,7 @@ impl Lowering<'_> {
             .get(&r.op.id)
             .and_then(|b| b.first())
             .ok_or_else(|| self.error(r.op, "no shared memory to meet in"))?;
+        let row = row + self.first_of_group(r.op, parts * rows);
         let address =
             |part: Expr| Address { memory: Memory::Shared(buffer), offset: part.scale(rows) + row.clone() };
         let own = self.own(r.op, r.dst, &walk)?;

@@ -7,7 +7,7 @@
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_target::Reach;
-use hx_tile::{Op, Scalar, ScanChoice, ScanLevel, TensorId, tile_modes};
+use hx_tile::{Choice, Op, Scalar, ScanChoice, ScanLevel, TensorId, tile_modes};
 
 use super::copy::lowest_of_replicas;
 use super::elementwise::{Walk, element};
@@ -72,6 +72,15 @@ impl Scan<'_> {
     }
 }
 
+/// The shared memory in which threads of different warps exchange totals.
+struct Meeting {
+    /// One buffer for each tensor.
+    buffers: Vec<u32>,
+    /// The index of the thread's total within a part, and the number of totals of a part.
+    row: Expr,
+    rows: i64,
+}
+
 fn one(array: RegId, base: Expr) -> Registers {
     Registers { array, base, offsets: vec![0] }
 }
@@ -89,37 +98,7 @@ impl Lowering<'_> {
         value: &[Scalar],
         choice: &ScanChoice,
     ) -> Result<Body, LowerError> {
-        let first = *dst.first().ok_or_else(|| self.error(op, "nothing is scanned"))?;
-        let held = self.solution.registers.get(&first).ok_or_else(|| self.error(op, "no layout"))?;
-        let walk = self.walk(op, first)?;
-        let mut unit = 1;
-        let mut digits = Vec::new();
-        for (extent, stride) in held.layout.mode(1).leaves() {
-            digits.push((unit, *extent, hx_tile::coordinate(*stride, &held.tile)[axis]));
-            unit *= extent;
-        }
-        let mut loops = walk.loops.clone();
-        loops.reverse();
-        let n = dst.len();
-        let arrays = self.temporaries.get(&op.id).filter(|a| a.len() == n * ARRAYS.len());
-        let arrays = arrays.ok_or_else(|| self.error(op, "no registers to scan in"))?;
-        let kind = |k: usize| (0..n).map(|i| arrays[i * ARRAYS.len() + k]).collect::<Vec<_>>();
-        let s = Scan {
-            op,
-            axis,
-            value,
-            dtypes: dst.iter().map(|t| self.program.tensor(*t).dtype).collect(),
-            held: dst.iter().map(|t| self.array(op, *t)).collect::<Result<_, _>>()?,
-            before: kind(0),
-            next: kind(1),
-            other: kind(2),
-            total: kind(3),
-            levels: &choice.levels,
-            digits,
-            counters: walk.counters.clone(),
-            loops,
-            walk,
-        };
+        let s = self.scan_of(op, dst, axis, value, choice)?;
         // The coordinates decide where totals are stored in shared memory.
         let meets = choice.levels.iter().any(|level| matches!(level, ScanLevel::Across { .. }));
         let mut body = if meets { s.walk.setup.clone() } else { Body::new() };
@@ -140,12 +119,54 @@ impl Lowering<'_> {
                     threads = true;
                 }
                 ScanLevel::Across { unit, extent, step } => {
-                    body.extend(self.scan_across(&s, (unit, extent, step), threads, choice)?);
+                    body.extend(self.scan_across(&s, (unit, extent, step), threads)?);
                     threads = true;
                 }
             }
         }
         Ok(body)
+    }
+
+    /// Collects the registers, digits and counters of a scan.
+    fn scan_of<'o>(
+        &self,
+        op: &'o Op,
+        dst: &[TensorId],
+        axis: usize,
+        value: &'o [Scalar],
+        choice: &'o ScanChoice,
+    ) -> Result<Scan<'o>, LowerError> {
+        let first = *dst.first().ok_or_else(|| self.error(op, "nothing is scanned"))?;
+        let held = self.solution.registers.get(&first).ok_or_else(|| self.error(op, "no layout"))?;
+        let walk = self.walk(op, first)?;
+        let mut unit = 1;
+        let mut digits = Vec::new();
+        for (extent, stride) in held.layout.mode(1).leaves() {
+            digits.push((unit, *extent, hx_tile::coordinate(*stride, &held.tile)[axis]));
+            unit *= extent;
+        }
+        let mut loops = walk.loops.clone();
+        loops.reverse();
+        let n = dst.len();
+        let arrays = self.temporaries.get(&op.id).filter(|a| a.len() == n * ARRAYS.len());
+        let arrays = arrays.ok_or_else(|| self.error(op, "no registers to scan in"))?;
+        let kind = |k: usize| (0..n).map(|i| arrays[i * ARRAYS.len() + k]).collect::<Vec<_>>();
+        Ok(Scan {
+            op,
+            axis,
+            value,
+            dtypes: dst.iter().map(|t| self.program.tensor(*t).dtype).collect(),
+            held: dst.iter().map(|t| self.array(op, *t)).collect::<Result<_, _>>()?,
+            before: kind(0),
+            next: kind(1),
+            other: kind(2),
+            total: kind(3),
+            levels: &choice.levels,
+            digits,
+            counters: walk.counters.clone(),
+            loops,
+            walk,
+        })
     }
 
     /// Computes `at = before ∘ at` in threads for which the condition holds. Every operand is one element of each tensor.
@@ -308,87 +329,116 @@ impl Lowering<'_> {
         s: &Scan<'_>,
         (unit, extent, step): (i64, i64, i64),
         threads: bool,
-        choice: &ScanChoice,
     ) -> Result<Body, LowerError> {
         let done = s.chosen(|i| s.is_done(i, step));
         let others = s.chosen(|i| !s.is_done(i, step));
         let fixed = s.last(&done);
         let digit = self.digit(s.op, unit, extent);
         let total = Self::totals(s, &others, fixed);
-        let (row, rows) = self.scan_row(s, step * extent)?;
-        let buffers = self.scratch.get(&s.op.id).filter(|b| b.len() == s.held.len());
-        let buffers = buffers.ok_or_else(|| self.error(s.op, "no shared memory to meet in"))?;
-        let transfer = |i: usize, load: bool, registers: Registers, part: Expr, guard: Cond| {
-            let offset = part.scale(rows) + row.clone();
-            let address =
-                Address { memory: Memory::Shared(buffers[i]), offset: offset.simplify(&s.walk.facts) };
-            let row = self.single(s.op, s.dtypes[i], load)?;
-            Ok(Stmt::Transfer(Transfer { row, registers, address, guard, pad: 0 }))
-        };
-        let held = &self.solution.registers[&self.first_dst(s)?];
-        let irregular = || self.error(s.op, "a layout runs over the end of a dimension");
-        let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
-        // Totals do not depend on the thread digits that are done, so only threads whose finished digits are 0 store them.
-        let mut writes = lowest_of_replicas(&modes, self.facts_of(s.op));
-        for level in &choice.levels {
-            if let ScanLevel::Lanes { unit, extent, step: below }
-            | ScanLevel::Across { unit, extent, step: below } = level
-                && *below < step
-            {
-                let zero = Expr::default();
-                writes = writes.and(Cond::cmp(
-                    CmpOp::Eq,
-                    self.digit(s.op, *unit, *extent),
-                    zero,
-                    self.facts_of(s.op),
-                ));
-            }
-        }
-        let n = s.held.len();
+        let meeting = self.meeting(s, step * extent)?;
+        let writes = self.writers(s, step)?;
         let mut body = vec![Stmt::Barrier];
         let mut store = Body::new();
         if !threads {
             let block = Self::held(s, &(s.position(&others) + Expr::constant(fixed)));
             store.extend(Self::moved(&total, &block));
         }
-        for (i, own) in total.iter().enumerate() {
-            store.push(transfer(i, false, own.clone(), digit.clone(), writes.clone())?);
-        }
+        store.extend(self.meet(s, &meeting, false, &total, &digit, &writes)?);
         body.extend(s.each(&others, store));
         body.push(Stmt::Barrier);
 
         let before: Vec<Registers> = s.before.iter().map(|a| at_zero(*a)).collect();
-        let other: Vec<Registers> = s.other.iter().map(|a| at_zero(*a)).collect();
-        let mut inner = Body::new();
-        for i in 0..n {
-            inner.push(transfer(i, true, total[i].clone(), Expr::default(), Cond::True)?);
-        }
+        let mut inner = self.meet(s, &meeting, true, &total, &Expr::default(), &Cond::True)?;
         inner.extend(Self::moved(&before, &total));
-        let part = self.counter("part", s.op, 28);
-        let now = Expr::symbol(part.clone());
-        let mut each = Body::new();
-        for i in 0..n {
-            each.push(transfer(i, true, other[i].clone(), now.clone(), Cond::True)?);
-        }
-        // `before` combines the parts below the thread's own, `total` combines all parts. The operator's left operand is the
-        // earlier part.
-        let below = {
-            let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
-            Scalar::apply(Operator::Lt, DType::I32, [integer(now), integer(digit.clone())])
-        };
-        each.extend(self.append(s, &before, &other, Some(&below)));
-        each.extend(self.append(s, &total, &other, None));
-        inner.push(Stmt::For {
-            var: part,
-            start: Expr::constant(1),
-            end: Expr::constant(extent),
-            unroll: true,
-            body: each,
-        });
+        inner.push(self.combined(s, &meeting, (&before, &total), &digit, extent)?);
         let element = Self::held(s, &(s.position(&others) + s.position(&done)));
         inner.extend(s.each(&done, self.prepend(s, &before, &element, Some(&Self::reached(&digit, 1)))));
         body.extend(s.each(&others, inner));
         Ok(body)
+    }
+
+    /// Returns the loop over the other parts in shared memory: `before` combines the parts below the thread's own, `total`
+    /// combines all parts. The operator's left operand is the earlier part.
+    fn combined(
+        &self,
+        s: &Scan<'_>,
+        meeting: &Meeting,
+        (before, total): (&[Registers], &[Registers]),
+        digit: &Expr,
+        extent: i64,
+    ) -> Result<Stmt, LowerError> {
+        let other: Vec<Registers> = s.other.iter().map(|a| at_zero(*a)).collect();
+        let part = self.counter("part", s.op, 28);
+        let now = Expr::symbol(part.clone());
+        let mut body = self.meet(s, meeting, true, &other, &now, &Cond::True)?;
+        let below = {
+            let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
+            Scalar::apply(Operator::Lt, DType::I32, [integer(now), integer(digit.clone())])
+        };
+        body.extend(self.append(s, before, &other, Some(&below)));
+        body.extend(self.append(s, total, &other, None));
+        let (start, end) = (Expr::constant(1), Expr::constant(extent));
+        Ok(Stmt::For { var: part, start, end, unroll: true, body })
+    }
+
+    /// Returns the condition for a thread to store its total at a level. A total does not depend on the thread digits that are
+    /// done, so only threads whose finished digits are 0 store it.
+    fn writers(&self, s: &Scan<'_>, step: i64) -> Result<Cond, LowerError> {
+        let held = &self.solution.registers[&self.first_dst(s)?];
+        let irregular = || self.error(s.op, "a layout runs over the end of a dimension");
+        let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
+        let facts = self.facts_of(s.op);
+        let mut writes = lowest_of_replicas(&modes, facts);
+        for level in s.levels {
+            if let ScanLevel::Lanes { unit, extent, step: below }
+            | ScanLevel::Across { unit, extent, step: below } = level
+                && *below < step
+            {
+                let digit = self.digit(s.op, *unit, *extent);
+                writes = writes.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), facts));
+            }
+        }
+        Ok(writes)
+    }
+
+    /// Returns the shared memory in which the threads exchange the totals of blocks of `block` elements.
+    fn meeting(&self, s: &Scan<'_>, block: i64) -> Result<Meeting, LowerError> {
+        let (row, rows) = self.scan_row(s, block)?;
+        let buffers = self.scratch.get(&s.op.id).filter(|b| b.len() == s.held.len());
+        let buffers = buffers.ok_or_else(|| self.error(s.op, "no shared memory to meet in"))?;
+        let row = row + self.first_of_group(s.op, self.elements_to_meet(s)?);
+        Ok(Meeting { buffers: buffers.clone(), row, rows })
+    }
+
+    /// Returns how many elements of the memory for totals one group has.
+    fn elements_to_meet(&self, s: &Scan<'_>) -> Result<i64, LowerError> {
+        let choice = match self.solution.choices.get(&s.op.id) {
+            Some(Choice::Scan(choice)) => choice.scratch.first(),
+            _ => None,
+        };
+        let scratch = choice.ok_or_else(|| self.error(s.op, "no shared memory to meet in"))?;
+        let bits = s.dtypes.first().map_or(8, |dtype| i64::from(dtype.bits()).max(8));
+        Ok(i64::from(scratch.bytes / self.program.groups_of(s.op)) * 8 / bits)
+    }
+
+    /// Loads or stores one element of each tensor at a part of the shared memory.
+    fn meet(
+        &self,
+        s: &Scan<'_>,
+        meeting: &Meeting,
+        load: bool,
+        registers: &[Registers],
+        part: &Expr,
+        guard: &Cond,
+    ) -> Result<Body, LowerError> {
+        let transfer = |(i, registers): (usize, &Registers)| {
+            let offset = (part.scale(meeting.rows) + meeting.row.clone()).simplify(&s.walk.facts);
+            let address = Address { memory: Memory::Shared(meeting.buffers[i]), offset };
+            let row = self.single(s.op, s.dtypes[i], load)?;
+            let (registers, guard) = (registers.clone(), guard.clone());
+            Ok(Stmt::Transfer(Transfer { row, registers, address, guard, pad: 0 }))
+        };
+        registers.iter().enumerate().map(transfer).collect()
     }
 
     /// Computes `at = at ∘ after` in threads for which the condition holds.

@@ -61,7 +61,9 @@ impl Lowering<'_> {
         for d in (0..shape.len().saturating_sub(1)).rev() {
             steps[d] = steps[d + 1] * shape[d + 1];
         }
-        let address = |offset: Expr| Address { memory: Memory::Shared(buffer), offset };
+        let first = self.first_of_group(op, shape.iter().product());
+        let address =
+            |offset: Expr| Address { memory: Memory::Shared(buffer), offset: offset + first.clone() };
 
         let walk = self.walk(op, src)?;
         let (held, from) = (&self.solution.registers[&src], &self.program.tensor(src).shape);

@@ -15,7 +15,7 @@ use crate::emit_thread;
 const GROUP: ScopeId = ScopeId(1);
 
 fn group() -> Scope {
-    Scope { kind: ScopeKind::Group, first: 128, threads: 128 }
+    Scope { kind: ScopeKind::Group, first: 128, threads: 128, groups: 1 }
 }
 
 /// Returns a program that sums 512 numbers of `a` into one number of `c`. The operations and tensors are of `scope`, except for
@@ -63,12 +63,11 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
     TileProgram {
         name: "sum".into(),
         params: vec![param("a", 512), param("c", 1)],
-        facts: Facts::default(),
         grid: vec![GridAxis { blocks: Expr::constant(1) }],
         scopes,
-        requires: vec![],
         tensors: vec![register("x", 512), register("total", 1)],
         body: (0..).zip(kinds).map(op).collect(),
+        ..TileProgram::default()
     }
 }
 
@@ -139,4 +138,115 @@ fn a_number_belongs_to_the_block() {
     program.body.push(Stmt::Op(Op { id: OpId(9), kind, scope: GROUP, origin: Origin(0) }));
     expect!["operation 9: a number belongs to the block, and the group of threads 128..256 reads it"]
         .assert_eq(&lowered(&program).unwrap_err().to_string());
+}
+
+/// Returns a program that fills a tile of 64 × 128 numbers in shared memory and stores it to row 64 of tile column
+/// `block_idx` of `c`, whose edges cut it.
+fn stored() -> TileProgram {
+    let n = || Expr::dim("n");
+    let param = TensorParam {
+        name: "c".into(),
+        dtype: DType::F16,
+        mutable: true,
+        shape: vec![Expr::dim("m"), n()],
+        stride: vec![n(), Expr::constant(1)],
+        block: None,
+        align: 16,
+    };
+    let tensor = |name: &str, kind| Tensor {
+        name: name.into(),
+        dtype: DType::F16,
+        shape: vec![64, 128],
+        kind,
+        scope: ScopeId::BLOCK,
+        origin: Origin(0),
+    };
+    let [r, s] = [0, 1].map(TensorId);
+    let whole = |base| View::whole(base, &[64, 128]);
+    let corner = vec![Expr::constant(64), Expr::symbol(Symbol::BlockIdx(0)).scale(128)];
+    let dst = View { offsets: corner, ..whole(Base::Global(ParamId(0))) };
+    let kinds = [
+        OpKind::Fill { dst: r, value: 1.0 },
+        OpKind::Copy { src: whole(Base::Register(r)), dst: whole(Base::Shared(s)) },
+        OpKind::Sync,
+        OpKind::Store { src: whole(Base::Shared(s)), dst },
+        OpKind::WaitStores { leave: 0 },
+    ];
+    let op = |(id, kind)| Stmt::Op(Op { id: OpId(id), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
+    let mut facts = Facts::default();
+    facts.divisible(Symbol::Dim("n".into()), 16);
+    TileProgram {
+        name: "stored".into(),
+        params: vec![Param::Tensor(param)],
+        facts,
+        grid: vec![GridAxis { blocks: Expr::constant(2) }],
+        scopes: vec![Scope::block(128)],
+        tensors: vec![
+            tensor("r", TensorKind::Register { pinned: None }),
+            tensor("s", TensorKind::Shared { pinned: None }),
+        ],
+        body: (0..).zip(kinds).map(op).collect(),
+        ..TileProgram::default()
+    }
+}
+
+#[test]
+fn a_store_is_boxes_of_a_map() {
+    expect![[r#"
+        kernel stored threads 128 grid [2]
+          param c: mut f16[m, n] : [n, 1] align 16
+          shared s: f16[16384 B] at 0
+          map of c: [n, m] : [n * 2] B box [64, 64] swizzle 128B
+          registers r: f16[64]
+          // #0 fill(r, 1.0)
+          for i in 0..32 unroll
+            fill r[i * 2 + {0..=1}] = 1.0
+          // #1 copy(r, s[0..64, 0..128])
+          let row = thread / 16
+          let col = (thread % 16) * 8
+          for i in 0..8 unroll
+            st.shared.v4.b32 r[i * 8 + {0..=7}] <> s[i * 512 + (col / 64) * 4096 + ((row * 64 + (col % 64)) ^ (((row * 64 + (col % 64)) & 0x1c0) / 8))]
+          // #2 sync()
+          fence proxy
+          barrier
+          // #3 copy_async(s[0..64, 0..128], c[64 + 0..64, block_idx.x * 128 + 0..128])
+          tma.store c{block_idx.x * 128, 64} <- s[0]
+          tma.store c{block_idx.x * 128 + 64, 64} <- s[4096]
+          bulk commit
+          // #4 wait_stores(0)
+          bulk wait 0 read
+          bulk wait 0
+    "#]].assert_eq(&lowered(&stored()).unwrap());
+}
+
+/// Each element of the tile is in exactly one box, at the place that its layout gives it.
+#[test]
+fn boxes_cover_a_tile_once() {
+    let program = stored();
+    let solution = hx_synth::solve(&program, Arch::Sm90a, &|| false).unwrap();
+    let threads = lower(&program, &solution, &|| ()).unwrap();
+    let layout = &solution.shared[&TensorId(1)];
+    let mut seen = std::collections::BTreeMap::new();
+    let symbols = |_: &Symbol| Some(0);
+    crate::visit(&threads.body, &mut |stmt| {
+        let crate::Stmt::BulkStore(store) = stmt else { return };
+        let map = &threads.maps[store.map as usize];
+        let first: Vec<i64> = store.coordinates.iter().map(|c| c.eval(&symbols).unwrap()).collect();
+        let start = store.address.offset.eval(&symbols).unwrap();
+        let permuted = map.swizzle.of_elements(16).unwrap();
+        for (linear, (row, column)) in (0..i64::from(map.extents[1]))
+            .flat_map(|r| (0..i64::from(map.extents[0])).map(move |c| (r, c)))
+            .enumerate()
+        {
+            let element = (first[1] + row - 64, first[0] + column);
+            let place = permuted.apply(start + linear as i64);
+            assert_eq!(seen.insert(element, place), None, "{element:?} twice");
+        }
+    });
+    assert_eq!(seen.len(), 64 * 128);
+    for ((row, column), place) in seen {
+        let modes = layout.layout.modes();
+        let linear = modes[0].eval(row) + modes[1].eval(column);
+        assert_eq!(place, layout.swizzle.apply(linear), "{row} {column}");
+    }
 }

@@ -4,22 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CandidateArgs, DeviceArgs, bytes, seconds};
+use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// Files and folders (the current folder if none is given), and parts of names that choose benches.
-    #[arg(value_name = "PATHS|FILTER")]
-    pub what: Vec<String>,
-    /// The filter is a whole name.
-    #[arg(long)]
-    pub exact: bool,
-    /// Leave out benches whose name contains this.
-    #[arg(long, value_name = "FILTER")]
-    pub skip: Vec<String>,
-    /// Show the names of the benches and run nothing.
-    #[arg(long)]
-    pub list: bool,
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
     /// Compile the kernels of the benches for the target, into the cache, and time nothing.
     #[arg(long)]
     pub no_run: bool,
@@ -51,15 +41,8 @@ pub(crate) struct BenchArgs {
     /// The machine's peak of memory traffic, in GB/s.
     #[arg(long, value_name = "GBS", value_parser = positive)]
     pub roof_gbs: Option<f64>,
-    /// The seed of random functions whose call names none.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Seconds after which one bench is stopped.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    pub timeout: Option<f64>,
-    /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub each: EachArgs,
     #[command(flatten)]
     pub device: DeviceArgs,
     #[command(flatten)]

@@ -21,15 +21,15 @@ pub(crate) fn run(args: BenchArgs, output: &Output) -> Exit {
 }
 
 fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
-    let (paths, names) = paths_and_names(&args.what);
+    let (paths, names) = paths_and_names(&args.choice.what);
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
-    let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
-    let each = Each { limit: time_limit(args.timeout, &loaded), ..Each::unlimited() };
+    let filter = Filter { names, exact: args.choice.exact, skip: args.choice.skip.clone() };
+    let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
     let listing = list_benches(&loaded.db, &loaded.files, &filter, each);
     output.diagnostics(&loaded.db, &listing.diagnostics);
     let bad = listing.diagnostics.iter().any(Diagnostic::is_error) || !listing.broken.is_empty();
-    if args.list {
+    if args.choice.list {
         let names = listing.cases.iter().map(|c| &c.name).chain(&listing.broken);
         output.result(&names.map(|name| format!("{name}\n")).collect::<String>());
     }
@@ -40,7 +40,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         output.remark("no bench matches");
         return Err(Exit::NoTest);
     }
-    if args.list {
+    if args.choice.list {
         return Ok(if bad { Exit::Bad } else { Exit::Good });
     }
     // Read the earlier results first, so that a missing file is reported before minutes of timing.
@@ -90,7 +90,7 @@ fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, E
 fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
     let manifest = loaded.manifest.as_ref();
     let usual = TimePlan::default();
-    super::limit_memory(args.memory, manifest);
+    super::limit_memory(args.each.memory, manifest);
     let plan = TimePlan {
         repeats: args.repeats.unwrap_or(usual.repeats),
         warmup: args.warmup.unwrap_or(usual.warmup),
@@ -98,8 +98,8 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
         ..usual
     };
     BenchOptions {
-        seed: args.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
-        timeout: time_limit(args.timeout, loaded),
+        seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
+        timeout: time_limit(args.each.timeout, loaded),
         timing: Timing { plan, rotate: usize::from(args.rotate) },
         candidates: args.candidates,
     }

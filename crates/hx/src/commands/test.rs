@@ -34,12 +34,12 @@ pub(crate) fn run(args: TestArgs, output: &Output) -> Exit {
 }
 
 fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
-    let (paths, names) = paths_and_names(&args.what);
+    let (paths, names) = paths_and_names(&args.choice.what);
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
-    let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
+    let filter = Filter { names, exact: args.choice.exact, skip: args.choice.skip.clone() };
     // Ctrl-C ends the process directly while tests are listed, because no test has run yet.
-    let each = Each { limit: time_limit(args.timeout, &loaded), ..Each::unlimited() };
+    let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
     let mut listing = list_tests(&loaded.db, &loaded.files, &filter, each);
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
     let here = std::env::current_dir().unwrap_or_default();
@@ -51,7 +51,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     output.diagnostics(&loaded.db, &listing.diagnostics);
     let none = listing.cases.is_empty() && listing.broken.is_empty();
     let mut teller = Teller::new(args, &loaded, output);
-    if args.list {
+    if args.choice.list {
         teller.list(&listing);
         let exit = if none { Exit::NoTest } else { broken_files(&listing).unwrap_or(Exit::Good) };
         return Ok(loaded.exit(exit));
@@ -98,7 +98,7 @@ fn execute(
 ) -> Result<Exit, Exit> {
     let (args, loaded, output) = (teller.args, teller.loaded, teller.output);
     let manifest = loaded.manifest.as_ref();
-    super::limit_memory(args.memory, manifest);
+    super::limit_memory(args.each.memory, manifest);
     let machine = if args.no_run { announce(open_compiler(setup), output)? } else { machine(setup, output)? };
     if args.require_gpu && !args.no_run && !machine.is_gpu() {
         let reason = "`--require-gpu` was given, and the tests would run on the simulator";
@@ -107,8 +107,8 @@ fn execute(
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = TestOptions {
-        seed: args.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
-        timeout: time_limit(args.timeout, loaded),
+        seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
+        timeout: time_limit(args.each.timeout, loaded),
         jobs: args.jobs.unwrap_or(cores),
     };
     let mut counts = Counts::default();

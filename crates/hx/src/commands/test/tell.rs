@@ -174,7 +174,7 @@ impl<'a> Teller<'a> {
             Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
             _ => String::new(),
         };
-        let limit = self.args.timeout.map_or(String::new(), |seconds| format!(" --timeout {seconds}"));
+        let limit = self.args.each.timeout.map_or(String::new(), |seconds| format!(" --timeout {seconds}"));
         let candidate = match self.args.candidate.candidate {
             0 => String::new(),
             number => format!(" --candidate {number}"),

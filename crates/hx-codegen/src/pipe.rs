@@ -1,0 +1,114 @@
+//! Emits the barriers in shared memory on which pipelines are built.
+
+use hx_index::{CmpOp, Cond, Expr, Symbol};
+use hx_target::{GROUP, WARP, catalogue};
+use hx_thread::{Arrivals, Barrier};
+use hx_tile::BARRIER_BYTES;
+
+use crate::asm::{Operand, Slots};
+use crate::emit::{Emitter, MalformedProgram, SHARED_MEMORY};
+use crate::instruction::Sequence;
+
+type Result<T> = std::result::Result<T, MalformedProgram>;
+
+/// Returns the name of the variable that holds the address of the first stage's barrier.
+pub(crate) fn name_of(barrier: &Barrier) -> String {
+    format!("{}_{}", barrier.pipe, barrier.kind.word())
+}
+
+impl Emitter<'_> {
+    /// Returns the declarations of the addresses of barriers.
+    pub(crate) fn barrier_addresses(&self) -> Vec<String> {
+        let base = SHARED_MEMORY[1];
+        let line = |(barrier, name): (&Barrier, &String)| {
+            let Barrier { at, stages, count, .. } = barrier;
+            format!("const unsigned {name} = {base} + {at}; // {stages} barriers of {count} arrivals")
+        };
+        self.program.barriers.iter().zip(&self.barriers).map(line).collect()
+    }
+
+    /// Makes the barriers. One thread does it, and all threads see them before any of them goes on.
+    pub(crate) fn make_barriers(&mut self) -> Result<()> {
+        if self.program.barriers.is_empty() {
+            return Ok(());
+        }
+        self.block("if (threadIdx.x == 0)", |e| {
+            let program = e.program;
+            for (barrier, name) in program.barriers.iter().zip(e.barriers.clone()) {
+                e.statement("#pragma unroll");
+                let head = format!("for (int i = 0; i < {}; ++i)", barrier.stages);
+                e.block(&head, |e| {
+                    let address = format!("{name} + i * {BARRIER_BYTES}");
+                    let count = Slots::Number(i64::from(barrier.count));
+                    e.barrier_row("barrier.init", vec![address], None, &|name| {
+                        (name == "n").then(|| count.clone())
+                    })
+                })?;
+            }
+            e.barrier_row("barrier.ready", Vec::new(), None, &|_| None)
+        })?;
+        self.statement("__syncthreads();");
+        Ok(())
+    }
+
+    pub(crate) fn await_phase(&mut self, barrier: u32, index: &Expr, parity: &Expr) -> Result<()> {
+        let address = self.barrier_address(barrier, index)?;
+        let parity = self.expr(parity)?.text;
+        self.barrier_row("barrier.await", vec![address, parity], None, &|name| match name {
+            "p" => Some(Slots::Input(1)),
+            "u" => Some(Slots::Unique),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn arrive(&mut self, barrier: u32, index: &Expr, by: Arrivals) -> Result<()> {
+        let address = self.barrier_address(barrier, index)?;
+        let first_of = |threads: u32| {
+            let thread = Expr::symbol(Symbol::Thread);
+            let number = thread.rem(&Expr::constant(i64::from(threads)), &hx_index::Facts::default());
+            Cond::Cmp(CmpOp::Eq, number, Expr::default())
+        };
+        let (row, guard) = match by {
+            Arrivals::Copies => ("barrier.copied", None),
+            Arrivals::Warps => {
+                // The thread that arrives speaks for its warp.
+                self.statement("__syncwarp();");
+                ("barrier.arrive", Some(first_of(WARP)))
+            }
+            Arrivals::Groups => ("barrier.arrive", Some(first_of(GROUP))),
+        };
+        let guard = guard.map(|guard| self.cond(&guard)).transpose()?;
+        self.barrier_row(row, vec![address], guard, &|_| None)
+    }
+
+    /// Prints the address of a stage's barrier.
+    fn barrier_address(&mut self, barrier: u32, index: &Expr) -> Result<String> {
+        let missing = || MalformedProgram::Missing(format!("barrier {barrier}"));
+        let name = self.barriers.get(barrier as usize).ok_or_else(missing)?.clone();
+        if index.is_zero() {
+            return Ok(name);
+        }
+        let offset = self.expr(&index.scale(i64::from(BARRIER_BYTES)))?.text;
+        Ok(format!("{name} + {offset}"))
+    }
+
+    /// Emits a row that synchronizes. The first input is the address of a barrier.
+    fn barrier_row(
+        &mut self,
+        name: &str,
+        inputs: Vec<String>,
+        guard: Option<String>,
+        slots: &dyn Fn(&str) -> Option<Slots>,
+    ) -> Result<()> {
+        let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        self.check_arch(name, row.arch)?;
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        sequence.asm.guard = guard;
+        sequence.asm.inputs = inputs.into_iter().map(|text| Operand { constraint: 'r', text }).collect();
+        self.sequence(name, &row.ptx, sequence, &|name| match name {
+            "b" => Some(Slots::Input(0)),
+            other => slots(other),
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Emits roles: one chain of branches on the number of the group of warps, and the named barriers of their threads.
+//!
+//! The number comes from a lane exchange, so that the compiler of the CUDA text knows that it is the same in a whole warp.
+//! Each branch begins with the change of the thread's registers, which all four warps of a group run together.
+
+use hx_index::{Expr, Symbol};
+use hx_target::GROUP;
+use hx_thread::{Lanes, Role};
+use hx_tile::ScopeId;
+
+use crate::asm::{Operand, Slots};
+use crate::emit::{Emitter, Executing, MalformedProgram, THREAD};
+
+/// The variable with the number of the group of warps in the block.
+const GROUP_OF_WARPS: &str = "hx_group";
+
+type Result<T> = std::result::Result<T, MalformedProgram>;
+
+impl Emitter<'_> {
+    pub(crate) fn roles(&mut self, roles: &[Role]) -> Result<()> {
+        self.statement(&format!(
+            "const int {GROUP_OF_WARPS} = __shfl_sync(0xffffffff, (int)threadIdx.x / {GROUP}, 0);"
+        ));
+        for (number, role) in roles.iter().enumerate() {
+            let scope = *self.program.scope(role.scope);
+            let end = scope.end() / u64::from(GROUP);
+            if !scope.first.is_multiple_of(GROUP) || !scope.threads.is_multiple_of(GROUP) {
+                return Err(MalformedProgram::Role(scope));
+            }
+            let last = end == u64::from(self.program.block_threads() / GROUP);
+            let head = match (number, last) {
+                (0, true) => "{".to_owned(),
+                (0, false) => format!("if ({GROUP_OF_WARPS} < {end}) {{"),
+                (_, true) => "} else {".to_owned(),
+                (_, false) => format!("}} else if ({GROUP_OF_WARPS} < {end}) {{"),
+            };
+            self.statement(&head);
+            self.role(role)?;
+        }
+        self.statement("}");
+        Ok(())
+    }
+
+    fn role(&mut self, role: &Role) -> Result<()> {
+        let scope = *self.program.scope(role.scope);
+        let (outer, names) = (self.printer.scope(), self.names.enter());
+        let executing = Executing { scope: role.scope, index: role.index.clone() };
+        let executing = std::mem::replace(&mut self.executing, executing);
+        self.printer.bound(&Symbol::Thread, (Some(0), Some(i64::from(scope.threads) - 1)));
+        let used = self.printer.used.remove(&Symbol::Thread);
+        let index = role.index.as_ref().map(|index| {
+            self.printer.bound(index, (Some(0), Some(i64::from(scope.groups) - 1)));
+            (index.clone(), self.declare(index, false))
+        });
+        let body = self.apart(|e| match role.lanes {
+            Lanes::All => e.body(&role.body),
+            Lanes::Elected => {
+                e.elected = true;
+                let body = e.elected(role);
+                e.elected = false;
+                body
+            }
+        })?;
+        let uses = |e: &Self, symbol: &Symbol| e.printer.used.contains(symbol);
+        self.deeper(1);
+        if let Some(registers) = role.registers {
+            self.set_registers(registers)?;
+        }
+        if let Some((index, name)) = index.filter(|(index, _)| uses(self, index)) {
+            let first = scope.first / GROUP;
+            let first = if first == 0 { String::new() } else { format!(" - {first}") };
+            let per = scope.threads / GROUP;
+            let value = if per == 1 {
+                format!("{GROUP_OF_WARPS}{first}")
+            } else {
+                format!("({GROUP_OF_WARPS}{first}) / {per}")
+            };
+            self.statement(&format!("const int {name} = {value};"));
+            self.printer.used.remove(&index);
+        }
+        if uses(self, &Symbol::Thread) {
+            let value = match (scope.first, scope.groups) {
+                (_, 2..) => format!("(int)threadIdx.x % {}", scope.threads),
+                (0, _) => "(int)threadIdx.x".to_owned(),
+                (first, _) => format!("(int)threadIdx.x - {first}"),
+            };
+            self.statement(&format!("const int {THREAD} = {value};"));
+        }
+        for line in self.array_declarations(role.scope) {
+            self.statement(&line);
+        }
+        self.deeper(-1);
+        self.append(&body);
+        // The block has a variable of its own for its threads.
+        self.printer.used.remove(&Symbol::Thread);
+        if used {
+            self.printer.used.insert(Symbol::Thread);
+        }
+        self.executing = executing;
+        self.printer.leave(outer);
+        self.names.leave(names);
+        Ok(())
+    }
+
+    /// Writes a body that one thread of the first warp runs.
+    fn elected(&mut self, role: &Role) -> Result<()> {
+        self.statement("unsigned hx_elected = 0;");
+        let first = self.program.scope(role.scope).first / hx_target::WARP;
+        self.block(&format!("if ((int)threadIdx.x / {} == {first})", hx_target::WARP), |e| {
+            let chosen = Operand { constraint: 'r', text: "hx_elected".to_owned() };
+            e.sync_output("elect", chosen)
+        })?;
+        self.block("if (hx_elected)", |e| e.body(&role.body))
+    }
+
+    /// Gives each thread of the executing groups this many registers.
+    fn set_registers(&mut self, registers: u32) -> Result<()> {
+        let entry = self.arch.limits().registers_at_entry(self.program.block_threads());
+        let row = match registers.cmp(&entry) {
+            std::cmp::Ordering::Less => "registers.fewer",
+            std::cmp::Ordering::Equal => return Ok(()),
+            std::cmp::Ordering::Greater => "registers.more",
+        };
+        let number = |name: &str| (name == "n").then_some(Slots::Number(i64::from(registers)));
+        self.sync_row(row, Vec::new(), &number)
+    }
+
+    /// Writes the barrier of the executing threads.
+    pub(crate) fn scope_barrier(&mut self) -> Result<()> {
+        let Executing { scope, index } = self.executing.clone();
+        if scope == ScopeId::BLOCK {
+            self.statement("__syncthreads();");
+            return Ok(());
+        }
+        let first = Expr::constant(i64::from(self.program.barriers_of(scope).start));
+        let id = index.map_or(first.clone(), |index| first + Expr::symbol(index));
+        self.named_barrier("named.sync", &id, self.program.scope(scope).threads)
+    }
+
+    pub(crate) fn named_barrier(&mut self, row: &str, id: &Expr, threads: u32) -> Result<()> {
+        let number = Slots::Number(i64::from(threads));
+        if let Some(id) = id.as_const() {
+            return self.sync_row(row, Vec::new(), &|name| match name {
+                "i" => Some(Slots::Number(id)),
+                "n" => Some(number.clone()),
+                _ => None,
+            });
+        }
+        let id = Operand { constraint: 'r', text: self.expr(id)?.text };
+        self.sync_row(row, vec![id], &|name| match name {
+            "i" => Some(Slots::Input(0)),
+            "n" => Some(number.clone()),
+            _ => None,
+        })
+    }
+}

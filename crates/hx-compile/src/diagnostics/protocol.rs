@@ -1,0 +1,347 @@
+//! Diagnostics about pipelines, turns and asynchronous operations: what the protocol machine finds.
+
+use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
+use hx_lower::Lowered;
+use hx_sync::protocol::{Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, Want};
+use hx_tile::{OpId, TensorId};
+
+use super::Places;
+use super::sync::{indentation, lines_before, statement_of, with_space_before};
+
+/// The most loop counts that a note names, and the longest expression of one.
+const COUNTS: usize = 3;
+const LONGEST: usize = 40;
+
+/// Turns the faults into diagnostics with places and fixes.
+pub(super) fn faults(places: &Places<'_>, lowered: &Lowered, faults: &[Fault]) -> Vec<Diagnostic> {
+    faults.iter().map(|fault| Teller { places, lowered }.fault(fault)).collect()
+}
+
+#[derive(Clone, Copy)]
+struct Teller<'a> {
+    places: &'a Places<'a>,
+    lowered: &'a Lowered,
+}
+
+impl Teller<'_> {
+    fn fault(self, fault: &Fault) -> Diagnostic {
+        let mut found = match &fault.kind {
+            Kind::Stuck(blocked) => self.stuck(blocked),
+            Kind::Slip { wait, pipe, other } => self.slip(*wait, *pipe, *other),
+            Kind::Crowded { release, pipe, readers } => {
+                let pipe = self.pipe(*pipe);
+                let groups = if *readers == 1 { "group".to_owned() } else { format!("{readers} groups") };
+                let message = format!("more than {groups} of a block give back the same stage of `{pipe}`");
+                self.at(&codes::WRONG_PHASE, *release, message)
+                    .note(format!("each stage of `{pipe}` has as many readers as groups that give it back"))
+                    .help("leave the stages of other groups to them with `skip`, or change `readers`")
+            }
+            Kind::Repassed { pass, turns } => {
+                let turns = self.turns(*turns);
+                let message = format!("`{turns}` is passed on before the next group has taken its last turn");
+                self.at(&codes::WRONG_PHASE, *pass, message)
+                    .help(format!("a group passes only the turn that it took: `{turns}.take()` before it"))
+            }
+            Kind::Race { tensor, earlier, later, cause, pipe } => {
+                self.race(*tensor, *earlier, *later, *cause, *pipe)
+            }
+            Kind::InFlight { product, later, tensor, write, release } => {
+                self.in_flight(*product, *later, *tensor, *write, *release)
+            }
+            Kind::Unequal { pipe, acquire, bytes, other, expected } => {
+                let pipe = self.pipe(*pipe);
+                let message =
+                    format!("{bytes} bytes are copied to this stage of `{pipe}`, {expected} to another");
+                let found = self.at(&codes::CONDITIONAL_SIGNAL, *acquire, message);
+                self.also(found, *other, &format!("the other stage gets {expected} bytes"))
+                    .help("make the same copies in every round: outside of its bounds a tile is empty")
+            }
+            Kind::Divided { copy } => {
+                let message = "the blocks of the cluster read different tiles with this copy";
+                self.at(&codes::DIVIDED_MULTICAST, *copy, message)
+                    .help("the source may not depend on the position of the block in its cluster")
+            }
+            Kind::Gone { copy } => {
+                let message = "a block can end while another block of its cluster still copies to it";
+                self.at(&codes::SHARED_RACE, *copy, message).help("wait for every stage that the copy fills")
+            }
+        };
+        if let Some(note) = counts(fault) {
+            found = found.note(note);
+        }
+        match fault.fix.as_ref().and_then(|change| self.fix(change)) {
+            Some(fix) => {
+                // The title of the fix says what to do, so the general advice is redundant.
+                found.help.clear();
+                found.with_fix(fix)
+            }
+            None => found,
+        }
+    }
+
+    fn pipe(self, pipe: u32) -> String {
+        self.lowered.program.pipes[pipe as usize].name.clone()
+    }
+
+    fn turns(self, turns: u32) -> String {
+        self.lowered.program.turns[turns as usize].name.clone()
+    }
+
+    fn tensor(self, tensor: TensorId) -> String {
+        self.lowered.program.tensor(tensor).name.clone()
+    }
+
+    /// Begins a diagnostic at an operation, with the calls that led there.
+    fn at(self, code: &'static Code, op: OpId, message: impl Into<String>) -> Diagnostic {
+        let (file, range) = self.places.op(self.lowered, op).unwrap_or_else(|| self.places.kernel());
+        let found = Diagnostic::new(code, file, range, message);
+        let calls = self.places.calls(self.lowered, op).into_iter();
+        calls.fold(found, |found, (file, range)| found.also(file, range, "called from here"))
+    }
+
+    fn also(self, found: Diagnostic, op: OpId, message: &str) -> Diagnostic {
+        match self.places.op(self.lowered, op) {
+            Some((file, range)) => found.also(file, range, message),
+            None => found,
+        }
+    }
+
+    fn stuck(self, blocked: &[Blocked]) -> Diagnostic {
+        let Some(Blocked { who, op, wants }) = blocked.first() else {
+            let (file, range) = self.places.kernel();
+            return Diagnostic::new(&codes::ENDLESS_WAIT, file, range, "the kernel never ends");
+        };
+        let mut found = match wants {
+            Want::Release { pipe, readers, waited, given, needed } => {
+                let name = self.pipe(*pipe);
+                let message = format!("{who} waits for ever: no stage of `{name}` is given back");
+                let found = self.at(&codes::ENDLESS_WAIT, *op, message);
+                let found = match waited.filter(|_| !readers.is_empty()) {
+                    Some(wait) => {
+                        let readers = readers.join(" and ");
+                        self.also(found, wait, &format!("{readers} waited for it here, and still holds it"))
+                    }
+                    None if *given > 0 => {
+                        found.note(format!("{needed} groups have to give back each stage, and {given} do"))
+                    }
+                    None => {
+                        let stages = self.lowered.program.pipes[*pipe as usize].stages;
+                        let all = if stages == 1 {
+                            "its only stage is".to_owned()
+                        } else {
+                            format!("all its {stages} stages are")
+                        };
+                        found.note(format!("{all} acquired"))
+                    }
+                };
+                found.help(format!("`{name}.release()` behind the last use of a stage gives it back"))
+            }
+            Want::Fill { pipe, acquire, number, acquired } => {
+                let name = self.pipe(*pipe);
+                let message = format!("{who} waits for ever: its stage of `{name}` is never filled");
+                let found = self.at(&codes::ENDLESS_WAIT, *op, message);
+                match acquire {
+                    Some(acquire) if number <= acquired => self.also(
+                        found,
+                        *acquire,
+                        &format!("the stage of `{name}` is acquired here, too late"),
+                    ),
+                    Some(acquire) => {
+                        let note = format!("it waits for stage number {number}, and {acquired} are acquired");
+                        self.also(found, *acquire, &format!("stages of `{name}` are acquired here"))
+                            .note(note)
+                    }
+                    None => found.help(format!("`{name}.acquire()`, then copies with `signal: {name}`")),
+                }
+            }
+            Want::Turn { turns, from, taken } => {
+                let name = self.turns(*turns);
+                let message = format!("{who} waits for ever: {from} does not pass `{name}` on");
+                let found = self.at(&codes::ENDLESS_WAIT, *op, message);
+                let found = match taken {
+                    Some(take) => self.also(found, *take, &format!("{from} took its turn here")),
+                    None => found,
+                };
+                found.help(format!("every `{name}.take()` needs a `{name}.pass()` behind it"))
+            }
+            Want::Barrier { missing } => {
+                let missing = missing.join(" and ");
+                let message = format!("{who} waits for ever: {missing} does not come to this barrier");
+                self.at(&codes::ENDLESS_WAIT, *op, message)
+            }
+        };
+        for Blocked { who, op, .. } in &blocked[1..] {
+            found = self.also(found, *op, &format!("{who} waits here meanwhile"));
+        }
+        found
+    }
+
+    fn slip(self, wait: OpId, pipe: u32, other: Option<OpId>) -> Diagnostic {
+        let name = self.pipe(pipe);
+        let message =
+            format!("this wait can take another round of `{name}` for the one that it is meant for");
+        let found = self.at(&codes::WRONG_PHASE, wait, message);
+        match other {
+            Some(acquire) => {
+                let message = "the stage can be acquired again before the wait has seen it";
+                self.also(found, acquire, message)
+                    .help("every group that waits for a stage has to give it back, or `readers` is too small")
+            }
+            None => found
+                .note("the group need not know that the round before is complete when it begins to wait")
+                .help("groups that share a ring take turns: `take()` before the first wait, `pass()` behind the last"),
+        }
+    }
+
+    fn race(
+        self,
+        tensor: TensorId,
+        earlier: Deed,
+        later: Deed,
+        cause: Cause,
+        pipe: Option<u32>,
+    ) -> Diagnostic {
+        let name = self.tensor(tensor);
+        let verb = |deed: Deed| if deed.write { "written" } else { "read" };
+        let pipe = pipe.map(|pipe| self.pipe(pipe)).unwrap_or_default();
+        // The operation at which the mistake is made comes first.
+        let used = if earlier.write && !later.write { later } else { earlier };
+        let fill = if used == later { earlier } else { later };
+        match cause {
+            Cause::BeforeWait => {
+                let message = format!("a stage of `{pipe}` is {} before a wait for its copies", verb(used));
+                let found = self.at(&codes::SHARED_RACE, used.op, message);
+                self.also(found, fill.op, &format!("`{name}` is filled here"))
+                    .help(format!("`{pipe}.wait()` returns the stage whose copies have arrived"))
+            }
+            Cause::AfterRelease(release) => {
+                let message = format!("a stage of `{pipe}` is {} after it was given back", verb(used));
+                let found = self.at(&codes::SHARED_RACE, used.op, message);
+                let found = self.also(found, release, "it was given back here");
+                self.also(found, fill.op, "and can be filled again here")
+                    .help("give it back behind its last use")
+            }
+            Cause::BeforeRelease => {
+                let message = format!("a stage of `{pipe}` is filled before its readers gave it back");
+                let found = self.at(&codes::SHARED_RACE, fill.op, message);
+                self.also(found, used.op, &format!("`{name}` is {} here", verb(used)))
+                    .help(format!("copy to the stage that `{pipe}.acquire()` returned"))
+            }
+            Cause::Store => {
+                let message = format!("`{name}` is {} while a store still reads it", verb(later));
+                let found = self.at(&codes::SHARED_RACE, later.op, message);
+                self.also(found, earlier.op, "the store begins here").help(
+                    "`wait_stores(0)` returns when no store reads shared memory; `sync()` tells all threads",
+                )
+            }
+            Cause::Product => {
+                let message = format!("`{name}` is {} while a product still reads it", verb(later));
+                let found = self.at(&codes::SHARED_RACE, later.op, message);
+                self.also(found, earlier.op, "the product reads it here")
+                    .help("put a `gemm_wait(0)` and a `sync()` between the two")
+            }
+            Cause::Copy => {
+                let message =
+                    format!("`{name}` is {} before anything waited for the copy into it", verb(later));
+                let found = self.at(&codes::MISSING_WAIT, later.op, message);
+                self.also(found, earlier.op, "the copy begins here")
+                    .help("close the group with `commit()`, then `wait(0)` and `sync()` before the use")
+            }
+            Cause::NoBarrier => {
+                let message = format!("threads race on `{name}`: nothing orders the accesses");
+                let found = self.at(&codes::SHARED_RACE, later.op, message);
+                let found = found.label(format!("`{name}` is {} here", verb(later)));
+                self.also(found, earlier.op, &format!("`{name}` is {} here", verb(earlier)))
+                    .help("put a `sync()` between the two")
+            }
+        }
+    }
+
+    fn in_flight(
+        self,
+        product: OpId,
+        later: OpId,
+        tensor: TensorId,
+        write: bool,
+        release: bool,
+    ) -> Diagnostic {
+        let name = self.tensor(tensor);
+        let message = match (release, write) {
+            (true, _) => format!("a stage is given back while a product still reads `{name}` in it"),
+            (false, true) => format!("`{name}` is written while a product uses it"),
+            (false, false) => format!("`{name}` is read before its product is complete"),
+        };
+        let found = self.at(&codes::OPERAND_IN_FLIGHT, later, message);
+        self.also(found, product, "the product begins here")
+            .help("`gemm_wait(0)` returns when all products are complete")
+    }
+
+    /// Returns the change as edits; `None` if it is not in the text of the kernel itself.
+    fn fix(self, change: &Change) -> Option<Fix> {
+        let Teller { places, lowered } = self;
+        let file = places.kernel().0;
+        let calls: Vec<String> = change.with.iter().map(|with| self.call(*with)).collect();
+        let told = calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ");
+        let statement = |op: OpId| statement_of(places, lowered, op);
+        let (title, edits) = match change.at {
+            FixAt::Before(op) => {
+                (format!("insert {told}"), vec![lines_before(places, statement(op)?, &calls)?])
+            }
+            FixAt::After(op) => {
+                (format!("insert {told}"), vec![lines_after(places, statement(op)?, &calls)?])
+            }
+            FixAt::Behind(op) => {
+                let around = places.statement_around(statement(op)?)?;
+                (format!("insert {told}"), vec![lines_after(places, around, &calls)?])
+            }
+            FixAt::Move { op, after } => {
+                let (moved, after) = (statement(op)?, statement(after)?);
+                let call = file.text(places.db).get(std::ops::Range::<usize>::from(moved))?;
+                let call = call.trim_end_matches(';').to_owned();
+                let range = with_space_before(places, file, moved);
+                let removed = Edit { file, range, text: String::new() };
+                let title = format!("move `{call}` behind the use");
+                (title, vec![removed, lines_after(places, after, &[call])?])
+            }
+            FixAt::Leave { op, leave } => {
+                let (file, range) = places.op(lowered, op)?;
+                let call = file.text(places.db).get(std::ops::Range::<usize>::from(range))?;
+                let open = call.find('(')?;
+                let inner = call.strip_suffix(')')?.get(open + 1..)?;
+                let start = range.start() + TextSize::from(open as u32 + 1);
+                let edit =
+                    Edit { file, range: TextRange::at(start, TextSize::of(inner)), text: leave.to_string() };
+                (format!("`{}({leave})`", &call[..open]), vec![edit])
+            }
+        };
+        Some(Fix { title, edits, applicability: Applicability::Verified })
+    }
+
+    /// Returns the call that a change inserts.
+    fn call(self, with: FixWith) -> String {
+        match with {
+            FixWith::Release(pipe) => format!("{}.release()", self.pipe(pipe)),
+            FixWith::ReleasePrevious(pipe) => format!("{}.release_previous()", self.pipe(pipe)),
+            FixWith::WaitProducts(leave) => format!("gemm_wait({leave})"),
+            FixWith::WaitCopies(leave) => format!("wait({leave})"),
+            FixWith::WaitStores(leave) => format!("wait_stores({leave})"),
+            FixWith::Sync => "sync()".to_owned(),
+            FixWith::Pass(turns) => format!("{}.pass()", self.turns(turns)),
+        }
+    }
+}
+
+/// Says for which loop counts the fault was seen, if these can be told in a line.
+fn counts(fault: &Fault) -> Option<String> {
+    let short = fault.counts.iter().filter(|(count, _)| count.len() <= LONGEST);
+    let told: Vec<String> = short.take(COUNTS).map(|(count, value)| format!("`{count}` = {value}")).collect();
+    (!told.is_empty()).then(|| format!("this is so with {}", told.join(", ")))
+}
+
+/// Returns the edit that inserts calls, on lines of their own, behind a statement of the kernel.
+fn lines_after(places: &Places<'_>, stmt: TextRange, calls: &[String]) -> Option<Edit> {
+    let file: SourceFile = places.kernel().0;
+    let indent = indentation(places, file, stmt)?;
+    let text = calls.iter().map(|call| format!("\n{indent}{call};")).collect();
+    Some(Edit { file, range: TextRange::empty(stmt.end()), text })
+}

@@ -1,0 +1,45 @@
+//! The abilities that a program needs and that are no instruction of the catalogue.
+
+use hx_target::{Arch, Feature};
+use hx_tile::{OpId, TileProgram};
+
+use crate::Stop;
+
+/// An ability that a program needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    pub feature: Feature,
+    /// The construct that needs it, as in the source.
+    pub what: &'static str,
+    pub at: NeededAt,
+}
+
+/// The part of a kernel that needs an ability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeededAt {
+    /// The `cluster` of the header.
+    Cluster,
+    /// The first operation of a role.
+    Roles,
+    Op(OpId),
+}
+
+/// Checks that the architecture has every ability that the program needs.
+///
+/// # Errors
+/// The abilities that it lacks, in the order of the text.
+pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Stop> {
+    let lacks: Vec<Need> = needs(program).into_iter().filter(|need| need.feature.arch() > arch).collect();
+    if lacks.is_empty() { Ok(()) } else { Err(Stop::Target(lacks)) }
+}
+
+fn needs(program: &TileProgram) -> Vec<Need> {
+    let mut out = Vec::new();
+    if program.cluster != [1, 1, 1] {
+        out.push(Need { feature: Feature::Clusters, what: "`cluster`", at: NeededAt::Cluster });
+    }
+    if !program.roles().is_empty() {
+        out.push(Need { feature: Feature::Roles, what: "`warp_groups`", at: NeededAt::Roles });
+    }
+    out
+}

@@ -1,0 +1,193 @@
+//! Pipelines, turns and operations in flight: each broken kernel is told with both places, and every fix is applied.
+
+use expect_test::{Expect, expect};
+use hx_target::Arch;
+
+use super::drawn;
+use crate::{check_file, test_db::TestDb};
+
+/// Returns a kernel that copies a vector through a ring of `S` stages, with these statements.
+fn ring(body: &str) -> String {
+    format!(
+        "kernel ring<T = 256, S = 3>(x: f32[m], y: mut f32[m])
+    where m % 4 == 0
+    grid [1]
+    threads 64
+{{
+    let stages = shared_tensor(f32, [T, S]);
+    let gx = tile(x, [T]);
+    let gy = tile(y, [T]);
+    let n = cdiv(m, T);
+    let pipe = pipeline(S);
+{body}}}
+"
+    )
+}
+
+/// Checks a kernel for a target with pipelines, then applies every fix and checks again. No error is left if there was a fix.
+fn check_pipelines(text: &str, expected: Expect) {
+    let arch = Arch::Sm90a;
+    let mut text = text.to_owned();
+    let (db, file) = TestDb::with_file(&text);
+    expected.assert_eq(&drawn(&text, check_file(&db, file, arch)));
+    for _ in 0..3 {
+        let (db, file) = TestDb::with_file(&text);
+        let found = check_file(&db, file, arch);
+        let mut edits: Vec<_> =
+            found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
+        if edits.is_empty() {
+            return;
+        }
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+        edits.dedup();
+        for edit in edits {
+            text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+        }
+        let (db, file) = TestDb::with_file(&text);
+        let left = check_file(&db, file, arch);
+        assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
+    }
+}
+
+const AHEAD: &str = "    for i in 0..min(n, S - 1) {
+        let s = pipe.acquire();
+        copy_async(gx[.., i], stages[.., s], signal: pipe);
+    }
+";
+
+/// Returns the loop of the ring without the line `left_out`.
+fn rounds(left_out: &str) -> String {
+    let lines = "    for i in 0..n {
+        if i + S - 1 < n {
+            let s = pipe.acquire();
+            copy_async(gx[.., i + S - 1], stages[.., s], signal: pipe);
+        }
+        let s = pipe.wait();
+        copy(load(stages[.., s]), gy[.., i]);
+        pipe.release();
+    }
+";
+    AHEAD.to_owned() + &lines.replace(left_out, "")
+}
+
+#[test]
+fn a_ring_is_right() {
+    check_pipelines(&ring(&rounds("nothing")), expect![""]);
+}
+
+#[test]
+fn a_stage_that_is_never_given_back_keeps_the_writer_waiting() {
+    check_pipelines(
+        &ring(&rounds("        pipe.release();\n")),
+        expect![[r#"
+        HX0404 `pipe.acquire()` the block waits for ever: no stage of `pipe` is given back
+          `pipe.wait()`: the block waited for it here, and still holds it
+          note: this is so with `min(2, (m + 255) / 256)` = 2, `(m + 255) / 256` = 4
+          fix: insert `pipe.release()`
+    "#]],
+    );
+}
+
+#[test]
+fn more_stages_are_acquired_than_the_ring_has() {
+    check_pipelines(
+        &ring(&rounds("nothing").replace("min(n, S - 1)", "min(n, S + 1)")),
+        expect![[r#"
+            HX0404 `pipe.acquire()` the block waits for ever: no stage of `pipe` is given back
+              note: all its 3 stages are acquired
+              note: this is so with `min(4, (m + 255) / 256)` = 3, `(m + 255) / 256` = 3
+              help: `pipe.release()` behind the last use of a stage gives it back
+        "#]],
+    );
+}
+
+#[test]
+fn a_stage_is_used_after_it_was_given_back() {
+    let early = rounds("        pipe.release();\n")
+        .replace("        copy(load", "        pipe.release();\n        copy(load");
+    check_pipelines(
+        &ring(&early),
+        expect![[r#"
+        HX0401 `load(stages[.., s])` a stage of `pipe` is read after it was given back
+          `pipe.release()`: it was given back here
+          `copy_async(gx[.., i + S - 1], stages[.., s], signal: pipe)`: and can be filled again here
+          note: this is so with `min(2, (m + 255) / 256)` = 2, `(m + 255) / 256` = 4
+          fix: move `pipe.release()` behind the use
+    "#]],
+    );
+}
+
+#[test]
+fn a_stage_is_read_before_its_wait() {
+    let early = rounds("nothing").replace(
+        "        let s = pipe.wait();\n        copy(load(stages[.., s]), gy[.., i]);\n",
+        "        copy(load(stages[.., i % S]), gy[.., i]);\n        pipe.wait();\n",
+    );
+    check_pipelines(
+        &ring(&early),
+        expect![[r#"
+            HX0401 `load(stages[.., i % S])` a stage of `pipe` is read before a wait for its copies
+              `copy_async(gx[.., i], stages[.., s], signal: pipe)`: `stages` is filled here
+              note: this is so with `min(2, (m + 255) / 256)` = 1, `(m + 255) / 256` = 1
+              help: `pipe.wait()` returns the stage whose copies have arrived
+            HX0401 `load(stages[.., i % S])` a stage of `pipe` is read before a wait for its copies
+              `copy_async(gx[.., i + S - 1], stages[.., s], signal: pipe)`: `stages` is filled here
+              note: this is so with `min(2, (m + 255) / 256)` = 2, `(m + 255) / 256` = 3
+              help: `pipe.wait()` returns the stage whose copies have arrived
+        "#]],
+    );
+}
+
+#[test]
+fn a_wait_has_no_copy() {
+    check_pipelines(
+        &ring(&rounds("nothing").replace("0..n {", "0..n + 1 {")),
+        expect![[r#"
+            HX0404 `pipe.wait()` the block waits for ever: its stage of `pipe` is never filled
+              note: this is so with `min(2, (m + 255) / 256)` = 0, `((m + 255) / 256) + 1` = 1
+              help: `pipe.acquire()`, then copies with `signal: pipe`
+        "#]],
+    );
+}
+
+#[test]
+fn stages_are_skipped_that_nobody_takes() {
+    check_pipelines(
+        &ring(
+            &rounds("nothing")
+                .replace("        pipe.release();\n", "        pipe.release();\n        pipe.skip(1);\n"),
+        ),
+        expect![[r#"
+            HX0404 `pipe.wait()` the block waits for ever: its stage of `pipe` is never filled
+              `pipe.acquire()`: stages of `pipe` are acquired here
+              note: it waits for stage number 3, and 2 are acquired
+              note: this is so with `min(2, (m + 255) / 256)` = 2, `(m + 255) / 256` = 2
+        "#]],
+    );
+}
+
+#[test]
+fn two_pipelines_wait_for_each_other() {
+    let body = "    let other = pipeline(1);
+    let t = shared_tensor(f32, [T, 1]);
+    for i in 0..n {
+        pipe.wait();
+        let s = other.acquire();
+        copy_async(gx[.., i], t[.., s], signal: other);
+        other.wait();
+        let s = pipe.acquire();
+        copy_async(gx[.., i], stages[.., s], signal: pipe);
+        copy(load(stages[.., s]), gy[.., i]);
+        pipe.release();
+        other.release();
+    }
+";
+    check_pipelines(
+        &ring(body),
+        expect![[r#"
+            HX0404 `pipe.wait()` the block waits for ever: its stage of `pipe` is never filled
+              `pipe.acquire()`: the stage of `pipe` is acquired here, too late
+              note: this is so with `(m + 255) / 256` = 1
+        "#]],
+    );
+}

@@ -1,0 +1,121 @@
+//! Turns: groups of a role that share memory one after the other.
+
+use expect_test::{Expect, expect};
+use hx_target::Arch;
+
+use super::drawn;
+use crate::{check_file, test_db::TestDb};
+
+/// Checks a kernel whose two groups take turns with one buffer, after a change of its text. Then applies every fix, and no
+/// error may be left.
+fn check_turns(from: &str, to: &str, expected: Expect) {
+    let text = "kernel shared_buffer<N = 256>(x: f32[m], y: mut f32[m]) grid [1] {
+    let s = shared_tensor(f32, [N]);
+    let turn = turns();
+    warp_groups {
+        consumer each 2 (g) {
+            for i in 0..cdiv(m, 2 * N) {
+                turn.take();
+                copy(load(tile(x, [N])[.., 2 * i + g]), s);
+                sync();
+                copy(load(s), tile(y, [N])[.., 2 * i + g]);
+                sync();
+                turn.pass();
+            }
+        }
+    }
+}
+";
+    assert!(text.contains(from), "{from}");
+    let mut text = text.replacen(from, to, 1);
+    let (db, file) = TestDb::with_file(&text);
+    let found = check_file(&db, file, Arch::Sm90a);
+    expected.assert_eq(&drawn(&text, found));
+    let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
+    if edits.is_empty() {
+        return;
+    }
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+    for edit in edits {
+        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+    }
+    let (db, file) = TestDb::with_file(&text);
+    let left = check_file(&db, file, Arch::Sm90a);
+    assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
+}
+
+#[test]
+fn groups_that_take_turns_share_a_buffer() {
+    check_turns("i in", "i in", expect![""]);
+}
+
+#[test]
+fn a_turn_that_is_not_passed_keeps_the_next_group_waiting() {
+    check_turns(
+        "                turn.pass();\n",
+        "",
+        expect![[r#"
+        HX0404 `turn.take()` group 1 of `consumer` waits for ever: group 0 of `consumer` does not pass `turn` on
+          `turn.take()`: group 0 of `consumer` took its turn here
+          note: this is so with `(m + 511) / 512` = 1
+          fix: insert `turn.pass()`
+    "#]],
+    );
+}
+
+#[test]
+fn a_turn_is_passed_only_by_the_group_that_took_it() {
+    check_turns(
+        "                turn.take();\n",
+        "",
+        expect![[r#"
+        HX0401 `copy(load(tile(x, [N])[.., 2 * i + g]), s)` threads race on `s`: nothing orders the accesses
+          `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
+          `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
+          note: this is so with `(m + 511) / 512` = 1
+          help: put a `sync()` between the two
+        HX0401 `copy(load(tile(x, [N])[.., 2 * i + g]), s)` threads race on `s`: nothing orders the accesses
+          `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
+          `load(s)`: `s` is read here
+          note: this is so with `(m + 511) / 512` = 1
+          help: put a `sync()` between the two
+        HX0413 `turn.pass()` `turn` is passed on before the next group has taken its last turn
+          note: this is so with `(m + 511) / 512` = 1
+          help: a group passes only the turn that it took: `turn.take()` before it
+    "#]],
+    );
+}
+
+#[test]
+fn a_turn_is_passed_before_the_buffer_is_read() {
+    check_turns(
+        "                sync();\n                turn.pass();\n",
+        "                turn.pass();\n                sync();\n",
+        expect![""],
+    );
+    check_turns(
+        "                copy(load(s), tile(y, [N])[.., 2 * i + g]);\n                sync();\n                turn.pass();\n",
+        "                turn.pass();\n                copy(load(s), tile(y, [N])[.., 2 * i + g]);\n                sync();\n",
+        expect![[r#"
+            HX0401 `copy(load(tile(x, [N])[.., 2 * i + g]), s)` threads race on `s`: nothing orders the accesses
+              `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
+              `load(s)`: `s` is read here
+              note: this is so with `(m + 511) / 512` = 1
+              help: put a `sync()` between the two
+        "#]],
+    );
+}
+
+#[test]
+fn groups_that_do_not_take_turns_equally_often_wait_for_ever() {
+    check_turns(
+        "cdiv(m, 2 * N)",
+        "cdiv(m, 2 * N) * (g + 1)",
+        expect![[r#"
+        HX0404 `turn.take()` group 1 of `consumer` waits for ever: group 0 of `consumer` does not pass `turn` on
+          `turn.take()`: group 0 of `consumer` took its turn here
+          note: this is so with `(m + 511) / 512` = 1
+          help: every `turn.take()` needs a `turn.pass()` behind it
+    "#]],
+    );
+}

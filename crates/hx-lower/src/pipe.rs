@@ -1,0 +1,305 @@
+//! Pipelines: their making, their methods, and the copies that signal them.
+//!
+//! A copy that signals a pipeline belongs to the stage acquired last. [`check_signals`] holds every way through the program
+//! to it: the bytes of a stage must be a constant, so that its barrier knows when they have arrived.
+
+use std::collections::BTreeMap;
+
+use hx_base::codes;
+use hx_hir::{Arg, Builtin, ExprId, Method, Name, Ty, builtin_params};
+use hx_index::{Expr, Symbol};
+use hx_tile::{Op, OpKind, Origin, Pipe, PipeId, Stmt, TileProgram, stages_held};
+
+use crate::OriginPlace;
+use crate::builtin::Given;
+use crate::cx::Cx;
+use crate::error::{Lower, LowerError};
+use crate::value::Value;
+
+/// The most stages of a pipeline. Shared memory has room for no more that hold anything.
+const MAX_STAGES: i64 = 1024;
+
+impl<'db> Cx<'db> {
+    /// Lowers `pipeline(stages, readers: n)`.
+    pub(crate) fn pipeline(&mut self, given: &Given<'_, 'db>) -> Lower<Value> {
+        let [stages] = self.first(given)?;
+        let stages = self.positive(stages, "stages")?;
+        let readers = given.slot(1).map(|readers| self.positive(readers, "readers")).transpose()?;
+        if self.depth > 0 {
+            let what = "a pipeline made inside of a loop or `if`";
+            return self.unsupported(given.id, what);
+        }
+        let name = self.unique_name(given.hint.unwrap_or("pipeline"));
+        let origin = self.origin(given.id);
+        self.pipes.push(Pipe { name, stages, readers, origin });
+        Ok(Value::Pipe(PipeId(self.pipes.len() as u32 - 1)))
+    }
+
+    fn positive(&mut self, id: ExprId, what: &str) -> Lower<u32> {
+        let count = self.const_int(id, &format!("the number of {what}"))?;
+        match u32::try_from(count) {
+            Ok(count) if (1..=MAX_STAGES).contains(&i64::from(count)) => Ok(count),
+            _ => {
+                let message = format!("found {count} {what}, wanted 1 to {MAX_STAGES}");
+                self.fail(&codes::LITERAL_OUT_OF_RANGE, id, message)
+            }
+        }
+    }
+
+    /// Lowers a call behind a value.
+    pub(crate) fn method_call(
+        &mut self,
+        id: ExprId,
+        receiver: ExprId,
+        name: &Name,
+        args: &'db [Arg],
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let value = self.eval(receiver)?;
+        let ty = match &value {
+            Value::Pipe(_) => Ty::Pipeline,
+            Value::Turns(_) => Ty::Turns,
+            _ => Ty::Unknown,
+        };
+        let Some(method) = Method::of(&ty, name) else {
+            return self.fail(
+                &codes::UNKNOWN_MEMBER,
+                id,
+                format!("{} has nothing called `{name}`", value.what()),
+            );
+        };
+        let params = builtin_params(Builtin::Method(method).params().unwrap_or_default());
+        let slots = self.args(id, method.name(), &params, args)?;
+        let slots = slots.iter().map(|slot| slot.map(|i| args[i].value)).collect();
+        let given = Given { id, name: method.name(), slots, args, hint };
+        match value {
+            Value::Pipe(pipe) => self.pipe_method(method, pipe, &given),
+            Value::Turns(turns) => self.turn(turns, method, &given),
+            _ => self.not_compiled(&given),
+        }
+    }
+
+    fn pipe_method(&mut self, method: Method, pipe: PipeId, given: &Given<'_, 'db>) -> Lower<Value> {
+        let id = given.id;
+        match method {
+            Method::Acquire => {
+                let (var, stage) = self.stage(pipe, given.hint);
+                self.emit(OpKind::Acquire { pipe, var }, id);
+                Ok(stage)
+            }
+            Method::WaitStage => {
+                let (var, stage) = self.stage(pipe, given.hint);
+                self.emit(OpKind::WaitStage { pipe, var }, id);
+                Ok(stage)
+            }
+            Method::Release => self.unit(OpKind::Release { pipe, keep: 0 }, id),
+            Method::ReleasePrevious => self.unit(OpKind::Release { pipe, keep: 1 }, id),
+            Method::Skip => {
+                let [count] = self.first(given)?;
+                let at = count;
+                let count = self.int(count)?;
+                if self.facts.proves_lt(&count, &Expr::default()) {
+                    let message = format!("found {count} stages, wanted 0 or more");
+                    return self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message);
+                }
+                self.unit(OpKind::Skip { pipe, count }, id)
+            }
+            // A pipeline has neither.
+            Method::Take | Method::Pass => self.meaningless(id),
+        }
+    }
+
+    /// Makes the number of a stage. Only the operation that sets it decides its value.
+    fn stage(&mut self, pipe: PipeId, hint: Option<&str>) -> (Symbol, Value) {
+        let stages = self.pipes.get(pipe.0 as usize).map_or(1, |pipe| i64::from(pipe.stages));
+        let var = self.new_var(hint.unwrap_or("stage").into());
+        self.facts.at_least(var.clone(), 0);
+        self.facts.at_most(var.clone(), Expr::constant(stages - 1));
+        let stage = if stages == 1 { Expr::default() } else { Expr::symbol(var.clone()) };
+        (var, Value::Int(stage))
+    }
+
+    /// Returns the pipeline that an argument means.
+    pub(crate) fn pipe(&mut self, id: ExprId) -> Lower<PipeId> {
+        match self.eval(id)? {
+            Value::Pipe(pipe) => Ok(pipe),
+            other => {
+                let message = format!("found {}, wanted a pipeline", other.what());
+                self.fail(&codes::TYPE_MISMATCH, id, message)
+            }
+        }
+    }
+}
+
+/// The stage of a pipeline that a scope acquired last.
+#[derive(Clone)]
+struct Acquired {
+    origin: Origin,
+    var: Symbol,
+    /// Whether a copy here is not made exactly as often as the stage is acquired, and why.
+    unequal: Option<&'static str>,
+    /// Whether a copy has signalled the stage.
+    filled: bool,
+}
+
+/// Checks that every copy that signals a pipeline fills the stage acquired last, and that every way through the program
+/// makes the same copies for a stage.
+pub(crate) fn check_signals(program: &TileProgram, origins: &[OriginPlace]) -> Vec<LowerError> {
+    let mut check = Check { program, origins, errors: Vec::new() };
+    check.body(&program.body, &mut BTreeMap::new());
+    check.skips();
+    check.errors
+}
+
+struct Check<'a> {
+    program: &'a TileProgram,
+    origins: &'a [OriginPlace],
+    errors: Vec<LowerError>,
+}
+
+impl Check<'_> {
+    /// Checks statements that are entered with these stages acquired. On return, `acquired` has the stages at their end.
+    fn body(&mut self, body: &[Stmt], acquired: &mut BTreeMap<PipeId, Acquired>) {
+        for stmt in body {
+            match stmt {
+                Stmt::Op(op) => self.op(op, acquired),
+                Stmt::For { start, end, body, .. } => {
+                    let known = (end.clone() - start.clone()).as_const().is_some_and(|trips| trips > 0);
+                    let why = "in a loop whose number of rounds a launch decides";
+                    self.nested(&[body], (!known).then_some(why), acquired);
+                }
+                Stmt::While { body, .. } => self.nested(&[body], Some("in a `while`"), acquired),
+                Stmt::If { then, otherwise, .. } => {
+                    self.nested(&[then, otherwise], Some("under a condition"), acquired);
+                }
+                Stmt::Roles(roles) => {
+                    for role in roles {
+                        self.nested(&[&role.body], None, &mut BTreeMap::new());
+                    }
+                }
+                Stmt::Let { .. }
+                | Stmt::Assign { .. }
+                | Stmt::LoadScalar { .. }
+                | Stmt::LetNumber { .. }
+                | Stmt::AssignNumber { .. } => {}
+            }
+        }
+    }
+
+    /// Checks the bodies of a statement. A stage that is acquired inside ends there.
+    fn nested(
+        &mut self,
+        bodies: &[&[Stmt]],
+        unequal: Option<&'static str>,
+        acquired: &mut BTreeMap<PipeId, Acquired>,
+    ) {
+        let mut after = acquired.clone();
+        for body in bodies {
+            let mut inside = acquired.clone();
+            inside.values_mut().for_each(|stage| stage.unequal = stage.unequal.or(unequal));
+            self.body(body, &mut inside);
+            for (pipe, stage) in inside {
+                match after.get_mut(&pipe) {
+                    Some(outer) if outer.origin == stage.origin => outer.filled |= stage.filled,
+                    _ => {
+                        self.leave(pipe, &stage);
+                        after.remove(&pipe);
+                    }
+                }
+            }
+        }
+        *acquired = after;
+    }
+
+    fn op(&mut self, op: &Op, acquired: &mut BTreeMap<PipeId, Acquired>) {
+        if let OpKind::Acquire { pipe, var } = &op.kind {
+            let stage = Acquired { origin: op.origin, var: var.clone(), unequal: None, filled: false };
+            if let Some(before) = acquired.insert(*pipe, stage) {
+                self.leave(*pipe, &before);
+            }
+        } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind {
+            self.signal(op, *pipe, acquired);
+        }
+    }
+
+    fn signal(&mut self, op: &Op, id: PipeId, acquired: &mut BTreeMap<PipeId, Acquired>) {
+        let OpKind::CopyAsync { dst, .. } = &op.kind else { return };
+        let pipe = self.program.pipe(id);
+        let name = &pipe.name;
+        let Some(stage) = acquired.get_mut(&id) else {
+            let message = format!("no stage of `{name}` is acquired where this copy signals it");
+            let help =
+                format!("`let s = {name}.acquire();` before the copy acquires the stage that it fills");
+            return self.report(&codes::FOREIGN_STAGE, op.origin, message, |error| error.help(help));
+        };
+        stage.filled = true;
+        let stage = stage.clone();
+        if let Some(why) = stage.unequal {
+            let message =
+                format!("a copy that signals `{name}` stands {why}, so the bytes of a stage are no constant");
+            let help = "copy always, and let bounds make the tile empty; or acquire the stage there as well";
+            let acquired = self.origins[stage.origin.0 as usize].place.clone();
+            return self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
+                error.also(acquired, "the stage is acquired here").help(help)
+            });
+        }
+        let is_stage = |dim: usize, offset: &Expr| {
+            *offset == Expr::symbol(stage.var.clone()) && dst.modes.iter().all(|mode| mode.dim != dim)
+        };
+        let indexed = dst.offsets.iter().enumerate().any(|(dim, offset)| is_stage(dim, offset));
+        if pipe.stages > 1 && !indexed {
+            let message =
+                format!("the destination of a copy that signals `{name}` is not the stage acquired last");
+            let help = format!("index it by the result of `{name}.acquire()`, as in `s[.., .., stage]`");
+            let acquired = self.origins[stage.origin.0 as usize].place.clone();
+            self.report(&codes::FOREIGN_STAGE, op.origin, message, |error| {
+                error.also(acquired, "the stage is acquired here").help(help)
+            });
+        }
+    }
+
+    /// Refuses to skip stages while others are held: the next stage to give back would lie before those skipped.
+    fn skips(&mut self) {
+        for (id, [_, most]) in stages_held(self.program) {
+            let Some(op) = self.program.op(id) else { continue };
+            let OpKind::Skip { pipe, .. } = op.kind else { continue };
+            if most > 0 {
+                let name = &self.program.pipe(pipe).name;
+                let message =
+                    format!("`{name}.skip` while a stage of `{name}` may be held cannot be compiled yet");
+                let help = format!("`{name}.release();` before it gives all stages back");
+                self.report(&codes::UNSUPPORTED, op.origin, message, |error| error.help(help));
+            }
+        }
+    }
+
+    /// Reports a stage that no copy has filled by the time the next one is acquired.
+    fn leave(&mut self, pipe: PipeId, stage: &Acquired) {
+        if !stage.filled {
+            let name = &self.program.pipe(pipe).name;
+            let message =
+                format!("no copy signals the stage of `{name}` that is acquired here, so it is never full");
+            let help = format!("`copy_async(…, signal: {name})` fills a stage");
+            self.report(&codes::ENDLESS_WAIT, stage.origin, message, |error| error.help(help));
+        }
+    }
+
+    fn report(
+        &mut self,
+        code: &'static hx_base::Code,
+        at: Origin,
+        message: String,
+        complete: impl FnOnce(LowerError) -> LowerError,
+    ) {
+        let origin = &self.origins[at.0 as usize];
+        let mut error = complete(LowerError::new(code, origin.place.clone(), message));
+        let mut call = origin.call;
+        while let Some(next) = call.and_then(|call| self.origins.get(call.0 as usize)) {
+            error.calls.push(next.place.clone());
+            call = next.call;
+        }
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The roles of `warp_groups`: how many threads and registers they have, and the bodies that they run.
+
+use hx_base::codes;
+use hx_hir::{Expr as HirExpr, ExprId, MAX_THREADS, Method, Pat, PatId, RoleKind, StmtKind, WarpRole};
+use hx_index::Expr;
+use hx_layout::{ComposedLayout, Layout};
+use hx_target::{Arch, GROUP, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Share, share_registers};
+use hx_tile::{Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, TensorId, TensorKind, Turns, TurnsId};
+
+use crate::builtin::Given;
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::{SymView, Value};
+
+impl Cx<'_> {
+    /// Determines the scopes of a kernel whose last statement is `warp_groups`, and the registers of its roles, before its
+    /// body is lowered.
+    pub(crate) fn plan_roles(&mut self, root: ExprId) -> Lower<Vec<Scope>> {
+        let store = self.store();
+        let last = match &store[root] {
+            HirExpr::Block(block) => block.stmts.last(),
+            _ => None,
+        };
+        let Some(StmtKind::WarpGroups(roles)) = last.map(|last| &store[*last].kind) else {
+            return self.meaningless(root);
+        };
+        let (mut scopes, mut shares) = (vec![Scope::block(0)], Vec::new());
+        for role in roles {
+            let count = self.groups_of(role)?;
+            let first = scopes
+                .last()
+                .map_or(0, |scope| if scope.kind == ScopeKind::Block { 0 } else { scope.end() as u32 });
+            scopes.push(match role.each {
+                true => Scope { kind: ScopeKind::Group, first, threads: GROUP, groups: count },
+                false => Scope { kind: ScopeKind::Role, first, threads: GROUP * count, groups: 1 },
+            });
+            let end = scopes.last().map_or(0, Scope::end);
+            if end > MAX_THREADS as u64 {
+                let message = format!("found {end} threads with this role, wanted at most {MAX_THREADS}");
+                return self.fail(&codes::TOO_MANY_THREADS, role.count.unwrap_or(role.body), message);
+            }
+            let given = role.registers.map(|at| self.registers_of_role(at)).transpose()?;
+            shares.push(Share { groups: count, producer: role.kind == RoleKind::Producer, given });
+        }
+        scopes[0] = Scope::block(scopes.last().map_or(0, Scope::end) as u32);
+        self.role_registers = self.share(roles, &shares)?;
+        Ok(scopes)
+    }
+
+    fn groups_of(&mut self, role: &WarpRole) -> Lower<u32> {
+        let Some(at) = role.count else { return Ok(1) };
+        let count = self.const_int(at, "the number of groups")?;
+        let most = MAX_THREADS / i64::from(GROUP);
+        if (1..=most).contains(&count) {
+            return Ok(count as u32);
+        }
+        let message = format!("found {count} groups of {GROUP} threads, wanted 1 to {most}");
+        self.fail(&codes::BAD_THREAD_COUNT, at, message)
+    }
+
+    fn registers_of_role(&mut self, at: ExprId) -> Lower<u32> {
+        let found = self.const_int(at, "the number of registers")?;
+        let [least, most] = REGISTER_RANGE.map(i64::from);
+        if (least..=most).contains(&found) && found % i64::from(REGISTER_STEP) == 0 {
+            return Ok(found as u32);
+        }
+        let message =
+            format!("found {found} registers, wanted a multiple of {REGISTER_STEP} from {least} to {most}");
+        self.fail(&codes::REGISTER_BUDGET, at, message)
+    }
+
+    /// Returns the registers of a thread of each role.
+    fn share(&mut self, roles: &[WarpRole], shares: &[Share]) -> Lower<Vec<u32>> {
+        // All targets that have roles have the same registers.
+        match share_registers(&Arch::Sm90a.limits(), shares) {
+            Ok(shares) => Ok(shares),
+            Err(error) => {
+                let largest = roles
+                    .iter()
+                    .zip(shares)
+                    .filter_map(|(role, share)| Some((share.given?, role.registers?)));
+                let at = largest.max_by_key(|(given, _)| *given).map_or(roles[0].body, |(_, at)| at);
+                let sums: Vec<String> = shares
+                    .iter()
+                    .map(|s| format!("{} · {}", s.groups, s.given.unwrap_or(REGISTER_RANGE[0])))
+                    .collect();
+                let groups: u32 = shares.iter().map(|s| s.groups).sum();
+                let message = format!(
+                    "found {} = {} registers for one thread of each group, wanted at most {groups} · {} = {}",
+                    sums.join(" + "),
+                    error.wanted,
+                    error.at_entry,
+                    error.given
+                );
+                let note = format!(
+                    "a launch gives each of {} threads {} registers, and threads can only pass them on",
+                    groups * GROUP,
+                    error.at_entry
+                );
+                let error = self.error(&codes::REGISTER_BUDGET, at, message).note(note);
+                Err(self.report(error))
+            }
+        }
+    }
+
+    /// Lowers the bodies of all roles.
+    pub(crate) fn warp_groups(&mut self, roles: &[WarpRole]) -> Lower<()> {
+        let mut lowered = Vec::new();
+        let mut result = Ok(());
+        for (number, role) in roles.iter().enumerate() {
+            let scope = ScopeId(number as u32 + 1);
+            let (done, role) = self.role(role, scope, self.role_registers[number]);
+            result = result.and(done);
+            lowered.push(role);
+        }
+        self.push(Stmt::Roles(lowered));
+        result.and_then(|()| self.expect_barriers(roles))
+    }
+
+    fn role(&mut self, role: &WarpRole, scope: ScopeId, registers: u32) -> (Lower<()>, Role) {
+        let groups = self.scopes[scope.0 as usize].groups;
+        self.scope = scope;
+        let index = (groups > 1).then(|| self.new_var(self.binder_name(role.binder)));
+        if let Some(index) = &index {
+            self.facts.at_most(index.clone(), Expr::constant(i64::from(groups) - 1));
+        }
+        self.group.clone_from(&index);
+        let (result, body) = self.nested(|cx| {
+            if let Some(binder) = role.binder {
+                cx.bind(binder, Value::Int(index.clone().map_or_else(Expr::default, Expr::symbol)))?;
+            }
+            cx.eval(role.body).map(|_| ())
+        });
+        self.scope = ScopeId::BLOCK;
+        self.group = None;
+        let at_entry = Arch::Sm90a.limits().registers_at_entry(self.block.threads);
+        let registers = (registers != at_entry).then_some(registers);
+        (result, Role { scope, registers, index, body })
+    }
+
+    fn binder_name(&self, binder: Option<PatId>) -> hx_hir::Name {
+        match binder.map(|binder| &self.store()[binder]) {
+            Some(Pat::Bind(name)) => name.clone(),
+            _ => "group".into(),
+        }
+    }
+
+    /// Lowers `turns()`. The first group that takes its turn says whose turns they are.
+    pub(crate) fn make_turns(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
+        let name = self.unique_name(given.hint.unwrap_or("turns"));
+        let origin = self.origin(given.id);
+        self.turns.push(Turns { name, scope: ScopeId::BLOCK, origin });
+        Ok(Value::Turns(TurnsId(self.turns.len() as u32 - 1)))
+    }
+
+    /// Lowers `.take()` and `.pass()`.
+    pub(crate) fn turn(&mut self, id: TurnsId, method: Method, given: &Given<'_, '_>) -> Lower<Value> {
+        let here = self.scope;
+        if self.scopes[here.0 as usize].kind != ScopeKind::Group {
+            let message =
+                format!("found `{}` in the statements of the {}", given.name, self.scopes[here.0 as usize]);
+            let error = self
+                .error(&codes::MISPLACED_ROLES, given.id, message)
+                .help("only the groups of a role with `each` take turns");
+            return Err(self.report(error));
+        }
+        let scope = self.turns[id.0 as usize].scope;
+        if scope != ScopeId::BLOCK && scope != here {
+            let message = "found turns that the groups of another role take";
+            let error = self
+                .error(&codes::MISPLACED_ROLES, given.id, message)
+                .help("the groups of each role have turns of their own: `turns()`");
+            return Err(self.report(error));
+        }
+        self.turns[id.0 as usize].scope = here;
+        match method {
+            Method::Take => self.emit(OpKind::Take { turns: id }, given.id),
+            Method::Pass => self.emit(OpKind::Pass { turns: id }, given.id),
+            Method::Acquire
+            | Method::WaitStage
+            | Method::Release
+            | Method::ReleasePrevious
+            | Method::Skip => return self.meaningless(given.id),
+        }
+        Ok(Value::Unit)
+    }
+
+    /// Checks that the scopes and turns need no more named barriers than a block has.
+    fn expect_barriers(&mut self, roles: &[WarpRole]) -> Lower<()> {
+        let of_scopes: u32 = self.scopes.iter().map(|scope| scope.groups).sum();
+        let groups =
+            |scope: ScopeId| if scope == ScopeId::BLOCK { 0 } else { self.scopes[scope.0 as usize].groups };
+        let of_turns: u32 = self.turns.iter().map(|turns| groups(turns.scope)).sum();
+        let needed = of_scopes + of_turns;
+        if needed <= NAMED_BARRIERS {
+            return Ok(());
+        }
+        let message = format!("found {needed} named barriers, wanted at most {NAMED_BARRIERS}");
+        let at = roles.last().map_or(roles[0].body, |role| role.body);
+        let note = format!(
+            "the block and the groups need {of_scopes}, and the turns {of_turns}: one for each group that takes turns"
+        );
+        let error = self.error(&codes::TOO_MANY_BARRIERS, at, message).note(note);
+        Err(self.report(error))
+    }
+
+    /// Gives each group of the scope a shared tensor of its own: the tensor gets another mode, which `view` fixes at the number
+    /// of the group.
+    pub(crate) fn for_each_group(
+        &self,
+        mut shape: Vec<i64>,
+        kind: TensorKind,
+        view: &mut SymView,
+    ) -> (Vec<i64>, TensorKind) {
+        let (Some(group), TensorKind::Shared { pinned }) = (&self.group, &kind) else { return (shape, kind) };
+        let groups = i64::from(self.scopes[self.scope.0 as usize].groups);
+        let pinned = pinned.as_ref().and_then(|pinned| repeated(pinned, groups));
+        shape.push(groups);
+        view.offsets.push(Expr::symbol(group.clone()));
+        (shape, TensorKind::Shared { pinned })
+    }
+
+    /// Checks that the executing threads hold the register tensors of a value.
+    pub(crate) fn expect_held(&mut self, at: ExprId, value: &Value) -> Lower<()> {
+        let held = |id: &TensorId| self.tensors.get(id.0 as usize).is_none_or(|t| t.scope == self.scope);
+        let (here, other) = match value {
+            Value::Tensor(t) => match t.view.base {
+                Base::Register(id) => (held(&id), Some(id)),
+                Base::Shared(_) | Base::Global(_) => (true, None),
+            },
+            Value::Lazy(lazy) => {
+                (lazy.inputs.iter().all(held), lazy.inputs.iter().find(|id| !held(id)).copied())
+            }
+            Value::Tuple(parts) | Value::Array(parts) => {
+                return parts.iter().try_for_each(|part| self.expect_held(at, part));
+            }
+            _ => (true, None),
+        };
+        let (false, Some(id)) = (here, other) else { return Ok(()) };
+        let name = self.base_name(Base::Register(id)).to_owned();
+        let of = |scope: ScopeId| self.scopes[scope.0 as usize].to_string();
+        let (holder, here) = (of(self.tensors[id.0 as usize].scope), of(self.scope));
+        let message =
+            format!("found the register tensor `{name}` of the {holder} in the statements of the {here}");
+        let error = self
+            .error(&codes::OTHER_THREADS, at, message)
+            .help("make it inside of the role, or pass its elements through a shared tensor");
+        Err(self.report(error))
+    }
+}
+
+/// Repeats a pinned layout for each group, with a step that keeps the swizzle of every group as that of the first.
+fn repeated(pinned: &ComposedLayout, groups: i64) -> Option<ComposedLayout> {
+    let step = pinned.layout.cosize();
+    let unit =
+        1 << (i64::BITS - (pinned.swizzle.source_mask() | pinned.swizzle.target_mask()).leading_zeros());
+    let step = (step + unit - 1) / unit * unit;
+    let mut modes = pinned.layout.modes();
+    modes.push(Layout::flat(&[(groups, step)]).ok()?);
+    let layout = Layout::concat(&modes).ok()?;
+    Some(ComposedLayout { layout, ..pinned.clone() })
+}

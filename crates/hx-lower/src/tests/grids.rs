@@ -1,0 +1,131 @@
+//! The grid, its clusters, and the numbers that a launch binds.
+
+use expect_test::expect;
+
+use super::check;
+
+/// A grid of known size is a number in the body; another one is a symbol that bounds the index of the block.
+#[test]
+fn a_persistent_loop_counts_the_tiles_of_its_block() {
+    let kernel = |grid: &str| {
+        format!(
+            "kernel walk(x: f32[n], y: mut f32[n])
+    grid [{grid}]
+    threads 32
+{{
+    for w in 0..cdiv(cdiv(n, 64) - block_idx, grid_dim) {{
+        let t = block_idx + w * grid_dim;
+        copy(load(tile(x, [64])[.., t]), tile(y, [64])[.., t]);
+    }}
+}}
+"
+        )
+    };
+    check(
+        &kernel("min(multiprocessors, cdiv(n, 64))"),
+        expect![[r#"
+        kernel walk threads 32
+          grid [min(multiprocessors, (n + 63) / 64)]
+          param x: f32[n] : [1] align 16
+          param y: mut f32[n] : [1] align 16
+          fact n % 16 == 0
+          register x_tile: f32[64]
+          for w in 0..(grid_dim.x - block_idx.x + ((n + 63) / 64) - 1) / grid_dim.x
+            #0 copy(x[grid_dim.x * w * 64 + block_idx.x * 64 + 0..64], x_tile)
+            #1 copy(x_tile, y[grid_dim.x * w * 64 + block_idx.x * 64 + 0..64])
+    "#]],
+    );
+    check(
+        &kernel("8"),
+        expect![[r#"
+        kernel walk threads 32
+          grid [8]
+          param x: f32[n] : [1] align 16
+          param y: mut f32[n] : [1] align 16
+          fact n % 16 == 0
+          register x_tile: f32[64]
+          for w in 0..(-block_idx.x + ((n + 63) / 64) + 7) / 8
+            #0 copy(x[block_idx.x * 64 + w * 512 + 0..64], x_tile)
+            #1 copy(x_tile, y[block_idx.x * 64 + w * 512 + 0..64])
+    "#]],
+    );
+}
+
+#[test]
+fn clusters_fit_the_grid() {
+    let with = |grid: &str, cluster: &str| {
+        format!(
+            "kernel probe(c: mut f16[m, k])\n    grid {grid} threads 128 cluster {cluster} {{\n    let i = block_idx;\n}}\n"
+        )
+    };
+    check(
+        &with("[3]", "[2]"),
+        expect![[r#"
+        error[HX0508]: found a grid of `3` blocks along axis 0, wanted a multiple of 2: clusters of 2 leave 1
+              grid [3] threads 128 cluster [2] {
+                                           ^^^
+    "#]],
+    );
+    check(
+        &with("[m]", "[2, 1]"),
+        expect![[r#"
+        error[HX0508]: found 2 axes in `cluster`, wanted 1, those of the `grid`
+              grid [m] threads 128 cluster [2, 1] {
+                                           ^^^^^^
+    "#]],
+    );
+    check(
+        &with("[m]", "[k]"),
+        expect![[r#"
+        error[HX0508]: found `k` blocks of a cluster along axis 0, wanted a constant
+              grid [m] threads 128 cluster [k] {
+                                           ^^^
+    "#]],
+    );
+    check(
+        &with("[m, k]", "[4, 4]"),
+        expect![[r#"
+        error[HX0508]: found 16 blocks in a cluster, wanted at most 8
+              grid [m, k] threads 128 cluster [4, 4] {
+                                              ^^^^^^
+    "#]],
+    );
+    check(
+        &with("[m]", "[9]"),
+        expect![[r#"
+        error[HX0508]: found 9 blocks of a cluster along axis 0, wanted 1 to 8
+              grid [m] threads 128 cluster [9] {
+                                           ^^^
+    "#]],
+    );
+    check(
+        &with("[2 * m, k]", "[2, 4]"),
+        expect![[r#"
+        kernel probe threads 128
+          grid [m * 2, k] cluster [2, 4, 1]
+          param c: mut f16[m, k] : [k, 1] align 16
+          fact k % 16 == 0
+          fact m % 16 == 0
+    "#]],
+    );
+}
+
+#[test]
+fn the_grid_has_no_size_in_the_header() {
+    check(
+        "kernel probe(c: mut f16[m, k])\n    grid [grid_dim] threads 128 {\n}\n",
+        expect![[r#"
+        error[HX0220]: `grid_dim` has no value in the header: the `grid` defines it for the body
+              grid [grid_dim] threads 128 {
+                    ^^^^^^^^
+    "#]],
+    );
+    check(
+        "kernel probe(c: mut f16[m, k])\n    grid [block_idx] threads 128 {\n}\n",
+        expect![[r#"
+        error[HX0220]: `block_idx` has no value in the header: the `grid` defines it for the body
+              grid [block_idx] threads 128 {
+                    ^^^^^^^^^
+    "#]],
+    );
+}

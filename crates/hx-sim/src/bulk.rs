@@ -1,0 +1,184 @@
+//! Bulk copies: boxes of tensor maps, groups of stores, and the reads of shared memory that are in flight.
+//!
+//! A store reads shared memory when it is issued, as far as the numbers go. The hardware may read as late as at the wait for
+//! its group, so until then no thread may write what the store reads. The wait counts as a read by the thread that waits: a
+//! barrier after it orders writes of other threads.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::block::Block;
+use crate::code::{BulkCode, MapCode, SiteId};
+use crate::error::{Fault, SimError};
+use crate::overlay::Who;
+use crate::shared::Touch;
+
+/// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
+pub(crate) const PIECE: usize = 16;
+/// The bytes of which the address of a box in shared memory is a multiple (PTX ISA, tensor copies).
+const BOX_ALIGN: usize = 128;
+
+/// A piece of a box.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Its first byte in shared memory.
+    at: usize,
+    /// The part of it that is inside of the tensor: the first byte in the piece, the first byte in the tensor, and how many.
+    inside: Option<(usize, usize, usize)>,
+}
+
+/// The stores of an agent: those of the open group, and those of closed groups that no wait has covered.
+#[derive(Debug, Default)]
+pub(crate) struct Stores {
+    open: Vec<Issued>,
+    closed: VecDeque<Vec<Issued>>,
+}
+
+/// The bytes of shared memory that a store reads.
+#[derive(Debug)]
+struct Issued {
+    site: SiteId,
+    /// Position among the shared tensors.
+    tensor: usize,
+    /// The first byte of each piece.
+    pieces: Vec<usize>,
+}
+
+/// The pieces of shared memory that stores in flight read: for each how many stores, and one of them.
+pub(crate) type Held = BTreeMap<usize, (u32, SiteId, u32)>;
+
+impl MapCode {
+    /// Returns the pieces of a box whose first element has these coordinates and lies at `start` in shared memory.
+    ///
+    /// # Errors
+    /// If an element inside of the map has no place in memory.
+    fn pieces(&self, first: &[i64], start: usize) -> Result<Vec<Piece>, String> {
+        let width = self.element as i64;
+        let row = self.extents[0] as usize * self.element;
+        let rows: i64 = self.extents[1..].iter().map(|n| i64::from(*n)).product();
+        let mut out = Vec::new();
+        for number in 0..rows {
+            let (mut rest, mut base, mut inside) = (number, 0i64, true);
+            for (dim, extent) in self.extents.iter().enumerate().skip(1) {
+                let coordinate = first[dim] + rest % i64::from(*extent);
+                rest /= i64::from(*extent);
+                inside &= (0..self.dims[dim]).contains(&coordinate);
+                base += coordinate * self.strides[dim - 1];
+            }
+            for piece in 0..row / PIECE {
+                let linear = number as usize * row + piece * PIECE;
+                let at = self.swizzle.apply((start + linear) as i64) as usize;
+                let from = first[0] + (piece * PIECE) as i64 / width;
+                let (low, high) = (from.max(0), (from + PIECE as i64 / width).min(self.dims[0]));
+                let inside = (inside && low < high).then(|| {
+                    let bytes = |elements: i64| (elements * width) as usize;
+                    (bytes(low - from), base + low * width, bytes(high - low))
+                });
+                let inside = match inside {
+                    None => None,
+                    Some((skip, byte, len)) => match usize::try_from(byte) {
+                        Ok(byte) => Some((skip, byte, len)),
+                        Err(_) => return Err(format!("a box begins {} bytes before its tensor", -byte)),
+                    },
+                };
+                out.push(Piece { at, inside });
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl<'a> Block<'a> {
+    /// Returns the pieces of a box.
+    fn box_of(&mut self, c: &BulkCode) -> Result<Vec<Piece>, SimError> {
+        let malformed = |block: &Self, text: String| block.error(c.site, None, Fault::Malformed(text));
+        let mut first = Vec::with_capacity(c.coordinates.len());
+        for coordinate in &c.coordinates {
+            first.push(coordinate.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?);
+        }
+        let offset = c.offset.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;
+        let (code, map) = (self.code, &self.code.maps[c.map]);
+        let shared = &code.shared[c.shared];
+        let bytes = map.extents.iter().product::<u32>() as usize * map.element;
+        let within = offset.checked_mul(map.element as i64).and_then(|at| usize::try_from(at).ok());
+        let Some(within) = within.filter(|at| at + bytes <= shared.bytes) else {
+            let text = format!("a box of {bytes} bytes at element {offset} of `{}`", shared.name);
+            return Err(malformed(self, text));
+        };
+        let start = shared.offset + within;
+        if start % BOX_ALIGN != 0 {
+            let text = format!("a box at byte {start} of shared memory, which is no multiple of {BOX_ALIGN}");
+            return Err(malformed(self, text));
+        }
+        let pieces = map.pieces(&first, start).map_err(|text| malformed(self, text))?;
+        let held = self.tensors[map.tensor].as_ref().map_or(0, |tensor| tensor.bytes.len());
+        match pieces.iter().filter_map(|piece| piece.inside).find(|(_, byte, len)| byte + len > held) {
+            None => Ok(pieces),
+            Some((_, byte, _)) => {
+                Err(malformed(self, format!("a map reaches byte {byte} of a tensor of {held} bytes")))
+            }
+        }
+    }
+
+    pub(crate) fn bulk_store(&mut self, c: &'a BulkCode) -> Result<(), SimError> {
+        let pieces = self.box_of(c)?;
+        let thread = self.agent.first as u32;
+        let epoch = self.clock.access(thread, 1);
+        self.counters[c.site as usize].instructions += 1;
+        let global = self.code.maps[c.map].tensor;
+        for piece in &pieces {
+            let touch = Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
+            let read = self.shared.read(touch, &self.clock, self.code);
+            read.map_err(|fault| self.error(c.site, Some(thread as usize), fault))?;
+            let (Some((skip, at, len)), Some(tensor)) = (piece.inside, &self.tensors[global]) else {
+                continue;
+            };
+            let bytes = &self.shared.bytes[piece.at + skip..piece.at + skip + len];
+            let clock = self.config.check_races.then_some(&self.clock);
+            let who = Who { epoch, site: c.site, clock };
+            let overlay = &mut self.overlays[global];
+            let done = if c.adds {
+                overlay.add(tensor, at, bytes, who)
+            } else {
+                overlay.write(tensor, at, bytes, who)
+            };
+            done.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
+            self.counters[c.site as usize].bytes += len as u64;
+        }
+        let pieces: Vec<usize> = pieces.iter().map(|piece| piece.at).collect();
+        for at in &pieces {
+            self.shared.held.entry(*at).or_insert((0, c.site, thread)).0 += 1;
+        }
+        self.agent.stores.open.push(Issued { site: c.site, tensor: c.shared, pieces });
+        Ok(())
+    }
+
+    pub(crate) fn bulk_commit(&mut self, site: SiteId) {
+        self.counters[site as usize].instructions += 1;
+        let group = std::mem::take(&mut self.agent.stores.open);
+        self.agent.stores.closed.push_back(group);
+    }
+
+    /// Waits until at most `leave` groups are in flight. The open group does not count.
+    pub(crate) fn bulk_wait(&mut self, site: SiteId, leave: u32) -> Result<(), SimError> {
+        self.counters[site as usize].instructions += 1;
+        let thread = self.agent.first as u32;
+        while self.agent.stores.closed.len() > leave as usize {
+            let Some(group) = self.agent.stores.closed.pop_front() else { break };
+            for Issued { site, tensor, pieces } in group {
+                let epoch = self.clock.access(thread, 1);
+                for at in pieces {
+                    if let Some(held) = self.shared.held.get_mut(&at) {
+                        held.0 -= 1;
+                        if held.0 == 0 {
+                            self.shared.held.remove(&at);
+                        }
+                    }
+                    let touch = Touch { at, len: PIECE, tensor, epoch, site };
+                    let read = self.shared.read(touch, &self.clock, self.code);
+                    read.map_err(|fault| self.error(site, Some(thread as usize), fault))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Barriers in memory: arrivals, waits, and the copies that arrive on them.
+//!
+//! A copy that signals a barrier reads its source when it is issued, and its bytes become visible at some time between the
+//! statement that lets it arrive and the end of a wait for the barrier. The seed of the run selects the time, so that a
+//! program that reads a stage too early meets the old bytes at least with the seed that lets copies arrive last.
+
+use hx_target::{GROUP, WARP};
+use hx_thread::{Arrivals, BarrierKind, Knowledge, Phase};
+use hx_tile::Origin;
+
+use crate::block::Block;
+use crate::code::{Code, SiteId};
+use crate::error::{Fault, SimError};
+use crate::flight::Group;
+use crate::formula::Formula;
+use crate::turn::{Until, Waiting};
+
+/// The barriers of a block.
+#[derive(Debug)]
+pub(crate) struct Phases {
+    /// Indexed by barrier, then by stage.
+    barriers: Vec<Vec<Phase>>,
+    /// The last operation that arrived on each.
+    last: Vec<Vec<Option<SiteId>>>,
+    /// The copies that have not arrived, in the order in which they were issued.
+    arriving: Vec<Arriving>,
+    seed: u64,
+    /// The state of a generator of random numbers, never 0.
+    random: u64,
+}
+
+/// Copies of some threads that arrive together.
+#[derive(Debug)]
+struct Arriving {
+    barrier: usize,
+    stage: usize,
+    arrivals: u32,
+    known: Knowledge,
+    copies: Group,
+}
+
+impl Phases {
+    pub(crate) fn new(code: &Code, seed: u64, block: [u32; 3]) -> Phases {
+        let stages = |b: &hx_thread::Barrier| vec![Phase::new(b.count); b.stages as usize];
+        let block =
+            block.iter().fold(seed, |mixed, index| mixed.wrapping_mul(31).wrapping_add(u64::from(*index)));
+        Phases {
+            barriers: code.barriers.iter().map(stages).collect(),
+            last: code.barriers.iter().map(|b| vec![None; b.stages as usize]).collect(),
+            arriving: Vec::new(),
+            seed,
+            random: block.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+        }
+    }
+
+    /// Returns a random number below `bound` (xorshift).
+    fn below(&mut self, bound: usize) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as usize % bound.max(1)
+    }
+
+    /// Returns what an agent learns that waits for a phase; `None` if the phase is not complete.
+    pub(crate) fn awaited(&self, barrier: usize, stage: usize, parity: i64) -> Option<&Knowledge> {
+        self.barriers[barrier][stage].awaited(parity)
+    }
+
+    /// Takes the copies that arrive next: the oldest, unless the seed asks for another order.
+    fn next_arriving(&mut self) -> Option<Arriving> {
+        let count = self.arriving.len();
+        if count == 0 {
+            return None;
+        }
+        let at = if self.seed < 2 { 0 } else { self.below(count) };
+        Some(self.arriving.remove(at))
+    }
+}
+
+/// On average, copies arrive before one of so many steps.
+const PATIENCE: usize = 8;
+
+impl Block<'_> {
+    /// Returns the stage that a statement names.
+    fn stage_of(&self, site: SiteId, barrier: usize, index: &Formula) -> Result<usize, SimError> {
+        let index = index.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
+        let stages = self.code.barriers[barrier].stages;
+        match usize::try_from(index) {
+            Ok(stage) if stage < stages as usize => Ok(stage),
+            _ => Err(self.error(
+                site,
+                None,
+                Fault::Malformed(format!("stage {index} of a pipeline of {stages}")),
+            )),
+        }
+    }
+
+    pub(crate) fn arrive(
+        &mut self,
+        site: SiteId,
+        barrier: usize,
+        index: &Formula,
+        by: Arrivals,
+    ) -> Result<(), SimError> {
+        let stage = self.stage_of(site, barrier, index)?;
+        self.counters[site as usize].instructions += self.agent.warps() as u64;
+        self.phases.last[barrier][stage] = Some(site);
+        let (who, threads) = (self.agent.who, self.agent.threads as u32);
+        if by == Arrivals::Copies {
+            let known = self.clock.signal_arrivals(who);
+            let copies = self.agent.flight.take_signals();
+            self.phases.arriving.push(Arriving { barrier, stage, arrivals: threads, known, copies });
+            return Ok(());
+        }
+        let arrivals = if by == Arrivals::Warps { threads / WARP } else { threads / GROUP };
+        let known = self.clock.release(who);
+        self.phases.barriers[barrier][stage].arrive(arrivals.max(1), &known);
+        Ok(())
+    }
+
+    /// Makes the agent wait for a phase.
+    pub(crate) fn await_phase(
+        &mut self,
+        site: SiteId,
+        barrier: usize,
+        index: &Formula,
+        parity: &Formula,
+    ) -> Result<(), SimError> {
+        let stage = self.stage_of(site, barrier, index)?;
+        let parity = parity.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
+        self.counters[site as usize].instructions += self.agent.warps() as u64;
+        self.agent.waiting = Some(Waiting { site, until: Until::Phase { barrier, stage, parity } });
+        Ok(())
+    }
+
+    /// Lets the next copies arrive. Returns false if there are none.
+    pub(crate) fn land_next(&mut self) -> bool {
+        let Some(Arriving { barrier, stage, arrivals, known, copies }) = self.phases.next_arriving() else {
+            return false;
+        };
+        self.land(copies);
+        self.phases.barriers[barrier][stage].arrive(arrivals, &known);
+        true
+    }
+
+    /// Lets copies arrive before anyone waits for them, as the seed wants it.
+    #[inline]
+    pub(crate) fn land_early(&mut self) {
+        if self.phases.arriving.is_empty() || self.phases.seed == 0 {
+            return;
+        }
+        if self.phases.seed == 1 {
+            while self.land_next() {}
+        } else if self.phases.below(PATIENCE) == 0 {
+            self.land_next();
+        }
+    }
+
+    /// Returns a wait for a phase as text, after "wait for".
+    pub(crate) fn phase_text(&self, barrier: usize, stage: usize) -> String {
+        let hx_thread::Barrier { kind, pipe, count, .. } = &self.code.barriers[barrier];
+        let pending = self.phases.barriers[barrier][stage].pending();
+        let event = match kind {
+            BarrierKind::Full => "the copies into",
+            BarrierKind::Empty => "the release of",
+        };
+        format!("{event} stage {stage} of `{pipe}` ({pending} of {count} arrivals are missing)")
+    }
+
+    /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made.
+    pub(crate) fn last_arrival(&self, until: &Until) -> Option<(Origin, &'static str)> {
+        let Until::Phase { barrier, stage, .. } = until else { return None };
+        let last = self.phases.last[*barrier][*stage];
+        match last {
+            Some(site) => Some((self.code.sites[site as usize].origin?, "the last arrival for it is here")),
+            None => {
+                Some((self.code.barriers[*barrier].origin, "nothing has arrived at this pipeline for it"))
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Tests bulk copies: boxes, swizzles, edges, groups, and the reads of shared memory in flight.
+
+use expect_test::{Expect, expect};
+use hx_dtype::DType;
+use hx_index::Expr;
+use hx_target::SwizzleMode;
+use hx_thread::{Address, BulkStore, Memory, Outside, RegId, Stmt, TensorMap};
+
+use super::build::*;
+use crate::Argument;
+
+/// Rows and columns of the tensor. Neither is a multiple of the box's.
+const ROWS: i64 = 12;
+const COLUMNS: i64 = 50;
+/// Distance of two rows in elements, a multiple of 16 bytes.
+const LD: i64 = 56;
+const BOX: [u32; 2] = [32, 8];
+
+/// Returns the map of the tensor at `param`.
+fn map(param: u32, swizzle: SwizzleMode) -> TensorMap {
+    TensorMap {
+        param,
+        dims: vec![c(COLUMNS), c(ROWS)],
+        strides: vec![c(LD * 2)],
+        extents: BOX.to_vec(),
+        swizzle,
+        l2: 0,
+        fill: Outside::Zero,
+    }
+}
+
+/// A kernel of 32 threads that fills a box in shared memory with its own places under a swizzle, 8 elements a thread and step.
+struct Stored {
+    k: Kernel,
+    s: Memory,
+    r: RegId,
+    swizzle: SwizzleMode,
+}
+
+fn stored(swizzle: SwizzleMode) -> Stored {
+    let mut k = Kernel::new(32);
+    k.output("y", DType::F16, &[ROWS, COLUMNS], &[LD, 1]);
+    let s = k.shared("s", DType::F16, BOX[0] * BOX[1]);
+    let r = k.registers("r", DType::F16, 8);
+    k.program.maps.push(map(0, swizzle));
+    Stored { k, s, r, swizzle }
+}
+
+impl Stored {
+    /// Writes `number` to 8 elements of each thread, so that the box is full.
+    fn fill(&mut self, number: f64) {
+        let bits = DType::F16.encode(number);
+        let store = transfer("st.shared.v4.b32", first(self.r, 8), self.s, thread() * c(8));
+        self.k.op("copy(r, s)", vec![fill(first(self.r, 8), bits), store]);
+    }
+
+    fn store(&mut self, row: &str, coordinates: [i64; 2]) {
+        let store = BulkStore {
+            row: row.into(),
+            map: 0,
+            coordinates: coordinates.map(c).to_vec(),
+            address: Address { memory: self.s, offset: c(0) },
+        };
+        self.k.op("copy_async(s, y)", vec![Stmt::BulkStore(store), Stmt::BulkCommit]);
+    }
+
+    fn wait(&mut self, leave: u32) {
+        self.k.op("wait_stores()", vec![Stmt::BulkWait { leave, read: true }]);
+    }
+
+    fn check(&self, want: Expect) {
+        let mut arguments = [zeros()];
+        let text = match self.k.run(&mut arguments) {
+            Ok(_) => picture(&arguments[0]),
+            failed => error_text(failed),
+        };
+        want.assert_eq(&text);
+    }
+}
+
+fn zeros() -> Argument {
+    tensor(DType::F16, &[ROWS, COLUMNS], &[LD, 1], &vec![0.0; (LD * ROWS) as usize])
+}
+
+/// Draws a matrix: a digit for each element.
+fn picture(argument: &Argument) -> String {
+    let all = values(DType::F16, argument);
+    let mut out = String::new();
+    for row in all.chunks(LD as usize) {
+        row[..COLUMNS as usize].iter().for_each(|x| out += &format!("{x}"));
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn a_box_stops_at_the_edges_of_the_tensor() {
+    let mut stored = stored(SwizzleMode::Bytes64);
+    stored.fill(1.0);
+    stored.k.push(Stmt::Barrier);
+    stored.store("tma.store", [32, 8]);
+    stored.store("tma.store", [-24, -6]);
+    stored.store("tma.reduce.add", [4, 1]);
+    stored.wait(0);
+    stored.check(expect![[r#"
+        11111111000000000000000000000000000000000000000000
+        11112222111111111111111111111111111100000000000000
+        00001111111111111111111111111111111100000000000000
+        00001111111111111111111111111111111100000000000000
+        00001111111111111111111111111111111100000000000000
+        00001111111111111111111111111111111100000000000000
+        00001111111111111111111111111111111100000000000000
+        00001111111111111111111111111111111100000000000000
+        00001111111111111111111111111111222211111111111111
+        00000000000000000000000000000000111111111111111111
+        00000000000000000000000000000000111111111111111111
+        00000000000000000000000000000000111111111111111111
+    "#]]);
+}
+
+/// Element `(row, column)` lies at the place that the swizzle gives to its place without one.
+#[test]
+fn the_elements_of_a_box_are_swizzled() {
+    for swizzle in [SwizzleMode::Plain, SwizzleMode::Bytes64] {
+        let mut stored = stored(swizzle);
+        let bits = swizzle.of_elements(16).unwrap();
+        for (step, place) in (0..i64::from(BOX[0] * BOX[1])).step_by(8).enumerate() {
+            let number = DType::F16.encode(step as f64);
+            let address = if swizzle == stored.swizzle { bits.apply(place) } else { place };
+            let store =
+                guarded("st.shared.v4.b32", first(stored.r, 8), stored.s, c(address), lt(thread(), c(1)), 0);
+            stored.k.op("copy(r, s)", vec![fill(first(stored.r, 8), number), store]);
+        }
+        stored.k.push(Stmt::Barrier);
+        stored.store("tma.store", [0, 0]);
+        stored.wait(0);
+        let mut arguments = [zeros()];
+        stored.k.run(&mut arguments).unwrap();
+        let all = values(DType::F16, &arguments[0]);
+        for row in 0..BOX[1] as usize {
+            for column in 0..BOX[0] as usize {
+                let want = (row * BOX[0] as usize + column) / 8;
+                assert_eq!(all[row * LD as usize + column], want as f64, "{swizzle:?} {row} {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_store_reads_is_written_after_its_wait_and_a_barrier() {
+    let build = |steps: &dyn Fn(&mut Stored)| {
+        let mut stored = stored(SwizzleMode::Bytes64);
+        stored.fill(1.0);
+        stored.k.push(Stmt::Barrier);
+        stored.store("tma.store", [0, 0]);
+        steps(&mut stored);
+        stored.fill(2.0);
+        stored
+    };
+    build(&|s| s.k.push(Stmt::Barrier)).check(expect![[r#"
+        writes element 0 of the shared tensor `s`, which the store by thread 0 in #1 `copy_async(s, y)` may still read
+          thread 0, block [0, 0, 0], #2 `copy(r, s)`
+    "#]]);
+    build(&|s| s.wait(0)).check(expect![[r#"
+        writes element 8 of the shared tensor `s`, which thread 0 read in #1 `copy_async(s, y)`, with no barrier in between
+          thread 1, block [0, 0, 0], #3 `copy(r, s)`
+    "#]]);
+    build(&|s| {
+        s.wait(1);
+        s.k.push(Stmt::Barrier);
+    })
+    .check(expect![[r#"
+        writes element 0 of the shared tensor `s`, which the store by thread 0 in #1 `copy_async(s, y)` may still read
+          thread 0, block [0, 0, 0], #3 `copy(r, s)`
+    "#]]);
+    build(&|s| {
+        s.wait(0);
+        s.k.push(Stmt::Barrier);
+    })
+    .check(expect![[r#"
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        11111111111111111111111111111111000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+    "#]]);
+}
+
+#[test]
+fn a_store_reads_what_a_barrier_has_ordered() {
+    let mut early = stored(SwizzleMode::Bytes64);
+    early.fill(1.0);
+    early.store("tma.store", [0, 0]);
+    early.check(expect![[r#"
+        reads element 8 of the shared tensor `s`, which thread 1 wrote in #0 `copy(r, s)`, with no barrier in between
+          thread 0, block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]]);
+    let mut empty = stored(SwizzleMode::Bytes64);
+    empty.store("tma.store", [0, 0]);
+    empty.check(expect![[r#"
+        reads byte 0 (element 0) of the shared tensor `s`, which was never written
+          thread 0, block [0, 0, 0], #0 `copy_async(s, y)`
+    "#]]);
+}
+
+#[test]
+fn a_map_keeps_its_limits() {
+    let check = |change: &dyn Fn(&mut TensorMap), want: Expect| {
+        let mut stored = stored(SwizzleMode::Bytes64);
+        change(&mut stored.k.program.maps[0]);
+        want.assert_eq(&stored.k.error(&mut [zeros()]));
+    };
+    let stride = |expr: Expr| move |m: &mut TensorMap| m.strides = vec![expr.clone()];
+    check(
+        &stride(c(104)),
+        expect!["the stride `104` of `y` is 104 bytes, and bulk copies take multiples of 16"],
+    );
+    check(
+        &|m| m.extents = vec![16, 8],
+        expect!["a row of a box of `y` has 32 bytes, and bulk copies take 64 with the 64 B swizzle"],
+    );
+    check(
+        &|m| m.extents = vec![32, 257],
+        expect!["a box of `y` has 257 elements along a dimension, and bulk copies take at most 256"],
+    );
+    check(&|m| m.dims = vec![c(1); 6], expect!["`y` has 6 dimensions in bulk copies, which take 1 to 5"]);
+}

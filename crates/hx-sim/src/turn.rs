@@ -1,0 +1,279 @@
+//! The order in which the agents of a block run, and what they wait for.
+//!
+//! One agent runs at a time. It runs until it waits, or until the order gives the turn to another agent. The order follows
+//! from a seed: with 0 the agent with the lowest number goes on whenever there is a choice, with 1 the one with the highest,
+//! and any other seed draws the agent and the number of its steps. If agents are left and none can go on, the block reports
+//! what each of them waits for.
+
+use hx_thread::Knowledge;
+
+use crate::agent::Agent;
+use crate::block::Block;
+use crate::code::SiteId;
+use crate::error::{Blocked, Fault, SimError};
+use crate::formula::Formula;
+
+/// The most steps that an agent makes at once if the order is drawn.
+const MOST_STEPS: u64 = 48;
+
+/// The result of one step of an agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    Stepped,
+    /// The agent waits.
+    Blocked,
+    /// The agent had no step left.
+    Ended,
+}
+
+/// An agent waits at an operation.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) site: SiteId,
+    pub(crate) until: Until,
+}
+
+/// The event that an agent waits for.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Until {
+    /// The agents of all roles have ended.
+    Others,
+    /// Enough threads have arrived at this named barrier.
+    Named(usize),
+    /// The phase of this parity of a barrier in memory is complete.
+    Phase { barrier: usize, stage: usize, parity: i64 },
+}
+
+/// A named barrier: threads that arrived since it last let threads pass.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NamedBarrier {
+    arrived: usize,
+    /// The number of threads that let all of them pass; the first that arrives sets it.
+    wanted: usize,
+    /// The accesses that the arrived threads know to be complete. Each thread that passes learns them.
+    told: Knowledge,
+}
+
+/// Chooses the agent that runs.
+#[derive(Debug)]
+pub(crate) struct Order {
+    choice: Choice,
+    /// Steps until another choice.
+    left: u64,
+}
+
+#[derive(Debug)]
+enum Choice {
+    Lowest,
+    Highest,
+    /// The state of a generator of random numbers; never 0.
+    Drawn(u64),
+}
+
+impl Order {
+    pub(crate) fn new(seed: u64, block: [u32; 3]) -> Order {
+        let choice = match seed {
+            0 => Choice::Lowest,
+            1 => Choice::Highest,
+            seed => {
+                let mix = |state: u64, part: u64| {
+                    (state ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+                };
+                Choice::Drawn(block.iter().fold(mix(seed, 1), |state, i| mix(state, u64::from(*i))) | 1)
+            }
+        };
+        let mut order = Order { choice, left: 0 };
+        order.begin();
+        order
+    }
+
+    /// Returns a number below `count`, and 0 unless the order is drawn.
+    fn draw(&mut self, count: u64) -> u64 {
+        let Choice::Drawn(state) = &mut self.choice else { return 0 };
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state % count
+    }
+
+    fn begin(&mut self) {
+        self.left = match self.choice {
+            Choice::Lowest | Choice::Highest => u64::MAX,
+            Choice::Drawn(_) => 1 + self.draw(MOST_STEPS),
+        };
+    }
+
+    /// Returns the position of one of these agents, given by their numbers.
+    fn choose(&mut self, numbers: &[usize]) -> usize {
+        let by_number = |at: &usize| numbers[*at];
+        let at = match self.choice {
+            Choice::Lowest => (0..numbers.len()).min_by_key(by_number),
+            Choice::Highest => (0..numbers.len()).max_by_key(by_number),
+            Choice::Drawn(_) => Some(self.draw(numbers.len() as u64) as usize),
+        };
+        at.unwrap_or(0)
+    }
+}
+
+impl<'a> Block<'a> {
+    /// Runs all agents to their end.
+    ///
+    /// # Errors
+    /// On the first fault, and if agents are left that wait for ever.
+    pub(crate) fn run(&mut self) -> Result<(), SimError> {
+        loop {
+            match self.advance()? {
+                Turn::Stepped => {
+                    self.order.left -= 1;
+                    if self.order.left == 0 && !self.agent.is_logging() {
+                        self.next_agent();
+                    } else {
+                        self.order.left = self.order.left.max(1);
+                    }
+                }
+                // Copies that have not arrived do so at the latest when nobody can go on without them.
+                Turn::Blocked | Turn::Ended => {
+                    while !self.next_agent() {
+                        if !self.land_next() {
+                            self.expect_ended()?;
+                            self.count_unwaited();
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives the turn to an agent that can go on, perhaps the same as before. Returns false if there is none.
+    fn next_agent(&mut self) -> bool {
+        self.order.begin();
+        if self.parked.is_empty() {
+            return self.can_go_on(&self.agent);
+        }
+        let here = self.parked.len();
+        let at = |i: usize| if i == here { &self.agent } else { &self.parked[i] };
+        let ready: Vec<usize> = (0..=here).filter(|i| self.can_go_on(at(*i))).collect();
+        // Parked agents change places, so a choice must not depend on them.
+        let mut ready: Vec<(usize, usize)> = ready.into_iter().map(|i| (at(i).number, i)).collect();
+        ready.sort_unstable();
+        if ready.is_empty() {
+            return false;
+        }
+        let numbers: Vec<usize> = ready.iter().map(|(number, _)| *number).collect();
+        let (_, chosen) = ready[self.order.choose(&numbers)];
+        if chosen != here {
+            std::mem::swap(&mut self.agent, &mut self.parked[chosen]);
+        }
+        true
+    }
+
+    /// Reports whether an agent has a step that it can do now.
+    fn can_go_on(&self, agent: &Agent<'_>) -> bool {
+        !agent.has_ended() && agent.waiting.as_ref().is_none_or(|waiting| self.is_over(&waiting.until))
+    }
+
+    /// Reports whether an event has happened.
+    fn is_over(&self, until: &Until) -> bool {
+        match until {
+            Until::Others => {
+                let mut roles = self.parked.iter().chain([&self.agent]).filter(|agent| agent.number > 0);
+                roles.all(Agent::has_ended)
+            }
+            // The last thread that arrives ends the wait of all others.
+            Until::Named(_) => false,
+            Until::Phase { barrier, stage, parity } => {
+                self.phases.awaited(*barrier, *stage, *parity).is_some()
+            }
+        }
+    }
+
+    /// Ends the wait of the running agent if the event has happened.
+    pub(crate) fn resume(&mut self) -> bool {
+        let over = self.agent.waiting.as_ref().is_none_or(|waiting| self.is_over(&waiting.until));
+        if over
+            && let Some(Waiting { until: Until::Phase { barrier, stage, parity }, .. }) =
+                self.agent.waiting.take()
+            && let Some(known) = self.phases.awaited(barrier, stage, parity)
+        {
+            self.clock.acquire(self.agent.who, known);
+        }
+        over
+    }
+
+    /// Arrives at a named barrier with all threads of the agent, and waits there for the others if `waits`.
+    pub(crate) fn named(
+        &mut self,
+        site: SiteId,
+        id: &Formula,
+        threads: usize,
+        waits: bool,
+    ) -> Result<(), SimError> {
+        let number = id.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
+        let malformed = |block: &Self, text: String| block.error(site, None, Fault::Malformed(text));
+        let Some(id) = usize::try_from(number).ok().filter(|id| *id < self.named.len()) else {
+            return Err(malformed(self, format!("there is no named barrier {number}")));
+        };
+        let told = self.clock.release(self.agent.who);
+        let barrier = &mut self.named[id];
+        if barrier.arrived > 0 && barrier.wanted != threads {
+            let text = format!("barrier {id} is one of {} and of {threads} threads", barrier.wanted);
+            return Err(malformed(self, text));
+        }
+        barrier.wanted = threads;
+        barrier.arrived += self.agent.threads;
+        barrier.told.join(&told);
+        let (arrived, wanted) = (barrier.arrived, barrier.wanted);
+        if arrived > wanted {
+            return Err(malformed(self, format!("{arrived} threads arrive at barrier {id} of {wanted}")));
+        }
+        if waits {
+            self.agent.waiting = Some(Waiting { site, until: Until::Named(id) });
+        }
+        if arrived == wanted {
+            let told = std::mem::take(&mut self.named[id]).told;
+            for agent in self.parked.iter_mut().chain([&mut self.agent]) {
+                if agent.waiting.as_ref().is_some_and(|waiting| waiting.until == Until::Named(id)) {
+                    agent.waiting = None;
+                    self.clock.acquire(agent.who, &told);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if an agent is left. None can go on.
+    fn expect_ended(&self) -> Result<(), SimError> {
+        let agents = self.parked.iter().chain([&self.agent]);
+        let mut left: Vec<&Agent<'_>> = agents.filter(|a| !a.has_ended()).collect();
+        left.sort_by_key(|agent| agent.number);
+        // The agent of the block waits for those of the roles, which are the cause.
+        left.retain(|agent| agent.waiting.as_ref().is_some_and(|w| w.until != Until::Others));
+        let Some(first) = left.first().and_then(|agent| agent.waiting.as_ref()) else { return Ok(()) };
+        let blocked = left.iter().filter_map(|agent| {
+            let waiting = agent.waiting.as_ref()?;
+            let site = &self.code.sites[waiting.site as usize];
+            Some(Blocked {
+                threads: [agent.first as u32, (agent.first + agent.threads) as u32],
+                event: self.event(&waiting.until),
+                last: self.last_arrival(&waiting.until),
+                op: site.op,
+                origin: site.origin,
+                title: site.title.clone(),
+            })
+        });
+        Err(self.error_of(first.site, None, Fault::Deadlock { blocked: blocked.collect() }))
+    }
+
+    /// Returns an event as text, after "wait for".
+    fn event(&self, until: &Until) -> String {
+        match until {
+            Until::Others => "the roles".to_owned(),
+            Until::Named(id) => {
+                let NamedBarrier { arrived, wanted, .. } = &self.named[*id];
+                format!("{} of the {wanted} threads of barrier {id}", wanted - arrived)
+            }
+            Until::Phase { barrier, stage, .. } => self.phase_text(*barrier, *stage),
+        }
+    }
+}

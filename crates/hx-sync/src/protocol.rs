@@ -1,0 +1,162 @@
+//! The protocol machine: decides deadlock and order of pipelines, turns and asynchronous operations.
+//!
+//! A [`Protocol`] says what the groups of a block do to pipelines, turns, shared memory and asynchronous operations, and
+//! nothing about elements. The groups, the copies that fill stages, the products and the stores are agents. All waits block
+//! on counters that only grow, and no statement branches on an arrival. So the same things happen in every order of the
+//! agents: one run decides deadlock, and vector clocks decide which accesses are ordered, for given loop counts.
+//!
+//! `launches` chooses launches with interesting loop counts, `script` unrolls the statements of each group under a launch,
+//! `machine` runs the scripts. Every finding is real: a launch with these loop counts shows it. Shared memory is compared by
+//! ranges of coordinates. Accesses of threads within one scope are left to the trace, which knows the layouts.
+//!
+//! Start at [`check`].
+
+mod accesses;
+mod faults;
+mod knowledge;
+mod launches;
+mod machine;
+mod program;
+mod remedies;
+mod script;
+#[cfg(test)]
+mod tests;
+mod translate;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{Cond, Expr, Facts, Symbol};
+use hx_tile::{OpId, TileProgram};
+
+pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Want};
+pub use launches::Counts;
+pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+pub use translate::translate;
+
+/// The facts about the launches of a protocol.
+#[derive(Clone, Debug, Default)]
+pub struct Launchable {
+    pub facts: Facts,
+    /// The conditions that a launch must satisfy.
+    pub requires: Vec<Cond>,
+    /// The number of blocks along each axis.
+    pub grid: Vec<Expr>,
+    /// Symbols that a launch computes from others.
+    pub derived: Vec<(Symbol, Expr)>,
+    /// Symbols whose values are given, like the number of multiprocessors.
+    pub given: Vec<(Symbol, i64)>,
+    /// The number of blocks of a cluster along each axis.
+    pub cluster: Vec<i64>,
+}
+
+/// The result of [`check`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// In the order in which they are found, smallest launches first.
+    pub faults: Vec<Fault>,
+    /// The number of launches that were followed. If it is 0, nothing was decided: a loop count depends on data.
+    pub launches: usize,
+}
+
+/// Returns what goes wrong in the protocol of a program. Nothing, if the program has no protocol or if data decide how often
+/// groups wait for each other: the simulator covers that.
+pub fn faults(tile: &TileProgram, poll: &dyn Fn()) -> Vec<Fault> {
+    let translated = translate(tile);
+    translated.map_or_else(Vec::new, |(protocol, launchable)| check(&protocol, &launchable, poll).faults)
+}
+
+/// Returns the barriers among `barriers` that the protocol of a program does without, all together.
+pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) -> Vec<OpId> {
+    let Some((mut protocol, launchable)) = translate(tile) else { return barriers };
+    let launches = launches::launches(&protocol, &launchable);
+    let keys = |protocol: &Protocol| -> Option<BTreeSet<Key>> {
+        let verdict = follow(protocol, &launches, poll);
+        (verdict.launches > 0).then(|| verdict.faults.iter().map(|fault| fault.kind.key()).collect())
+    };
+    // If nothing is known, every barrier may be needed.
+    let Some(given) = keys(&protocol) else { return Vec::new() };
+    let mut spare = Vec::new();
+    for barrier in barriers {
+        let mut without = protocol.clone();
+        without
+            .bodies_mut(&mut |body| body.retain(|stmt| !matches!(stmt, Stmt::Act(op, _) if *op == barrier)));
+        if keys(&without).is_some_and(|left| left.is_subset(&given)) {
+            protocol = without;
+            spare.push(barrier);
+        }
+    }
+    spare
+}
+
+/// Follows a protocol under launches with few rounds of each loop and returns what goes wrong, each fault once, with a change
+/// of the program that removes it if there is one. `poll` is called now and then, and may unwind.
+pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> Verdict {
+    let launches = launches::launches(protocol, launchable);
+    let mut verdict = follow(protocol, &launches, poll);
+    remedies::add(protocol, &launches, &mut verdict.faults, poll);
+    leave_out_consequences(&mut verdict.faults);
+    verdict
+}
+
+/// Leaves out the faults that follow from others.
+fn leave_out_consequences(faults: &mut Vec<Fault>) {
+    let pipes = |wanted: &dyn Fn(&Kind) -> Option<u32>| -> BTreeSet<u32> {
+        faults.iter().filter_map(|fault| wanted(&fault.kind)).collect()
+    };
+    let crowded = pipes(&|kind| match kind {
+        Kind::Crowded { pipe, .. } => Some(*pipe),
+        _ => None,
+    });
+    let slips = pipes(&|kind| match kind {
+        Kind::Slip { pipe, .. } | Kind::Crowded { pipe, .. } => Some(*pipe),
+        _ => None,
+    });
+    let mut met = BTreeSet::new();
+    faults.retain(|fault| match &fault.kind {
+        // A group that waits for ever keeps others waiting, at other places in other launches. Wrong positions in a ring make
+        // groups wait as well.
+        Kind::Stuck(_) => slips.is_empty() && met.insert((0, 0)),
+        Kind::Crowded { pipe, .. } => met.insert((1, *pipe)),
+        Kind::Slip { pipe, .. } => !crowded.contains(pipe),
+        Kind::Race { cause: Cause::BeforeRelease, pipe: Some(pipe), .. } => !slips.contains(pipe),
+        Kind::Repassed { .. }
+        | Kind::Race { .. }
+        | Kind::InFlight { .. }
+        | Kind::Unequal { .. }
+        | Kind::Divided { .. }
+        | Kind::Gone { .. } => true,
+    });
+}
+
+/// Follows a protocol under each launch. Faults are reported for the first launch that shows them.
+fn follow(protocol: &Protocol, launches: &[launches::Launch], poll: &dyn Fn()) -> Verdict {
+    let mut verdict = Verdict::default();
+    let mut met = BTreeSet::new();
+    let mut bytes = BTreeMap::new();
+    for launch in launches {
+        let mut assume = true;
+        loop {
+            poll();
+            let Some(scripts) = script::scripts(protocol, launch, assume) else { break };
+            verdict.launches += 1;
+            let unequal = machine::unequal(&scripts.all, &mut bytes);
+            let stuck_by_bytes = unequal.is_some();
+            let kinds = machine::run(protocol, &scripts.all, &mut |ready| ready[0]);
+            for kind in unequal.into_iter().chain(kinds) {
+                // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
+                let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
+                if !follows && met.insert(kind.key()) {
+                    verdict.faults.push(Fault { kind, counts: launch.counts.clone(), fix: None, others: 0 });
+                }
+            }
+            if !(scripts.assumed && assume) {
+                break;
+            }
+            assume = false;
+        }
+    }
+    verdict
+}
+
+/// The operations that identify a fault in different runs.
+pub(crate) type Key = (u8, Vec<OpId>);

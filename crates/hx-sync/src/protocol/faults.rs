@@ -1,0 +1,147 @@
+//! The findings of the machine, as data.
+
+use hx_tile::{OpId, TensorId};
+
+use super::{Counts, Key};
+
+/// Something that goes wrong in a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub kind: Kind,
+    /// The loop counts of the smallest launch that shows it.
+    pub counts: Counts,
+    /// A change that removes the fault and adds no other.
+    pub fix: Option<Fix>,
+    /// The number of further faults that the same change removes.
+    pub others: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Waits that never return: those of all groups that do not come to their end. The first is the one to tell of.
+    Stuck(Vec<Blocked>),
+    /// A wait for a stage whose barrier can be a phase or more away from the one that the wait asks for. `other` is the
+    /// operation that can overtake the wait, if one is known.
+    Slip { wait: OpId, pipe: u32, other: Option<OpId> },
+    /// A stage is given back by more groups than read it.
+    Crowded { release: OpId, pipe: u32, readers: u32 },
+    /// A turn is passed on although the next group has not taken the last one.
+    Repassed { pass: OpId, turns: u32 },
+    /// Two accesses to a shared tensor that nothing orders. `pipe`: one of them fills a stage.
+    Race { tensor: TensorId, earlier: Deed, later: Deed, cause: Cause, pipe: Option<u32> },
+    /// An operand of a product is used while the product is in flight. `release`: the stage that holds it is given back.
+    InFlight { product: OpId, later: OpId, tensor: TensorId, write: bool, release: bool },
+    /// Two ways through the program bring different numbers of bytes to a stage; `None` for a stage without a copy.
+    Unequal { pipe: u32, acquire: OpId, bytes: u64, other: OpId, expected: u64 },
+    /// The blocks of a cluster read different tiles with one multicast copy.
+    Divided { copy: OpId },
+    /// A block can end while another block still sends to it.
+    Gone { copy: OpId },
+}
+
+/// A side of a race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deed {
+    pub op: OpId,
+    pub write: bool,
+}
+
+/// The reason why two accesses are not ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The stage is read without a wait for its copies.
+    BeforeWait,
+    /// The stage is used after its scope gave it back, here.
+    AfterRelease(OpId),
+    /// The stage is filled before its readers gave it back.
+    BeforeRelease,
+    /// A store still reads the shared tensor.
+    Store,
+    /// A product still reads the shared tensor.
+    Product,
+    /// A copy in a group is not waited for.
+    Copy,
+    /// No barrier lies between the two.
+    NoBarrier,
+}
+
+/// A group that waits for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// The name of the group.
+    pub who: String,
+    pub op: OpId,
+    pub wants: Want,
+}
+
+/// The event that a blocked group waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Want {
+    /// `needed` groups give back a stage. `readers` waited for it, with `waited`, and have not given it back; `given` have.
+    Release { pipe: u32, readers: Vec<String>, waited: Option<OpId>, given: u32, needed: u32 },
+    /// The copies into the stage with this number, from 1 on. Only `acquired` stages are ever acquired, by an operation.
+    Fill { pipe: u32, acquire: Option<OpId>, number: u32, acquired: u32 },
+    /// The turn, from another group. `taken`: the last operation with which that group took its turn.
+    Turn { turns: u32, from: String, taken: Option<OpId> },
+    /// A barrier, and groups that do not come to it.
+    Barrier { missing: Vec<String> },
+}
+
+/// A change of the program that was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    pub at: FixAt,
+    pub with: Vec<FixWith>,
+}
+
+/// The place of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixAt {
+    Before(OpId),
+    After(OpId),
+    /// Behind the innermost loop or condition that contains the operation.
+    Behind(OpId),
+    /// The operation is moved behind another one.
+    Move {
+        op: OpId,
+        after: OpId,
+    },
+    /// The number of operations that this wait leaves in flight is changed.
+    Leave {
+        op: OpId,
+        leave: u32,
+    },
+}
+
+/// An operation that a change inserts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixWith {
+    Release(u32),
+    ReleasePrevious(u32),
+    WaitProducts(u32),
+    WaitCopies(u32),
+    WaitStores(u32),
+    Sync,
+    Pass(u32),
+}
+
+impl Kind {
+    /// Returns what identifies the fault in different launches.
+    pub(crate) fn key(&self) -> Key {
+        match self {
+            Kind::Stuck(blocked) => (0, blocked.first().map(|blocked| blocked.op).into_iter().collect()),
+            Kind::Slip { wait, .. } => (1, vec![*wait]),
+            Kind::Crowded { release, .. } => (2, vec![*release]),
+            Kind::Repassed { pass, .. } => (3, vec![*pass]),
+            Kind::Race { earlier, later, .. } => {
+                // The order of the agents decides which of the two comes first.
+                let (a, b) = (earlier.op.min(later.op), earlier.op.max(later.op));
+                (4, vec![a, b])
+            }
+            Kind::InFlight { product, later, .. } => (5, vec![*product, *later]),
+            Kind::Unequal { acquire, .. } => (6, vec![*acquire]),
+            Kind::Divided { copy } => (7, vec![*copy]),
+            Kind::Gone { copy } => (8, vec![*copy]),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Vector clocks: how far an agent knows that others have come.
+
+/// The time of an access: a component of the clocks, and the time on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Epoch {
+    pub(crate) component: usize,
+    pub(crate) time: u32,
+}
+
+/// For each component the first time that is not known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Knowledge(Vec<u32>);
+
+impl Knowledge {
+    pub(crate) fn nothing(components: usize) -> Knowledge {
+        Knowledge(vec![0; components])
+    }
+
+    pub(crate) fn join(&mut self, other: &Knowledge) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+    }
+
+    /// Learns of everything on a component before `time`.
+    pub(crate) fn learn(&mut self, component: usize, time: u32) {
+        self.0[component] = self.0[component].max(time);
+    }
+
+    pub(crate) fn knows(&self, epoch: Epoch) -> bool {
+        epoch.time < self.0[epoch.component]
+    }
+}

@@ -1,0 +1,297 @@
+//! Runs the scripts of all groups of a cluster. A group goes on until it has to wait; which group goes first does not matter.
+
+mod steps;
+mod stuck;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hx_tile::{OpId, TensorId};
+
+use super::accesses::Accesses;
+use super::knowledge::{Epoch, Knowledge};
+use super::script::{Script, Span, StepKind, Team};
+use super::{Kind, Protocol};
+
+/// Runs the scripts to their ends, or until all are blocked. `choose` picks one of the groups that may go on. Returns what
+/// goes wrong, in the order of time.
+pub(crate) fn run(
+    protocol: &Protocol,
+    scripts: &[Script],
+    choose: &mut dyn FnMut(&[usize]) -> usize,
+) -> Vec<Kind> {
+    let mut machine = Machine::new(protocol, scripts);
+    let mut ready: Vec<usize> = (0..scripts.len()).collect();
+    while !ready.is_empty() {
+        let agent = choose(&ready);
+        if !machine.step(agent) {
+            // Only a step of another agent can end a wait.
+            ready.retain(|other| *other != agent);
+        } else if machine.woke {
+            machine.woke = false;
+            ready = (0..scripts.len()).collect();
+        }
+    }
+    match machine.stuck() {
+        Some(stuck) => machine.faults.push(stuck),
+        None => machine.ended(),
+    }
+    machine.faults
+}
+
+/// Compares the bytes of every stage with those of the first stage of its pipe, in this and earlier launches.
+pub(crate) fn unequal(scripts: &[Script], pipes: &mut BTreeMap<u32, (OpId, u64)>) -> Option<Kind> {
+    let mut unequal = None;
+    for script in scripts {
+        let mut stages: BTreeMap<(u32, u32), (OpId, u64)> = BTreeMap::new();
+        for step in &script.steps {
+            match &step.kind {
+                StepKind::Acquire { pipe, n } => _ = stages.insert((*pipe, *n), (step.op, 0)),
+                StepKind::Fill { pipe, n, bytes, .. } => {
+                    // With a fill, the place to show is the last copy.
+                    let stage = stages.entry((*pipe, *n)).or_insert((step.op, 0));
+                    *stage = (step.op, stage.1 + bytes);
+                }
+                _ => {}
+            }
+        }
+        let fills = |group: &Script| group.steps.iter().any(|s| matches!(s.kind, StepKind::Fill { .. }));
+        // The groups of a scope acquire together, and only the first of them copies.
+        if !fills(script) {
+            continue;
+        }
+        for ((pipe, _), (acquire, bytes)) in stages {
+            let (other, expected) = *pipes.entry(pipe).or_insert((acquire, bytes));
+            if bytes != expected && unequal.is_none() {
+                unequal = Some(Kind::Unequal { pipe, acquire, bytes, other, expected });
+            }
+        }
+    }
+    unequal
+}
+
+/// The components of the clocks: for each agent its threads and its three queues, then the stages of each pipe of each block.
+struct Components {
+    agents: usize,
+    /// The number of stages of all pipes before each pipe.
+    before: Vec<usize>,
+    /// The number of stages of all pipes of a block.
+    stages: usize,
+}
+
+impl Components {
+    fn threads(&self, agent: usize) -> usize {
+        agent
+    }
+
+    fn queue(&self, which: Queue, agent: usize) -> usize {
+        self.agents * (1 + which as usize) + agent
+    }
+
+    fn stage(&self, block: u32, pipe: u32, stage: u32) -> usize {
+        let first = self.agents * 4 + block as usize * self.stages;
+        first + self.before[pipe as usize] + stage as usize
+    }
+}
+
+/// Asynchronous operations of an agent that complete in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Queue {
+    Products = 0,
+    Stores = 1,
+    Copies = 2,
+}
+
+/// A product in flight.
+struct Product {
+    op: OpId,
+    c: TensorId,
+    registers: Vec<TensorId>,
+    shared: Vec<Span>,
+    /// The stages that hold its operands.
+    stages: Vec<(u32, u32)>,
+}
+
+/// The state of a group.
+struct Agent {
+    block: u32,
+    /// The next step of its script.
+    at: usize,
+    /// The events that every thread of the group knows to have happened.
+    all: Knowledge,
+    /// The events that a thread knows of its own asynchronous operations, beyond those that every thread knows: the elected thread
+    /// of its bulk copies, each thread of its own copies.
+    own: Knowledge,
+    now: u32,
+    products: VecDeque<Product>,
+    /// The number of operations issued to each queue; of copies the number of closed groups.
+    issued: [u32; 3],
+    /// The number of times that the group has reached the barrier at which it waits.
+    arrived: bool,
+}
+
+/// A stage of a pipe between two fills: number `n` of the endless count.
+#[derive(Default, Clone)]
+struct Stage {
+    /// The operation that acquired it, with the time.
+    acquired: Option<(OpId, Team, Epoch)>,
+    /// The copies that fill it, over all blocks that send, and those that were issued.
+    expected: u32,
+    issued: u32,
+    filled: Option<Knowledge>,
+    /// The waits for it: operation and time.
+    waited: Vec<(OpId, Epoch)>,
+    released: u32,
+    given: Option<Knowledge>,
+}
+
+struct PipeState {
+    stages: u32,
+    /// The number of releases that make a stage free.
+    releases: u32,
+    /// Whether copies of one block fill stages of all blocks.
+    crosses: bool,
+    /// By `n`.
+    all: Vec<Stage>,
+}
+
+/// The turns of one group.
+#[derive(Clone, Default)]
+struct TurnState {
+    /// The knowledge that comes with each turn that the group has not taken, oldest first.
+    passed: VecDeque<Knowledge>,
+    /// When the group took its last turn.
+    taken: Option<Epoch>,
+}
+
+/// A barrier of a scope.
+struct BarrierState {
+    arrived: Vec<usize>,
+    knowledge: Knowledge,
+}
+
+struct Machine<'a> {
+    protocol: &'a Protocol,
+    scripts: &'a [Script],
+    components: Components,
+    agents: Vec<Agent>,
+    /// By block, then by pipe.
+    pipes: Vec<Vec<PipeState>>,
+    /// By block, then by turns, then by group.
+    turns: Vec<Vec<Vec<TurnState>>>,
+    /// By block and scope; that of the cluster has no block.
+    barriers: BTreeMap<(Option<u32>, Team), BarrierState>,
+    /// By block.
+    memory: Vec<Accesses>,
+    /// The last step may end the wait of another agent.
+    woke: bool,
+    faults: Vec<Kind>,
+}
+
+impl<'a> Machine<'a> {
+    fn new(protocol: &'a Protocol, scripts: &'a [Script]) -> Machine<'a> {
+        let blocks = scripts.iter().map(|script| script.block + 1).max().unwrap_or(1);
+        let mut before = Vec::new();
+        let mut stages = 0;
+        for pipe in &protocol.pipes {
+            before.push(stages);
+            stages += pipe.stages.max(1) as usize;
+        }
+        let components = Components { agents: scripts.len(), before, stages };
+        let count = scripts.len() * 4 + blocks as usize * stages;
+        let agent = |script: &Script| Agent {
+            block: script.block,
+            at: 0,
+            all: Knowledge::nothing(count),
+            own: Knowledge::nothing(count),
+            now: 0,
+            products: VecDeque::new(),
+            issued: [0; 3],
+            arrived: false,
+        };
+        let groups = protocol.groups as usize;
+        let turn = || {
+            let mut turns = vec![TurnState::default(); groups];
+            for role in protocol.roles.iter().filter(|role| role.each) {
+                // The first group of a role need not wait for its first turn.
+                turns[role.first as usize].passed.push_back(Knowledge::nothing(count));
+            }
+            turns
+        };
+        let mut machine = Machine {
+            protocol,
+            scripts,
+            components,
+            agents: scripts.iter().map(agent).collect(),
+            pipes: (0..blocks).map(|_| pipe_states(protocol, scripts, blocks)).collect(),
+            turns: (0..blocks).map(|_| protocol.turns.iter().map(|_| turn()).collect()).collect(),
+            barriers: BTreeMap::new(),
+            memory: (0..blocks).map(|_| Accesses::default()).collect(),
+            woke: false,
+            faults: Vec::new(),
+        };
+        machine.expect_copies();
+        machine
+    }
+
+    /// Counts the copies into each stage.
+    fn expect_copies(&mut self) {
+        for script in self.scripts {
+            for step in &script.steps {
+                let StepKind::Fill { pipe, n, multicast, .. } = &step.kind else { continue };
+                for block in self.targets(script.block, multicast.is_some()) {
+                    self.pipes[block as usize][*pipe as usize].stage(*n).expected += 1;
+                }
+            }
+        }
+    }
+
+    /// Returns the blocks that a copy of a block fills stages of.
+    fn targets(&self, block: u32, multicast: bool) -> std::ops::Range<u32> {
+        if multicast { 0..self.pipes.len() as u32 } else { block..block + 1 }
+    }
+
+    /// Finds the copies that a block can still receive after its end.
+    fn ended(&mut self) {
+        for block in 0..self.pipes.len() {
+            let agents = self.agents.iter().filter(|agent| agent.block as usize == block);
+            let mut known =
+                Knowledge::nothing(self.scripts.len() * 4 + self.pipes.len() * self.components.stages);
+            agents.for_each(|agent| known.join(&agent.own));
+            for script in self.scripts.iter().filter(|script| script.block as usize != block) {
+                for step in &script.steps {
+                    let StepKind::Fill { pipe, n, multicast: Some(_), .. } = &step.kind else { continue };
+                    let stages = self.pipes[block][*pipe as usize].stages;
+                    let component = self.components.stage(block as u32, *pipe, n % stages);
+                    if !known.knows(Epoch { component, time: n / stages }) {
+                        self.faults.push(Kind::Gone { copy: step.op });
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn pipe_states(protocol: &Protocol, scripts: &[Script], blocks: u32) -> Vec<PipeState> {
+    let crosses = |wanted: usize| {
+        let mut steps = scripts.iter().flat_map(|script| &script.steps);
+        steps.any(|step| match &step.kind {
+            StepKind::Fill { pipe, multicast, .. } => *pipe as usize == wanted && multicast.is_some(),
+            _ => false,
+        })
+    };
+    let state = |(at, pipe): (usize, &super::Pipe)| {
+        let crosses = crosses(at);
+        let releases = if crosses { pipe.readers * blocks } else { pipe.readers };
+        PipeState { stages: pipe.stages.max(1), releases, crosses, all: Vec::new() }
+    };
+    protocol.pipes.iter().enumerate().map(state).collect()
+}
+
+impl PipeState {
+    fn stage(&mut self, n: u32) -> &mut Stage {
+        if self.all.len() <= n as usize {
+            self.all.resize(n as usize + 1, Stage::default());
+        }
+        &mut self.all[n as usize]
+    }
+}

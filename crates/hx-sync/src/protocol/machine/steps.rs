@@ -1,0 +1,446 @@
+//! One step of a group.
+
+use hx_tile::{OpId, TensorId};
+
+use super::super::accesses::{Access, By};
+use super::super::knowledge::{Epoch, Knowledge};
+use super::super::script::{Span, Step, StepKind, Team};
+use super::super::{Cause, Deed, Kind, Role};
+use super::{BarrierState, Machine, Product, Queue};
+
+impl Machine<'_> {
+    /// Makes the next step of an agent. Returns false if the agent has to wait, or is at its end.
+    pub(super) fn step(&mut self, agent: usize) -> bool {
+        let scripts = self.scripts;
+        let Some(step) = scripts[agent].steps.get(self.agents[agent].at) else { return false };
+        let Step { op, team, kind } = step;
+        let passed = match kind {
+            StepKind::Acquire { pipe, n } => self.acquire(agent, *op, *team, (*pipe, *n)),
+            StepKind::Wait { pipe, n } => self.wait(agent, *op, (*pipe, *n)),
+            StepKind::Take(turns) => self.take(agent, *turns),
+            StepKind::Sync => self.barrier(agent, Some(self.agents[agent].block), *team),
+            StepKind::SyncCluster => self.barrier(agent, None, Team { first: 0, groups: u32::MAX }),
+            kind => {
+                self.go(agent, *op, *team, kind);
+                true
+            }
+        };
+        if passed {
+            self.agents[agent].at += 1;
+        }
+        passed
+    }
+
+    /// Makes a step that never waits.
+    fn go(&mut self, agent: usize, op: OpId, team: Team, kind: &StepKind) {
+        match kind {
+            StepKind::Release { pipe, n } => self.release(agent, op, (*pipe, *n)),
+            StepKind::Fill { pipe, n, into, multicast, .. } => {
+                self.fill(agent, op, team, (*pipe, *n), into.as_ref(), multicast.as_deref());
+            }
+            StepKind::Copy(into) => {
+                let time = self.agents[agent].issued[Queue::Copies as usize];
+                let epoch = Epoch { component: self.components.queue(Queue::Copies, agent), time };
+                self.access(agent, op, team, (into, true), By::Copies, epoch);
+            }
+            StepKind::Commit => self.agents[agent].issued[Queue::Copies as usize] += 1,
+            StepKind::WaitCopies(leave) => self.complete(agent, Queue::Copies, *leave),
+            StepKind::Access { span, write } => {
+                if *write {
+                    self.writes_an_operand(agent, op, span);
+                }
+                self.access(agent, op, team, (span, *write), By::Threads, self.now(agent));
+            }
+            StepKind::Touch { tensor, write } => self.touch(agent, op, *tensor, *write),
+            StepKind::Multiply { c, registers, shared, asynchronous } => {
+                self.multiply(agent, op, team, (*c, registers, shared), *asynchronous);
+            }
+            StepKind::WaitProducts(leave) => {
+                let products = &mut self.agents[agent].products;
+                let done = products.len().saturating_sub(*leave as usize);
+                products.drain(..done);
+                self.complete(agent, Queue::Products, *leave);
+            }
+            StepKind::Store(from) => {
+                let time = self.agents[agent].issued[Queue::Stores as usize];
+                let epoch = Epoch { component: self.components.queue(Queue::Stores, agent), time };
+                if let Some(from) = from {
+                    self.access(agent, op, team, (from, false), By::Store, epoch);
+                }
+                self.agents[agent].issued[Queue::Stores as usize] += 1;
+            }
+            StepKind::WaitStores(leave) => self.complete(agent, Queue::Stores, *leave),
+            StepKind::Pass(turns) => self.pass(agent, op, team, *turns),
+            StepKind::Acquire { .. }
+            | StepKind::Wait { .. }
+            | StepKind::Take(_)
+            | StepKind::Sync
+            | StepKind::SyncCluster => {}
+        }
+    }
+
+    fn now(&self, agent: usize) -> Epoch {
+        Epoch { component: self.components.threads(agent), time: self.agents[agent].now }
+    }
+
+    /// Returns what an agent tells others of: all that its threads did so far.
+    fn publish(&mut self, agent: usize) -> Knowledge {
+        let component = self.components.threads(agent);
+        let agent = &mut self.agents[agent];
+        agent.now += 1;
+        let mut told = agent.own.clone();
+        told.learn(component, agent.now);
+        told
+    }
+
+    /// Every thread of the agent learns.
+    fn learn(&mut self, agent: usize, told: &Knowledge) {
+        self.agents[agent].own.join(told);
+        self.agents[agent].all.join(told);
+    }
+
+    /// All but `leave` operations of a queue are complete. Every thread of the agent waits for the products; of copies and
+    /// stores a thread knows only its own.
+    fn complete(&mut self, agent: usize, queue: Queue, leave: u32) {
+        let component = self.components.queue(queue, agent);
+        let agent = &mut self.agents[agent];
+        let done = agent.issued[queue as usize].saturating_sub(leave);
+        agent.own.learn(component, done);
+        if queue == Queue::Products {
+            agent.all.learn(component, done);
+        }
+    }
+
+    fn acquire(&mut self, agent: usize, op: OpId, team: Team, (pipe, n): (u32, u32)) -> bool {
+        let block = self.agents[agent].block as usize;
+        let state = &mut self.pipes[block][pipe as usize];
+        let (stages, releases) = (state.stages, state.releases);
+        let mut overtaken = Vec::new();
+        if let Some(before) = n.checked_sub(stages) {
+            let before = state.stage(before).clone();
+            if before.released < releases {
+                return false;
+            }
+            if let Some(given) = &before.given {
+                self.learn(agent, given);
+            }
+            // A barrier that moves on before a wait looks at it shows the wait the parity of another phase.
+            let known = &self.agents[agent].own;
+            overtaken.extend(before.waited.iter().filter(|(_, at)| !known.knows(*at)).map(|(wait, _)| *wait));
+            if before.acquired.is_none_or(|(_, by, at)| by != team && !known.knows(at)) {
+                overtaken.push(op);
+            }
+        }
+        let at = self.now(agent);
+        let stage = self.pipes[block][pipe as usize].stage(n);
+        stage.acquired = stage.acquired.or(Some((op, team, at)));
+        self.slips(overtaken, pipe, op);
+        true
+    }
+
+    fn slips(&mut self, waits: Vec<OpId>, pipe: u32, by: OpId) {
+        let slips =
+            waits.into_iter().map(|wait| Kind::Slip { wait, pipe, other: (wait != by).then_some(by) });
+        self.faults.extend(slips);
+    }
+
+    fn wait(&mut self, agent: usize, op: OpId, (pipe, n): (u32, u32)) -> bool {
+        let block = self.agents[agent].block;
+        let state = &mut self.pipes[block as usize][pipe as usize];
+        let stages = state.stages;
+        let stage = state.stage(n);
+        if stage.expected == 0 || stage.issued < stage.expected {
+            return false;
+        }
+        let filled = stage.filled.clone();
+        let later = state.all.get((n + stages) as usize).and_then(|next| next.acquired);
+        let component = self.components.stage(block, pipe, n % stages);
+        let round = n / stages;
+        // The wait compares parities: it must know that the phase before is complete, and the phase after it must not be.
+        let early = round > 0 && !self.agents[agent].all.knows(Epoch { component, time: round - 1 });
+        let slips = early || later.is_some();
+        if slips {
+            let overtakes = later.map(|(acquire, ..)| acquire);
+            self.faults.push(Kind::Slip { wait: op, pipe, other: overtakes.filter(|_| !early) });
+        }
+        if let Some(filled) = filled {
+            self.learn(agent, &filled);
+        }
+        self.agents[agent].all.learn(component, round + 1);
+        self.agents[agent].own.learn(component, round + 1);
+        let at = self.now(agent);
+        self.pipes[block as usize][pipe as usize].stage(n).waited.push((op, at));
+        true
+    }
+
+    fn release(&mut self, agent: usize, op: OpId, (pipe, n): (u32, u32)) {
+        let product = self.agents[agent].products.iter().find(|product| product.stages.contains(&(pipe, n)));
+        if let Some(Product { op: product, shared, .. }) = product {
+            let (product, tensor) = (*product, shared.first().map_or(TensorId(0), |span| span.tensor));
+            let write = false;
+            self.faults.push(Kind::InFlight { product, later: op, tensor, write, release: true });
+        }
+        let told = self.publish(agent);
+        let block = self.agents[agent].block;
+        let crosses = self.pipes[block as usize][pipe as usize].crosses;
+        for block in self.targets(block, crosses) {
+            let state = &mut self.pipes[block as usize][pipe as usize];
+            let most = state.releases;
+            let stage = state.stage(n);
+            stage.released += 1;
+            let crowded = stage.released > most;
+            match &mut stage.given {
+                Some(given) => given.join(&told),
+                None => stage.given = Some(told.clone()),
+            }
+            if crowded {
+                let readers = self.protocol.pipes[pipe as usize].readers;
+                self.faults.push(Kind::Crowded { release: op, pipe, readers });
+            }
+        }
+        self.woke = true;
+    }
+
+    fn fill(
+        &mut self,
+        agent: usize,
+        op: OpId,
+        team: Team,
+        (pipe, n): (u32, u32),
+        into: Option<&Span>,
+        multicast: Option<&[i64]>,
+    ) {
+        let sender = self.agents[agent].block;
+        if let Some(source) = multicast
+            && self.reads_another_tile(sender, op, (pipe, n), source)
+        {
+            self.faults.push(Kind::Divided { copy: op });
+        }
+        let told = self.agents[agent].own.clone();
+        for block in self.targets(sender, multicast.is_some()) {
+            let state = &mut self.pipes[block as usize][pipe as usize];
+            let stages = state.stages;
+            let stage = state.stage(n);
+            stage.issued += 1;
+            match &mut stage.filled {
+                Some(filled) => filled.join(&told),
+                None => stage.filled = Some(told.clone()),
+            }
+            let component = self.components.stage(block, pipe, n % stages);
+            let epoch = Epoch { component, time: n / stages };
+            let by = By::Fill { pipe, n };
+            if let Some(into) = into {
+                self.access_in(block, agent, op, team, (into, true), by, epoch);
+            }
+        }
+        self.woke = true;
+    }
+
+    /// Reports whether the same copy reads other coordinates in another block.
+    fn reads_another_tile(&self, sender: u32, op: OpId, stage: (u32, u32), source: &[i64]) -> bool {
+        let others = self.scripts.iter().filter(|script| script.block < sender);
+        others.flat_map(|script| &script.steps).any(|step| match &step.kind {
+            StepKind::Fill { pipe, n, multicast: Some(other), .. } => {
+                step.op == op && (*pipe, *n) == stage && other != source
+            }
+            _ => false,
+        })
+    }
+
+    fn access(&mut self, agent: usize, op: OpId, team: Team, what: (&Span, bool), by: By, epoch: Epoch) {
+        self.access_in(self.agents[agent].block, agent, op, team, what, by, epoch);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
+    fn access_in(
+        &mut self,
+        block: u32,
+        agent: usize,
+        op: OpId,
+        team: Team,
+        (span, write): (&Span, bool),
+        by: By,
+        epoch: Epoch,
+    ) {
+        let Machine { agents, memory, .. } = self;
+        let step = agents[agent].at;
+        let new = Access { op, by, write, span: span.clone(), epoch, agent, step, team };
+        // One thread does the bulk copies; everything else is done by all threads.
+        let known = match by {
+            By::Fill { .. } | By::Store => &agents[agent].own,
+            By::Threads | By::Copies | By::Product => &agents[agent].all,
+        };
+        for old in memory[block as usize].add(new.clone(), known) {
+            // The release of an operand in flight has been reported; that the stage is filled then follows from it.
+            let given = |fault: &Kind| match fault {
+                Kind::InFlight { product, release, .. } => *release && *product == old.op,
+                _ => false,
+            };
+            if old.by != By::Product || !self.faults.iter().any(given) {
+                let fault = self.race(&old, &new);
+                self.faults.push(fault);
+            }
+        }
+    }
+
+    /// Describes two accesses that nothing orders.
+    fn race(&self, old: &Access, new: &Access) -> Kind {
+        let is_own = old.agent == new.agent && old.by == By::Product;
+        if is_own && self.agents[new.agent].products.iter().any(|product| product.op == old.op) {
+            let (product, later, tensor) = (old.op, new.op, new.span.tensor);
+            return Kind::InFlight { product, later, tensor, write: true, release: false };
+        }
+        let cause = match (old.by, new.by) {
+            (By::Store, _) => Cause::Store,
+            (_, By::Store) => Cause::NoBarrier,
+            (By::Fill { .. }, By::Fill { .. }) => Cause::BeforeRelease,
+            (By::Copies, _) if !self.agents[old.agent].own.knows(old.epoch) => Cause::Copy,
+            (By::Product, By::Threads | By::Copies) => Cause::Product,
+            (_, By::Fill { .. }) => self.cause(old, new),
+            (By::Fill { .. }, _) => self.cause(new, old),
+            (By::Threads | By::Copies | By::Product, _) => Cause::NoBarrier,
+        };
+        let pipe = [old.by, new.by].into_iter().find_map(|by| match by {
+            By::Fill { pipe, .. } => Some(pipe),
+            By::Threads | By::Copies | By::Product | By::Store => None,
+        });
+        let deed = |access: &Access| Deed { op: access.op, write: access.write };
+        // A fill that the machine ran after a read may come before it as well.
+        let swapped = cause == Cause::BeforeWait && matches!(new.by, By::Fill { .. });
+        let (earlier, later) = if swapped { (new, old) } else { (old, new) };
+        Kind::Race { tensor: new.span.tensor, earlier: deed(earlier), later: deed(later), cause, pipe }
+    }
+
+    /// Finds out why a use of a stage and a fill of the stage are not ordered.
+    fn cause(&self, used: &Access, fill: &Access) -> Cause {
+        let By::Fill { pipe, n } = fill.by else { return Cause::NoBarrier };
+        let stages = self.pipes[self.agents[used.agent].block as usize][pipe as usize].stages;
+        let is_stage = |of: u32, number: u32| of == pipe && number % stages == n % stages;
+        let before = &self.scripts[used.agent].steps[..used.step];
+        let last = before.iter().rev().find_map(|step| match step.kind {
+            StepKind::Release { pipe, n } if is_stage(pipe, n) => Some(Cause::AfterRelease(step.op)),
+            StepKind::Wait { pipe, n: waited } if is_stage(pipe, waited) => {
+                Some(if waited < n { Cause::BeforeRelease } else { Cause::NoBarrier })
+            }
+            _ => None,
+        });
+        let is_wait = |step: &&Step| match step.kind {
+            StepKind::Wait { pipe: of, .. } | StepKind::Release { pipe: of, .. } => of == pipe,
+            _ => false,
+        };
+        let last_of_pipe = before.iter().rev().find(is_wait).map(|step| &step.kind);
+        let other = match last_of_pipe {
+            // The reader holds a stage, and the copy goes to the place of that stage instead of its own.
+            Some(StepKind::Wait { .. }) => Cause::BeforeRelease,
+            _ if used.write => Cause::NoBarrier,
+            _ => Cause::BeforeWait,
+        };
+        last.unwrap_or(other)
+    }
+
+    fn touch(&mut self, agent: usize, op: OpId, tensor: TensorId, write: bool) {
+        let products = &self.agents[agent].products;
+        let uses = |product: &&Product| product.c == tensor || write && product.registers.contains(&tensor);
+        if let Some(product) = products.iter().find(uses) {
+            let product = product.op;
+            self.faults.push(Kind::InFlight { product, later: op, tensor, write, release: false });
+        }
+    }
+
+    /// Reports a write of a group to a shared operand of its own product in flight.
+    fn writes_an_operand(&mut self, agent: usize, op: OpId, span: &Span) {
+        let products = &self.agents[agent].products;
+        let uses = |product: &&Product| product.shared.iter().any(|operand| operand.overlaps(span));
+        if let Some(product) = products.iter().find(uses) {
+            let (product, tensor) = (product.op, span.tensor);
+            self.faults.push(Kind::InFlight { product, later: op, tensor, write: true, release: false });
+        }
+    }
+
+    fn multiply(
+        &mut self,
+        agent: usize,
+        op: OpId,
+        team: Team,
+        (c, registers, shared): (TensorId, &[TensorId], &[Span]),
+        asynchronous: bool,
+    ) {
+        // Products in flight add to one sum in their order; every other use of it has to wait.
+        let adds = |product: &Product| asynchronous && product.c == c;
+        if !self.agents[agent].products.iter().any(adds) {
+            self.touch(agent, op, c, true);
+        }
+        registers.iter().for_each(|operand| self.touch(agent, op, *operand, false));
+        let time = self.agents[agent].issued[Queue::Products as usize];
+        let epoch = match asynchronous {
+            true => Epoch { component: self.components.queue(Queue::Products, agent), time },
+            false => self.now(agent),
+        };
+        let block = self.agents[agent].block as usize;
+        let stages = shared.iter().flat_map(|span| self.memory[block].stages(span)).collect();
+        for span in shared {
+            self.access(agent, op, team, (span, false), By::Product, epoch);
+        }
+        if asynchronous {
+            let agent = &mut self.agents[agent];
+            agent.issued[Queue::Products as usize] += 1;
+            let (registers, shared) = (registers.to_vec(), shared.to_vec());
+            agent.products.push_back(Product { op, c, registers, shared, stages });
+        }
+    }
+
+    fn take(&mut self, agent: usize, turns: u32) -> bool {
+        let (block, group) = (self.agents[agent].block as usize, self.scripts[agent].group as usize);
+        let at = self.now(agent);
+        let state = &mut self.turns[block][turns as usize][group];
+        let Some(told) = state.passed.pop_front() else { return false };
+        state.taken = Some(at);
+        self.learn(agent, &told);
+        true
+    }
+
+    fn pass(&mut self, agent: usize, op: OpId, team: Team, turns: u32) {
+        let group = self.scripts[agent].group;
+        let is_mine = |role: &&Role| role.first <= group && group < role.first + role.groups;
+        let next = self.protocol.roles.iter().find(is_mine);
+        let next = next.map_or(team.first, |role| role.first + (group + 1 - role.first) % role.groups);
+        let told = self.publish(agent);
+        let Machine { agents, turns: all, .. } = self;
+        let block = agents[agent].block as usize;
+        let state = &mut all[block][turns as usize][next as usize];
+        // The barrier of the next group counts two arrivals as one unless the group has taken its last turn before.
+        let early = !state.passed.is_empty() || state.taken.is_some_and(|at| !agents[agent].own.knows(at));
+        state.passed.push_back(told);
+        if early {
+            self.faults.push(Kind::Repassed { pass: op, turns });
+        }
+        self.woke = true;
+    }
+
+    /// Comes to the barrier of a scope, or of the cluster.
+    fn barrier(&mut self, agent: usize, block: Option<u32>, team: Team) -> bool {
+        if !self.agents[agent].arrived {
+            self.agents[agent].arrived = true;
+            let told = self.publish(agent);
+            let empty = || BarrierState { arrived: Vec::new(), knowledge: told.clone() };
+            let barrier = self.barriers.entry((block, team)).or_insert_with(empty);
+            barrier.knowledge.join(&told);
+            barrier.arrived.push(agent);
+            let wanted = if block.is_some() { team.groups as usize } else { self.agents.len() };
+            if barrier.arrived.len() == wanted {
+                if let Some(barrier) = self.barriers.remove(&(block, team)) {
+                    for agent in barrier.arrived {
+                        self.learn(agent, &barrier.knowledge);
+                        self.agents[agent].arrived = false;
+                        self.agents[agent].at += 1;
+                    }
+                }
+                // This step is counted by the caller.
+                self.agents[agent].at -= 1;
+                self.woke = true;
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,133 @@
+//! Describes waits that never return.
+
+use super::super::script::{Step, StepKind, Team};
+use super::super::{Blocked, Kind, Want};
+use super::Machine;
+
+impl Machine<'_> {
+    /// Returns what all agents wait for that are not at their end. The first wait is one that no step can end any more, if
+    /// there is one: the others follow from it.
+    pub(super) fn stuck(&self) -> Option<Kind> {
+        let waiting = |agent: &usize| self.agents[*agent].at < self.scripts[*agent].steps.len();
+        let agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();
+        let mut blocked: Vec<(u8, Blocked)> = agents.iter().map(|agent| self.blocked(*agent)).collect();
+        // Stable: of equals the group with the lower number comes first.
+        blocked.sort_by_key(|(rank, _)| *rank);
+        let mut told: Vec<Blocked> = Vec::new();
+        for (_, blocked) in blocked {
+            // Groups of one role wait for the same at the same place.
+            let is_known = told.iter().any(|known| known.op == blocked.op && known.wants == blocked.wants);
+            if !is_known {
+                told.push(blocked);
+            }
+        }
+        (!told.is_empty()).then_some(Kind::Stuck(told))
+    }
+
+    /// Describes what an agent waits for. The number is lower if no step that is left can end the wait, and lowest if the
+    /// operation is known behind which such a step is missing.
+    fn blocked(&self, agent: usize) -> (u8, Blocked) {
+        let Step { op, team, kind } = &self.scripts[agent].steps[self.agents[agent].at];
+        let (hopeless, wants) = match kind {
+            StepKind::Acquire { pipe, n } => self.wants_release(agent, *pipe, *n),
+            StepKind::Wait { pipe, n } => self.wants_fill(agent, *pipe, *n),
+            StepKind::Take(turns) => self.wants_turn(agent, *turns),
+            _ => self.wants_others(agent, *team, matches!(kind, StepKind::SyncCluster)),
+        };
+        let who = self.protocol.group_name(self.scripts[agent].group);
+        let has_place = match &wants {
+            Want::Release { waited, .. } => waited.is_some(),
+            Want::Turn { taken, .. } => taken.is_some(),
+            Want::Fill { .. } | Want::Barrier { .. } => false,
+        };
+        let rank = if !hopeless { 2 } else { u8::from(!has_place) };
+        (rank, Blocked { who, op: *op, wants })
+    }
+
+    /// Returns the steps that an agent has not made.
+    fn left(&self, agent: usize) -> &[Step] {
+        &self.scripts[agent].steps[self.agents[agent].at..]
+    }
+
+    /// Returns the agents of the block of an agent, without itself.
+    fn mates(&self, agent: usize) -> impl Iterator<Item = usize> + '_ {
+        let block = self.agents[agent].block;
+        (0..self.agents.len()).filter(move |mate| *mate != agent && self.agents[*mate].block == block)
+    }
+
+    fn wants_release(&self, agent: usize, pipe: u32, n: u32) -> (bool, Want) {
+        let block = self.agents[agent].block;
+        let state = &self.pipes[block as usize][pipe as usize];
+        let before = n.saturating_sub(state.stages);
+        let releases = |step: &Step| step.kind == StepKind::Release { pipe, n: before };
+        let waits = |step: &&Step| step.kind == StepKind::Wait { pipe, n: before };
+        let (mut readers, mut waited, mut hopeful) = (Vec::new(), None, 0);
+        for mate in (0..self.agents.len()).filter(|mate| state.crosses || self.agents[*mate].block == block) {
+            let made = &self.scripts[mate].steps[..self.agents[mate].at];
+            let will = self.left(mate).iter().any(releases);
+            hopeful += u32::from(will);
+            let wait = made.iter().find(waits).map(|step| step.op);
+            if wait.is_some() && !made.iter().any(releases) {
+                readers.push(self.protocol.group_name(self.scripts[mate].group));
+                waited = waited.or(wait);
+            }
+        }
+        readers.sort();
+        readers.dedup();
+        let given = state.all.get(before as usize).map_or(0, |stage| stage.released);
+        let needed = state.releases;
+        (given + hopeful < needed, Want::Release { pipe, readers, waited, given, needed })
+    }
+
+    fn wants_fill(&self, agent: usize, pipe: u32, n: u32) -> (bool, Want) {
+        let state = &self.pipes[self.agents[agent].block as usize][pipe as usize];
+        let expected = state.all.get(n as usize).map_or(0, |stage| stage.expected);
+        let (mut acquire, mut acquired) = (None, 0);
+        for step in self.scripts.iter().flat_map(|script| &script.steps) {
+            if let StepKind::Acquire { pipe: of, n } = step.kind
+                && of == pipe
+            {
+                acquire = acquire.or(Some(step.op));
+                acquired = acquired.max(n + 1);
+            }
+        }
+        (expected == 0, Want::Fill { pipe, acquire, number: n + 1, acquired })
+    }
+
+    fn wants_turn(&self, agent: usize, turns: u32) -> (bool, Want) {
+        let group = self.scripts[agent].group;
+        let roles = &self.protocol.roles;
+        let role = roles.iter().find(|role| role.first <= group && group < role.first + role.groups);
+        let from =
+            role.map_or(group, |role| role.first + (group + role.groups - 1 - role.first) % role.groups);
+        let is = |kind: StepKind| move |step: &&Step| step.kind == kind;
+        let block = self.agents[agent].block;
+        let before = (0..self.agents.len())
+            .find(|mate| self.scripts[*mate].group == from && self.agents[*mate].block == block)
+            .unwrap_or(agent);
+        let taken = self.scripts[before].steps[..self.agents[before].at].iter().rev();
+        let taken = taken.clone().find(is(StepKind::Take(turns))).map(|step| step.op);
+        let passes = self.left(before).iter().any(|step| step.kind == StepKind::Pass(turns));
+        (!passes, Want::Turn { turns, from: self.protocol.group_name(from), taken })
+    }
+
+    fn wants_others(&self, agent: usize, team: Team, cluster: bool) -> (bool, Want) {
+        let barrier = |step: &Step| match cluster {
+            true => step.kind == StepKind::SyncCluster,
+            false => step.kind == StepKind::Sync && step.team == team,
+        };
+        let within = |mate: &usize| {
+            let group = self.scripts[*mate].group;
+            cluster || team.first <= group && group < team.first + team.groups
+        };
+        let mates: Vec<usize> = match cluster {
+            true => (0..self.agents.len()).collect(),
+            false => self.mates(agent).collect(),
+        };
+        let late = mates.into_iter().filter(|mate| within(mate) && !self.agents[*mate].arrived);
+        let late: Vec<usize> = late.filter(|mate| *mate != agent).collect();
+        let hopeless = late.iter().any(|mate| !self.left(*mate).iter().any(barrier));
+        let missing = late.iter().map(|mate| self.protocol.group_name(self.scripts[*mate].group)).collect();
+        (hopeless, Want::Barrier { missing })
+    }
+}

@@ -1,0 +1,272 @@
+//! The statements of a protocol.
+
+use hx_index::{Cond, Expr, Symbol};
+use hx_tile::{OpId, TensorId};
+
+/// The statements of the groups of a block. Groups are numbered from 0, and every group of a role runs the role's statements.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Protocol {
+    pub pipes: Vec<Pipe>,
+    pub turns: Vec<Turns>,
+    /// The number of groups of a block.
+    pub groups: u32,
+    /// The statements that all groups run, before those of the roles.
+    pub body: Vec<Stmt>,
+    pub roles: Vec<Role>,
+}
+
+/// A ring of stages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pipe {
+    pub name: String,
+    pub stages: u32,
+    /// The number of groups of a block that give back each stage.
+    pub readers: u32,
+}
+
+/// An order among the groups of a role with [`Role::each`]: round robin, from its first group on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turns {
+    pub name: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Role {
+    pub name: String,
+    /// The number of the first group.
+    pub first: u32,
+    pub groups: u32,
+    /// Whether each group is a scope of its own. Otherwise all groups of the role are one scope.
+    pub each: bool,
+    /// With `each`, the number of the group within the role.
+    pub index: Option<Symbol>,
+    pub body: Vec<Stmt>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// The effect of an operation on the protocol.
+    Act(OpId, Act),
+    /// Runs `for var in start..end`.
+    For {
+        var: Symbol,
+        start: Expr,
+        end: Expr,
+        body: Vec<Stmt>,
+    },
+    If {
+        cond: Cond,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// Defines a local integer.
+    Let {
+        var: Symbol,
+        value: Expr,
+    },
+    /// Changes a local integer.
+    Assign {
+        var: Symbol,
+        value: Expr,
+    },
+}
+
+/// An act of a scope. Bulk copies, stores and waits for stores are done by one thread of the scope; everything else by all of
+/// them.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Act {
+    /// Waits until the readers gave back the next stage. Defines the number of the stage.
+    Acquire { pipe: u32, var: Option<Symbol> },
+    /// Waits until the copies into the next stage arrived. Defines the number of the stage.
+    Wait { pipe: u32, var: Option<Symbol> },
+    /// Gives back all stages that the scope waited for and has not given back, but the newest `keep`.
+    Release { pipe: u32, keep: u32 },
+    /// Leaves stages to others: moves the positions of the scope.
+    Skip { pipe: u32, count: Expr },
+    /// Begins a copy that fills a part of the stage acquired last.
+    /// The place is unknown if it is not a range in each dimension.
+    Fill { pipe: u32, into: Option<Place>, bytes: u64, multicast: Option<Multicast> },
+    /// Begins a copy in groups, by every thread of the scope.
+    Copy { into: Place },
+    /// Closes the group of copies.
+    Commit,
+    /// Waits until at most `leave` groups of copies are in flight.
+    WaitCopies { leave: u32 },
+    /// The threads of the scope access shared memory.
+    Access { place: Place, write: bool },
+    /// The threads of the scope read or write a register tensor.
+    Touch { tensor: TensorId, write: bool },
+    /// Begins a product. If it is not asynchronous, it is complete at once.
+    Multiply(Operands),
+    /// Waits until at most `leave` products of the group are in flight.
+    WaitProducts { leave: u32 },
+    /// Begins a bulk copy from shared memory, from a place that may be unknown.
+    Store { from: Option<Place> },
+    /// Waits until at most `leave` stores of the scope still read shared memory.
+    WaitStores { leave: u32 },
+    /// Waits for the turn of the group.
+    Take { turns: u32 },
+    /// Hands the turn to the next group.
+    Pass { turns: u32 },
+    /// Waits for all threads of the scope.
+    Sync,
+    /// Waits for all threads of the cluster.
+    SyncCluster,
+}
+
+/// A copy that each block of a cluster makes a share of, for all of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Multicast {
+    /// The coordinates of the source, which must be the same in all blocks.
+    pub source: Vec<Expr>,
+}
+
+/// The operands of a product.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Operands {
+    pub c: TensorId,
+    /// Operands in registers.
+    pub registers: Vec<TensorId>,
+    /// Operands in shared memory.
+    pub shared: Vec<Place>,
+    pub asynchronous: bool,
+}
+
+/// A part of a shared tensor: in each dimension the first coordinate and how many follow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub tensor: TensorId,
+    pub ranges: Vec<(Expr, i64)>,
+    /// Whether each group has a tensor of its own.
+    pub own: bool,
+}
+
+impl Protocol {
+    /// Calls `see` for every statement, and for the statements in it, in program order.
+    pub(crate) fn visit<'a>(&'a self, see: &mut dyn FnMut(&'a Stmt)) {
+        let roles = self.roles.iter().map(|role| &role.body);
+        std::iter::once(&self.body).chain(roles).for_each(|body| visit(body, see));
+    }
+
+    /// Calls `see` for every body, outer ones first.
+    pub(crate) fn visit_bodies<'a>(&'a self, see: &mut dyn FnMut(&'a [Stmt])) {
+        see(&self.body);
+        self.roles.iter().for_each(|role| see(&role.body));
+        self.visit(&mut |stmt| stmt.bodies().for_each(|body| see(body)));
+    }
+
+    /// Calls `change` for every body, inner ones first.
+    pub(crate) fn bodies_mut(&mut self, change: &mut dyn FnMut(&mut Vec<Stmt>)) {
+        let roles = self.roles.iter_mut().map(|role| &mut role.body);
+        std::iter::once(&mut self.body).chain(roles).for_each(|body| bodies_mut(body, change));
+    }
+
+    /// Returns the first act of an operation.
+    pub(crate) fn act(&self, op: OpId) -> Option<&Act> {
+        let mut found = None;
+        self.visit(&mut |stmt| {
+            if let Stmt::Act(of, act) = stmt
+                && *of == op
+            {
+                found = found.or(Some(act));
+            }
+        });
+        found
+    }
+
+    /// Returns the name of a group for messages.
+    pub(crate) fn group_name(&self, group: u32) -> String {
+        let role = self.roles.iter().find(|role| (role.first..role.first + role.groups).contains(&group));
+        match role {
+            Some(role) if role.groups > 1 => format!("group {} of `{}`", group - role.first, role.name),
+            Some(role) => format!("`{}`", role.name),
+            None if self.groups > 1 => format!("group {group} of the block"),
+            None => "the block".to_owned(),
+        }
+    }
+}
+
+impl Act {
+    fn counts(&self) -> bool {
+        match self {
+            Act::Acquire { .. }
+            | Act::Wait { .. }
+            | Act::Release { .. }
+            | Act::Skip { .. }
+            | Act::Commit
+            | Act::WaitCopies { .. }
+            | Act::WaitProducts { .. }
+            | Act::WaitStores { .. }
+            | Act::Take { .. }
+            | Act::Pass { .. }
+            | Act::Sync
+            | Act::SyncCluster => true,
+            Act::Fill { .. }
+            | Act::Copy { .. }
+            | Act::Access { .. }
+            | Act::Touch { .. }
+            | Act::Multiply(_)
+            | Act::Store { .. } => false,
+        }
+    }
+}
+
+impl Stmt {
+    /// Returns the bodies inside the statement.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Vec<Stmt>> {
+        let bodies = match self {
+            Stmt::For { body, .. } => [Some(body), None],
+            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } => [None, None],
+        };
+        bodies.into_iter().flatten()
+    }
+
+    /// Returns the operation of the statement, or the last one inside, in program order.
+    pub(crate) fn last_op(&self) -> Option<OpId> {
+        match self {
+            Stmt::Act(op, _) => Some(*op),
+            control => {
+                let bodies: Vec<&Vec<Stmt>> = control.bodies().collect();
+                bodies.into_iter().rev().flat_map(|body| body.iter().rev()).find_map(Stmt::last_op)
+            }
+        }
+    }
+
+    /// Reports whether the statement moves a position, waits, or lets others go on.
+    pub(crate) fn counts(&self) -> bool {
+        match self {
+            Stmt::Act(_, act) => act.counts(),
+            control => control.bodies().flatten().any(Stmt::counts),
+        }
+    }
+
+    /// Reports whether the statement is the operation's, or contains it.
+    pub(crate) fn contains(&self, op: OpId) -> bool {
+        match self {
+            Stmt::Act(of, _) => *of == op,
+            control => control.bodies().flatten().any(|stmt| stmt.contains(op)),
+        }
+    }
+}
+
+fn visit<'a>(body: &'a [Stmt], see: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in body {
+        see(stmt);
+        stmt.bodies().for_each(|body| visit(body, see));
+    }
+}
+
+fn bodies_mut(body: &mut Vec<Stmt>, change: &mut dyn FnMut(&mut Vec<Stmt>)) {
+    for stmt in body.iter_mut() {
+        match stmt {
+            Stmt::For { body, .. } => bodies_mut(body, change),
+            Stmt::If { then, otherwise, .. } => {
+                bodies_mut(then, change);
+                bodies_mut(otherwise, change);
+            }
+            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } => {}
+        }
+    }
+    change(body);
+}

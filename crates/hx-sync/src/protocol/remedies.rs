@@ -1,0 +1,212 @@
+//! Searches for changes of a protocol that remove a fault. Each change is tried by running again.
+
+use std::collections::BTreeSet;
+
+use hx_tile::OpId;
+
+use super::launches::Launch;
+use super::{Act, Cause, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Want, follow};
+
+/// The most changes that are tried for one fault.
+const TRIED: usize = 24;
+
+/// Adds to each fault a change that removes it. Other faults that the same change removes are counted and left out.
+pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fault>, poll: &dyn Fn()) {
+    let known: BTreeSet<Key> = faults.iter().map(|fault| fault.kind.key()).collect();
+    let mut left: Vec<Option<Fault>> = faults.drain(..).map(Some).collect();
+    for at in 0..left.len() {
+        let Some(mut fault) = left[at].take() else { continue };
+        let own = fault.kind.key();
+        for fix in candidates(protocol, &fault.kind).into_iter().take(TRIED) {
+            let Some(changed) = changed(protocol, &fix) else { continue };
+            let rest: BTreeSet<Key> =
+                follow(&changed, launches, poll).faults.iter().map(|fault| fault.kind.key()).collect();
+            if rest.contains(&own) || !rest.is_subset(&known) {
+                continue;
+            }
+            for other in &mut left {
+                let gone = other.as_ref().is_some_and(|o| o.fix.is_none() && !rest.contains(&o.kind.key()));
+                if gone {
+                    fault.others += 1;
+                    *other = None;
+                }
+            }
+            fault.fix = Some(fix);
+            break;
+        }
+        left[at] = Some(fault);
+    }
+    faults.extend(left.into_iter().flatten());
+}
+
+/// Returns the changes to try, the smallest first.
+fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
+    let fix = |at: FixAt, with: &[FixWith]| Fix { at, with: with.to_vec() };
+    match kind {
+        Kind::Stuck(blocked) => blocked.first().map_or_else(Vec::new, |first| match &first.wants {
+            Want::Release { pipe, waited: Some(wait), .. } => unreleased(protocol, *pipe, *wait),
+            Want::Turn { turns, taken: Some(take), .. } => {
+                let pass = [FixWith::Pass(*turns)];
+                let end = ends(protocol, *take).map(FixAt::After);
+                end.into_iter().chain([FixAt::Behind(*take)]).map(|at| fix(at, &pass)).collect()
+            }
+            Want::Release { .. } | Want::Fill { .. } | Want::Turn { .. } | Want::Barrier { .. } => Vec::new(),
+        }),
+        Kind::InFlight { later, .. } => {
+            let wait = |leave| fix(FixAt::Before(*later), &[FixWith::WaitProducts(leave)]);
+            // The wait right before the use is the one to change. More products in flight are better.
+            let mut all = fewer(protocol, *later, true, &|act| matches!(act, Act::WaitProducts { .. }));
+            all.extend([2, 1, 0].map(wait));
+            all
+        }
+        Kind::Race { earlier, later, cause, .. } => match cause {
+            Cause::AfterRelease(release) => {
+                let used = if earlier.write { later.op } else { earlier.op };
+                vec![Fix { at: FixAt::Move { op: *release, after: used }, with: Vec::new() }]
+            }
+            Cause::Store => {
+                let (before, after) = (FixAt::Before(later.op), FixAt::After(earlier.op));
+                let waits = |act: &Act| matches!(act, Act::WaitStores { .. });
+                let mut all = vec![fix(before, &[FixWith::Sync])];
+                all.extend(fewer(protocol, later.op, false, &waits));
+                for leave in [1, 0] {
+                    all.push(fix(before, &[FixWith::WaitStores(leave)]));
+                    all.push(fix(before, &[FixWith::WaitStores(leave), FixWith::Sync]));
+                }
+                // Another role overwrites the tensor.
+                all.push(fix(after, &[FixWith::WaitStores(0)]));
+                all
+            }
+            Cause::Product => {
+                let before = FixAt::Before(later.op);
+                let wait = |leave| fix(before, &[FixWith::WaitProducts(leave), FixWith::Sync]);
+                [fix(before, &[FixWith::Sync])].into_iter().chain([1, 0].map(wait)).collect()
+            }
+            Cause::Copy => {
+                let wait = |leave| fix(FixAt::Before(later.op), &[FixWith::WaitCopies(leave), FixWith::Sync]);
+                [2, 1, 0].map(wait).to_vec()
+            }
+            Cause::NoBarrier => vec![fix(FixAt::Before(later.op), &[FixWith::Sync])],
+            Cause::BeforeWait | Cause::BeforeRelease => Vec::new(),
+        },
+        Kind::Slip { .. }
+        | Kind::Crowded { .. }
+        | Kind::Repassed { .. }
+        | Kind::Unequal { .. }
+        | Kind::Divided { .. }
+        | Kind::Gone { .. } => Vec::new(),
+    }
+}
+
+/// Returns the changes that give back the stages of a pipe that an operation waits for: where the body ends that waits, or
+/// behind the loop if all but the last stage are given back.
+fn unreleased(protocol: &Protocol, pipe: u32, wait: OpId) -> Vec<Fix> {
+    let release = FixWith::Release(pipe);
+    // A stage is given back in the round that waits for it, if that is possible.
+    let places: Vec<FixAt> =
+        ends(protocol, wait).map(FixAt::After).into_iter().chain([FixAt::Behind(wait)]).collect();
+    let fix = |with: &[FixWith]| {
+        let with = with.to_vec();
+        places.iter().map(move |at| Fix { at: *at, with: with.clone() }).collect::<Vec<_>>()
+    };
+    let previous = FixWith::ReleasePrevious(pipe);
+    [fix(&[release]), fix(&[previous]), fix(&[FixWith::WaitProducts(0), release])].concat()
+}
+
+/// Returns the last operation of the body that contains an operation.
+fn ends(protocol: &Protocol, op: OpId) -> Option<OpId> {
+    let mut end = None;
+    protocol.visit_bodies(&mut |body| {
+        if body.iter().any(|stmt| matches!(stmt, Stmt::Act(of, _) if *of == op)) {
+            end = body.iter().rev().find_map(Stmt::last_op);
+        }
+    });
+    end
+}
+
+/// Returns the changes of waits that leave fewer operations in flight: of waits anywhere, or only of those before an operation
+/// in its own body.
+fn fewer(protocol: &Protocol, later: OpId, near: bool, is_wait: &dyn Fn(&Act) -> bool) -> Vec<Fix> {
+    let mut all = Vec::new();
+    let mut see = |body: &[Stmt]| {
+        let end = body.iter().position(|stmt| matches!(stmt, Stmt::Act(op, _) if *op == later));
+        for stmt in &body[..if near { end.unwrap_or(0) } else { body.len() }] {
+            let Stmt::Act(op, act) = stmt else { continue };
+            let leave = match act {
+                Act::WaitProducts { leave } | Act::WaitStores { leave } if is_wait(act) => *leave,
+                _ => continue,
+            };
+            if *op != later {
+                let at = |leave| Fix { at: FixAt::Leave { op: *op, leave }, with: Vec::new() };
+                all.extend((0..leave.min(4)).rev().map(at));
+            }
+        }
+    };
+    protocol.visit_bodies(&mut see);
+    all
+}
+
+/// Returns the protocol with a change, or `None` if the place of the change is not there.
+pub(super) fn changed(protocol: &Protocol, fix: &Fix) -> Option<Protocol> {
+    let mut protocol = protocol.clone();
+    let new = |op: OpId| -> Vec<Stmt> { fix.with.iter().map(|with| Stmt::Act(op, with.act())).collect() };
+    let is = |stmt: &Stmt, op: OpId| matches!(stmt, Stmt::Act(of, _) if *of == op);
+    let mut done = false;
+    match fix.at {
+        FixAt::Before(op) => protocol.bodies_mut(&mut |body| {
+            if let Some(at) = body.iter().position(|stmt| is(stmt, op)) {
+                body.splice(at..at, new(op));
+                done = true;
+            }
+        }),
+        FixAt::After(op) => protocol.bodies_mut(&mut |body| {
+            if let Some(at) = body.iter().rposition(|stmt| is(stmt, op)) {
+                body.splice(at + 1..at + 1, new(op));
+                done = true;
+            }
+        }),
+        FixAt::Behind(op) => protocol.bodies_mut(&mut |body| {
+            let inside = body.iter().position(|stmt| !is(stmt, op) && stmt.contains(op));
+            // Inner bodies come first, so that the innermost statement is the one.
+            if let Some(at) = inside.filter(|_| !done) {
+                body.splice(at + 1..at + 1, new(op));
+                done = true;
+            }
+        }),
+        FixAt::Move { op, after } => {
+            let act = protocol.act(op)?.clone();
+            protocol.bodies_mut(&mut |body| body.retain(|stmt| !is(stmt, op)));
+            protocol.bodies_mut(&mut |body| {
+                if let Some(at) = body.iter().rposition(|stmt| is(stmt, after)) {
+                    body.insert(at + 1, Stmt::Act(op, act.clone()));
+                    done = true;
+                }
+            });
+        }
+        FixAt::Leave { op, leave } => protocol.bodies_mut(&mut |body| {
+            for stmt in body {
+                if let Stmt::Act(of, Act::WaitProducts { leave: was } | Act::WaitStores { leave: was }) = stmt
+                    && *of == op
+                {
+                    *was = leave;
+                    done = true;
+                }
+            }
+        }),
+    }
+    done.then_some(protocol)
+}
+
+impl FixWith {
+    fn act(self) -> Act {
+        match self {
+            FixWith::Release(pipe) => Act::Release { pipe, keep: 0 },
+            FixWith::ReleasePrevious(pipe) => Act::Release { pipe, keep: 1 },
+            FixWith::WaitProducts(leave) => Act::WaitProducts { leave },
+            FixWith::WaitCopies(leave) => Act::WaitCopies { leave },
+            FixWith::WaitStores(leave) => Act::WaitStores { leave },
+            FixWith::Sync => Act::Sync,
+            FixWith::Pass(turns) => Act::Pass { turns },
+        }
+    }
+}

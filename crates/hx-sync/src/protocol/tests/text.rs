@@ -1,0 +1,261 @@
+//! Reads a protocol from text.
+
+use std::collections::BTreeMap;
+
+use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
+use hx_tile::{OpId, TensorId};
+
+use super::super::program::Multicast;
+use super::super::{Act, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+
+pub(super) struct Parsed {
+    pub(super) protocol: Protocol,
+    pub(super) launchable: Launchable,
+    pub(super) lines: Vec<String>,
+}
+
+pub(super) fn parse(text: &str) -> Parsed {
+    let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+    let mut reader = Reader { lines: &lines, at: 0, protocol: Protocol::default(), names: Vec::new() };
+    let mut cluster = 1;
+    while reader.at < lines.len() {
+        let line = lines[reader.at].clone();
+        reader.at += 1;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize, or: u32| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(or);
+        match words.as_slice() {
+            [] => {}
+            ["pipe", name, stages, ..] => {
+                let stages = stages.parse().expect("a number of stages");
+                let readers = number(4, 0);
+                reader.protocol.pipes.push(Pipe { name: (*name).into(), stages, readers });
+            }
+            ["turns", name] => reader.protocol.turns.push(Turns { name: (*name).into() }),
+            ["cluster", blocks] => cluster = blocks.parse().expect("a number of blocks"),
+            ["block", ..] => {
+                reader.protocol.groups = number(1, 1);
+                reader.protocol.body = reader.body();
+            }
+            [kind @ ("role" | "each"), name, ..] => {
+                let groups = number(2, 1);
+                let first = reader.protocol.roles.iter().map(|role| role.groups).sum();
+                let each = *kind == "each";
+                let index = each.then(|| Symbol::Var(words[3].into(), 0));
+                reader.names.extend(index.clone().map(|index| (words[3].to_owned(), index)));
+                let body = reader.body();
+                reader.names.clear();
+                reader.protocol.roles.push(Role { name: (*name).into(), first, groups, each, index, body });
+            }
+            _ => panic!("a declaration: {line}"),
+        }
+    }
+    let mut protocol = reader.protocol;
+    let of_roles = protocol.roles.iter().map(|role| role.groups).sum::<u32>();
+    protocol.groups = protocol.groups.max(of_roles).max(1);
+    // Without a number, all groups of the roles that wait give back a stage.
+    let waits = |body: &[Stmt], pipe: u32| {
+        let probe = Protocol { body: body.to_vec(), ..Protocol::default() };
+        let mut waits = false;
+        probe.visit(&mut |stmt| {
+            waits |= matches!(stmt, Stmt::Act(_, Act::Wait { pipe: p, .. }) if *p == pipe);
+        });
+        waits
+    };
+    for at in 0..protocol.pipes.len() {
+        if protocol.pipes[at].readers == 0 {
+            let roles = protocol.roles.iter().filter(|role| waits(&role.body, at as u32));
+            let own = if waits(&protocol.body, at as u32) { protocol.groups } else { 0 };
+            protocol.pipes[at].readers = roles.map(|role| role.groups).sum::<u32>() + own;
+        }
+    }
+    let launchable = Launchable {
+        facts: Facts::default(),
+        grid: vec![Expr::constant(i64::from(cluster))],
+        cluster: vec![i64::from(cluster)],
+        ..Launchable::default()
+    };
+    Parsed { protocol, launchable, lines }
+}
+
+struct Reader<'a> {
+    lines: &'a [String],
+    at: usize,
+    protocol: Protocol,
+    /// Counters and indices of groups.
+    names: Vec<(String, Symbol)>,
+}
+
+impl Reader<'_> {
+    /// Reads statements up to the closing brace.
+    fn body(&mut self) -> Vec<Stmt> {
+        let (mut body, depth) = (Vec::new(), self.names.len());
+        loop {
+            let line = self.lines[self.at].clone();
+            self.at += 1;
+            let op = OpId(self.at as u32);
+            let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+            match word {
+                "" => {}
+                "}" => {
+                    self.at -= usize::from(!rest.is_empty());
+                    break;
+                }
+                "for" => {
+                    let (name, count) = rest.split_once(" in ").expect("a loop");
+                    let end = self.expr(count.trim_end_matches('{'));
+                    let var = Symbol::Var(name.into(), op.0);
+                    self.names.push((name.to_owned(), var.clone()));
+                    let inner = self.body();
+                    self.names.pop();
+                    body.push(Stmt::For { var, start: Expr::constant(0), end, body: inner });
+                }
+                "if" => {
+                    let (a, b) = rest.trim_end_matches('{').split_once('<').expect("a comparison");
+                    let cond = Cond::Cmp(CmpOp::Lt, self.expr(a), self.expr(b));
+                    let then = self.body();
+                    let other = self.lines.get(self.at).is_some_and(|line| line == "} else {");
+                    self.at += usize::from(other);
+                    let otherwise = if other { self.body() } else { Vec::new() };
+                    body.push(Stmt::If { cond, then, otherwise });
+                }
+                _ => body.push(Stmt::Act(op, self.act(word, rest))),
+            }
+        }
+        self.names.truncate(depth);
+        body
+    }
+
+    fn act(&mut self, word: &str, rest: &str) -> Act {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let leave = || words[0].parse().expect("a number");
+        match word {
+            "acquire" => Act::Acquire { pipe: self.pipe(rest), var: Some(self.stage(rest)) },
+            "wait" => Act::Wait { pipe: self.pipe(rest), var: Some(self.stage(rest)) },
+            "release" => Act::Release { pipe: self.pipe(rest), keep: 0 },
+            "release_previous" => Act::Release { pipe: self.pipe(rest), keep: 1 },
+            "skip" => Act::Skip { pipe: self.pipe(words[0]), count: self.expr(&words[1..].join(" ")) },
+            "fill" => {
+                let (place, words) =
+                    rest.split_once("] ").map_or((words[0], words.clone()), |(place, rest)| {
+                        (place, std::iter::once("").chain(rest.split_whitespace()).collect())
+                    });
+                let source = words.get(3).map(|source| self.expr(source));
+                Act::Fill {
+                    pipe: self.pipe_of(place),
+                    into: Some(self.place(place)),
+                    bytes: words[1].parse().expect("bytes"),
+                    multicast: source.map(|source| Multicast { source: vec![source] }),
+                }
+            }
+            "copy" => Act::Copy { into: self.place(rest) },
+            "commit" => Act::Commit,
+            "wait_copies" => Act::WaitCopies { leave: leave() },
+            "read" => Act::Access { place: self.place(rest), write: false },
+            "write" => Act::Access { place: self.place(rest), write: true },
+            "use" => Act::Touch { tensor: tensor(rest), write: false },
+            "set" => Act::Touch { tensor: tensor(rest), write: true },
+            "gemm" | "gemm_async" => {
+                let operands: Vec<&str> = rest.split(", ").collect();
+                let (registers, shared): (Vec<&str>, Vec<&str>) =
+                    operands[1..].iter().partition(|operand| operand.starts_with('%'));
+                Act::Multiply(Operands {
+                    c: tensor(operands[0]),
+                    registers: registers.into_iter().map(tensor).collect(),
+                    shared: shared.into_iter().map(|place| self.place(place)).collect(),
+                    asynchronous: word == "gemm_async",
+                })
+            }
+            "gemm_wait" => Act::WaitProducts { leave: leave() },
+            "store" => Act::Store { from: Some(self.place(rest)) },
+            "wait_stores" => Act::WaitStores { leave: leave() },
+            "take" => Act::Take { turns: self.turns(rest) },
+            "pass" => Act::Pass { turns: self.turns(rest) },
+            "sync" => Act::Sync,
+            "sync_cluster" => Act::SyncCluster,
+            _ => panic!("a statement: {word} {rest}"),
+        }
+    }
+
+    fn pipe(&self, name: &str) -> u32 {
+        let at = self.protocol.pipes.iter().position(|pipe| pipe.name == name);
+        at.unwrap_or_else(|| panic!("the pipe {name}")) as u32
+    }
+
+    /// Returns the pipe whose stage a place names, or the only one.
+    fn pipe_of(&self, place: &str) -> u32 {
+        let index = place.split_once('[').map_or("", |(_, index)| index.trim_end_matches(']'));
+        self.protocol.pipes.iter().position(|pipe| pipe.name == index).unwrap_or(0) as u32
+    }
+
+    fn turns(&self, name: &str) -> u32 {
+        self.protocol.turns.iter().position(|turns| turns.name == name).expect("turns") as u32
+    }
+
+    fn stage(&self, pipe: &str) -> Symbol {
+        Symbol::Var(pipe.into(), 0)
+    }
+
+    fn place(&self, text: &str) -> Place {
+        let (name, range) = match text.split_once('[') {
+            None => (text, (Expr::constant(0), 1 << 20)),
+            Some((name, index)) => {
+                let index = index.trim_end_matches(']');
+                let stage = self.protocol.pipes.iter().any(|pipe| pipe.name == index);
+                let index = if stage { Expr::symbol(self.stage(index)) } else { self.expr(index) };
+                (name, (index, 1))
+            }
+        };
+        Place { tensor: tensor(name), ranges: vec![range], own: name.starts_with('.') }
+    }
+
+    /// Reads `+ -` over `* / %` over names and numbers, without parentheses but for one pair around all of a sum.
+    fn expr(&self, text: &str) -> Expr {
+        let text = text.trim();
+        if let Some(inner) = text.strip_prefix('(')
+            && let Some((sum, rest)) = inner.rsplit_once(')')
+            && let Some((operator, factor)) = rest.trim().split_once(' ')
+        {
+            return apply(operator, self.expr(sum), self.expr(factor));
+        }
+        for operators in [["+", "-", "-"], ["*", "/", "%"]] {
+            let at = text.char_indices().rev().find(|(_, c)| operators.contains(&c.to_string().as_str()));
+            if let Some((at, c)) = at {
+                return apply(&c.to_string(), self.expr(&text[..at]), self.expr(&text[at + 1..]));
+            }
+        }
+        match text.parse::<i64>() {
+            Ok(number) => Expr::constant(number),
+            Err(_) if text == "block" => Expr::symbol(Symbol::BlockIdx(0)),
+            Err(_) => {
+                let local = self.names.iter().rev().find(|(name, _)| name == text);
+                Expr::symbol(local.map_or_else(|| Symbol::Dim(text.into()), |(_, symbol)| symbol.clone()))
+            }
+        }
+    }
+}
+
+fn apply(operator: &str, a: Expr, b: Expr) -> Expr {
+    let facts = Facts::default();
+    match operator {
+        "+" => a + b,
+        "-" => a - b,
+        "*" => a * b,
+        "/" => a.div(&b, &facts),
+        "%" => a.rem(&b, &facts),
+        _ => panic!("an operator: {operator}"),
+    }
+}
+
+/// Numbers tensors by their names.
+fn tensor(name: &str) -> TensorId {
+    let bytes = name.trim_start_matches('%').bytes();
+    TensorId(bytes.fold(0, |number, byte| number * 37 % 1_000_003 + u32::from(byte)))
+}
+
+/// The numbers of names differ, as far as the tests use them.
+#[test]
+fn names_have_numbers_of_their_own() {
+    let names = ["sa", "sb", "sc", "acc", "p", "x", "s", "sk", "sv", "sq", ".sc", "a", "b", "c"];
+    let numbers: BTreeMap<TensorId, &str> = names.iter().map(|name| (tensor(name), *name)).collect();
+    assert_eq!(numbers.len(), names.len());
+}

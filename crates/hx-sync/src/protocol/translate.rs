@@ -1,0 +1,262 @@
+//! Makes the protocol of a tile program.
+
+use hx_index::{Expr, Symbol};
+use hx_tile::{
+    Base, Completion, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, ScopeId, ScopeKind,
+    Stmt as TileStmt, TensorId, TileProgram, View,
+};
+
+use super::program::Multicast;
+use super::{Act, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+
+/// The number of threads that arrive together: a warp group.
+const GROUP: u32 = 128;
+/// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
+const MULTIPROCESSORS: i64 = 2;
+
+/// Returns the protocol of a program and what is known of its launches; `None` if nothing in the program needs the machine, or
+/// if data decide how often something happens that others wait for.
+pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
+    let needed = |op: &Op| match &op.kind {
+        OpKind::Gemm { asynchronous, .. } => *asynchronous,
+        OpKind::Acquire { .. } | OpKind::Store { .. } | OpKind::Take { .. } => true,
+        other => matches!(other, OpKind::WaitStage { .. } | OpKind::Pass { .. }),
+    };
+    let needed = !tile.roles().is_empty() || tile.ops(1.0).iter().any(|(op, _)| needed(op));
+    if !needed {
+        return None;
+    }
+    let cluster = tile.cluster.map(i64::from).to_vec();
+    let blocks: i64 = cluster.iter().product();
+    let groups = tile.block_threads().div_ceil(GROUP).max(1);
+    let translator = Translator { tile };
+    let mut roles = tile.roles().iter().map(|role| translator.role(role)).collect::<Option<Vec<_>>>()?;
+    let mut body = translator.body(&tile.body)?;
+    // The blocks of a cluster end together: no copy comes to a block that has ended.
+    if blocks > 1
+        && let Some((last, _)) = tile.ops(1.0).last()
+    {
+        let end = Stmt::Act(last.id, Act::SyncCluster);
+        let all = roles.iter_mut().map(|role| &mut role.body);
+        match tile.roles() {
+            [] => body.push(end),
+            _ => all.for_each(|body| body.push(end.clone())),
+        }
+    }
+    let pipe = |at: usize| {
+        let pipe = &tile.pipes[at];
+        let readers = pipe.readers.unwrap_or_else(|| translator.readers(PipeId(at as u32)));
+        Pipe { name: pipe.name.clone(), stages: pipe.stages.max(1), readers }
+    };
+    let protocol = Protocol {
+        pipes: (0..tile.pipes.len()).map(pipe).collect(),
+        turns: tile.turns.iter().map(|turns| Turns { name: turns.name.clone() }).collect(),
+        groups,
+        body,
+        roles,
+    };
+    let launchable = Launchable {
+        facts: tile.facts.clone(),
+        requires: tile.requires.iter().map(|requirement| requirement.cond.clone()).collect(),
+        grid: tile.grid.iter().map(|axis| axis.blocks.clone()).collect(),
+        derived: (0..).zip(&tile.grid).map(|(at, axis)| (Symbol::GridDim(at), axis.blocks.clone())).collect(),
+        given: vec![(Symbol::Multiprocessors, MULTIPROCESSORS * blocks)],
+        cluster,
+    };
+    Some((protocol, launchable))
+}
+
+struct Translator<'a> {
+    tile: &'a TileProgram,
+}
+
+impl Translator<'_> {
+    fn role(&self, role: &TileRole) -> Option<Role> {
+        let scope = self.tile.scope(role.scope);
+        let each = scope.kind == ScopeKind::Group;
+        let groups = if each { scope.groups } else { scope.threads.div_ceil(GROUP) };
+        let name = self.role_name(role);
+        let body = self.body(&role.body)?;
+        Some(Role { name, first: scope.first / GROUP, groups, each, index: role.index.clone(), body })
+    }
+
+    /// Returns the word of the language for the role: `producer` if it fills stages and waits for none.
+    fn role_name(&self, role: &TileRole) -> String {
+        let ops = || role.body.iter().flat_map(TileStmt::ops);
+        let acquires = ops().any(|op| matches!(op.kind, OpKind::Acquire { .. }));
+        let waits = ops().any(|op| matches!(op.kind, OpKind::WaitStage { .. }));
+        if acquires && !waits { "producer".to_owned() } else { "consumer".to_owned() }
+    }
+
+    /// Returns the number of groups of all scopes that wait for stages of a pipe.
+    fn readers(&self, pipe: PipeId) -> u32 {
+        let waits = |op: &Op| matches!(&op.kind, OpKind::WaitStage { pipe: of, .. } if *of == pipe);
+        let ops = self.tile.ops(1.0);
+        let mut scopes: Vec<ScopeId> =
+            ops.iter().filter(|(op, _)| waits(op)).map(|(op, _)| op.scope).collect();
+        scopes.sort();
+        scopes.dedup();
+        let groups = |scope: &ScopeId| {
+            let scope = self.tile.scope(*scope);
+            scope.groups * scope.threads.div_ceil(GROUP)
+        };
+        scopes.iter().map(groups).sum()
+    }
+
+    fn body(&self, body: &[TileStmt]) -> Option<Vec<Stmt>> {
+        let mut out = Vec::new();
+        for stmt in body {
+            self.stmt(stmt, &mut out)?;
+        }
+        Some(out)
+    }
+
+    fn stmt(&self, stmt: &TileStmt, out: &mut Vec<Stmt>) -> Option<()> {
+        match stmt {
+            TileStmt::Op(op) => self.op(op, out),
+            TileStmt::For { var, start, end, body, .. } => {
+                let body = self.body(body)?;
+                // Registers are whole tensors, so every round uses them alike.
+                match body.iter().all(|stmt| matches!(stmt, Stmt::Act(_, Act::Touch { .. }))) {
+                    true => out.extend(body),
+                    false => {
+                        let (start, end) = (start.clone(), end.clone());
+                        out.push(Stmt::For { var: var.clone(), start, end, body });
+                    }
+                }
+            }
+            TileStmt::If { cond, then, otherwise } => {
+                let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
+                if !(then.is_empty() && otherwise.is_empty()) {
+                    out.push(Stmt::If { cond: cond.clone(), then, otherwise });
+                }
+            }
+            // Data decide the number of rounds.
+            TileStmt::While { body, .. } => {
+                let body = self.body(body)?;
+                if body.iter().any(Stmt::counts) {
+                    return None;
+                }
+                out.extend(body);
+            }
+            TileStmt::Let { var, value } => {
+                out.push(Stmt::Let { var: var.clone(), value: value.clone() });
+            }
+            TileStmt::Assign { var, value } => {
+                out.push(Stmt::Assign { var: var.clone(), value: value.clone() });
+            }
+            TileStmt::LoadScalar { .. }
+            | TileStmt::LetNumber { .. }
+            | TileStmt::AssignNumber { .. }
+            | TileStmt::Roles(_) => {}
+        }
+        Some(())
+    }
+
+    fn op(&self, op: &Op, out: &mut Vec<Stmt>) {
+        let mut push = |act: Act| out.push(Stmt::Act(op.id, act));
+        let var = |var: &Symbol| Some(var.clone());
+        match &op.kind {
+            OpKind::Acquire { pipe, var: stage } => push(Act::Acquire { pipe: pipe.0, var: var(stage) }),
+            OpKind::WaitStage { pipe, var: stage } => push(Act::Wait { pipe: pipe.0, var: var(stage) }),
+            OpKind::Release { pipe, keep } => push(Act::Release { pipe: pipe.0, keep: *keep }),
+            OpKind::Skip { pipe, count } => push(Act::Skip { pipe: pipe.0, count: count.clone() }),
+            OpKind::Take { turns } => push(Act::Take { turns: turns.0 }),
+            OpKind::Pass { turns } => push(Act::Pass { turns: turns.0 }),
+            OpKind::CopyAsync { src, dst, signal: Some(pipe), multicast } => {
+                let into = self.place(dst);
+                let elements: i64 = dst.shape().iter().product();
+                let bits = match dst.base {
+                    Base::Shared(tensor) => self.tile.tensor(tensor).dtype.bits(),
+                    Base::Global(_) | Base::Register(_) => 0,
+                };
+                let bytes = elements.unsigned_abs() * u64::from(bits) / 8;
+                let multicast = multicast.map(|_| Multicast { source: src.offsets.clone() });
+                push(Act::Fill { pipe: pipe.0, into, bytes, multicast });
+            }
+            OpKind::Gemm { c, a, b, asynchronous, .. } => {
+                let mut operands = Operands {
+                    c: *c,
+                    registers: Vec::new(),
+                    shared: Vec::new(),
+                    asynchronous: *asynchronous,
+                };
+                for Operand { view, .. } in [a, b] {
+                    match view.register() {
+                        Some(tensor) => operands.registers.push(tensor),
+                        None => operands.shared.extend(self.place(view)),
+                    }
+                }
+                push(Act::Multiply(operands));
+            }
+            OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),
+            other => self.effects(other, &mut push),
+        }
+    }
+
+    /// Adds what an operation does to memory and orders: operations without a protocol of their own.
+    fn effects(&self, kind: &OpKind, push: &mut dyn FnMut(Act)) {
+        let effects = kind.effects();
+        let mut accesses = effects.accesses.clone();
+        // Sources are read before results are written.
+        accesses.sort_by_key(|access| access.mode != Mode::Read);
+        for access in &accesses {
+            let write = access.mode.writes();
+            match (access.base(), access.region) {
+                (Base::Register(tensor), _) => push(Act::Touch { tensor, write }),
+                (Base::Shared(_), hx_tile::Region::View(view)) => match self.place(view) {
+                    Some(into) if access.completion == Completion::Group => push(Act::Copy { into }),
+                    Some(place) => push(Act::Access { place, write }),
+                    None => {}
+                },
+                (Base::Shared(tensor), hx_tile::Region::Whole(_)) => {
+                    push(Act::Access { place: self.whole(tensor), write });
+                }
+                // Nothing is known of the rows that a table selects, and global memory is not followed.
+                (Base::Shared(_), hx_tile::Region::Table(_)) | (Base::Global(_), _) => {}
+            }
+        }
+        match effects.order {
+            Order::Scope => push(Act::Sync),
+            Order::Close => push(Act::Commit),
+            Order::Wait(leave) => push(Act::WaitCopies { leave }),
+            Order::WaitProducts(leave) => push(Act::WaitProducts { leave }),
+            Order::WaitStores(leave) => push(Act::WaitStores { leave }),
+            Order::Nothing | Order::Warp | Order::Await | Order::Arrive => {}
+        }
+    }
+
+    fn own(&self, tensor: TensorId) -> bool {
+        self.tile.scope(self.tile.tensor(tensor).scope).groups > 1
+    }
+
+    fn whole(&self, tensor: TensorId) -> Place {
+        let ranges =
+            self.tile.tensor(tensor).shape.iter().map(|extent| (Expr::constant(0), *extent)).collect();
+        Place { tensor, ranges, own: self.own(tensor) }
+    }
+
+    /// Returns the elements of a shared tensor that a view shows; `None` if they are not consecutive in each dimension.
+    fn place(&self, view: &View) -> Option<Place> {
+        let Base::Shared(tensor) = view.base else { return None };
+        let range = |(dim, start): (usize, &Expr)| {
+            let modes = view.modes.iter().filter(|mode| mode.dim == dim && mode.extent != 1);
+            let mut steps: Vec<(i64, i64)> =
+                modes.map(|mode| Some((mode.factor.as_const()?, mode.extent))).collect::<Option<_>>()?;
+            steps.sort_unstable();
+            let mut length = 1;
+            for (factor, extent) in steps {
+                if factor != length {
+                    return None;
+                }
+                length *= extent;
+            }
+            Some((start.clone(), length))
+        };
+        if view.rows.is_some() {
+            return None;
+        }
+        let ranges = view.offsets.iter().enumerate().map(range).collect::<Option<_>>()?;
+        Some(Place { tensor, ranges, own: self.own(tensor) })
+    }
+}

@@ -1,0 +1,115 @@
+//! Products whose instructions read B from shared memory by descriptor, and A from there or from registers. All threads of a
+//! group execute one instruction together.
+
+use hx_target::{Arch, GemmRow, catalogue};
+use hx_tile::{Base, TileProgram, View};
+
+use super::gemm::{Gemm, Tiling, arranged, arrangements, tile_with};
+use crate::cost;
+use crate::failure::{Failure, FailureKind};
+use crate::pool::Pool;
+use crate::shared::{Issued, is_reached};
+
+/// Limit on the sizes along N that are tried for an arrangement, largest first.
+const SIZES: usize = 3;
+/// Limit on the tilings of one product.
+const TILINGS: usize = 8;
+/// Registers of a thread that an instruction of a group needs beside its accumulator; with fewer, the assembler refuses it.
+const BESIDE: i64 = 26;
+/// Registers are allotted to threads in multiples of this number.
+const PORTION: i64 = 8;
+
+/// Returns the ways to tile a product by descriptor, cheapest first.
+///
+/// # Errors
+/// `NoInstruction` if there is none.
+pub(crate) fn tilings(
+    program: &TileProgram,
+    gemm: &Gemm<'_>,
+    arch: Arch,
+    pool: &Pool,
+) -> Result<Vec<Tiling>, Failure> {
+    let threads = program.threads_of(gemm.op);
+    let mut out: Vec<([f64; 2], Tiling)> = Vec::new();
+    for (row, arrangement, groups) in ways(program, gemm, arch, false) {
+        let fragments = [gemm.views[0].register().and(row.a.fragment()), None];
+        let made = tile_with(row, arrangement, groups, &gemm.shape, (1, fragments), pool);
+        // Of equal cycles, the fewest bytes of shared memory win: they leave it to the copies.
+        let costs = |tiling: &Tiling| [cost::gemm(tiling, threads), (groups * read_bytes(tiling)) as f64];
+        out.extend(made.map(|tiling| (costs(&tiling), tiling)));
+    }
+    if out.is_empty() {
+        let message = "no instruction of a group of warps computes this product";
+        return Err(Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id));
+    }
+    // The sort is stable: of equal costs, the largest size along N comes first.
+    out.sort_by(|(a, _), (b, _)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+    out.truncate(TILINGS);
+    Ok(out.into_iter().map(|(_, tiling)| tiling).collect())
+}
+
+/// Returns the bytes that the instructions of one group read from shared memory.
+fn read_bytes(tiling: &Tiling) -> i64 {
+    tiling.count() * cost::shared_operand_bytes(tiling)
+}
+
+/// Reports whether some instruction can compute a product with B read by descriptor. If `loads_a`, A is loaded into registers.
+pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, arch: Arch, loads_a: bool) -> bool {
+    let is_staged = |view: &View| view.register().is_none();
+    is_staged(gemm.views[1])
+        && (!loads_a || is_staged(gemm.views[0]))
+        && !ways(program, gemm, arch, loads_a).is_empty()
+}
+
+/// Returns the instructions with their arrangements of groups along M, N and the batch, and the number of groups.
+fn ways(
+    program: &TileProgram,
+    gemm: &Gemm<'_>,
+    arch: Arch,
+    loads_a: bool,
+) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
+    let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };
+    let threads = i64::from(program.threads_of(gemm.op));
+    let mut rows: Vec<&'static GemmRow> = catalogue().gemms_by_descriptor(types, arch).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.shape[1]));
+    let Some(first) = rows.first() else { return Vec::new() };
+    let (lanes, [im, _, ik]) = (i64::from(first.threads), first.shape);
+    if threads % lanes != 0 || gemm.shape.k % ik != 0 {
+        return Vec::new();
+    }
+    let groups = threads / lanes;
+    let most = registers(program, arch);
+    let mut out = Vec::new();
+    for arrangement in arrangements(groups, None) {
+        let [along_m, along_n, _] = arrangement;
+        if gemm.shape.m % (im * along_m) != 0 || gemm.shape.n % along_n != 0 {
+            continue;
+        }
+        let fits = |row: &&&'static GemmRow| {
+            (gemm.shape.n / along_n) % row.shape[1] == 0
+                && row.c.values() + BESIDE <= most
+                && gemm.pinned.is_none_or(|pin| arranged(arrangement, pin, row))
+                && (loads_a || is_read(program, gemm, row, 0))
+                && is_read(program, gemm, row, 1)
+        };
+        out.extend(rows.iter().filter(fits).take(SIZES).map(|row| (*row, arrangement, groups)));
+    }
+    out
+}
+
+/// Returns the registers of a thread when the block begins.
+fn registers(program: &TileProgram, arch: Arch) -> i64 {
+    let limits = arch.limits();
+    let each = i64::from(limits.registers) / i64::from(program.block_threads().max(1));
+    (each / PORTION * PORTION).min(i64::from(limits.registers_per_thread))
+}
+
+/// Reports whether the instruction can read an operand where it is: from registers, or from shared memory under some layout.
+fn is_read(program: &TileProgram, gemm: &Gemm<'_>, row: &'static GemmRow, operand: usize) -> bool {
+    let view = gemm.views[operand];
+    match view.base {
+        Base::Shared(tensor) => is_reached(program, tensor, view, &Issued::of(row, operand)),
+        Base::Register(_) => operand == 0,
+        Base::Global(_) => false,
+    }
+}

@@ -1,0 +1,44 @@
+//! Pipelines: whether the target has the barriers in shared memory on which they are built, and the memory of the barriers.
+
+use hx_target::{Arch, catalogue};
+use hx_tile::{BARRIER_BYTES, OpKind, Solution, TileProgram};
+
+use crate::failure::{Failure, FailureKind};
+
+/// Checks that the target has the instructions of pipelines, if the program has a pipeline.
+///
+/// # Errors
+/// `NoInstruction` at the first operation of a pipeline.
+pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
+    if program.pipes.is_empty() || catalogue().has_barriers(arch) {
+        return Ok(());
+    }
+    let ops = program.ops(1.0);
+    let of_pipe = |kind: &OpKind| {
+        if let OpKind::Acquire { pipe, .. } | OpKind::WaitStage { pipe, .. } | OpKind::Skip { pipe, .. } =
+            kind
+        {
+            Some(*pipe)
+        } else if let OpKind::CopyAsync { signal, .. } = kind {
+            *signal
+        } else {
+            None
+        }
+    };
+    let Some((op, pipe)) = ops.iter().find_map(|(op, _)| Some((op, of_pipe(&op.kind)?))) else {
+        return Ok(());
+    };
+    let name = &program.pipe(pipe).name;
+    let message = format!("{arch} has no barriers in shared memory that copies signal, as `{name}` needs");
+    let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
+    let failure = failure.from_later(arch, |arch| catalogue().has_barriers(arch));
+    Err(failure.help("`copy_async` without `signal:`, `commit` and `wait` work on every target"))
+}
+
+/// Adds the barriers of pipelines to the shared memory of a block. They lie behind all buffers.
+pub(crate) fn place(program: &TileProgram, solution: &mut Solution) {
+    let bytes = program.barrier_bytes();
+    if bytes > 0 {
+        solution.shared_bytes = solution.shared_bytes.next_multiple_of(BARRIER_BYTES) + bytes;
+    }
+}

@@ -1,0 +1,178 @@
+//! Bulk copies: one thread moves a tile between global and shared memory box by box. A box is compact in shared memory, under a
+//! swizzle of the closed set.
+
+use hx_index::Expr;
+use hx_target::{BulkRow, Space, SwizzleMode, WAVEFRONT_BYTES, catalogue};
+use hx_tile::{OpKind, Tensor, TensorParam, View};
+
+use super::buffer::{By, Candidate, Use};
+use super::constraint::Constraint;
+use super::demanded::Demanded;
+use super::mode::Mode;
+use super::operand::is_met;
+use super::pin_of;
+use crate::access::global;
+use crate::cost;
+use crate::cx::Cx;
+
+/// The boxes of a copy.
+#[derive(Clone, Debug)]
+pub(crate) struct Boxes {
+    pub(crate) row: &'static BulkRow,
+    /// All dimensions of the tensor in global memory, the contiguous one first.
+    pub(crate) dims: Vec<usize>,
+    /// The extent of a box along each of `dims`.
+    pub(crate) extents: Vec<u32>,
+    /// Bytes of the unit to whose multiples boxes are aligned.
+    pub(super) align: u32,
+}
+
+/// The rows of the swizzles that a box is tried with, widest first. `None` is a whole row of the tile without a swizzle.
+const WIDTHS: [Option<SwizzleMode>; 5] = [
+    Some(SwizzleMode::Bytes128),
+    Some(SwizzleMode::Bytes64),
+    Some(SwizzleMode::Bytes32),
+    None,
+    Some(SwizzleMode::Plain),
+];
+
+/// Returns the bulk row that can make a copy: a load that signals a pipeline, or a store.
+pub(super) fn row_of(cx: &Cx<'_, '_>, u: &Use<'_>) -> Option<&'static BulkRow> {
+    let is_load = matches!(u.op.kind, OpKind::CopyAsync { signal: Some(_), .. });
+    if !is_load && !matches!(u.op.kind, OpKind::Store { .. }) {
+        return None;
+    }
+    let ends = if is_load { [Space::Global, Space::Shared] } else { [Space::Shared, Space::Global] };
+    let fits = |row: &&BulkRow| [row.from, row.to] == ends && !row.adds && row.arch <= cx.arch.number();
+    catalogue().bulks.iter().find(fits)
+}
+
+/// Returns the ways to cut a copy into boxes.
+///
+/// # Errors
+/// The reason why there is none.
+pub(super) fn candidates(
+    cx: &Cx<'_, '_>,
+    info: &Tensor,
+    u: &Use<'_>,
+    global: &View,
+    row: &'static BulkRow,
+) -> Result<Vec<Candidate>, String> {
+    let param = global::param_of(cx.program(), global).ok_or("it is no tensor of global memory")?;
+    let dims = dimensions(cx, param, global)?;
+    let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
+    let mut out = Vec::new();
+    let mut refused = None;
+    for width in WIDTHS {
+        match cut(cx, (info, u), (param, global), &dims, width) {
+            Ok((extents, align, constraint)) => {
+                if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
+                    refused = Some(format!("the layout pinned to `{}` has another form", info.name));
+                    continue;
+                }
+                let boxes = Boxes { row, dims: dims.clone(), extents, align };
+                let bytes = info.dtype.bits() as f64 / 8.0 * u.shape.iter().product::<i64>() as f64;
+                let global = cost::in_boxes(bytes) * u.trips;
+                let alone = bytes / f64::from(WAVEFRONT_BYTES);
+                let costs = [alone * u.trips + global, global, alone];
+                out.push(Candidate::new(By::Boxes(boxes), constraint, costs));
+            }
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    if out.is_empty() { Err(refused.unwrap_or_default()) } else { Ok(out) }
+}
+
+/// Returns the dimensions of a tensor map, the contiguous one first.
+///
+/// # Errors
+/// The limit that the tensor or its view breaks.
+fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<usize>, String> {
+    let (facts, name, limits) = (&cx.program().facts, &param.name, &catalogue().map);
+    let bytes = i64::from(param.dtype.bits()) / 8;
+    if bytes == 0 {
+        return Err(format!("elements of type `{}` are narrower than a byte", param.dtype));
+    }
+    if param.block.is_some() || view.rows.is_some() {
+        return Err(format!("the rows of `{name}` are picked, or its elements lie in blocks"));
+    }
+    if view.pad != 0.0 {
+        return Err(format!("elements outside of `{name}` read as {}", view.pad));
+    }
+    let rank = param.stride.len();
+    if rank > limits.dims {
+        return Err(format!("`{name}` has {rank} dimensions, and boxes have at most {}", limits.dims));
+    }
+    if i64::from(param.align) % limits.stride != 0 {
+        return Err(format!("`{name}` begins at a multiple of {} B only", param.align));
+    }
+    let is_plain = |mode: &hx_tile::ViewMode| mode.factor.as_const() == Some(1);
+    let walked: Vec<usize> = view.modes.iter().map(|mode| mode.dim).collect();
+    let is_twice = walked.iter().enumerate().any(|(i, dim)| walked[..i].contains(dim));
+    if is_twice || !view.modes.iter().all(is_plain) {
+        return Err(format!("the tile of `{name}` does not consist of neighbours"));
+    }
+    let is_unit = |dim: &usize| param.stride[*dim].as_const() == Some(1);
+    let inner = walked.iter().copied().find(is_unit);
+    let inner = inner.ok_or_else(|| format!("no dimension of the tile is contiguous in `{name}`"))?;
+    for dim in (0..rank).filter(|dim| *dim != inner) {
+        let stride = &param.stride[dim];
+        let known = facts.divisor(&(stride * &Expr::constant(bytes)));
+        if known % limits.stride != 0 {
+            return Err(format!("stride `{stride}` of `{name}` is a multiple of {known} B only"));
+        }
+    }
+    Ok(std::iter::once(inner).chain((0..rank).rev().filter(|dim| *dim != inner)).collect())
+}
+
+/// Returns the extents of a box along the dimensions, its alignment in bytes, and the constraint on the shared tensor. A box has
+/// rows as wide as the swizzle, or whole rows of the tile.
+fn cut(
+    cx: &Cx<'_, '_>,
+    (info, u): (&Tensor, &Use<'_>),
+    (param, global): (&TensorParam, &View),
+    dims: &[usize],
+    width: Option<SwizzleMode>,
+) -> Result<(Vec<u32>, u32, Constraint), String> {
+    let (name, limits) = (&info.name, &catalogue().map);
+    let bytes = i64::from(info.dtype.bits()) / 8;
+    let mode = width.unwrap_or(SwizzleMode::Plain);
+    let swizzle = Demanded::mode(mode, info.dtype).ok_or("the swizzle tears elements apart")?;
+    let mut constraint = Constraint { swizzle: Some(swizzle), ..Constraint::free(&info.shape) };
+    let (mut extents, mut stride) = (Vec::new(), 1);
+    for dim in dims {
+        let Some(at) = global.modes.iter().position(|m| m.dim == *dim) else {
+            extents.push(1);
+            continue;
+        };
+        let (all, own) = (u.shape[at], &u.view.modes[at]);
+        let extent = match width {
+            Some(mode) if extents.is_empty() => i64::from(mode.width_bytes()) / bytes,
+            None if extents.is_empty() => all,
+            _ => (1..=all.min(i64::from(limits.r#box))).rev().find(|n| all % n == 0).unwrap_or(1),
+        };
+        let is_row = !extents.is_empty() || (extent * bytes) % i64::from(limits.row) == 0;
+        if extent == 0 || all % extent != 0 || extent > i64::from(limits.r#box) || !is_row {
+            return Err(format!("a row of {all} elements of `{}` is not made of boxes", param.name));
+        }
+        // The rows of a box begin with a block of the swizzle, or the box is all that the shared tensor has.
+        let size = info.shape[own.dim];
+        let starts = cx.program().facts.divisor(&u.view.offsets[own.dim]) % extent == 0;
+        let is_block = extents.is_empty() || mode == SwizzleMode::Plain || extent % 8 == 0 || extent == size;
+        if own.factor.as_const() != Some(1) || !starts || size % extent != 0 || !is_block {
+            return Err(format!("the boxes of the tile do not begin where boxes of `{name}` do"));
+        }
+        let modes = &mut constraint.dims[own.dim];
+        *modes = vec![if extent > 1 { Mode::known(extent, stride) } else { Mode::free(1) }];
+        if size > extent {
+            modes.push(Mode::free(size / extent));
+            if extent == 1 {
+                modes.remove(0);
+            }
+        }
+        stride *= extent;
+        extents.push(u32::try_from(extent).map_err(|e| e.to_string())?);
+    }
+    let align = mode.block_bytes().max(WAVEFRONT_BYTES);
+    Ok((extents, align, constraint))
+}

@@ -1,0 +1,170 @@
+//! Operands of matrix instructions that are read from shared memory by descriptor: a layout with some known and some free strides
+//! under a named swizzle.
+
+use hx_layout::{ComposedLayout, Layout};
+use hx_target::{GemmRow, ReachRow, Reached, ReachedStride, catalogue};
+use hx_tile::{Tensor, TensorId, TileProgram, View};
+
+use super::buffer::{Barred, By, Candidate, Options, Use};
+use super::constraint::Constraint;
+use super::demanded::Demanded;
+use super::mode::Mode;
+use super::{pin_of, swizzle};
+
+/// The part of an operand that the instructions of a product read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Issued {
+    /// 0 for A, 1 for B.
+    pub(crate) operand: usize,
+    /// Rows of A or columns of B, and steps along K, of one instruction.
+    pub(crate) extents: [i64; 2],
+    row: RowOf,
+}
+
+/// A row, compared by its address.
+#[derive(Clone, Copy, Debug)]
+struct RowOf(&'static GemmRow);
+
+impl PartialEq for RowOf {
+    fn eq(&self, other: &RowOf) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for RowOf {}
+
+impl std::hash::Hash for RowOf {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        std::ptr::from_ref(self.0).hash(state);
+    }
+}
+
+impl Issued {
+    pub(crate) fn of(row: &'static GemmRow, operand: usize) -> Issued {
+        let [m, n, k] = row.shape;
+        Issued { operand, extents: [if operand == 0 { m } else { n }, k], row: RowOf(row) }
+    }
+
+    /// Returns the ways in which the instruction can reach the operand.
+    fn reaches(&self) -> impl Iterator<Item = &'static ReachRow> {
+        let row = self.row.0;
+        let operand = if self.operand == 0 { &row.a } else { &row.b };
+        operand.reach().iter().filter_map(|name| catalogue().reach(name))
+    }
+}
+
+/// Reports whether some layout of a shared tensor lets instructions read an operand through a view.
+pub(crate) fn is_reached(program: &TileProgram, tensor: TensorId, view: &View, issued: &Issued) -> bool {
+    issued.reaches().any(|reach| {
+        match (constraint(program, tensor, view, issued, reach), pin_of(program, tensor)) {
+            (Ok(constraint), Some(pin)) => is_met(&constraint, view, pin),
+            (met, _) => met.is_ok(),
+        }
+    })
+}
+
+/// Returns the ways in which instructions can read an operand, and those that only another layout or view would allow.
+pub(super) fn options(program: &TileProgram, tensor: TensorId, u: &Use<'_>, issued: &Issued) -> Options {
+    let mut options = Options::default();
+    for reach in issued.reaches() {
+        let by = By::Reach(issued.operand, reach);
+        match constraint(program, tensor, &u.view, issued, reach) {
+            Err(why) => options.barred.push(Barred { by, constraint: None, why }),
+            Ok(constraint) => {
+                match pin_of(program, tensor).filter(|pin| !is_met(&constraint, &u.view, pin)) {
+                    Some(_) => {
+                        let why = format!(
+                            "the layout pinned to `{}` has another form",
+                            program.tensor(tensor).name
+                        );
+                        options.barred.push(Barred { by, constraint: Some(constraint), why });
+                    }
+                    // The product's own cycles cover the reads: no reach has bank conflicts.
+                    None => options.usable.push(Candidate::new(by, constraint, [0.0; 3])),
+                }
+            }
+        }
+    }
+    options
+}
+
+/// Returns the constraint of an operand on its tensor: along the rows or columns and along K the modes of the reach, and its
+/// swizzle. Nothing else is demanded, because each instruction has a start of its own.
+///
+/// # Errors
+/// The reason why no layout can meet it.
+fn constraint(
+    program: &TileProgram,
+    tensor: TensorId,
+    view: &View,
+    issued: &Issued,
+    reach: &ReachRow,
+) -> Result<Constraint, String> {
+    let info = program.tensor(tensor);
+    let other = || format!("{} does not reach elements of type `{}`", reach.name, info.dtype);
+    let modes = reach.modes(info.dtype.bits()).ok_or_else(other)?;
+    let swizzle = Demanded::mode(reach.swizzle, info.dtype).ok_or_else(other)?;
+    let [x, k] = view.modes.as_slice() else {
+        return Err(format!("the view of `{}` has {} dimensions", info.name, view.modes.len()));
+    };
+    if x.dim == k.dim || view.rows.is_some() {
+        return Err(format!("the view of `{}` is no tile of it", info.name));
+    }
+    let mut constraint = Constraint { swizzle: Some(swizzle), ..Constraint::free(&info.shape) };
+    for ((mode, modes), extent) in [x, k].into_iter().zip(&modes).zip(issued.extents) {
+        if mode.factor.as_const() != Some(1) {
+            let (name, factor, dim) = (&info.name, &mode.factor, mode.dim);
+            return Err(format!("the view of `{name}` steps by `{factor}` in dimension {dim}"));
+        }
+        let step = program.facts.divisor(&view.offsets[mode.dim]);
+        constraint.dims[mode.dim] = along(info, mode.dim, modes, extent, step)?;
+    }
+    Ok(constraint)
+}
+
+/// Returns the modes of one dimension. An instruction takes `extent` elements along it and starts at multiples of `extent` from the
+/// start of the view, which is a multiple of `step`.
+fn along(
+    info: &Tensor,
+    dim: usize,
+    reached: &[Reached],
+    extent: i64,
+    step: i64,
+) -> Result<Vec<Mode>, String> {
+    let (name, all) = (&info.name, info.shape[dim]);
+    let [Reached { extent: Some(inner), stride: ReachedStride::Known(stride) }, outer @ ..] = reached else {
+        return Err(format!("dimension {dim} of `{name}` has no known stride"));
+    };
+    if all % inner != 0 {
+        return Err(format!("dimension {dim} of `{name}` has {all} elements, no multiple of {inner}"));
+    }
+    // An instruction takes whole pieces, or lies within one.
+    let whole = extent % inner == 0 && (extent == *inner || !outer.is_empty());
+    let part = inner % extent == 0;
+    let from = if whole { *inner } else { extent };
+    if !whole && !part || step % from != 0 {
+        return Err(format!(
+            "the view of `{name}` does not start at a multiple of {from} in dimension {dim}"
+        ));
+    }
+    let mut modes = vec![Mode::known(*inner, *stride)];
+    if all > *inner {
+        let rest = all / inner;
+        modes.push(if outer.is_empty() { Mode::free(rest) } else { Mode::single(rest) });
+    }
+    Ok(modes)
+}
+
+/// Reports whether a pinned layout meets the constraint of an operand or of boxes, and begins the blocks of its swizzle at each index of the
+/// dimensions that the view does not walk.
+pub(super) fn is_met(constraint: &Constraint, view: &View, pin: &ComposedLayout) -> bool {
+    let is_swizzled = constraint.swizzle.is_some_and(|demanded| demanded.swizzle() == pin.swizzle);
+    let block = swizzle::block(pin.swizzle);
+    let is_block = |(dim, mode): (usize, &Layout)| {
+        view.modes.iter().any(|m| m.dim == dim) || (0..mode.size()).all(|at| mode.eval(at) % block == 0)
+    };
+    is_swizzled
+        && pin.offset == 0
+        && constraint.is_met_by(&pin.layout)
+        && pin.layout.modes().iter().enumerate().all(is_block)
+}

@@ -1,0 +1,270 @@
+//! Copies in boxes: the form that boxes and descriptors agree on, and the reasons for copies that are not made so.
+
+use std::collections::BTreeMap;
+
+use expect_test::{Expect, expect};
+use hx_dtype::DType;
+use hx_index::Expr;
+use hx_target::{Arch, SwizzleMode};
+use hx_tile::{
+    Base, BulkChoice, Choice, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, TileProgram, View, ViewMode,
+};
+
+use super::build::{constant, shared, tile_of};
+use super::descriptors::{SA, SB, Tiles, addresses, described, staged, tiles};
+use crate::loads::Means;
+use crate::solve::solve_with;
+use crate::{Failure, solve};
+
+/// Returns a product whose copies signal a pipeline.
+fn signalled(config: &Tiles) -> TileProgram {
+    let mut program = tiles(config);
+    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    for stmt in body {
+        if let Stmt::Op(Op { kind: OpKind::CopyAsync { signal, .. }, .. }) = stmt {
+            *signal = Some(PipeId(0));
+        }
+    }
+    program
+}
+
+fn solved(program: &TileProgram) -> Result<Solution, Failure> {
+    solve_with(program, Arch::Sm90a, Means { by_descriptor: true, in_boxes: true })
+}
+
+/// Returns the coordinates of a box of extents `extents`, in order, the first fastest.
+fn coordinates(extents: &[i64]) -> Vec<Vec<i64>> {
+    let mut all = vec![vec![]];
+    for extent in extents.iter().rev() {
+        all = (0..*extent)
+            .flat_map(|at| all.iter().map(move |rest: &Vec<i64>| [&[at], rest.as_slice()].concat()))
+            .collect();
+    }
+    all.sort_by(|a, b| a.iter().rev().cmp(b.iter().rev()));
+    all
+}
+
+/// Compares every box with the places of its elements, and checks that the boxes cover the tile once.
+fn covered(program: &TileProgram, solution: &Solution, op: &Op, choice: &BulkChoice) {
+    let (memory, global) = match &op.kind {
+        OpKind::CopyAsync { src, dst, .. } => (dst, src),
+        OpKind::Store { src, dst } => (src, dst),
+        _ => panic!("no copy"),
+    };
+    let Base::Shared(tensor) = memory.base else { panic!("no shared tensor") };
+    let (layout, bits) = (&solution.shared[&tensor], i64::from(program.tensor(tensor).dtype.bits()));
+    let mode = SwizzleMode::of(layout.swizzle, bits as u32).expect("a swizzle of the hardware");
+    let extents: Vec<i64> = choice.extents.iter().map(|e| i64::from(*e)).collect();
+    // The mode of the view that walks each dimension of the map.
+    let walked: Vec<Option<usize>> =
+        choice.dims.iter().map(|dim| global.modes.iter().position(|m| m.dim == *dim)).collect();
+    let counts: Vec<i64> = walked
+        .iter()
+        .zip(&extents)
+        .map(|(mode, extent)| mode.map_or(1, |mode| global.modes[mode].extent / extent))
+        .collect();
+    let place = |at: &[i64]| -> i64 {
+        let start = memory.offsets.iter().enumerate().map(|(dim, start)| {
+            let along =
+                memory.modes.iter().zip(at).filter(|(m, _)| m.dim == dim).map(|(_, at)| at).sum::<i64>();
+            layout.layout.mode(dim).eval(start.as_const().unwrap_or(0) + along)
+        });
+        start.sum()
+    };
+    let mut met = BTreeMap::new();
+    for number in coordinates(&counts) {
+        let tile = |inside: &[i64]| {
+            let mut at = vec![0; global.modes.len()];
+            for (i, mode) in walked.iter().enumerate() {
+                if let Some(mode) = mode {
+                    at[*mode] = number[i] * extents[i] + inside[i];
+                }
+            }
+            at
+        };
+        let first = place(&tile(&vec![0; extents.len()]));
+        let align = i64::from(mode.block_bytes().max(128)) * 8 / bits;
+        assert_eq!(first % align, 0, "box {number:?} begins at {first}");
+        for (i, inside) in (0..).zip(coordinates(&extents)) {
+            let at = tile(&inside);
+            assert_eq!(layout.swizzle.apply(first + i), layout.swizzle.apply(place(&at)), "{at:?}");
+            *met.entry(at).or_insert(0) += 1;
+        }
+    }
+    let all: i64 = global.modes.iter().map(|mode| mode.extent).product();
+    assert!(met.len() as i64 == all && met.values().all(|times| *times == 1));
+}
+
+/// Describes the copies of a program, after checking those in boxes.
+fn copies(program: &TileProgram, solution: &Solution) -> String {
+    let mut out = String::new();
+    for (op, _) in program.ops(1.0) {
+        let memory = match &op.kind {
+            OpKind::CopyAsync { dst, .. } => dst,
+            OpKind::Store { src, .. } => src,
+            _ => continue,
+        };
+        let Base::Shared(tensor) = memory.base else { panic!("no shared tensor") };
+        let layout = &solution.shared[&tensor];
+        let choice = match &solution.choices[&op.id] {
+            Choice::Bulk(choice) => {
+                covered(program, solution, op, choice);
+                format!("{} {:?} of dimensions {:?}", choice.row, choice.extents, choice.dims)
+            }
+            Choice::Copy(choice) => format!("{}: {}", choice.row, choice.reason.text),
+            other => panic!("no copy: {other:?}"),
+        };
+        out += &format!("{}: {choice}, {} {}\n", program.tensor(tensor).name, layout.swizzle, layout.layout);
+    }
+    out
+}
+
+fn check(config: Tiles, expected: Expect) {
+    let program = signalled(&config);
+    let solution = solved(&program).expect("the program has layouts");
+    addresses(&program, &solution);
+    let reason = &solution.shared[&SA].reason.text;
+    expected.assert_eq(&format!(
+        "{}{}{reason}\n",
+        copies(&program, &solution),
+        described(&program, &solution)
+    ));
+}
+
+#[test]
+fn boxes_and_descriptors_agree_on_a_layout() {
+    check(
+        Tiles::default(),
+        expect![[r#"
+        sa: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,64,4):(64,1,8192)
+        sb: tma.load [64, 256] of dimensions [1, 0], Sw<3,3,3> (256,64,4):(64,1,16384)
+        wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
+        sa by k.128B: Sw<3,3,3> (128,64,4):(64,1,8192)
+        sb by k.128B: Sw<3,3,3> (256,64,4):(64,1,16384)
+        128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)`
+    "#]],
+    );
+    check(
+        Tiles { tile: [128, 128, 128], transposed: [false, true], stages: 2, ..Tiles::default() },
+        expect![[r#"
+            sa: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
+            sb: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
+            wgmma.m64n128k16.f32.bf16 2×1, issues [1, 1, 8, 1]
+            sa by k.128B: Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
+            sb by mn.128B: Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
+            128 B swizzle: `tma.load` of `a` and `wgmma.m64n128k16.f32.bf16` of `acc` agree on `(128,(64,2),2):(64,(1,8192),16384)`
+        "#]],
+    );
+    check(
+        Tiles { dtype: DType::F16, tile: [64, 64, 96], threads: 128, ..Tiles::default() },
+        expect![[r#"
+        sa: tma.load [32, 64] of dimensions [1, 0], Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+        sb: tma.load [32, 64] of dimensions [1, 0], Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+        wgmma.m64n64k16.f32.f16 1×1, issues [1, 1, 6, 1]
+        sa by k.64B: Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+        sb by k.64B: Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+        64 B swizzle: `tma.load` of `a` and `wgmma.m64n64k16.f32.f16` of `acc` agree on `(64,(32,3),4):(32,(1,2048),6144)`
+    "#]],
+    );
+    check(
+        Tiles { transposed: [true, true], ..Tiles::default() },
+        expect![[r#"
+        sa: tma.load [64, 64] of dimensions [1, 0], Sw<3,3,3> (64,(64,2),4):(64,(1,4096),8192)
+        sb: tma.load [64, 64] of dimensions [1, 0], Sw<3,3,3> (64,(64,4),4):(64,(1,4096),16384)
+        wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
+        sa by mn.128B: Sw<3,3,3> (64,(64,2),4):(64,(1,4096),8192)
+        sb by mn.128B: Sw<3,3,3> (64,(64,4),4):(64,(1,4096),16384)
+        128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(64,(64,2),4):(64,(1,4096),8192)`
+    "#]],
+    );
+}
+
+#[test]
+fn copies_without_a_signal_are_made_by_all_threads() {
+    let program = tiles(&Tiles::default());
+    let solution = solved(&program).expect("layouts");
+    assert!(copies(&program, &solution).starts_with("sa: cp.async.cg.16"));
+    let program = signalled(&Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() });
+    let solution = solve(&program, Arch::Sm90a, &|| false).expect("layouts");
+    assert!(copies(&program, &solution).starts_with("sa: cp.async.cg.16"), "today");
+}
+
+#[test]
+fn a_copy_that_is_not_made_in_boxes_says_why() {
+    let with = |change: &dyn Fn(&mut TileProgram)| {
+        let mut program = signalled(&Tiles { stages: 2, ..Tiles::default() });
+        change(&mut program);
+        let solution = solved(&program).expect("layouts");
+        let lines = copies(&program, &solution);
+        lines.lines().next().unwrap_or_default().to_owned()
+    };
+    let param = |program: &mut TileProgram, change: &dyn Fn(&mut hx_tile::TensorParam)| {
+        let Param::Tensor(param) = &mut program.params[0] else { panic!("a tensor") };
+        change(param);
+    };
+    let lines = [
+        with(&|program| param(program, &|a| a.stride[0] = Expr::dim("lda").scale(4))),
+        with(&|program| param(program, &|a| a.align = 8)),
+        with(&|program| {
+            let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+            let Some(Stmt::Op(Op { kind: OpKind::CopyAsync { src, .. }, .. })) = body.first_mut() else {
+                panic!("a copy")
+            };
+            src.pad = 1.0;
+        }),
+    ];
+    expect![[r#"
+        sa: cp.async.ca.8: not `tma.load`: stride `lda * 4` of `a` is a multiple of 8 B only; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.ca.8: not `tma.load`: `a` begins at a multiple of 8 B only; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.cg.16: not `tma.load`: elements outside of `a` read as 1; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)"#]].assert_eq(&lines.join("\n"));
+}
+
+/// A product whose result leaves through shared memory, two slices of 64 columns at a time.
+fn stored(pad: i64) -> TileProgram {
+    let mut program = tiles(&Tiles { stages: 2, ..Tiles::default() });
+    let sc = hx_tile::TensorId(program.tensors.len() as u32);
+    program.tensors.push(shared("sc", DType::F32, &[128, 256, 1]));
+    let op = |id, kind| {
+        Stmt::Op(Op { id: OpId(id), kind, scope: hx_tile::ScopeId::BLOCK, origin: hx_tile::Origin(0) })
+    };
+    let view = View {
+        modes: [128, 256]
+            .into_iter()
+            .enumerate()
+            .map(|(dim, extent)| ViewMode { extent, dim, factor: constant(1) })
+            .collect(),
+        offsets: vec![constant(0); 3],
+        ..staged(sc, [128, 256], false)
+    };
+    let Some(Stmt::Op(last)) = program.body.pop() else { panic!("the copy of the result") };
+    let OpKind::Copy { src, .. } = last.kind else { panic!("a copy") };
+    program.body.push(op(103, OpKind::Copy { src, dst: view.clone() }));
+    program.body.push(op(104, OpKind::Sync));
+    let dst = View {
+        offsets: vec![constant(0), constant(pad)],
+        ..tile_of(2, [constant(0), constant(0)], [128, 256])
+    };
+    program.body.push(op(105, OpKind::Store { src: view, dst }));
+    program
+}
+
+#[test]
+fn stores_are_made_in_boxes() {
+    let program = stored(0);
+    let solution = solved(&program).expect("layouts");
+    let line = copies(&program, &solution);
+    expect!["sc: tma.store [8, 128] of dimensions [1, 0], Sw<1,2,3> (128,(8,32),1):(8,(1,1024),0)"]
+        .assert_eq(line.lines().last().unwrap_or_default());
+    assert!(solution.shared.contains_key(&SB));
+    // Boxes begin anywhere in global memory.
+    assert!(solved(&stored(3)).is_ok());
+    let mut program = stored(0);
+    let Param::Tensor(c) = &mut program.params[2] else { panic!("a tensor") };
+    c.stride[0] = Expr::dim("ldc");
+    let failure = solved(&program).expect_err("a stride of any length");
+    expect![[r#"
+        `tma.store` does not store `sc` in boxes
+        stride `ldc` of `c` is a multiple of 4 B only
+        `copy` goes through registers and takes any tile"#]]
+    .assert_eq(&[vec![failure.message], failure.help].concat().join("\n"));
+}

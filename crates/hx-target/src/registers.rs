@@ -1,0 +1,105 @@
+//! Divides the registers of a block among roles, whose threads pass registers on to each other (PTX ISA, "setmaxnreg").
+
+use crate::{Limits, REGISTER_RANGE, REGISTER_STEP};
+
+/// The registers of each thread from which consumers gain nothing more.
+const ENOUGH: u32 = 240;
+
+/// A role, as far as registers go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// The number of groups of 128 threads.
+    pub groups: u32,
+    /// The role moves data and needs few registers.
+    pub producer: bool,
+    /// The registers that the source gives each thread.
+    pub given: Option<u32>,
+}
+
+/// The roles ask for more registers than a launch gives their block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RegisterError {
+    /// The sum over all groups of the registers of a thread, the least ones for roles without a number.
+    pub wanted: u32,
+    /// The sum that the launch gives.
+    pub given: u32,
+    /// The registers of each thread when the block starts.
+    pub at_entry: u32,
+}
+
+/// Returns the registers of a thread of each role. Roles without a number share what is left: consumers get the most that
+/// leaves producers the least number, and producers the rest.
+///
+/// # Errors
+/// If the roles need more registers than the block has.
+pub fn share_registers(limits: &Limits, roles: &[Share]) -> Result<Vec<u32>, RegisterError> {
+    let groups: u32 = roles.iter().map(|role| role.groups).sum();
+    let at_entry = limits.registers_at_entry(groups * crate::GROUP);
+    let pool = groups * at_entry;
+    let least = REGISTER_RANGE[0];
+    let given: u32 = roles.iter().map(|role| role.groups * role.given.unwrap_or(0)).sum();
+    let open = |producer: bool| -> u32 {
+        let is_open = |role: &&Share| role.producer == producer && role.given.is_none();
+        roles.iter().filter(is_open).map(|role| role.groups).sum()
+    };
+    let (consumers, producers) = (open(false), open(true));
+    let wanted = given + least * (consumers + producers);
+    if wanted > pool {
+        return Err(RegisterError { wanted, given: pool, at_entry });
+    }
+    if given == 0 && (at_entry >= ENOUGH || producers == 0 || consumers == 0) {
+        return Ok(vec![at_entry; roles.len()]);
+    }
+    let whole = |registers: u32| registers / REGISTER_STEP * REGISTER_STEP;
+    let left = pool - given;
+    let consumer =
+        (left - least * producers).checked_div(consumers).map_or(0, |each| whole(each).min(ENOUGH));
+    let rest = left - consumer * consumers;
+    let producer = rest.checked_div(producers).map_or(0, |each| whole(each).min(REGISTER_RANGE[1]));
+    let share = |role: &Share| role.given.unwrap_or(if role.producer { producer } else { consumer });
+    Ok(roles.iter().map(share).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::Arch;
+
+    /// Shares the registers of roles that are written as in the source: `p 24, c2 240`, `c2` for two groups.
+    fn check(roles: &str, want: Expect) {
+        let role = |text: &str| {
+            let mut words = text.trim().split(' ');
+            let (kind, count) = words.next().unwrap().split_at(1);
+            let given = words.next().map(|number| number.parse().unwrap());
+            Share { groups: count.parse().unwrap_or(1), producer: kind == "p", given }
+        };
+        let roles: Vec<Share> = roles.split(',').map(role).collect();
+        let found = match share_registers(&Arch::Sm90a.limits(), &roles) {
+            Ok(shares) => format!("{shares:?}"),
+            Err(RegisterError { wanted, given, at_entry }) => {
+                format!("{wanted} of {given}, {at_entry} at entry")
+            }
+        };
+        want.assert_eq(&found);
+    }
+
+    #[test]
+    fn consumers_get_what_producers_can_spare() {
+        check("p, c2", expect!["[24, 240]"]);
+        check("p, c3", expect!["[32, 160]"]);
+        check("p, c", expect!["[256, 256]"]);
+        check("c2, c", expect!["[168, 168]"]);
+        check("p 40, c2", expect!["[40, 232]"]);
+        check("p, c2 160", expect!["[184, 160]"]);
+    }
+
+    #[test]
+    fn roles_share_no_more_than_the_launch_gives() {
+        check("p 24, c2 240", expect!["[24, 240]"]);
+        check("p 32, c2 240", expect!["512 of 504, 168 at entry"]);
+        check("p, c2 248", expect!["520 of 504, 168 at entry"]);
+        check("p 24, c3 168", expect!["528 of 512, 128 at entry"]);
+    }
+}

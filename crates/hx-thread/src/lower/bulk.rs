@@ -1,0 +1,138 @@
+//! Lowers copies that a solution cuts into boxes: tensor maps, coordinates, and places in shared memory.
+
+use hx_index::Expr;
+use hx_target::SwizzleMode;
+use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
+
+use super::{LowerError, Lowering};
+use crate::{Address, Body, BulkStore, Outside, Stmt, TensorMap};
+
+/// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
+const L2_BYTES: u32 = 128;
+
+/// A box of a copy: its coordinates in the map, and its first element in shared memory.
+pub(super) struct Boxed {
+    pub(super) coordinates: Vec<Expr>,
+    pub(super) address: Address,
+}
+
+/// Returns the tensor maps of a program. Copies with equal boxes of the same tensor share a map.
+pub(super) fn maps(program: &TileProgram, solution: &Solution) -> Result<Vec<TensorMap>, LowerError> {
+    let mut out: Vec<TensorMap> = Vec::new();
+    for (op, _) in program.ops(1.0) {
+        if let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id) {
+            let map = map(program, solution, op, choice)?;
+            if !out.contains(&map) {
+                out.push(map);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Returns the views of global and of shared memory of a copy in boxes.
+fn sides(op: &Op) -> Option<[&View; 2]> {
+    if let OpKind::CopyAsync { src, dst, .. } = &op.kind {
+        return Some([src, dst]);
+    }
+    let OpKind::Store { src, dst } = &op.kind else { return None };
+    Some([dst, src])
+}
+
+fn map(
+    program: &TileProgram,
+    solution: &Solution,
+    op: &Op,
+    choice: &BulkChoice,
+) -> Result<TensorMap, LowerError> {
+    let error = |message: &str| LowerError { op: op.id, message: message.to_owned() };
+    let [global, shared] = sides(op).ok_or_else(|| error("only copies have boxes"))?;
+    let (Base::Global(id), Base::Shared(tensor)) = (global.base, shared.base) else {
+        return Err(error("a box is in global and in shared memory"));
+    };
+    let param = program.tensor_param(id).ok_or_else(|| error("not a tensor"))?;
+    let layout = solution.shared.get(&tensor).ok_or_else(|| error("no shared layout"))?;
+    let swizzle = SwizzleMode::of(layout.swizzle, param.dtype.bits());
+    let bytes = i64::from(param.dtype.bits() / 8);
+    let strides = choice.dims.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes));
+    Ok(TensorMap {
+        param: id.0,
+        dims: choice.dims.iter().map(|dim| param.shape[*dim].clone()).collect(),
+        strides: strides.collect(),
+        extents: choice.extents.clone(),
+        swizzle: swizzle.ok_or_else(|| error("no instruction has this swizzle"))?,
+        l2: L2_BYTES,
+        fill: Outside::Zero,
+    })
+}
+
+impl Lowering<'_> {
+    /// Returns the position of the map of a copy, and its boxes, the first dimension of the map fastest.
+    pub(super) fn boxes(&self, op: &Op, choice: &BulkChoice) -> Result<(u32, Vec<Boxed>), LowerError> {
+        let own = map(self.program, self.solution, op, choice)?;
+        let map = self.maps.iter().position(|map| *map == own);
+        let map = map.ok_or_else(|| self.error(op, "the copy has no tensor map"))?;
+        let [global, shared] = sides(op).ok_or_else(|| self.error(op, "only copies have boxes"))?;
+        let facts = self.facts_of(op);
+        // For each mode of the tile: how many boxes there are along it, and the extent of each.
+        let along = |dim: usize| choice.dims.iter().position(|own| *own == dim);
+        let mut steps = Vec::with_capacity(global.modes.len());
+        for mode in &global.modes {
+            let extent = along(mode.dim).and_then(|at| choice.extents.get(at)).map(|n| i64::from(*n));
+            let extent = extent.filter(|n| *n > 0 && mode.extent % n == 0);
+            let extent = extent.ok_or_else(|| self.error(op, "the boxes do not tile the copy"))?;
+            steps.push((mode.extent / extent, extent));
+        }
+        let count: i64 = steps.iter().map(|(boxes, _)| boxes).product();
+        let mut out = Vec::with_capacity(count as usize);
+        for number in 0..count {
+            let mut rest = number;
+            let first: Vec<Expr> = steps
+                .iter()
+                .map(|(boxes, extent)| {
+                    let at = rest % boxes * extent;
+                    rest /= boxes;
+                    Expr::constant(at)
+                })
+                .collect();
+            let coordinate = |dim: &usize| global.coordinate(*dim, &first).simplify(facts);
+            let place: Vec<Expr> =
+                (0..shared.offsets.len()).map(|dim| shared.coordinate(dim, &first)).collect();
+            // The instruction swizzles the addresses of a box itself, so it takes the place without the swizzle.
+            let address = self.unswizzled(op, shared, &place, facts)?;
+            out.push(Boxed { coordinates: choice.dims.iter().map(coordinate).collect(), address });
+        }
+        Ok((map as u32, out))
+    }
+
+    pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
+        let (map, boxes) = self.boxes(op, choice)?;
+        let store = |boxed: Boxed| {
+            let Boxed { coordinates, address } = boxed;
+            Stmt::BulkStore(BulkStore { row: choice.row.clone(), map, coordinates, address })
+        };
+        let mut body: Body = boxes.into_iter().map(store).collect();
+        body.push(Stmt::BulkCommit);
+        Ok(body)
+    }
+}
+
+/// Makes every scope wait for its stores at its end, because shared memory must outlive them.
+pub(super) fn end_stores(body: &mut Body) {
+    let mut stores = false;
+    crate::visit(body, &mut |stmt| stores |= matches!(stmt, Stmt::BulkStore(_)));
+    if !stores {
+        return;
+    }
+    if let Some(Stmt::Roles(roles)) = body.last_mut() {
+        roles.iter_mut().for_each(|role| end_stores(&mut role.body));
+        let mut before = false;
+        let all = body.len() - 1;
+        crate::visit(&body[..all], &mut |stmt| before |= matches!(stmt, Stmt::BulkStore(_)));
+        if before {
+            body.insert(all, Stmt::BulkWait { leave: 0, read: false });
+        }
+        return;
+    }
+    body.push(Stmt::BulkWait { leave: 0, read: false });
+}

@@ -1,0 +1,404 @@
+//! Lowers pipelines: barriers in shared memory, and the positions of scopes in the ring.
+//!
+//! A scope keeps, for the stages that it acquires and for those that it waits for, the index of the next stage and the parity
+//! of the phase in which it meets the stage. Both change together. Readers also keep the next stage to give back, and how
+//! many stages they hold if a release does not know that number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
+use hx_target::{GROUP, WARP};
+use hx_tile::{
+    BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Stmt as TileStmt, TensorId, TileProgram,
+    stages_held,
+};
+
+use super::{LowerError, Lowering};
+use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt};
+
+/// Positions have numbers from this one on, above all other locals.
+const POSITIONS: u32 = 1 << 30;
+/// The distance between the numbers of two positions. Its locals are the first of them.
+const POSITION_STEP: u32 = 32;
+
+/// The barriers of a pipeline, as positions in [`crate::ThreadProgram::barriers`].
+pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
+    match kind {
+        BarrierKind::Full => 2 * pipe.0,
+        BarrierKind::Empty => 2 * pipe.0 + 1,
+    }
+}
+
+/// Returns the barrier that a copy signals.
+pub(super) fn signalled(op: &Op) -> Option<u32> {
+    let OpKind::CopyAsync { signal, .. } = op.kind else { return None };
+    signal.map(|pipe| barrier_of(pipe, BarrierKind::Full))
+}
+
+/// Returns the barriers of all pipelines, two for each. They are the end of the block's shared memory.
+pub(super) fn barriers(program: &TileProgram, shared_bytes: u32) -> Vec<Barrier> {
+    let mut at = shared_bytes - program.barrier_bytes();
+    let mut out = Vec::new();
+    for id in program.pipe_ids() {
+        let pipe = program.pipe(id);
+        for kind in [BarrierKind::Full, BarrierKind::Empty] {
+            let count = match kind {
+                BarrierKind::Full => writers(program, id),
+                BarrierKind::Empty => readers(program, id),
+            };
+            let (name, origin) = (pipe.name.clone(), pipe.origin);
+            out.push(Barrier { kind, pipe: name, stages: pipe.stages, count: count.max(1), at, origin });
+            at += pipe.stages * BARRIER_BYTES;
+        }
+    }
+    out
+}
+
+/// Returns how many threads arrive when a stage is full: all threads of the scope that copies, each for its own copies.
+fn writers(program: &TileProgram, pipe: PipeId) -> u32 {
+    let ops = program.ops(1.0).into_iter();
+    let of = |op: &Op| matches!(op.kind, OpKind::Acquire { pipe: own, .. } if own == pipe);
+    ops.filter(|(op, _)| of(op)).map(|(op, _)| program.threads_of(op)).max().unwrap_or(1)
+}
+
+/// Returns how many arrivals give a stage back.
+fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
+    let each = match released_by(program, pipe) {
+        Arrivals::Groups => GROUP,
+        Arrivals::Warps | Arrivals::Copies => WARP,
+    };
+    if let Some(readers) = program.pipe(pipe).readers {
+        return readers * GROUP / each;
+    }
+    let ops = program.ops(1.0).into_iter();
+    let waits = |op: &Op| matches!(op.kind, OpKind::WaitStage { pipe: own, .. } if own == pipe);
+    let scopes: BTreeSet<ScopeId> = ops.filter(|(op, _)| waits(op)).map(|(op, _)| op.scope).collect();
+    let of = |scope: ScopeId| program.scope(scope).groups * (program.scope(scope).threads / each).max(1);
+    scopes.into_iter().map(of).sum()
+}
+
+/// Returns the threads that arrive for a release. The threads of a group read a matrix operand by descriptor together, so one
+/// of them knows that the group has read it. Other reads are of each thread, which the barrier of the warp gathers.
+fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
+    let guarded = guarded(program, pipe);
+    let reads = |op: &Op| {
+        guarded.iter().any(|tensor| op.kind.effects().shared(*tensor).any(|access| access.mode.reads()))
+    };
+    let ops = program.ops(1.0);
+    let mut readers = ops.iter().filter(|(op, _)| reads(op)).peekable();
+    let whole =
+        |op: &Op| matches!(op.kind, OpKind::Gemm { .. }) && program.threads_of(op).is_multiple_of(GROUP);
+    if readers.peek().is_some() && readers.all(|(op, _)| whole(op)) {
+        Arrivals::Groups
+    } else {
+        Arrivals::Warps
+    }
+}
+
+/// Returns the shared tensors that the copies of a pipeline fill.
+fn guarded(program: &TileProgram, pipe: PipeId) -> BTreeSet<TensorId> {
+    let filled = |op: &Op| {
+        let OpKind::CopyAsync { dst, signal, .. } = &op.kind else { return None };
+        match dst.base {
+            Base::Shared(tensor) => (*signal == Some(pipe)).then_some(tensor),
+            Base::Global(_) | Base::Register(_) => None,
+        }
+    };
+    program.ops(1.0).into_iter().filter_map(|(op, _)| filled(op)).collect()
+}
+
+/// The side of a pipeline on which a scope moves along the ring.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Side {
+    Write,
+    Read,
+}
+
+/// The locals of a position.
+#[derive(Clone, Debug)]
+struct Position {
+    index: Symbol,
+    parity: Symbol,
+    back: Symbol,
+    held: Symbol,
+}
+
+/// The form of a release.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Give {
+    Nothing,
+    /// Exactly one stage.
+    One,
+    /// One stage if more than this many are held.
+    If(u32),
+    /// Stages as long as more than this many are held.
+    While(u32),
+}
+
+impl Give {
+    /// Returns how to give back stages but the newest `keep`, if the scope holds at least and at most so many.
+    fn of([low, high]: [u32; 2], keep: u32) -> Give {
+        match (low, high) {
+            (_, high) if high <= keep => Give::Nothing,
+            (low, high) if low == high && high == keep + 1 => Give::One,
+            (_, high) if high == keep + 1 => Give::If(keep),
+            _ => Give::While(keep),
+        }
+    }
+}
+
+/// Facts about the whole program that the lowering of pipelines needs.
+#[derive(Debug, Default)]
+pub(super) struct Pipes {
+    positions: BTreeMap<(ScopeId, PipeId, Side), Position>,
+    gives: BTreeMap<OpId, Give>,
+}
+
+impl Pipes {
+    pub(super) fn new(program: &TileProgram) -> Pipes {
+        let mut pipes = Pipes::default();
+        for (op, _) in program.ops(1.0) {
+            let key = if let OpKind::Acquire { pipe, .. } = op.kind {
+                (op.scope, pipe, Side::Write)
+            } else if let OpKind::WaitStage { pipe, .. } = op.kind {
+                (op.scope, pipe, Side::Read)
+            } else {
+                continue;
+            };
+            let number = POSITIONS + pipes.positions.len() as u32 * POSITION_STEP;
+            let name = &program.pipe(key.1).name;
+            let local = |what: &str, n: u32| Symbol::Var(format!("{name}_{what}").into(), number + n);
+            pipes.positions.entry(key).or_insert_with(|| Position {
+                index: local("index", 0),
+                parity: local("parity", 1),
+                back: local("back", 2),
+                held: local("held", 3),
+            });
+        }
+        for (op, held) in stages_held(program) {
+            if let Some(OpKind::Release { keep, .. }) = program.op(op).map(|op| &op.kind) {
+                pipes.gives.insert(op, Give::of(held, *keep));
+            }
+        }
+        pipes
+    }
+
+    /// Returns the least and the greatest value of every local of a position.
+    pub(super) fn ranges(&self, program: &TileProgram) -> BTreeMap<Symbol, (i64, i64)> {
+        let mut out = BTreeMap::new();
+        for ((_, pipe, _), position) in &self.positions {
+            let stages = i64::from(program.pipe(*pipe).stages);
+            // An index is `stages` for a moment before it becomes 0.
+            out.insert(position.index.clone(), (0, stages));
+            out.insert(position.back.clone(), (0, stages));
+            out.insert(position.parity.clone(), (0, 1));
+            out.insert(position.held.clone(), (0, stages));
+        }
+        out
+    }
+
+    /// States the ranges of the locals of positions.
+    pub(super) fn state(&self, program: &TileProgram, facts: &mut Facts) {
+        for (symbol, (low, high)) in self.ranges(program) {
+            facts.at_least(symbol.clone(), low);
+            facts.at_most(symbol, Expr::constant(high));
+        }
+    }
+
+    /// Reports whether some release of these readers depends on the number of stages held.
+    fn counts(&self, program: &TileProgram, scope: ScopeId, pipe: PipeId) -> bool {
+        self.releases(program, scope, pipe).any(|give| matches!(give, Give::If(_) | Give::While(_)))
+    }
+
+    fn releases<'a>(
+        &'a self,
+        program: &'a TileProgram,
+        scope: ScopeId,
+        pipe: PipeId,
+    ) -> impl Iterator<Item = Give> + 'a {
+        let of = move |op: &Op| {
+            op.scope == scope && matches!(op.kind, OpKind::Release { pipe: own, .. } if own == pipe)
+        };
+        program
+            .ops(1.0)
+            .into_iter()
+            .filter(move |(op, _)| of(op))
+            .filter_map(|(op, _)| self.gives.get(&op.id).copied())
+    }
+}
+
+impl Lowering<'_> {
+    /// Returns the definitions of the locals with which a scope follows its pipelines.
+    pub(super) fn ring_positions(&self, scope: ScopeId) -> Body {
+        let of_scope = self.pipes.positions.iter().filter(|((own, ..), _)| *own == scope);
+        let mut out = Vec::new();
+        for ((_, pipe, side), position) in of_scope {
+            let mut local = |var: &Symbol, value| {
+                out.push(Stmt::Let { var: var.clone(), value: Expr::constant(value) });
+            };
+            if self.program.pipe(*pipe).stages > 1 {
+                local(&position.index, 0);
+            }
+            // All stages are free before anyone has released them.
+            local(&position.parity, i64::from(*side == Side::Write));
+            if *side == Side::Read {
+                if self.gives_back(scope, *pipe) {
+                    local(&position.back, 0);
+                }
+                if self.pipes.counts(self.program, scope, *pipe) {
+                    local(&position.held, 0);
+                }
+            }
+        }
+        out
+    }
+
+    /// Reports whether readers need the number of the next stage to give back.
+    fn gives_back(&self, scope: ScopeId, pipe: PipeId) -> bool {
+        let gives = self.pipes.releases(self.program, scope, pipe).any(|give| give != Give::Nothing);
+        gives && self.program.pipe(pipe).stages > 1
+    }
+
+    fn position(&self, op: &Op, pipe: PipeId, side: Side) -> Result<&Position, LowerError> {
+        let found = self.pipes.positions.get(&(op.scope, pipe, side));
+        found.ok_or_else(|| self.error(op, "its scope has no position in the pipeline"))
+    }
+
+    fn index_of(&self, pipe: PipeId, index: &Symbol) -> Expr {
+        if self.program.pipe(pipe).stages > 1 { Expr::symbol(index.clone()) } else { Expr::default() }
+    }
+
+    pub(super) fn acquire(&self, op: &Op, pipe: PipeId, var: &Symbol) -> Result<Body, LowerError> {
+        let position = self.position(op, pipe, Side::Write)?;
+        Ok(self.next_stage(op, pipe, var, position, BarrierKind::Empty))
+    }
+
+    pub(super) fn wait_stage(&self, op: &Op, pipe: PipeId, var: &Symbol) -> Result<Body, LowerError> {
+        let position = self.position(op, pipe, Side::Read)?;
+        let mut body = self.next_stage(op, pipe, var, position, BarrierKind::Full);
+        if self.pipes.counts(self.program, op.scope, pipe) {
+            body.push(changed(&position.held, 1));
+        }
+        Ok(body)
+    }
+
+    /// Waits for the next stage and moves on. The number of the stage outlives the operation, so only the wait is grouped.
+    fn next_stage(
+        &self,
+        op: &Op,
+        pipe: PipeId,
+        var: &Symbol,
+        position: &Position,
+        kind: BarrierKind,
+    ) -> Body {
+        let index = self.index_of(pipe, &position.index);
+        let (barrier, parity) = (barrier_of(pipe, kind), Expr::symbol(position.parity.clone()));
+        let wait = Stmt::Await { barrier, index: index.clone(), parity };
+        let mut body = vec![self.group(op, vec![wait]), Stmt::Let { var: var.clone(), value: index }];
+        body.extend(self.advance(pipe, &position.index, Some(&position.parity)));
+        body
+    }
+
+    /// Moves an index to the next stage. The parity changes when the ring begins anew.
+    fn advance(&self, pipe: PipeId, index: &Symbol, parity: Option<&Symbol>) -> Body {
+        let flip = |parity: &Symbol| Stmt::Assign {
+            var: parity.clone(),
+            value: Expr::constant(1) - Expr::symbol(parity.clone()),
+        };
+        let stages = self.program.pipe(pipe).stages;
+        if stages == 1 {
+            return parity.map(flip).into_iter().collect();
+        }
+        let end = Expr::constant(i64::from(stages));
+        let mut then = vec![Stmt::Assign { var: index.clone(), value: Expr::default() }];
+        then.extend(parity.map(flip));
+        let cond = Cond::Cmp(CmpOp::Eq, Expr::symbol(index.clone()), end);
+        vec![changed(index, 1), Stmt::If { cond, then, otherwise: Vec::new() }]
+    }
+
+    pub(super) fn release(&self, op: &Op, pipe: PipeId) -> Result<Body, LowerError> {
+        let give = self.pipes.gives.get(&op.id).copied().unwrap_or(Give::Nothing);
+        if give == Give::Nothing {
+            return Ok(Vec::new());
+        }
+        let position = self.position(op, pipe, Side::Read)?;
+        let barrier = barrier_of(pipe, BarrierKind::Empty);
+        let (index, by) = (self.index_of(pipe, &position.back), released_by(self.program, pipe));
+        let mut body = vec![Stmt::Arrive { barrier, index, by }];
+        body.extend(self.advance(pipe, &position.back, None));
+        if self.pipes.counts(self.program, op.scope, pipe) {
+            body.push(changed(&position.held, -1));
+        }
+        let more_than = |keep: u32| {
+            let (keep, held) = (Expr::constant(i64::from(keep)), Expr::symbol(position.held.clone()));
+            Cond::Cmp(CmpOp::Lt, keep, held)
+        };
+        Ok(match give {
+            Give::Nothing | Give::One => body,
+            Give::If(keep) => vec![Stmt::If { cond: more_than(keep), then: body, otherwise: Vec::new() }],
+            Give::While(keep) => vec![Stmt::While { cond: more_than(keep), body }],
+        })
+    }
+
+    /// Moves the positions of a scope over stages that other scopes use. The scope holds no stage, so the next one to give
+    /// back is the next one to wait for.
+    pub(super) fn skip(&self, op: &Op, pipe: PipeId, count: &Expr) -> Body {
+        let mut body = Vec::new();
+        let stages = Expr::constant(i64::from(self.program.pipe(pipe).stages));
+        let facts = self.facts_of(op);
+        for side in [Side::Write, Side::Read] {
+            let Some(position) = self.pipes.positions.get(&(op.scope, pipe, side)) else { continue };
+            let moved = self.index_of(pipe, &position.index) + count.clone();
+            let parity = Expr::symbol(position.parity.clone()) + moved.div(&stages, facts);
+            let parity = parity.rem(&Expr::constant(2), facts);
+            body.push(Stmt::Assign { var: position.parity.clone(), value: parity });
+            if self.program.pipe(pipe).stages > 1 {
+                let value = moved.rem(&stages, facts);
+                body.push(Stmt::Assign { var: position.index.clone(), value });
+                if side == Side::Read && self.gives_back(op.scope, pipe) {
+                    let value = Expr::symbol(position.index.clone());
+                    body.push(Stmt::Assign { var: position.back.clone(), value });
+                }
+            }
+        }
+        body
+    }
+
+    /// Returns, for each statement after which the last copy of an acquired stage has been issued, the arrivals of the copies.
+    pub(super) fn signal_arrivals(&self, stmts: &[TileStmt]) -> BTreeMap<usize, Body> {
+        let mut open: BTreeMap<PipeId, (Symbol, Option<(usize, Op)>)> = BTreeMap::new();
+        let mut out: BTreeMap<usize, Body> = BTreeMap::new();
+        let mut close = |pipe: PipeId, stage: Option<(Symbol, Option<(usize, Op)>)>| {
+            let Some((var, Some((at, last)))) = stage else { return };
+            let index = self.index_of(pipe, &var);
+            let arrive =
+                Stmt::Arrive { barrier: barrier_of(pipe, BarrierKind::Full), index, by: Arrivals::Copies };
+            let title = format!("signal {}", self.program.pipe(pipe).name);
+            out.entry(at).or_default().push(self.titled(&last, title, vec![arrive]));
+        };
+        for (at, stmt) in stmts.iter().enumerate() {
+            for op in stmt.ops() {
+                if let OpKind::Acquire { pipe, var } = &op.kind {
+                    // The stage of a nested statement is acquired there.
+                    let stage = matches!(stmt, TileStmt::Op(_)).then(|| (var.clone(), None));
+                    let before = match stage {
+                        Some(stage) => open.insert(*pipe, stage),
+                        None => open.remove(pipe),
+                    };
+                    close(*pipe, before);
+                } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind
+                    && let Some((_, last)) = open.get_mut(pipe)
+                {
+                    *last = Some((at, op.clone()));
+                }
+            }
+        }
+        open.into_iter().for_each(|(pipe, stage)| close(pipe, Some(stage)));
+        out
+    }
+}
+
+/// Adds to a local.
+fn changed(var: &Symbol, by: i64) -> Stmt {
+    Stmt::Assign { var: var.clone(), value: Expr::symbol(var.clone()) + Expr::constant(by) }
+}

@@ -1,0 +1,78 @@
+//! Lowers roles and the turns of their groups.
+//!
+//! Turns are named barriers, one for each group. A group that takes its turn waits at its own barrier, and the group before
+//! it arrives there when it passes the turn on. The first turn of group 0 has no group before it: the last group arrives in
+//! place of it before it does anything else.
+
+use hx_index::{CmpOp, Cond, Expr};
+use hx_tile::{Op, Role as TileRole, TurnsId};
+
+use super::{LowerError, Lowering};
+use crate::{Body, Lanes, Role, Stmt};
+
+impl Lowering<'_> {
+    pub(super) fn role(&self, role: &TileRole) -> Result<Role, LowerError> {
+        let mut body = self.ring_positions(role.scope);
+        body.extend(self.first_turns(role));
+        body.extend(self.stmts(&role.body)?);
+        Ok(Role {
+            scope: role.scope,
+            registers: role.registers,
+            index: role.index.clone(),
+            lanes: Lanes::All,
+            body,
+        })
+    }
+
+    /// Gives the first turn of each order among the groups of a role to group 0.
+    fn first_turns(&self, role: &TileRole) -> Body {
+        let groups = self.program.scope(role.scope).groups;
+        let Some(index) = role.index.as_ref().filter(|_| groups > 1) else { return Vec::new() };
+        let all = (0..self.program.turns.len() as u32).map(TurnsId);
+        let first = |turns: TurnsId| Stmt::NamedArrive {
+            id: Expr::constant(i64::from(self.program.barriers_of_turns(turns).start)),
+            threads: self.threads_of_turns(role.scope),
+        };
+        let arrive: Body =
+            all.filter(|turns| self.program.turns(*turns).scope == role.scope).map(first).collect();
+        if arrive.is_empty() {
+            return Vec::new();
+        }
+        let last = Expr::constant(i64::from(groups) - 1);
+        let cond = Cond::cmp(CmpOp::Eq, Expr::symbol(index.clone()), last, &self.program.facts);
+        vec![Stmt::If { cond, then: arrive, otherwise: Vec::new() }]
+    }
+
+    /// Returns the position of the executing group's part in memory that has a part of this many elements for each group.
+    pub(super) fn first_of_group(&self, op: &Op, elements: i64) -> Expr {
+        let role = self.program.roles().iter().find(|role| role.scope == op.scope);
+        let index = role.and_then(|role| role.index.clone());
+        index.map_or_else(Expr::default, |index| Expr::symbol(index).scale(elements))
+    }
+
+    /// Returns how many threads meet at a barrier of turns: the group that waits and the group that passes the turn to it.
+    fn threads_of_turns(&self, scope: hx_tile::ScopeId) -> u32 {
+        2 * self.program.scope(scope).threads
+    }
+
+    pub(super) fn take(&self, op: &Op, turns: TurnsId) -> Body {
+        let threads = self.threads_of_turns(op.scope);
+        self.turn_of(op, turns, 0).map(|id| Stmt::NamedSync { id, threads }).into_iter().collect()
+    }
+
+    pub(super) fn pass(&self, op: &Op, turns: TurnsId) -> Body {
+        let threads = self.threads_of_turns(op.scope);
+        self.turn_of(op, turns, 1).map(|id| Stmt::NamedArrive { id, threads }).into_iter().collect()
+    }
+
+    /// Returns the barrier of the group `after` places behind the one that executes the operation. `None` if a group is
+    /// alone: it is always its turn.
+    fn turn_of(&self, op: &Op, turns: TurnsId, after: i64) -> Option<Expr> {
+        let groups = self.program.groups_of(op);
+        let role = self.program.roles().iter().find(|role| role.scope == op.scope)?;
+        let index = role.index.as_ref().filter(|_| groups > 1)?;
+        let first = Expr::constant(i64::from(self.program.barriers_of_turns(turns).start));
+        let next = Expr::symbol(index.clone()) + Expr::constant(after);
+        Some(first + next.rem(&Expr::constant(i64::from(groups)), &self.program.facts))
+    }
+}

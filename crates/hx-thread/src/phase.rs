@@ -1,0 +1,51 @@
+//! The state of a barrier in memory, for those who run a program: the simulator and the static check.
+
+use crate::Knowledge;
+
+/// A barrier in memory. It counts the arrivals of a phase; the phase is complete when none is pending, and the next one begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Phase {
+    /// The arrivals that a phase needs.
+    count: u32,
+    /// The arrivals that the current phase still needs.
+    pending: u32,
+    /// The number of complete phases.
+    complete: u64,
+    /// The knowledge of the threads that arrived in the current phase.
+    arriving: Knowledge,
+    /// The knowledge of the threads that arrived in complete phases.
+    told: Knowledge,
+}
+
+impl Phase {
+    /// Returns a barrier before its first phase.
+    pub fn new(count: u32) -> Phase {
+        let (arriving, told) = (Knowledge::default(), Knowledge::default());
+        Phase { count, pending: count, complete: 0, arriving, told }
+    }
+
+    /// Counts the arrivals of some threads that know so much.
+    pub fn arrive(&mut self, mut arrivals: u32, known: &Knowledge) {
+        while arrivals > 0 {
+            let here = arrivals.min(self.pending);
+            arrivals -= here;
+            self.pending -= here;
+            self.arriving.join(known);
+            if self.pending == 0 {
+                self.told.join(&std::mem::take(&mut self.arriving));
+                (self.pending, self.complete) = (self.count.max(1), self.complete + 1);
+            }
+        }
+    }
+
+    /// Returns what a thread learns that waits for the phase of this parity. `None` if the wait blocks: the phase is not
+    /// complete.
+    pub fn awaited(&self, parity: i64) -> Option<&Knowledge> {
+        (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
+    }
+
+    /// Returns how many arrivals the current phase still needs.
+    pub fn pending(&self) -> u32 {
+        self.pending
+    }
+}

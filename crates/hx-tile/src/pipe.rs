@@ -1,0 +1,111 @@
+//! Pipelines: rings of stages in shared memory that one scope fills and other scopes read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::{Op, OpId, OpKind, Origin, ScopeId, Stmt, TileProgram};
+
+/// The bytes of a barrier in shared memory.
+pub const BARRIER_BYTES: u32 = 8;
+
+/// A pipeline of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PipeId(pub u32);
+
+/// A ring of stages. A stage is free until a scope acquires it, full when the copies that signal it have arrived, and free
+/// again when its readers have released it. The tensors that a stage guards are those that its copies fill.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pipe {
+    pub name: String,
+    /// At least 1.
+    pub stages: u32,
+    /// The number of groups of a block that release each stage; `None` for all groups of the scopes that wait.
+    pub readers: Option<u32>,
+    pub origin: Origin,
+}
+
+impl fmt::Display for Pipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pipeline {}: {} stages", self.name, self.stages)?;
+        self.readers.map_or(Ok(()), |readers| write!(f, ", {readers} readers"))
+    }
+}
+
+impl TileProgram {
+    pub fn pipe_ids(&self) -> impl Iterator<Item = PipeId> + use<> {
+        (0..self.pipes.len() as u32).map(PipeId)
+    }
+
+    /// Returns the bytes of shared memory that the barriers of all pipelines take: two for each stage.
+    pub fn barrier_bytes(&self) -> u32 {
+        self.pipes.iter().map(|pipe| 2 * BARRIER_BYTES * pipe.stages).sum()
+    }
+}
+
+/// So many stages or more.
+const MANY: u32 = 3;
+
+/// Returns, for each release and skip, the least and the most stages that its scope holds of the pipeline before it: stages that
+/// it waited for and has not given back. 3 stands for any larger number as well.
+pub fn stages_held(program: &TileProgram) -> BTreeMap<OpId, [u32; 2]> {
+    let mut found = BTreeMap::new();
+    follow(&program.body, &mut Held::new(), &mut found);
+    found
+}
+
+/// The least and the most stages that a scope holds of a pipeline.
+type Held = BTreeMap<(ScopeId, PipeId), [u32; 2]>;
+
+fn follow(body: &[Stmt], held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Op(op) => pass(op, held, found),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => loop {
+                let before = held.clone();
+                let mut after = held.clone();
+                follow(body, &mut after, found);
+                meet(held, &after);
+                if *held == before {
+                    break;
+                }
+            },
+            Stmt::If { then, otherwise, .. } => {
+                let mut other = held.clone();
+                follow(then, held, found);
+                follow(otherwise, &mut other, found);
+                meet(held, &other);
+            }
+            Stmt::Roles(roles) => {
+                roles.iter().for_each(|role| follow(&role.body, &mut held.clone(), found));
+            }
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => {}
+        }
+    }
+}
+
+fn pass(op: &Op, held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
+    if let OpKind::WaitStage { pipe, .. } = op.kind {
+        let now = held.entry((op.scope, pipe)).or_default();
+        *now = now.map(|stages| (stages + 1).min(MANY));
+    } else if let OpKind::Release { pipe, keep } = op.kind {
+        let now = held.entry((op.scope, pipe)).or_default();
+        found.insert(op.id, *now);
+        *now = now.map(|stages| stages.min(keep));
+    } else if let OpKind::Skip { pipe, .. } = op.kind {
+        found.insert(op.id, held.get(&(op.scope, pipe)).copied().unwrap_or_default());
+    }
+}
+
+/// Joins what two paths hold.
+fn meet(mine: &mut Held, theirs: &Held) {
+    let keys: BTreeSet<(ScopeId, PipeId)> = mine.keys().chain(theirs.keys()).copied().collect();
+    for key in keys {
+        let other = theirs.get(&key).copied().unwrap_or_default();
+        let [low, high] = mine.entry(key).or_default();
+        (*low, *high) = ((*low).min(other[0]), (*high).max(other[1]));
+    }
+}

@@ -1,0 +1,61 @@
+//! The instances that tests and mains launch, each with its CUDA text. Two suites read them: the hashes of `tests/emitted`, and
+//! the machine code of `compiled`.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use hx_base::{Diagnostic, SourceFile};
+use hx_driver::{
+    Each, Filter, Machine, RunOutcome, TestOptions, Texts, Verdict, list_tests, run_main, run_tests,
+};
+use hx_host::eval::Options;
+use hx_target::Arch;
+use hx_workspace::{Database, OsSystem};
+
+use crate::support;
+
+/// An instance and its CUDA text.
+pub(crate) struct Launched {
+    /// The instance with the path of its file from the root, as in `std/norm.hx::rmsnorm<BN = 8192, T = f16> n % 8`.
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Returns every instance that the tests and mains of `std`, `tests/kernels` and `book/examples` launch on an architecture,
+/// ordered by name. They are collected once for all tests of this process.
+pub(crate) fn launched(arch: Arch) -> &'static [Launched] {
+    static FOUND: [OnceLock<Vec<Launched>>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
+    let at = Arch::ALL.iter().position(|known| *known == arch).expect("it is an architecture");
+    FOUND[at].get_or_init(|| collect(arch))
+}
+
+fn collect(arch: Arch) -> Vec<Launched> {
+    let newer = [(89, "tests/kernels_sm_89"), (90, "tests/kernels_sm_90a")];
+    let newer = newer.into_iter().filter(|(oldest, _)| arch.number() >= *oldest).map(|(_, folder)| folder);
+    let mut db = Database::new(Arc::new(OsSystem));
+    let root = support::root();
+    let mut files: Vec<SourceFile> = Vec::new();
+    for folder in ["std", "tests/kernels", "book/examples"].into_iter().chain(newer) {
+        let folder = root.join(folder);
+        let opened = db.open(folder.to_str().expect("a path in UTF-8")).expect("the folder is there");
+        files.extend(opened.files);
+    }
+    let machine = Machine::TextOnly(Texts::new(arch));
+    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
+    assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);
+    let options = TestOptions { seed: 0, timeout: None, jobs: 2 };
+    let stop = AtomicBool::new(false);
+    run_tests(&db, &listing.cases, &machine, &options, &stop, |report| {
+        assert!(matches!(report.verdict, Verdict::Skipped(_)), "{}: {:?}", report.case.name, report.verdict);
+    });
+    for file in files.into_iter().filter(|file| hx_hir::file_items(&db, *file).main().is_some()) {
+        let given = Options { unchecked: true, ..Options::default() };
+        let outcome = run_main(&db, file, &machine, given, &mut Vec::new(), Each::unlimited().begins());
+        assert!(matches!(outcome, RunOutcome::Finished), "{}: {outcome:?}", file.path(&db));
+    }
+    let Machine::TextOnly(texts) = machine else { unreachable!("it was made above") };
+    let root = format!("{}/", root.display());
+    let launched = texts.into_sorted().into_iter();
+    launched.map(|(name, text)| Launched { name: name.replace(&root, ""), text }).collect()
+}

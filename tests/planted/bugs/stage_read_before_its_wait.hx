@@ -1,0 +1,29 @@
+// planted: HX0401 in check
+// The stage is read by a number of our own, before the wait for its copies.
+kernel ring(x: f32[m], y: mut f32[m])
+    where m % 4 == 0
+    grid [1]
+    threads 64
+{
+    let stages = shared_tensor(f32, [256, 3]);
+    let n = cdiv(m, 256);
+    let pipe = pipeline(3);
+    for i in 0..min(n, 2) {
+        let s = pipe.acquire();
+        copy_async(tile(x, [256])[.., i], stages[.., s], signal: pipe);
+    }
+    for i in 0..n {
+        if i + 2 < n {
+            let s = pipe.acquire();
+            copy_async(tile(x, [256])[.., i + 2], stages[.., s], signal: pipe);
+        }
+        copy(load(stages[.., i % 3]), tile(y, [256])[.., i]);
+        pipe.wait();
+        pipe.release();
+    }
+}
+
+test "ring" {
+    let y = empty(f32, [2048]);
+    ring(randn(f32, [2048], seed: 1), y);
+}
