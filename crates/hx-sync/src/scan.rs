@@ -44,6 +44,18 @@ pub(crate) fn rings(body: &[Stmt], barriers: &[Barrier]) -> BTreeSet<i64> {
     rings
 }
 
+/// Returns the barrier whose arrivals threads that run `body` learn of when they wait for `barrier`. If another role arrives on it,
+/// that role waited for the pipeline's other barrier before, on which these threads arrived for the same stage.
+pub(crate) fn told_by(body: &[Stmt], barriers: &[Barrier], barrier: u32) -> u32 {
+    let mut arrives = false;
+    visit(body, &mut |stmt| {
+        arrives |= matches!(stmt, Stmt::Arrive { barrier: own, .. } if *own == barrier);
+    });
+    let Some(own) = barriers.get(barrier as usize).filter(|_| !arrives) else { return barrier };
+    let other = barriers.iter().position(|other| other.pipe == own.pipe && other.kind != own.kind);
+    other.map_or(barrier, |other| other as u32)
+}
+
 /// Reports whether the body closes groups of copies.
 pub(crate) fn closes_groups(body: &[Stmt]) -> bool {
     let mut closes = false;

@@ -387,7 +387,10 @@ impl Tracer<'_> {
             | Stmt::Log(_)
             | Stmt::Put(_) => {}
             Stmt::Await { barrier, index, .. } => match self.scope.places().uniform(index) {
-                Some(stage) => out.push(Event::Await(*barrier, stage)),
+                Some(stage) => {
+                    let of = scan::told_by(&self.program.body, &self.program.barriers, *barrier);
+                    out.push(Event::Await(of, stage));
+                }
                 None => self.trace.complete = false,
             },
             Stmt::Arrive { barrier, index, by } => match self.scope.places().uniform(index) {

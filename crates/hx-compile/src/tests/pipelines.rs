@@ -191,3 +191,74 @@ fn two_pipelines_wait_for_each_other() {
         "#]],
     );
 }
+
+/// Returns a kernel whose producer copies tiles for two groups that multiply them.
+fn product(consumer: &str) -> String {
+    format!(
+        "kernel product<B = 64, S = 3>(a: f16[m, k], b: f16[n, k], c: mut f32[m, n])
+    grid [cdiv(m, B), cdiv(n, B)]
+{{
+    let [bm, bn] = block_idx;
+    let (sa, sb) = (shared_tensor(f16, [B, B, S]), shared_tensor(f16, [B, B, S]));
+    let pipe = pipeline(S);
+    warp_groups {{
+        producer {{
+            for ki in 0..cdiv(k, B) {{
+                let s = pipe.acquire();
+                copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe);
+                copy_async(tile(b, [B, B])[.., .., bn, ki], sb[.., .., s], signal: pipe);
+            }}
+        }}
+        consumer 2 {{
+            let acc = register_tensor(f32, [B, B]);
+            fill(acc, 0.0);
+            for _ in 0..cdiv(k, B) {{
+                let s = pipe.wait();
+                gemm_async(acc, sa[.., .., s], sb[.., .., s]);
+{consumer}            }}
+            gemm_wait(0);
+            pipe.release();
+            copy(acc, tile(c, [B, B])[.., .., bm, bn]);
+        }}
+    }}
+}}
+"
+    )
+}
+
+#[test]
+fn roles_pass_stages_on() {
+    check_pipelines(
+        &product("                gemm_wait(1);\n                pipe.release_previous();\n"),
+        expect![""],
+    );
+}
+
+#[test]
+fn a_stage_is_given_back_while_a_product_reads_it() {
+    check_pipelines(
+        &product("                gemm_wait(1);\n                pipe.release();\n"),
+        expect![[r#"
+            HX0406 `pipe.release()` a stage is given back while a product still reads `shared` in it
+              `gemm_async(acc, sa[.., .., s], sb[.., .., s])`: the product begins here
+              note: this is so with `(k + 63) / 64` = 1
+              fix: `gemm_wait(0)`
+        "#]],
+    );
+}
+
+#[test]
+fn a_producer_fills_a_stage_twice() {
+    let text = product("                gemm_wait(0);\n                pipe.release();\n");
+    let copy = "                copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe);\n";
+    let again = copy.replace("bm, ki", "bm, ki + 1");
+    check_pipelines(
+        &text.replace(copy, &format!("{copy}{again}")),
+        expect![[r#"
+        HX0401 `copy_async(tile(a, [B, B])[.., .., bm, ki + 1], sa[.., .., s], signal: pipe)` a stage of `pipe` is filled before its readers gave it back
+          `copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe)`: `shared` is written here
+          note: this is so with `(k + 63) / 64` = 1
+          help: copy to the stage that `pipe.acquire()` returned
+    "#]],
+    );
+}

@@ -1,0 +1,93 @@
+//! Roles that pass tiles on through pipelines: one copies into stages, others wait for them and give them back.
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ. Two groups multiply a stage together. One product is in flight while they wait for the next stage.
+kernel product<BM = 128, BN = 128, BK = 64, STAGES = 4, T: type = f16>(a: T[m, k], b: T[n, k], c: mut T[m, n])
+    grid [cdiv(m, BM), cdiv(n, BN)]
+{
+    let [bm, bn] = block_idx;
+    let sa = shared_tensor(T, [BM, BK, STAGES]);
+    let sb = shared_tensor(T, [BN, BK, STAGES]);
+    let pipe = pipeline(STAGES);
+    warp_groups {
+        producer {
+            for ki in 0..cdiv(k, BK) {
+                let s = pipe.acquire();
+                copy_async(tile(a, [BM, BK])[.., .., bm, ki], sa[.., .., s], signal: pipe);
+                copy_async(tile(b, [BN, BK])[.., .., bn, ki], sb[.., .., s], signal: pipe);
+            }
+        }
+        consumer 2 {
+            let acc = register_tensor(f32, [BM, BN]);
+            fill(acc, 0.0);
+            for _ in 0..cdiv(k, BK) {
+                let s = pipe.wait();
+                gemm_async(acc, sa[.., .., s], sb[.., .., s]);
+                gemm_wait(1);
+                pipe.release_previous();
+            }
+            gemm_wait(0);
+            pipe.release();
+            copy(cast(acc, T), tile(c, [BM, BN])[.., .., bm, bn]);
+        }
+    }
+}
+
+test "products of tiles that a producer copies" for (m, n, k) in [
+    (128, 128, 64),
+    (136, 72, 584),
+    (33, 50, 256),
+    (100, 130, 36),
+] {
+    let a = randn(f16, [m, k], seed: 1);
+    let b = randn(f16, [n, k], seed: 2);
+    let c = empty(f16, [m, n]);
+    product(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    let (d, e, f) = (cast(a, bf16), cast(b, bf16), empty(bf16, [m, n]));
+    product<BN = 64, BK = 32, STAGES = 2>(d, e, f);
+    assert_close(f, d @ e.T, ulp: 4);
+}
+
+/// Sums the rows of a matrix in two roles: each of them reads every stage.
+kernel summed<BM = 64, BN = 32, STAGES = 3>(x: f32[m, n], sums: mut f32[m, 1], largest: mut f32[m, 1])
+    grid [cdiv(m, BM)]
+{
+    let stages = shared_tensor(f32, [BM, BN, STAGES]);
+    let (pipe, tiles) = (pipeline(STAGES), tile(x, [BM, BN])[.., .., block_idx, ..]);
+    warp_groups {
+        producer {
+            for j in 0..cdiv(n, BN) {
+                let s = pipe.acquire();
+                copy_async(tiles[.., .., j], stages[.., .., s], signal: pipe);
+            }
+        }
+        consumer {
+            let total = register_tensor(f32, [BM, 1]);
+            fill(total, 0.0);
+            for _ in 0..cdiv(n, BN) {
+                let s = pipe.wait();
+                total = total + sum(load(stages[.., .., s]), axis: 1);
+                pipe.release();
+            }
+            copy(total, tile(sums, [BM, 1])[.., .., block_idx, 0]);
+        }
+        consumer 2 {
+            let top = register_tensor(f32, [BM, 1]);
+            fill(top, 0.0);
+            for _ in 0..cdiv(n, BN) {
+                let s = pipe.wait();
+                top = max(top, max(abs(load(stages[.., .., s])), axis: 1));
+                pipe.release();
+            }
+            copy(top, tile(largest, [BM, 1])[.., .., block_idx, 0]);
+        }
+    }
+}
+
+test "two roles read the stages of one producer" for (m, n) in [(64, 32), (100, 300), (7, 96), (65, 4)] {
+    let x = randn(f32, [m, n], seed: 3);
+    let (sums, largest) = (empty(f32, [m, 1]), empty(f32, [m, 1]));
+    summed(x, sums, largest);
+    assert_close(sums[.., 0], sum(x, axis: 1), rtol: 1e-4, atol: 1e-4);
+    assert_close(largest[.., 0], max(abs(x), axis: 1), rtol: 0.0, atol: 0.0);
+}
