@@ -22,6 +22,11 @@ fn check(text: &str, expect: expect_test::Expect) {
 }
 
 fn check_instance(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts, expect: expect_test::Expect) {
+    expect.assert_eq(&text_of(text, args, facts));
+}
+
+/// Returns the tile program of the last kernel of the text, or the errors of the text.
+fn text_of(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts) -> String {
     let args: CtArgs = args.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
     let (mut text, mut actual) = (text.to_owned(), String::new());
     loop {
@@ -47,7 +52,7 @@ fn check_instance(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts, exp
         };
         break;
     }
-    expect.assert_eq(&actual);
+    actual
 }
 
 /// Returns the text with each line blanked in which one of the ranges begins.

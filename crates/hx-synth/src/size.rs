@@ -80,34 +80,9 @@ impl Together {
             tensors,
         };
         let mut held: Vec<HeldSet> = across.map(of).collect();
-        let is_part = |op: &Op, tensor: &TensorId| match &op.kind {
-            OpKind::Copy { src, .. } => src.register() != Some(*tensor),
-            OpKind::Gemm { c, .. } => c != tensor,
-            OpKind::Fill { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
-            | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::GemmWait { .. }
-            | OpKind::Wait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
-            | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. } => false,
+        let is_part = |op: &Op, tensor: &TensorId| {
+            let loaded = matches!(&op.kind, OpKind::Copy { src, .. } if src.register() != Some(*tensor));
+            loaded || matches!(&op.kind, OpKind::Gemm { c, .. } if c != tensor)
         };
         let mut whole = BTreeSet::new();
         for (op, _) in ops {

@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 
-use super::check;
+use super::{check, text_of};
+use crate::LaunchFacts;
 
 /// Returns a kernel with these roles, with `body` in front of them.
 fn roles(body: &str, roles: &str) -> String {
@@ -77,48 +78,33 @@ consumer each 1 (g) registers 240 {
 
 #[test]
 fn registers_and_threads_have_bounds() {
-    check(
-        &roles("", "producer registers 32 {}\nconsumer 2 registers 240 {}"),
-        expect![[r#"
+    let wrong = [
+        "producer registers 32 {}\nconsumer 2 registers 240 {}",
+        "producer {}\nconsumer 2 registers 248 {}",
+        "producer registers 20 {}\nconsumer 2 {}",
+        "producer {}\nconsumer 0 {}",
+        "producer 4 {}\nconsumer each 5 (g) { let h = g; }",
+    ];
+    let errors = wrong.map(|wrong| text_of(&roles("", wrong), &[], &LaunchFacts::all_16()));
+    expect![[r#"
         error[HX0510]: found 1 · 32 + 2 · 240 = 512 registers for one thread of each group, wanted at most 3 · 168 = 504
           consumer 2 registers 240 {}
                                ^^^
           note: a launch gives each of 384 threads 168 registers, and threads can only pass them on
-    "#]],
-    );
-    check(
-        &roles("", "producer {}\nconsumer 2 registers 248 {}"),
-        expect![[r#"
         error[HX0510]: found 1 · 24 + 2 · 248 = 520 registers for one thread of each group, wanted at most 3 · 168 = 504
           consumer 2 registers 248 {}
                                ^^^
           note: a launch gives each of 384 threads 168 registers, and threads can only pass them on
-    "#]],
-    );
-    check(
-        &roles("", "producer registers 20 {}\nconsumer 2 {}"),
-        expect![[r#"
         error[HX0510]: found 20 registers, wanted a multiple of 8 from 24 to 256
           producer registers 20 {}
                              ^^
-    "#]],
-    );
-    check(
-        &roles("", "producer {}\nconsumer 0 {}"),
-        expect![[r#"
         error[HX0506]: found 0 groups of 128 threads, wanted 1 to 8
           consumer 0 {}
                    ^
-    "#]],
-    );
-    check(
-        &roles("", "producer 4 {}\nconsumer each 5 (g) { let h = g; }"),
-        expect![[r#"
         error[HX0502]: found 1152 threads with this role, wanted at most 1024
           consumer each 5 (g) { let h = g; }
                         ^
-    "#]],
-    );
+    "#]].assert_eq(&errors.concat());
 }
 
 #[test]

@@ -25,8 +25,13 @@ use text::{Parsed, parse};
 
 /// Checks a protocol and compares the findings.
 fn check_text(text: &str, want: Expect) {
+    want.assert_eq(&text_of(text));
+}
+
+/// Returns the findings of a protocol as text.
+fn text_of(text: &str) -> String {
     let parsed = parse(text);
-    want.assert_eq(&shown(&parsed, &verdict(&parsed)));
+    shown(&parsed, &verdict(&parsed))
 }
 
 fn verdict(parsed: &Parsed) -> Verdict {

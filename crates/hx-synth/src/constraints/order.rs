@@ -14,46 +14,21 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
     let mut shared: BTreeMap<TensorId, Run> = BTreeMap::new();
     let mut registers: BTreeMap<TensorId, Run> = BTreeMap::new();
     for (op, _) in program.ops(1.0) {
-        match &op.kind {
-            OpKind::CopyAsync { src, dst, .. } => {
-                if let (Some(run), Base::Shared(tensor)) = (of_global(program, src), dst.base) {
-                    shared.insert(tensor, Run { dim: dst.modes[run.dim].dim, ..run });
-                }
+        let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. }) = &op.kind else { continue };
+        let run = match src.base {
+            Base::Global(_) => of_global(program, src),
+            Base::Shared(tensor) => shared.get(&tensor).and_then(|run| within(src, run)),
+            Base::Register(_) => None,
+        };
+        let Some(run) = run else { continue };
+        match dst.base {
+            Base::Shared(tensor) => {
+                shared.insert(tensor, Run { dim: dst.modes[run.dim].dim, ..run });
             }
-            OpKind::Copy { src, dst } => {
-                let Some(register) = dst.register() else { continue };
-                let run = match src.base {
-                    Base::Global(_) => of_global(program, src),
-                    Base::Shared(tensor) => shared.get(&tensor).and_then(|run| within(src, run)),
-                    Base::Register(_) => None,
-                };
-                registers.extend(run.map(|run| (register, run)));
+            Base::Register(tensor) => {
+                registers.insert(tensor, run);
             }
-            OpKind::Fill { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
-            | OpKind::Commit
-            | OpKind::GemmWait { .. }
-            | OpKind::Wait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
-            | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. } => {}
+            Base::Global(_) => {}
         }
     }
     // Both sides of a conversion to the same type share the order, so that whole words are moved.

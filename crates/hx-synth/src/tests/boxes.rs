@@ -119,63 +119,57 @@ fn copies(program: &TileProgram, solution: &Solution) -> String {
     out
 }
 
-fn check(config: Tiles, expected: Expect) {
-    let program = signalled(&config);
-    let solution = solved(&program).expect("the program has layouts");
-    addresses(&program, &solution);
-    let reason = &solution.shared[&SA].reason.text;
-    expected.assert_eq(&format!(
-        "{}{}{reason}\n",
-        copies(&program, &solution),
-        described(&program, &solution)
-    ));
+/// Checks the layouts of some products: their copies and operands, and the reason of the first operand's layout.
+fn check(configs: &[Tiles], expected: Expect) {
+    let text = |config: &Tiles| {
+        let program = signalled(config);
+        let solution = solved(&program).expect("the program has layouts");
+        addresses(&program, &solution);
+        let reason = &solution.shared[&SA].reason.text;
+        format!("{}{}{reason}\n\n", copies(&program, &solution), described(&program, &solution))
+    };
+    expected.assert_eq(&configs.iter().map(text).collect::<String>());
 }
 
 #[test]
 fn boxes_and_descriptors_agree_on_a_layout() {
     check(
-        Tiles::default(),
+        &[
+            Tiles::default(),
+            Tiles { tile: [128, 128, 128], transposed: [false, true], stages: 2, ..Tiles::default() },
+            Tiles { dtype: DType::F16, tile: [64, 64, 96], threads: 128, ..Tiles::default() },
+            Tiles { transposed: [true, true], ..Tiles::default() },
+        ],
         expect![[r#"
-        sa: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,64,4):(64,1,8192)
-        sb: tma.load [64, 256] of dimensions [1, 0], Sw<3,3,3> (256,64,4):(64,1,16384)
-        wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
-        sa by k.128B: Sw<3,3,3> (128,64,4):(64,1,8192)
-        sb by k.128B: Sw<3,3,3> (256,64,4):(64,1,16384)
-        128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)`
-    "#]],
-    );
-    check(
-        Tiles { tile: [128, 128, 128], transposed: [false, true], stages: 2, ..Tiles::default() },
-        expect![[r#"
+            sa: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,64,4):(64,1,8192)
+            sb: tma.load [64, 256] of dimensions [1, 0], Sw<3,3,3> (256,64,4):(64,1,16384)
+            wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
+            sa by k.128B: Sw<3,3,3> (128,64,4):(64,1,8192)
+            sb by k.128B: Sw<3,3,3> (256,64,4):(64,1,16384)
+            128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)`
+
             sa: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
             sb: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
             wgmma.m64n128k16.f32.bf16 2×1, issues [1, 1, 8, 1]
             sa by k.128B: Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
             sb by mn.128B: Sw<3,3,3> (128,(64,2),2):(64,(1,8192),16384)
             128 B swizzle: `tma.load` of `a` and `wgmma.m64n128k16.f32.bf16` of `acc` agree on `(128,(64,2),2):(64,(1,8192),16384)`
+
+            sa: tma.load [32, 64] of dimensions [1, 0], Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+            sb: tma.load [32, 64] of dimensions [1, 0], Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+            wgmma.m64n64k16.f32.f16 1×1, issues [1, 1, 6, 1]
+            sa by k.64B: Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+            sb by k.64B: Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
+            64 B swizzle: `tma.load` of `a` and `wgmma.m64n64k16.f32.f16` of `acc` agree on `(64,(32,3),4):(32,(1,2048),6144)`
+
+            sa: tma.load [64, 64] of dimensions [1, 0], Sw<3,3,3> (64,(64,2),4):(64,(1,4096),8192)
+            sb: tma.load [64, 64] of dimensions [1, 0], Sw<3,3,3> (64,(64,4),4):(64,(1,4096),16384)
+            wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
+            sa by mn.128B: Sw<3,3,3> (64,(64,2),4):(64,(1,4096),8192)
+            sb by mn.128B: Sw<3,3,3> (64,(64,4),4):(64,(1,4096),16384)
+            128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(64,(64,2),4):(64,(1,4096),8192)`
+
         "#]],
-    );
-    check(
-        Tiles { dtype: DType::F16, tile: [64, 64, 96], threads: 128, ..Tiles::default() },
-        expect![[r#"
-        sa: tma.load [32, 64] of dimensions [1, 0], Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
-        sb: tma.load [32, 64] of dimensions [1, 0], Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
-        wgmma.m64n64k16.f32.f16 1×1, issues [1, 1, 6, 1]
-        sa by k.64B: Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
-        sb by k.64B: Sw<2,3,3> (64,(32,3),4):(32,(1,2048),6144)
-        64 B swizzle: `tma.load` of `a` and `wgmma.m64n64k16.f32.f16` of `acc` agree on `(64,(32,3),4):(32,(1,2048),6144)`
-    "#]],
-    );
-    check(
-        Tiles { transposed: [true, true], ..Tiles::default() },
-        expect![[r#"
-        sa: tma.load [64, 64] of dimensions [1, 0], Sw<3,3,3> (64,(64,2),4):(64,(1,4096),8192)
-        sb: tma.load [64, 64] of dimensions [1, 0], Sw<3,3,3> (64,(64,4),4):(64,(1,4096),16384)
-        wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
-        sa by mn.128B: Sw<3,3,3> (64,(64,2),4):(64,(1,4096),8192)
-        sb by mn.128B: Sw<3,3,3> (64,(64,4),4):(64,(1,4096),16384)
-        128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(64,(64,2),4):(64,(1,4096),8192)`
-    "#]],
     );
 }
 

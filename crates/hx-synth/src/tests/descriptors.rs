@@ -144,11 +144,15 @@ pub(super) fn described(program: &TileProgram, solution: &Solution) -> String {
     out
 }
 
-fn check(config: Tiles, expected: Expect) {
-    let program = tiles(&config);
-    let solution = solve_by_descriptor(&program, Arch::Sm90a).expect("the program has layouts");
-    addresses(&program, &solution);
-    expected.assert_eq(&described(&program, &solution));
+/// Checks the operands of some products.
+fn check(configs: &[Tiles], expected: Expect) {
+    let text = |config: &Tiles| {
+        let program = tiles(config);
+        let solution = solve_by_descriptor(&program, Arch::Sm90a).expect("the program has layouts");
+        addresses(&program, &solution);
+        described(&program, &solution) + "\n"
+    };
+    expected.assert_eq(&configs.iter().map(text).collect::<String>());
 }
 
 /// Compares, for every instruction, the descriptor's addresses of an operand with the places of its elements. The free strides are
@@ -216,63 +220,54 @@ pub(super) fn addresses(program: &TileProgram, solution: &Solution) {
 #[test]
 fn operands_contiguous_along_k_share_the_widest_swizzle_with_their_copies() {
     check(
-        Tiles::default(),
+        &[
+            Tiles::default(),
+            Tiles { dtype: DType::F16, tile: [64, 96, 96], threads: 128, ..Tiles::default() },
+            Tiles { dtype: DType::F8E4m3, tile: [128, 128, 128], ..Tiles::default() },
+            Tiles { dtype: DType::I8, tile: [64, 48, 32], threads: 128, ..Tiles::default() },
+            Tiles { dtype: DType::Tf32, tile: [128, 176, 32], ..Tiles::default() },
+        ],
         expect![[r#"
-        wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
-        sa by k.128B: Sw<3,3,3> (128,64,4):(64,1,8192)
-        sb by k.128B: Sw<3,3,3> (256,64,4):(64,1,16384)
-    "#]],
-    );
-    check(
-        Tiles { dtype: DType::F16, tile: [64, 96, 96], threads: 128, ..Tiles::default() },
-        expect![[r#"
-        wgmma.m64n96k16.f32.f16 1×1, issues [1, 1, 6, 1]
-        sa by k.64B: Sw<2,3,3> ((8,8),(32,3),4):((32,768),(1,256),6144)
-        sb by k.64B: Sw<2,3,3> ((8,12),(32,3),4):((32,768),(1,256),9216)
-    "#]],
-    );
-    check(
-        Tiles { dtype: DType::F8E4m3, tile: [128, 128, 128], ..Tiles::default() },
-        expect![[r#"
-        wgmma.m64n128k32.f32.f8e4m3 2×1, issues [1, 1, 4, 1]
-        sa by k.128B: Sw<3,4,3> (128,128,4):(128,1,16384)
-        sb by k.128B: Sw<3,4,3> (128,128,4):(128,1,16384)
-    "#]],
-    );
-    check(
-        Tiles { dtype: DType::I8, tile: [64, 48, 32], threads: 128, ..Tiles::default() },
-        expect![[r#"
-        wgmma.m64n48k32.i32.i8 1×1, issues [1, 1, 1, 1]
-        sa by k.32B: Sw<1,4,3> (64,32,4):(32,1,2048)
-        sb by k.32B: Sw<1,4,3> (48,32,4):(32,1,1536)
-    "#]],
-    );
-    check(
-        Tiles { dtype: DType::Tf32, tile: [128, 176, 32], ..Tiles::default() },
-        expect![[r#"
-        wgmma.m64n176k8.f32.tf32 2×1, issues [1, 1, 4, 1]
-        sa by k.128B: Sw<3,2,3> (128,32,4):(32,1,4096)
-        sb by k.128B: Sw<3,2,3> (176,32,4):(32,1,5632)
-    "#]],
+            wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
+            sa by k.128B: Sw<3,3,3> (128,64,4):(64,1,8192)
+            sb by k.128B: Sw<3,3,3> (256,64,4):(64,1,16384)
+
+            wgmma.m64n96k16.f32.f16 1×1, issues [1, 1, 6, 1]
+            sa by k.64B: Sw<2,3,3> ((8,8),(32,3),4):((32,768),(1,256),6144)
+            sb by k.64B: Sw<2,3,3> ((8,12),(32,3),4):((32,768),(1,256),9216)
+
+            wgmma.m64n128k32.f32.f8e4m3 2×1, issues [1, 1, 4, 1]
+            sa by k.128B: Sw<3,4,3> (128,128,4):(128,1,16384)
+            sb by k.128B: Sw<3,4,3> (128,128,4):(128,1,16384)
+
+            wgmma.m64n48k32.i32.i8 1×1, issues [1, 1, 1, 1]
+            sa by k.32B: Sw<1,4,3> (64,32,4):(32,1,2048)
+            sb by k.32B: Sw<1,4,3> (48,32,4):(32,1,1536)
+
+            wgmma.m64n176k8.f32.tf32 2×1, issues [1, 1, 4, 1]
+            sa by k.128B: Sw<3,2,3> (128,32,4):(32,1,4096)
+            sb by k.128B: Sw<3,2,3> (176,32,4):(32,1,5632)
+
+        "#]],
     );
 }
 
 #[test]
 fn operands_contiguous_along_m_or_n_are_read_transposed() {
     check(
-        Tiles { transposed: [true, true], ..Tiles::default() },
+        &[
+            Tiles { transposed: [true, true], ..Tiles::default() },
+            Tiles { transposed: [false, true], tile: [128, 176, 64], ..Tiles::default() },
+        ],
         expect![[r#"
-        wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
-        sa by mn.128B: Sw<3,3,3> ((8,8),(64,2),4):((64,1024),(1,512),8192)
-        sb by mn.128B: Sw<3,3,3> ((8,8),(64,4),4):((64,2048),(1,512),16384)
-    "#]],
-    );
-    check(
-        Tiles { transposed: [false, true], tile: [128, 176, 64], ..Tiles::default() },
-        expect![[r#"
+            wgmma.m64n256k16.f32.bf16 2×1, issues [1, 1, 4, 1]
+            sa by mn.128B: Sw<3,3,3> ((8,8),(64,2),4):((64,1024),(1,512),8192)
+            sb by mn.128B: Sw<3,3,3> ((8,8),(64,4),4):((64,2048),(1,512),16384)
+
             wgmma.m64n176k16.f32.bf16 2×1, issues [1, 1, 4, 1]
             sa by k.128B: Sw<3,3,3> (128,64,4):(64,1,8192)
             sb by mn.32B: Sw<1,3,3> ((8,8),(16,11),4):((16,1408),(1,128),11264)
+
         "#]],
     );
 }

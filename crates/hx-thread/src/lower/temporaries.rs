@@ -1,8 +1,8 @@
 //! The registers and the shared memory that an operation needs besides its tensors.
 
 use hx_tile::{
-    Choice, Lanes, OpId, OpKind, RearrangeChoice, ReduceChoice, Route, ScanChoice, ScopeId, SliceChoice,
-    Solution, TensorId, TileProgram,
+    Choice, Lanes, OpId, RearrangeChoice, ReduceChoice, Route, ScanChoice, ScopeId, SliceChoice, Solution,
+    TensorId, TileProgram,
 };
 
 use super::scan;
@@ -17,48 +17,28 @@ pub(super) struct Temporaries {
 
 /// Returns the temporaries of an operation with its choice in the solution.
 pub(super) fn of(program: &TileProgram, solution: &Solution, op: OpId) -> Temporaries {
-    let Some(found) = program.op(op) else { return Temporaries::default() };
+    let (Some(found), Some(choice)) = (program.op(op), solution.choices.get(&op)) else {
+        return Temporaries::default();
+    };
     let names = Names { program, scope: found.scope };
-    match (&found.kind, solution.choices.get(&op)) {
-        (OpKind::Reduce { dst, .. }, Some(Choice::Reduce(choice))) => names.reduce(*dst, choice),
-        (OpKind::Rearrange { dst, .. }, Some(Choice::Rearrange(RearrangeChoice { route, .. }))) => {
-            match route {
-                Route::Lanes(lanes) => names.exchange(*dst, lanes),
-                Route::Within(_) | Route::Renamed(_) | Route::Matrices { .. } | Route::Shared { .. } => {
-                    Temporaries::default()
-                }
-            }
+    let all = found.kind.registers();
+    let results = &all[..found.kind.results()];
+    match (choice, results) {
+        (Choice::Reduce(choice), [dst]) => names.reduce(*dst, choice),
+        (Choice::Rearrange(RearrangeChoice { route: Route::Lanes(lanes), .. }), [dst]) => {
+            names.exchange(*dst, lanes)
         }
-        (OpKind::Slice { dst, .. }, Some(Choice::Slice(choice))) => names.slice(*dst, choice),
-        (OpKind::Scan { dst, .. }, Some(Choice::Scan(choice))) => names.scan(dst, choice, solution),
+        (Choice::Slice(choice), [dst]) => names.slice(*dst, choice),
+        (Choice::Scan(choice), results) => names.scan(results, choice, solution),
         (
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. }
-            | OpKind::GemmWait { .. }
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
-            | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. },
+            Choice::Copy(_)
+            | Choice::Gemm(_)
+            | Choice::Convert(_)
+            | Choice::Map(_)
+            | Choice::Reduce(_)
+            | Choice::Rearrange(_)
+            | Choice::Slice(_)
+            | Choice::Bulk(_),
             _,
         ) => Temporaries::default(),
     }

@@ -2,13 +2,21 @@
 
 use expect_test::{Expect, expect};
 
-use super::check_text;
 use super::kernels::{ATTENTION, COOPERATIVE, PING_PONG};
+use super::{check_text, text_of};
 
 /// Checks a protocol after a change of its text.
 fn check_changed(text: &str, from: &str, to: &str, want: Expect) {
-    assert!(text.contains(from), "{from}");
-    check_text(&text.replacen(from, to, 1), want);
+    check_each(text, &[[from, to]], want);
+}
+
+/// Checks a protocol after each of these changes of its text, one change at a time.
+fn check_each(text: &str, changes: &[[&str; 2]], want: Expect) {
+    let change = |[from, to]: &[&str; 2]| {
+        assert!(text.contains(from), "{from}");
+        text_of(&text.replacen(from, to, 1))
+    };
+    want.assert_eq(&changes.iter().map(change).collect::<String>());
 }
 
 #[test]
@@ -155,29 +163,14 @@ role use {
 
 #[test]
 fn stages_are_left_to_others_in_vain() {
-    check_changed(
+    check_each(
         PING_PONG,
-        "        skip p K\n",
-        "",
+        &[["        skip p K\n", ""], ["    skip p g * K\n", ""], ["skip p g * K", "skip p g"]],
         expect![[r#"
             crowded: 25 `release p` by more than 1 groups of p
               with R = 4, K = 1, (R + 1) / 2 = 2
-        "#]],
-    );
-    check_changed(
-        PING_PONG,
-        "    skip p g * K\n",
-        "",
-        expect![[r#"
             crowded: 24 `release p` by more than 1 groups of p
               with R = 4, K = 1, (R + 1) / 2 = 2
-        "#]],
-    );
-    check_changed(
-        PING_PONG,
-        "skip p g * K",
-        "skip p g",
-        expect![[r#"
             crowded: 21 `release_previous p` by more than 1 groups of p
               with R = 4, K = 3, (R + 1) / 2 = 2
         "#]],
