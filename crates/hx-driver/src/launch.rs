@@ -39,6 +39,10 @@ pub struct Launcher<'a> {
     arch: Arch,
     until: Until<'a>,
     timing: Timing,
+    /// The order of events on the simulator, a seed of [`hx_sim::Config`].
+    order: u64,
+    /// Whether a launch so far has several orders of events.
+    had_orders: bool,
     last: Option<Launched<'a>>,
 }
 
@@ -88,13 +92,38 @@ impl BoundTensor {
 impl<'a> Launcher<'a> {
     /// Makes a launcher. Its launches end at the latest at `until`.
     pub fn new(db: &'a dyn Db, machine: &'a Machine, until: Until<'a>) -> Launcher<'a> {
-        Launcher { db, machine, arch: machine.arch(), until, timing: Timing::default(), last: None }
+        Launcher {
+            db,
+            machine,
+            arch: machine.arch(),
+            until,
+            timing: Timing::default(),
+            order: 0,
+            had_orders: false,
+            last: None,
+        }
     }
 
     /// Returns the launcher with other timing options.
     #[must_use]
     pub fn timed(self, timing: Timing) -> Launcher<'a> {
         Launcher { timing, ..self }
+    }
+
+    /// Returns the launcher with another order of events on the simulator.
+    #[must_use]
+    pub fn in_order(self, order: u64) -> Launcher<'a> {
+        Launcher { order, ..self }
+    }
+
+    /// Reports whether launches run, rather than only compile.
+    pub(crate) fn runs(&self) -> bool {
+        self.machine.runs()
+    }
+
+    /// Reports whether one of the launches so far has several orders of events.
+    pub(crate) fn had_orders(&self) -> bool {
+        self.had_orders
     }
 
     fn stopped(&self) -> bool {

@@ -42,11 +42,13 @@ pub fn foreign_errors(db: &dyn Db, files: &[SourceFile]) -> Vec<Diagnostic> {
     found
 }
 
-/// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints.
+/// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints. `order` is the order of events on
+/// the simulator.
 pub fn run_main(
     db: &Database,
     file: SourceFile,
     machine: &Machine,
+    order: u64,
     options: Options,
     surroundings: &mut dyn Surroundings,
     until: Until<'_>,
@@ -67,7 +69,7 @@ pub fn run_main(
     let ran = until.run(db, |db| {
         // Look the item up again through this handle of the database.
         let sound = key.find(db).and_then(|main| Sound::of(db, main))?;
-        let mut launcher = Launcher::new(db, machine, until);
+        let mut launcher = Launcher::new(db, machine, until).in_order(order);
         let mut session = Session::new(db, &mut launcher, surroundings, options);
         Some(session.run(sound, None).map(drop))
     });

@@ -4,12 +4,13 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use hx_base::interrupt::{Ended, Until};
+use hx_base::interrupt::Ended;
 use hx_base::{Diagnostic, SourceFile, TextSize, codes};
 use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
@@ -71,7 +72,10 @@ pub struct Listing {
 pub struct TestOptions {
     /// Seed of the random functions; it is mixed with each case's name.
     pub seed: u64,
-    /// Time limit of each case.
+    /// The orders of events in which each case runs on the simulator, until it fails. A case without a launch that has several
+    /// orders runs once.
+    pub orders: RangeInclusive<u64>,
+    /// Time limit of each run of a case.
     pub timeout: Option<Duration>,
     /// Number of cases that run at the same time.
     pub jobs: usize,
@@ -96,6 +100,8 @@ pub struct CaseReport {
     pub time: Duration,
     /// Whether the case drew random numbers from the run's seed.
     pub uses_seed: bool,
+    /// The order of events in which the case failed, if it passed in others, or if another one than 0 was asked for.
+    pub order: Option<u64>,
     /// Assertions that could not be judged: one reason for each.
     pub unjudged: Vec<String>,
 }
@@ -321,10 +327,12 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         output: Vec::new(),
         time: Duration::ZERO,
         uses_seed: false,
+        order: None,
         unjudged: Vec::new(),
     }
 }
 
+/// Runs a case in one order of events after the other until it fails.
 fn run_case(
     db: &Database,
     case: &Case,
@@ -332,6 +340,26 @@ fn run_case(
     options: &TestOptions,
     stop: &AtomicBool,
 ) -> CaseReport {
+    let mut orders = options.orders.clone();
+    loop {
+        let order = orders.next().unwrap_or_default();
+        let (report, had_orders) = run_in_order(db, case, machine, options, order, stop);
+        let passed = matches!(report.verdict, Verdict::Passed);
+        if !had_orders || !passed || orders.is_empty() {
+            return CaseReport { order: (had_orders && !passed && order > 0).then_some(order), ..report };
+        }
+    }
+}
+
+/// Runs a case in one order of events. Reports also whether one of its launches has several.
+fn run_in_order(
+    db: &Database,
+    case: &Case,
+    machine: &Machine,
+    options: &TestOptions,
+    order: u64,
+    stop: &AtomicBool,
+) -> (CaseReport, bool) {
     let gone = || {
         let range = hx_base::TextRange::empty(0.into());
         Diagnostic::new(
@@ -341,35 +369,41 @@ fn run_case(
             format!("the test `{}` is gone", case.name),
         )
     };
-    let Some(item) = case.test.find(db) else { return failed(case, vec![gone()]) };
+    let Some(item) = case.test.find(db) else { return (failed(case, vec![gone()]), false) };
     let until = Each { stop, limit: options.timeout }.begins();
     let mut captured = Captured::default();
-    let ran = until.run(db, |db| evaluated(db, case, machine, options, until, &mut captured));
-    let (verdict, uses_seed) = match ran {
-        Ok(Ran { verdict, uses_seed }) => {
+    let ran = until.run(db, |db| {
+        let launcher = Launcher::new(db, machine, until).in_order(order);
+        evaluated(db, case, launcher, options, &mut captured)
+    });
+    let (verdict, uses_seed, had_orders) = match ran {
+        Ok(Ran { verdict, uses_seed, had_orders }) => {
             let failed = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
                 Failed::Gone => vec![gone()],
                 Failed::At(error) => error.diagnostics(db),
             };
-            (verdict.unwrap_or_else(|error| Verdict::Failed(failed(error))), uses_seed)
+            (verdict.unwrap_or_else(|error| Verdict::Failed(failed(error))), uses_seed, had_orders)
         }
-        Err(Ended) => (Verdict::Failed(vec![ended_at(db, item)]), false),
+        Err(Ended) => (Verdict::Failed(vec![ended_at(db, item)]), false, order > 0),
     };
-    CaseReport {
+    let report = CaseReport {
         case: case.clone(),
         verdict,
         output: captured.lines,
         time: Duration::ZERO,
         uses_seed,
+        order: None,
         unjudged: captured.unjudged,
-    }
+    };
+    (report, had_orders)
 }
 
 /// The result of running a case.
 struct Ran {
     verdict: Result<Verdict, Failed>,
     uses_seed: bool,
+    had_orders: bool,
 }
 
 /// The reason why a case failed. The places of an error are resolved later, so that this does not count towards the time limit.
@@ -383,17 +417,15 @@ pub(crate) enum Failed {
 fn evaluated(
     db: &Database,
     case: &Case,
-    machine: &Machine,
+    mut launcher: Launcher<'_>,
     options: &TestOptions,
-    until: Until<'_>,
     captured: &mut Captured,
 ) -> Ran {
     let Some(item) = case.test.find(db).and_then(|item| Sound::of(db, item)) else {
-        return Ran { verdict: Err(Failed::Unsound), uses_seed: false };
+        return Ran { verdict: Err(Failed::Unsound), uses_seed: false, had_orders: false };
     };
-    let mut launcher = Launcher::new(db, machine, until);
     let seed = case_seed(options.seed, &case.name);
-    let unchecked = !machine.runs();
+    let unchecked = !launcher.runs();
     let given = Options { seed, unchecked, ..Options::default() };
     let mut session = Session::new(db, &mut launcher, captured, given);
     let value = match (case.index, session.cases(item)) {
@@ -408,7 +440,8 @@ fn evaluated(
         Ok(_) => Ok(Verdict::Passed),
         Err(error) => Err(Failed::At(error)),
     });
-    Ran { verdict, uses_seed: session.unseeded_draws() > 0 }
+    let uses_seed = session.unseeded_draws() > 0;
+    Ran { verdict, uses_seed, had_orders: launcher.had_orders() }
 }
 
 /// Returns the seed of one case. Cases draw different numbers, and the same numbers on every machine.

@@ -104,7 +104,7 @@ impl<'db> Cx<'db> {
                 }
                 self.unit(OpKind::Skip { pipe, count }, id)
             }
-            // A pipeline has neither.
+            // Only turns have these methods.
             Method::Take | Method::Pass => self.meaningless(id),
         }
     }

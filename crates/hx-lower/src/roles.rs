@@ -4,12 +4,14 @@ use hx_base::codes;
 use hx_hir::{Expr as HirExpr, ExprId, MAX_THREADS, Method, Pat, PatId, RoleKind, StmtKind, WarpRole};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{Arch, GROUP, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Share, share_registers};
+use hx_target::{
+    Arch, GROUP, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, RegisterError, Share, share_registers,
+};
 use hx_tile::{Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, TensorId, TensorKind, Turns, TurnsId};
 
 use crate::builtin::Given;
 use crate::cx::Cx;
-use crate::error::Lower;
+use crate::error::{Lower, LowerError};
 use crate::value::{SymView, Value};
 
 impl Cx<'_> {
@@ -75,31 +77,52 @@ impl Cx<'_> {
         match share_registers(&Arch::Sm90a.limits(), shares) {
             Ok(shares) => Ok(shares),
             Err(error) => {
-                let largest = roles
-                    .iter()
-                    .zip(shares)
-                    .filter_map(|(role, share)| Some((share.given?, role.registers?)));
-                let at = largest.max_by_key(|(given, _)| *given).map_or(roles[0].body, |(_, at)| at);
-                let sums: Vec<String> = shares
-                    .iter()
-                    .map(|s| format!("{} · {}", s.groups, s.given.unwrap_or(REGISTER_RANGE[0])))
-                    .collect();
-                let groups: u32 = shares.iter().map(|s| s.groups).sum();
-                let message = format!(
-                    "found {} = {} registers for one thread of each group, wanted at most {groups} · {} = {}",
-                    sums.join(" + "),
-                    error.wanted,
-                    error.at_entry,
-                    error.given
-                );
-                let note = format!(
-                    "a launch gives each of {} threads {} registers, and threads can only pass them on",
-                    groups * GROUP,
-                    error.at_entry
-                );
-                let error = self.error(&codes::REGISTER_BUDGET, at, message).note(note);
+                let error = self.over_budget(roles, shares, error);
                 Err(self.report(error))
             }
+        }
+    }
+
+    /// Describes roles that want more registers than their block has: the error is at the largest number of the source.
+    fn over_budget(&self, roles: &[WarpRole], shares: &[Share], error: RegisterError) -> LowerError {
+        let each = roles.iter().zip(shares).enumerate();
+        let given: Vec<(usize, u32, ExprId)> = each
+            .filter_map(|(number, (role, share))| Some((number, share.given?, role.registers?)))
+            .collect();
+        let largest = given.iter().max_by_key(|(_, given, _)| *given);
+        let at = largest.map_or(roles[0].body, |(_, _, at)| *at);
+        let sums: Vec<String> = shares
+            .iter()
+            .map(|s| format!("{} · {}", s.groups, s.given.unwrap_or(REGISTER_RANGE[0])))
+            .collect();
+        let groups: u32 = shares.iter().map(|s| s.groups).sum();
+        let message = format!(
+            "found {} = {} registers for one thread of each group, wanted at most {groups} · {} = {}",
+            sums.join(" + "),
+            error.wanted,
+            error.at_entry,
+            error.given
+        );
+        let note = format!(
+            "a launch gives each of {} threads {} registers, and threads can only pass them on",
+            groups * GROUP,
+            error.at_entry
+        );
+        let mut found = self.error(&codes::REGISTER_BUDGET, at, message).note(note);
+        let Some((number, most, _)) = largest else { return found };
+        for (other, given, at) in given.iter().filter(|(other, ..)| other != number) {
+            let label = format!("this role takes {} · {given}", shares[*other].groups);
+            found = found.also(self.place(*at), label);
+        }
+        let fits = |fewer: &u32| {
+            let mut shares = shares.to_vec();
+            shares[*number].given = Some(*fewer);
+            share_registers(&Arch::Sm90a.limits(), &shares).is_ok()
+        };
+        let mut fewer = (REGISTER_RANGE[0]..*most).step_by(REGISTER_STEP as usize).rev();
+        match fewer.find(fits) {
+            Some(fewer) => found.help(format!("`registers {fewer}` fits here")),
+            None => found,
         }
     }
 

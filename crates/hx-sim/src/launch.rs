@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hx_index::{EvalError, Expr, Symbol};
-use hx_thread::{LogContents, LogPlan, Param, ThreadProgram};
+use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram};
 use rayon::prelude::*;
 
 use crate::block::Block;
@@ -49,6 +49,16 @@ pub struct Config<'a> {
     /// Determines the order in which groups with different tasks run, and when copies that signal a barrier arrive: with 0 as
     /// late as possible, with 1 at once. Every seed gives an order that the hardware may take.
     pub seed: u64,
+}
+
+/// Reports whether runs of a program with different seeds can differ: it has roles, copies that signal a barrier, or asynchronous
+/// products.
+pub fn depends_on_seed(program: &ThreadProgram) -> bool {
+    let mut found = !program.barriers.is_empty();
+    hx_thread::visit(&program.body, &mut |stmt| {
+        found |= matches!(stmt, Stmt::Roles(_) | Stmt::MultiplyAsync(_));
+    });
+    found
 }
 
 impl Default for Config<'_> {

@@ -53,5 +53,5 @@ mod transfer;
 mod turn;
 
 pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
-pub use launch::{Argument, Config, run, run_with_log};
+pub use launch::{Argument, Config, depends_on_seed, run, run_with_log};
 pub use report::{Counters, Report};

@@ -77,7 +77,7 @@ impl Phases {
     }
 }
 
-/// On average, copies arrive before one of so many steps.
+/// The mean number of steps between two arrivals of copies that nobody waits for yet.
 const PATIENCE: usize = 8;
 
 impl Block<'_> {
@@ -143,7 +143,7 @@ impl Block<'_> {
         true
     }
 
-    /// Lets copies arrive before anyone waits for them, as the seed wants it.
+    /// Lets copies arrive before anyone waits for them: none with seed 0, all with seed 1, some with another seed.
     #[inline]
     pub(crate) fn land_early(&mut self) {
         if self.phases.arriving.is_empty() || self.phases.seed == 0 {

@@ -129,6 +129,14 @@ pub(crate) struct DeviceArgs {
     pub target: TargetArgs,
 }
 
+/// The order of events of a launch that has several.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub(crate) struct OrderArgs {
+    /// Run in this order of events instead of 0, as `hx test --orders` reports it; runs on the simulator.
+    #[arg(long, value_name = "N")]
+    pub order: Option<u64>,
+}
+
 /// The flags that choose tests or benches.
 #[derive(Args, Debug)]
 pub(crate) struct ChoiceArgs {
@@ -201,6 +209,8 @@ pub(crate) struct RunArgs {
     /// Show what the simulator counted for each operation of each launch; runs on the simulator.
     #[arg(long)]
     pub report: bool,
+    #[command(flatten)]
+    pub order: OrderArgs,
     #[command(flatten)]
     pub device: DeviceArgs,
     /// The program's `args`.

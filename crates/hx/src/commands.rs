@@ -121,6 +121,22 @@ fn setup(
     })
 }
 
+/// Returns the device for a command with a flag that only the simulator understands, if one is given.
+fn simulated(
+    device: Option<DeviceChoice>,
+    flag: Option<&str>,
+    output: &Output,
+) -> Result<Option<DeviceChoice>, Exit> {
+    match (flag, device) {
+        (Some(flag), Some(DeviceChoice::Cuda(_))) => {
+            output.usage(&format!("`{flag}` is about the simulator; it cannot stand with `--device cuda`"));
+            Err(Exit::Usage)
+        }
+        (Some(_), _) => Ok(Some(DeviceChoice::Sim)),
+        (None, device) => Ok(device),
+    }
+}
+
 /// Sets the memory limit of host values, if a flag or the project states one.
 fn limit_memory(flag: Option<u64>, manifest: Option<&Manifest>) {
     if let Some(bytes) = flag.or(manifest.and_then(|m| m.memory)) {

@@ -27,14 +27,15 @@ pub(super) struct Simulated {
 
 impl<'a> Launcher<'a> {
     /// Runs the kernel and writes its results back.
-    pub(super) fn simulate(&self, checked: Checked<'a>, bound: &Bound) -> Result<Simulated, LaunchError> {
+    pub(super) fn simulate(&mut self, checked: Checked<'a>, bound: &Bound) -> Result<Simulated, LaunchError> {
         let (db, instance) = (self.db, checked.get());
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
         maps::check(program, bound)?;
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let until = self.until;
         let cancel = move || until.is_reached();
-        let config = Config { cancel: &cancel, ..Config::default() };
+        let config = Config { cancel: &cancel, seed: self.order, ..Config::default() };
+        self.had_orders |= hx_sim::depends_on_seed(program);
         let mut log = LogContents::default();
         let ran = hx_sim::run_with_log(program, &bound.symbols, &mut arguments, &config, &mut log);
         let told = self.told(instance, program, &log);

@@ -109,8 +109,15 @@ fn the_simulator_tells_what_it_counted() {
     );
     let (db, file) = open(&text);
     let mut tables = Tables::default();
-    let outcome =
-        run_main(&db, file, &SIMULATOR, Options::default(), &mut tables, crate::Each::unlimited().begins());
+    let outcome = run_main(
+        &db,
+        file,
+        &SIMULATOR,
+        0,
+        Options::default(),
+        &mut tables,
+        crate::Each::unlimited().begins(),
+    );
     assert!(matches!(outcome, RunOutcome::Finished), "{outcome:?}");
     expect![[r#"
         flip

@@ -176,8 +176,15 @@ fn what_finds_no_room_is_told() {
     let (db, file) = super::open(&format!("{KERNELS}{main}"));
     let mut lines: Vec<String> = Vec::new();
     let options = hx_host::eval::Options::default();
-    let outcome =
-        crate::run_main(&db, file, &super::SIMULATOR, options, &mut lines, crate::Each::unlimited().begins());
+    let outcome = crate::run_main(
+        &db,
+        file,
+        &super::SIMULATOR,
+        0,
+        options,
+        &mut lines,
+        crate::Each::unlimited().begins(),
+    );
     assert!(matches!(outcome, crate::RunOutcome::Finished), "{outcome:?}");
     let blocks: Vec<&String> = lines.iter().filter(|l| l.contains("block_idx")).collect();
     let last = lines.last().cloned().unwrap_or_default();

@@ -90,11 +90,15 @@ fn registers_and_threads_have_bounds() {
         error[HX0510]: found 1 · 32 + 2 · 240 = 512 registers for one thread of each group, wanted at most 3 · 168 = 504
           consumer 2 registers 240 {}
                                ^^^
+          producer registers 32 {}
+                             -- this role takes 1 · 32
           note: a launch gives each of 384 threads 168 registers, and threads can only pass them on
+          help: `registers 232` fits here
         error[HX0510]: found 1 · 24 + 2 · 248 = 520 registers for one thread of each group, wanted at most 3 · 168 = 504
           consumer 2 registers 248 {}
                                ^^^
           note: a launch gives each of 384 threads 168 registers, and threads can only pass them on
+          help: `registers 240` fits here
         error[HX0510]: found 20 registers, wanted a multiple of 8 from 24 to 256
           producer registers 20 {}
                              ^^

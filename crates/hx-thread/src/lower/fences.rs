@@ -1,10 +1,10 @@
 //! Places the fences between stores to shared memory and the matrix instructions and bulk copies that read it.
 //!
-//! Matrix instructions read by descriptor, and bulk copies read, through the asynchronous proxy. Stores of threads reach such a read only over a fence of
-//! the threads that stored, followed by the barrier that orders the two. So a fence stands directly before each barrier that
-//! may order a store to a buffer that some descriptor refers to. A copy in groups counts as a store once a wait may have
-//! covered it. A copy that signals a barrier in memory arrives when its thread is elsewhere, so those who wait for the barrier
-//! fence.
+//! Matrix instructions with descriptors and bulk copies read through the asynchronous proxy. Such a read sees a store of a
+//! thread only if that thread executes a fence after the store, and a barrier after the fence orders the two. So this pass
+//! inserts a fence directly before each barrier that may order a store to a buffer with asynchronous reads. A copy in groups
+//! counts as a store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread
+//! executes other statements, so the threads that wait for the barrier execute the fence.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 //!
 //! A scope keeps, for the stages that it acquires and for those that it waits for, the index of the next stage and the parity
 //! of the phase in which it meets the stage. Both change together. Readers also keep the next stage to give back, and how
-//! many stages they hold if a release does not know that number.
+//! many stages they hold if that number is not the same at every execution of a release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,8 +77,8 @@ fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
     scopes.into_iter().map(of).sum()
 }
 
-/// Returns the threads that arrive for a release. The threads of a group read a matrix operand by descriptor together, so one
-/// of them knows that the group has read it. Other reads are of each thread, which the barrier of the warp gathers.
+/// Returns the threads that arrive for a release. A group reads a matrix operand by descriptor as a whole, so one of its
+/// threads arrives for all. After other reads each warp synchronizes, and one of its threads arrives for the warp.
 fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
     let guarded = guarded(program, pipe);
     let reads = |op: &Op| {
@@ -136,7 +136,8 @@ enum Give {
 }
 
 impl Give {
-    /// Returns how to give back stages but the newest `keep`, if the scope holds at least and at most so many.
+    /// Returns the form of a release that keeps the newest `keep` stages, given bounds of the number of stages that the scope
+    /// holds.
     fn of([low, high]: [u32; 2], keep: u32) -> Give {
         match (low, high) {
             (_, high) if high <= keep => Give::Nothing,

@@ -231,7 +231,7 @@ impl Lowering<'_> {
         }
         let coordinates: Vec<Expr> = (0..view.offsets.len()).map(|dim| view.coordinate(dim, &at)).collect();
         let start = self.unswizzled(op, view, &coordinates, &issues.facts)?;
-        // A field without a mode to stride is not read. The hardware wants no zero there.
+        // The instruction ignores a field if its reach has no mode with that stride.
         let [lbo, sbo] = [open.lbo, open.sbo].map(|bytes| bytes.unwrap_or(UNREAD));
         let bytes = |bytes: i64| u32::try_from(bytes).map_err(|_| unfit("a negative stride"));
         Ok(Descriptor { start, reach: reach.to_owned(), lbo: bytes(lbo)?, sbo: bytes(sbo)? })

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs};
+use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, OrderArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
@@ -19,6 +19,12 @@ pub(crate) struct TestArgs {
     pub no_run: bool,
     #[command(flatten)]
     pub each: EachArgs,
+    /// Run each test in this many orders of events, which are the steps of roles, the arrivals of copies, and the reads of
+    /// asynchronous products; runs on the simulator.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "order")]
+    pub orders: Option<u64>,
+    #[command(flatten)]
+    pub order: OrderArgs,
     /// Show what passing tests print, too.
     #[arg(long)]
     pub nocapture: bool,

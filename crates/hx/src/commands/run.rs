@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, sort_diagnostics};
-use hx_driver::{DeviceChoice, RunOutcome, run_main};
+use hx_driver::{RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
 
-use super::{limit_memory, load, machine, machine_warnings, setup};
+use super::{limit_memory, load, machine, machine_warnings, setup, simulated};
 use crate::cli::RunArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
@@ -54,14 +54,9 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(std::slice::from_ref(&args.file), output)?;
     loaded.choose(args.candidate);
     let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
-    let device = match args.device.device {
-        Some(DeviceChoice::Cuda(_)) if args.report => {
-            output.usage("`--report` tells what the simulator counts; it cannot stand with `--device cuda`");
-            return Err(Exit::Usage);
-        }
-        _ if args.report => Some(DeviceChoice::Sim),
-        device => device,
-    };
+    let device = args.device.device;
+    let device = simulated(device, args.report.then_some("--report"), output)?;
+    let device = simulated(device, args.order.order.map(|_| "--order"), output)?;
     let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
     limit_memory(args.memory, loaded.manifest.as_ref());
     let machine = machine(&setup, output)?;
@@ -70,7 +65,8 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let options = Options { args: args.args, seed: args.seed, ..Options::default() };
     let mut live = Live { output, report: args.report, launches: 0 };
     let until = Until { stop: interrupt::flag(), deadline };
-    let outcome = run_main(&loaded.db, file, &machine, options, &mut live, until);
+    let outcome =
+        run_main(&loaded.db, file, &machine, args.order.order.unwrap_or(0), options, &mut live, until);
     machine_warnings(&machine, output);
     if interrupt::requested() {
         output.remark("interrupted");

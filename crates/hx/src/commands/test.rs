@@ -14,7 +14,7 @@ use hx_driver::{
 
 use self::tell::Teller;
 use super::run::lacks_environment;
-use super::{Loaded, announce, load, machine, machine_warnings, setup};
+use super::{Loaded, announce, load, machine, machine_warnings, setup, simulated};
 use crate::cli::TestArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
@@ -41,7 +41,9 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     // Ctrl-C ends the process directly while tests are listed, because no test has run yet.
     let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
     let mut listing = list_tests(&loaded.db, &loaded.files, &filter, each);
-    let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    let flag = args.orders.map(|_| "--orders").or(args.order.order.map(|_| "--order"));
+    let device = simulated(args.device.device, flag, output)?;
+    let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
     let here = std::env::current_dir().unwrap_or_default();
     let mut history = History::open(setup.cache.as_ref().map(|cache| cache.dir()), &here);
     if args.failed {
@@ -106,7 +108,9 @@ fn execute(
         return Err(Exit::Environment);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let only = args.order.order.unwrap_or(0);
     let options = TestOptions {
+        orders: args.orders.map_or(only..=only, |orders| 0..=orders - 1),
         seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
         timeout: time_limit(args.each.timeout, loaded),
         jobs: args.jobs.unwrap_or(cores),

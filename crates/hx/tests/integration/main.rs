@@ -6,6 +6,7 @@ mod errors;
 mod fmt;
 mod layout;
 mod limits;
+mod orders;
 mod testing;
 mod why;
 

@@ -124,7 +124,7 @@ impl Machine<'_> {
             if let Some(given) = &before.given {
                 self.learn(agent, given);
             }
-            // A barrier that moves on before a wait looks at it shows the wait the parity of another phase.
+            // A barrier that completes a second phase before a wait reads its parity shows the parity of the wrong phase.
             let known = &self.agents[agent].own;
             overtaken.extend(before.waited.iter().filter(|(_, at)| !known.knows(*at)).map(|(wait, _)| *wait));
             if before.acquired.is_none_or(|(_, by, at)| by != team && !known.knows(at)) {
@@ -271,7 +271,7 @@ impl Machine<'_> {
             By::Threads | By::Copies | By::Product => &agents[agent].all,
         };
         for old in memory[block as usize].add(new.clone(), known) {
-            // The release of an operand in flight has been reported; that the stage is filled then follows from it.
+            // The early release of the operand has been reported, and this fill follows from it.
             let given = |fault: &Kind| match fault {
                 Kind::InFlight { product, release, .. } => *release && *product == old.op,
                 _ => false,
@@ -408,7 +408,7 @@ impl Machine<'_> {
         let Machine { agents, turns: all, .. } = self;
         let block = agents[agent].block as usize;
         let state = &mut all[block][turns as usize][next as usize];
-        // The barrier of the next group counts two arrivals as one unless the group has taken its last turn before.
+        // If the next group has not taken its last turn yet, its barrier counts this arrival and the last one as one.
         let early = !state.passed.is_empty() || state.taken.is_some_and(|at| !agents[agent].own.knows(at));
         state.passed.push_back(told);
         if early {

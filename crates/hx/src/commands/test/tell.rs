@@ -74,7 +74,7 @@ impl<'a> Teller<'a> {
 
     /// Reports a test that ran or was skipped.
     pub(super) fn case(&mut self, report: &CaseReport, machine: &Machine, options: &TestOptions) {
-        let rerun = self.rerun(&report.case.name, machine, options);
+        let rerun = self.rerun(report, machine, options);
         match self.args.format {
             TestFormat::Json => self.output.result(&self.json(report, options, &rerun)),
             TestFormat::Junit => self.cases.push(self.junit(report, options, &rerun)),
@@ -105,6 +105,9 @@ impl<'a> Teller<'a> {
             if report.uses_seed {
                 output.remark(&format!("  seed: {}", options.seed));
             }
+            if let Some(order) = report.order {
+                output.remark(&format!("  order: {order}"));
+            }
             output.remark(&format!("  rerun: {rerun}\n"));
         }
     }
@@ -133,6 +136,7 @@ impl<'a> Teller<'a> {
             "reason": reason,
             "seconds": report.time.as_secs_f64(),
             "seed": options.seed,
+            "order": report.order,
             "rerun": rerun,
             "output": report.output,
             "skipped_assertions": report.unjudged,
@@ -151,6 +155,9 @@ impl<'a> Teller<'a> {
                 if report.uses_seed {
                     text += &format!("seed: {}\n", options.seed);
                 }
+                if let Some(order) = report.order {
+                    text += &format!("order: {order}\n");
+                }
                 text += &format!("rerun: {rerun}\n");
                 Outcome::Failed {
                     message: found.first().map(|d| d.message.clone()).unwrap_or_default(),
@@ -168,8 +175,8 @@ impl<'a> Teller<'a> {
     }
 
     /// Returns the command that runs one test again with the same settings.
-    fn rerun(&self, name: &str, machine: &Machine, options: &TestOptions) -> String {
-        let quoted = format!("'{}'", name.replace('\'', r"'\''"));
+    fn rerun(&self, report: &CaseReport, machine: &Machine, options: &TestOptions) -> String {
+        let quoted = format!("'{}'", report.case.name.replace('\'', r"'\''"));
         let target = match self.args.device.target.target {
             Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
             _ => String::new(),
@@ -179,8 +186,9 @@ impl<'a> Teller<'a> {
             0 => String::new(),
             number => format!(" --candidate {number}"),
         };
+        let order = report.order.map_or(String::new(), |order| format!(" --order {order}"));
         let (device, seed) = (machine.flag(), options.seed);
-        format!("hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}")
+        format!("hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}{order}")
     }
 
     /// Reports the counts at the end of a run. For people the last line has all three numbers.
