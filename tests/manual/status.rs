@@ -117,6 +117,7 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "for i in 0..n / 64 {\n    copy(global_view(x[b * 64.., i * 64..], (64, 64) : (n, 1)), r);\n}",
             ),
             ("`#[unroll]`", "#[unroll]\nfor i in 0..4 {\n    r = r + r;\n}"),
+            ("`#[peel]`", "#[peel]\nfor i in 0..n {\n    if i < m {\n        r = r + r;\n    }\n}"),
             ("`if` on values of the launch", "if n > 64 {\n    copy(gx, r);\n}"),
             ("`while`", "let i = 0;\nwhile i < n {\n    copy(gx, r);\n    i = i + 64;\n}"),
             ("`sync`", "copy(r, sh);\nsync();\ncopy(sh, r);"),

@@ -166,7 +166,12 @@ impl<'db> Completing<'db> {
             return self.members(&dot);
         }
         if self.inside(SyntaxKind::ATTR) {
-            self.add("unroll", CompletionKind::Keyword, 0).detail = "unroll the loop".to_owned();
+            for (name, detail) in [
+                ("peel", "split the loop where an `if` on its counter changes"),
+                ("unroll", "unroll the loop"),
+            ] {
+                self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
+            }
             return;
         }
         if self.is_type_position() {

@@ -12,6 +12,7 @@ use hx_tile::{
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
+use crate::peel::Peel;
 use crate::value::{SymView, Tensor, Value};
 
 /// The place in the source that an operation or tensor comes from.
@@ -83,6 +84,8 @@ pub(crate) struct Cx<'db> {
     /// The registers of each thread of the roles.
     pub(crate) role_registers: Vec<u32>,
     pub(crate) turns: Vec<Turns>,
+    /// The peeled loops around the statement, innermost last.
+    pub(crate) peels: Vec<Peel>,
     /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
     /// All variables of the program.
@@ -121,6 +124,7 @@ impl<'db> Cx<'db> {
             group: None,
             role_registers: Vec::new(),
             turns: Vec::new(),
+            peels: Vec::new(),
             depth: 0,
             variables: BTreeSet::new(),
             steps: 0,
@@ -240,6 +244,11 @@ impl<'db> Cx<'db> {
     pub(crate) fn new_var(&mut self, name: Name) -> Symbol {
         self.next_var += 1;
         Symbol::Var(name, self.next_var - 1)
+    }
+
+    /// Returns the number that the next symbol of [`Cx::new_var`] gets. Those made before it have smaller ones.
+    pub(crate) fn numbers_made(&self) -> u32 {
+        self.next_var
     }
 
     /// Makes a tensor in registers or shared memory, with a name distinct from all others.

@@ -23,6 +23,7 @@ mod inline;
 mod instance;
 mod layouts;
 mod ops;
+mod peel;
 mod pipe;
 mod reduce;
 mod roles;

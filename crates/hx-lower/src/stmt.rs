@@ -6,7 +6,7 @@ use hx_hir::{
     ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind,
     TypeRefId,
 };
-use hx_index::{Cond, Expr};
+use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpKind, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
@@ -307,7 +307,8 @@ impl Cx<'_> {
         if self.facts.proves_le(&end, &start) {
             return Ok(());
         }
-        let unroll = stmt.attrs.iter().any(|a| a.name == "unroll");
+        let has = |name: &str| stmt.attrs.iter().any(|a| a.name == name);
+        let unroll = has("unroll");
         if unroll
             && let Some(bounds) = crate::slice::written_out(&start, &end)
             && self.indexes_registers(body, pat)
@@ -315,25 +316,38 @@ impl Cx<'_> {
             return self.repeated(pat, bounds, body);
         }
         self.thaw(&[body]);
+        if has("peel") {
+            return self.peeled_loop((pat, iterable, body), (start, end), unroll);
+        }
+        let var = self.counter(pat, &start, &end);
+        let (result, stmts) = self.rounds(pat, &var, body);
+        if !stmts.is_empty() {
+            self.push(Stmt::For { var, start, end, unroll, body: stmts });
+        }
+        result
+    }
+
+    /// Makes the counter of a loop, and states its range.
+    pub(crate) fn counter(&mut self, pat: PatId, start: &Expr, end: &Expr) -> Symbol {
         let name = match &self.store()[pat] {
             Pat::Bind(name) => name.clone(),
             _ => "_".into(),
         };
         let var = self.new_var(name);
         // `Facts::at_most` also states the lower bound 0, so it needs a known lower bound here.
-        if let Some(low) = self.facts.range(&start).0 {
+        if let Some(low) = self.facts.range(start).0 {
             self.facts.at_least(var.clone(), low);
             self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
         }
-        let counter = Value::Int(Expr::symbol(var.clone()));
-        let (result, stmts) = self.nested(|cx| {
-            cx.bind(pat, counter)?;
+        var
+    }
+
+    /// Lowers the body of a loop for a counter of the program.
+    pub(crate) fn rounds(&mut self, pat: PatId, counter: &Symbol, body: ExprId) -> (Lower<()>, Vec<Stmt>) {
+        self.nested(|cx| {
+            cx.bind(pat, Value::Int(Expr::symbol(counter.clone())))?;
             cx.eval(body).map(|_| ())
-        });
-        if !stmts.is_empty() {
-            self.push(Stmt::For { var, start, end, unroll, body: stmts });
-        }
-        result
+        })
     }
 
     fn while_stmt(&mut self, condition: ExprId, body: ExprId) -> Lower<()> {
@@ -378,6 +392,7 @@ impl Cx<'_> {
         hint: Option<&str>,
     ) -> Lower<Value> {
         let cond = self.cond(condition)?;
+        let cond = self.in_this_half(condition, cond);
         match cond {
             Cond::True => return self.eval_named(then, hint),
             Cond::False => {

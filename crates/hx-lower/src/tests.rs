@@ -5,6 +5,7 @@ mod debug;
 mod errors;
 mod grids;
 mod moves;
+mod peel;
 mod programs;
 mod ranges;
 mod roles;

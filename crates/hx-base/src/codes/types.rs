@@ -452,4 +452,36 @@ family! {
     /// }
     /// ```
     OTHER_THREADS = "HX0226", "other-threads", Error, "other threads hold this register tensor";
+
+    /// `#[peel]` splits a loop at the round in which the condition of an `if` changes. The condition has to change once as the
+    /// counter grows, at a round that is known before the loop: it compares the counter with a number that the loop does not
+    /// change. An equality changes once if it holds in the first or the last round only.
+    ///
+    /// ```hx fails
+    /// kernel stripes(c: mut f32[m]) grid [1] threads 32 {
+    ///     let x = register_tensor(f32, [64]);
+    ///     fill(x, 1.0);
+    ///     #[peel]
+    ///     for j in 0..cdiv(m, 64) {
+    ///         if j % 2 == 0 {
+    ///             copy(x, tile(c, [64])[.., j]);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel head_and_tail(c: mut f32[m]) grid [1] threads 32 {
+    ///     let x = register_tensor(f32, [64]);
+    ///     fill(x, 1.0);
+    ///     #[peel]
+    ///     for j in 0..cdiv(m, 64) {
+    ///         if j < 2 {
+    ///             x = x + 1.0;
+    ///         }
+    ///         copy(x, tile(c, [64])[.., j]);
+    ///     }
+    /// }
+    /// ```
+    NOTHING_TO_PEEL = "HX0227", "nothing-to-peel", Error, "no condition of a peeled loop changes once";
 }

@@ -32,10 +32,10 @@ fn statement_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     for (id, stmt) in body.store.stmts.iter() {
         let ranges = at.map.attrs.get(id).map_or(&[][..], Vec::as_slice);
         for (attr, range) in stmt.attrs.iter().zip(ranges) {
-            if attr.name != "unroll" {
+            if !matches!(attr.name.as_str(), "unroll" | "peel") {
                 unknown_attribute(at, at.absolute(Some(*range)), &attr.name, out);
             } else if !matches!(stmt.kind, StmtKind::For { .. }) {
-                let message = "found `#[unroll]` on a statement that is no `for`";
+                let message = format!("found `#[{}]` on a statement that is no `for`", attr.name);
                 out.push(at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, at.absolute(Some(*range)), message));
             }
         }

@@ -509,7 +509,10 @@ fn a_large_circle_is_told_in_time() {
 #[test]
 fn attributes_are_known() {
     check(
-        &format!("#[inline]\n{}", kernel("#[unrol]\nfor i in 0..2 { sync(); }\n#[unroll]\nsync();")),
+        &format!(
+            "#[inline]\n{}",
+            kernel("#[unrol]\nfor i in 0..2 { sync(); }\n#[unroll]\nsync();\n#[peel]\nsync();")
+        ),
         expect![[r#"
             error[HX0107]: no attribute here is called `inline`
               #[inline]
@@ -524,6 +527,9 @@ fn attributes_are_known() {
             error[HX0107]: found `#[unroll]` on a statement that is no `for`
               #[unroll]
                 ^^^^^^
+            error[HX0107]: found `#[peel]` on a statement that is no `for`
+              #[peel]
+                ^^^^
         "#]],
     );
 }

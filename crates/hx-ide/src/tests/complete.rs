@@ -173,8 +173,9 @@ fn types_attributes_and_items() {
         &format!("{HEAD}    #[$0\n    for i in 0..2 {{ }}\n}}\n"),
         9,
         expect![[r#"
-        unroll | unroll the loop
-    "#]],
+            peel | split the loop where an `if` on its counter changes
+            unroll | unroll the loop
+        "#]],
     );
     check(
         "$0",
