@@ -2,7 +2,7 @@
 
 use hx_index::{Expr, Symbol};
 use hx_target::catalogue;
-use hx_thread::{Bulk, BulkStore, Param};
+use hx_thread::{Bulk, BulkStore, Param, Stmt};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
@@ -48,7 +48,34 @@ impl Emitter<'_> {
     pub(crate) fn bulk(&mut self, copy: &Bulk) -> Result<()> {
         let row = catalogue().bulk(&copy.row).filter(|row| row.is_load());
         let row = row.ok_or_else(|| MalformedProgram::UnknownRow(copy.row.clone()))?;
-        Err(MalformedProgram::Missing(format!("the barrier of `{}`", row.name)))
+        self.check_arch(&row.name, row.arch)?;
+        let ptx = match (&copy.blocks, &row.multicast) {
+            (None, _) => &row.ptx,
+            (Some(_), Some(multicast)) => multicast,
+            (Some(_), None) => return Err(MalformedProgram::UnknownRow(format!("{} into blocks", row.name))),
+        };
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        sequence.asm.guard = self.one_thread()?;
+        let (map, coordinates) = self.box_operands(copy.map, &copy.coordinates)?;
+        let barrier = self.barrier_address(copy.barrier.0, &copy.barrier.1)?;
+        let word = |text| Operand { constraint: 'r', text };
+        sequence.asm.inputs = vec![self.address(&copy.address)?, map, word(barrier)];
+        if let Some(blocks) = &copy.blocks {
+            let text = format!("(unsigned short)({})", self.expr(blocks)?.text);
+            sequence.asm.inputs.push(Operand { constraint: 'h', text });
+        }
+        let (rank, first) = (coordinates.len(), sequence.asm.inputs.len());
+        sequence.asm.inputs.extend(coordinates);
+        self.sequence(&row.name, ptx, sequence, &|name| match name {
+            "s" => Some(Slots::Input(0)),
+            "m" => Some(Slots::Input(1)),
+            "b" => Some(Slots::Input(2)),
+            "k" => Some(Slots::Input(3)),
+            "c" => Some(Slots::Vector(first..first + rank)),
+            "r" => Some(Slots::Number(rank as i64)),
+            _ => None,
+        })
     }
 
     pub(crate) fn bulk_store(&mut self, store: &BulkStore) -> Result<()> {
@@ -84,8 +111,29 @@ impl Emitter<'_> {
         Ok((map_operand(&name), out))
     }
 
+    /// Returns how many statements at the start of a body one thread executes while the others do nothing.
+    pub(crate) fn run_by_one_thread(&self, body: &[Stmt]) -> usize {
+        let is_alone = |stmt: &&Stmt| {
+            matches!(stmt, Stmt::Expect { .. } | Stmt::Bulk(_) | Stmt::BulkStore(_) | Stmt::BulkCommit)
+        };
+        if self.elected { 0 } else { body.iter().take_while(is_alone).count() }
+    }
+
+    /// Writes statements under one condition that holds for the thread which executes them.
+    pub(crate) fn by_one_thread(&mut self, body: &[Stmt]) -> Result<()> {
+        let Some(thread) = self.one_thread()? else {
+            return body.iter().try_for_each(|stmt| self.stmt(stmt));
+        };
+        self.block(&format!("if ({thread})"), |e| {
+            e.elected = true;
+            let done = body.iter().try_for_each(|stmt| e.stmt(stmt));
+            e.elected = false;
+            done
+        })
+    }
+
     /// Returns the condition that holds for one thread of those that execute the statement; `None` if only one executes it.
-    fn one_thread(&mut self) -> Result<Option<String>> {
+    pub(crate) fn one_thread(&mut self) -> Result<Option<String>> {
         if self.elected {
             return Ok(None);
         }

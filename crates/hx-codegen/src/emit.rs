@@ -436,8 +436,16 @@ impl<'a> Emitter<'a> {
     /// Writes the statements of a scope. Names and facts introduced in the scope end with it.
     pub(crate) fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
         let (outer, names, line) = (self.printer.scope(), self.names.enter(), self.line);
-        for stmt in body {
-            self.stmt(stmt)?;
+        let mut rest = body.as_slice();
+        while let Some((stmt, after)) = rest.split_first() {
+            let alone = self.run_by_one_thread(rest);
+            if alone > 1 {
+                self.by_one_thread(&rest[..alone])?;
+                rest = &rest[alone..];
+            } else {
+                self.stmt(stmt)?;
+                rest = after;
+            }
         }
         self.printer.leave(outer);
         self.names.leave(names);
@@ -445,7 +453,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
+    pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
         (self.poll.0)();
         match stmt {
             Stmt::Group(group) => self.group(group),
@@ -537,6 +545,7 @@ impl<'a> Emitter<'a> {
             Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
             Stmt::Await { barrier, index, parity } => self.await_phase(*barrier, index, parity),
             Stmt::Arrive { barrier, index, by } => self.arrive(*barrier, index, *by),
+            Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
         }
     }
 

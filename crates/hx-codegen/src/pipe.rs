@@ -81,8 +81,15 @@ impl Emitter<'_> {
         self.barrier_row(row, vec![address], guard, &|_| None)
     }
 
+    pub(crate) fn expect(&mut self, barrier: u32, index: &Expr, bytes: u32) -> Result<()> {
+        let address = self.barrier_address(barrier, index)?;
+        let guard = self.one_thread()?;
+        let bytes = Slots::Number(i64::from(bytes));
+        self.barrier_row("barrier.expect", vec![address], guard, &|name| (name == "n").then(|| bytes.clone()))
+    }
+
     /// Prints the address of a stage's barrier.
-    fn barrier_address(&mut self, barrier: u32, index: &Expr) -> Result<String> {
+    pub(crate) fn barrier_address(&mut self, barrier: u32, index: &Expr) -> Result<String> {
         let missing = || MalformedProgram::Missing(format!("barrier {barrier}"));
         let name = self.barriers.get(barrier as usize).ok_or_else(missing)?.clone();
         if index.is_zero() {

@@ -1,7 +1,7 @@
 //! The abilities that a program needs and that are no instruction of the catalogue.
 
 use hx_target::{Arch, Feature};
-use hx_tile::{OpId, TileProgram};
+use hx_tile::{OpId, OpKind, TileProgram};
 
 use crate::Stop;
 
@@ -41,5 +41,11 @@ fn needs(program: &TileProgram) -> Vec<Need> {
     if !program.roles().is_empty() {
         out.push(Need { feature: Feature::Roles, what: "`warp_groups`", at: NeededAt::Roles });
     }
+    let stores = program.ops(1.0).into_iter().find(|(op, _)| matches!(op.kind, OpKind::Store { .. }));
+    out.extend(stores.map(|(op, _)| Need {
+        feature: Feature::Stores,
+        what: "`copy_async` to global memory",
+        at: NeededAt::Op(op.id),
+    }));
     out
 }

@@ -130,9 +130,11 @@ impl<'db> Cx<'db> {
                 let [t, axis, op] = self.first(given)?;
                 self.scan(id, t, axis, op, hint)
             }
-            KernelFn::WaitStores | KernelFn::Mbarrier | KernelFn::Arrive | KernelFn::Expect => {
-                self.not_compiled(given)
+            KernelFn::WaitStores => {
+                let [n] = self.first(given)?;
+                self.wait_stores(id, n)
             }
+            KernelFn::Mbarrier | KernelFn::Arrive | KernelFn::Expect => self.not_compiled(given),
         }
     }
 

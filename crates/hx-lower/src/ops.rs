@@ -277,7 +277,12 @@ impl Cx<'_> {
             return self.bad_dtype(src, from.dtype, dst, to.dtype);
         }
         self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
-        if from.space() != "global" || to.space() != "shared" {
+        let ends = (from.space(), to.space());
+        if ends == ("shared", "global") && signal.is_none() {
+            let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
+            return self.unit(OpKind::Store { src, dst }, id);
+        }
+        if ends != ("global", "shared") {
             let what = format!("`copy_async` from {} to {} memory", from.space(), to.space());
             return self.unsupported(id, what);
         }
@@ -295,6 +300,12 @@ impl Cx<'_> {
         let groups = self.left_in_flight(n, "groups")?;
         self.emit(OpKind::Wait { groups }, id);
         Ok(Value::Unit)
+    }
+
+    /// Lowers `wait_stores(n)`.
+    pub(crate) fn wait_stores(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
+        let leave = self.left_in_flight(n, "stores")?;
+        self.unit(OpKind::WaitStores { leave }, id)
     }
 
     /// Lowers `gemm_wait(n)`.

@@ -174,7 +174,7 @@ impl<'a> Block<'a> {
             Some(step) => {
                 self.poll()?;
                 self.step(step)?;
-                self.land_early();
+                self.land_early()?;
             }
             None => self.end_body()?,
         }
@@ -246,6 +246,7 @@ impl<'a> Block<'a> {
             Step::AsyncCopy(c) => self.async_copy(c)?,
             Step::Commit { site } => self.commit(*site),
             Step::Wait { site, groups } => self.wait(*site, *groups),
+            Step::BulkLoad { copy, barrier, index } => self.bulk_load(copy, (*barrier, index))?,
             Step::BulkStore(c) => self.bulk_store(c)?,
             Step::BulkCommit { site } => self.bulk_commit(*site),
             Step::BulkWait { site, leave } => self.bulk_wait(*site, *leave)?,
@@ -253,6 +254,9 @@ impl<'a> Block<'a> {
                 self.await_phase(*site, *barrier, index, parity)?
             }
             Step::Arrive { site, barrier, index, by } => self.arrive(*site, *barrier, index, *by)?,
+            Step::Expect { site, barrier, index, bytes } => {
+                self.expect_bytes(*site, *barrier, index, *bytes)?;
+            }
             Step::Log { entry, body } => {
                 let info = &self.code.log[*entry];
                 if info.kind == LogKind::Print {

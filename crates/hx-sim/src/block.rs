@@ -93,7 +93,9 @@ impl<'a> Block<'a> {
             config,
             index,
             shared: SharedMemory::new(code, config.check_races),
-            clock: Clock::new(code.threads as u32).with_parties(&code.parties),
+            clock: Clock::new(code.threads as u32)
+                .with_parties(&code.parties)
+                .with_stages(code.barriers.iter().map(|barrier| barrier.stages as usize).sum()),
             agent: Agent::of_block(code, index),
             parked: Vec::new(),
             order: Order::new(config.seed, index),

@@ -1,5 +1,8 @@
 //! Bulk copies: boxes of tensor maps, groups of stores, and the reads of shared memory that are in flight.
 //!
+//! A load reads its tensor when it is issued. Its bytes become visible at some time until the phase of its barrier is complete,
+//! which its own bytes complete; see [`crate::phases`].
+//!
 //! A store reads shared memory when it is issued, as far as the numbers go. The hardware may read as late as at the wait for
 //! its group, so until then no thread may write what the store reads. The wait counts as a read by the thread that waits: a
 //! barrier after it orders writes of other threads.
@@ -9,6 +12,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::block::Block;
 use crate::code::{BulkCode, MapCode, SiteId};
 use crate::error::{Fault, SimError};
+use crate::flight::Group;
+use crate::formula::Formula;
 use crate::overlay::Who;
 use crate::shared::Touch;
 
@@ -119,10 +124,52 @@ impl<'a> Block<'a> {
         }
     }
 
+    pub(crate) fn bulk_load(
+        &mut self,
+        c: &'a BulkCode,
+        (barrier, index): (usize, &Formula),
+    ) -> Result<(), SimError> {
+        let stage = self.stage_of(c.site, barrier, index)?;
+        let pieces = self.box_of(c)?;
+        let thread = self.agent.first as u32;
+        let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
+        self.counters[c.site as usize].instructions += 1;
+        let global = self.code.maps[c.map].tensor;
+        let mut group = Group::default();
+        let touch = |piece: &Piece| Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
+        for piece in &pieces {
+            let unused = self.shared.expect_unused(touch(piece), &self.clock, self.code);
+            unused.map_err(|fault| self.error(c.site, Some(0), fault))?;
+        }
+        for piece in &pieces {
+            let fenced = self.shared.expect_fenced(touch(piece), true, &self.clock, self.code);
+            let write = fenced.and_then(|()| self.shared.write(touch(piece), &self.clock, self.code));
+            write.map_err(|fault| self.error(c.site, Some(0), fault))?;
+            let mut bytes = [0; PIECE];
+            if let (Some((skip, at, len)), Some(tensor)) = (piece.inside, &self.tensors[global]) {
+                let out = &mut bytes[skip..skip + len];
+                if tensor.mutable {
+                    let clock = self.config.check_races.then_some(&self.clock);
+                    let who = Who { epoch, site: c.site, clock };
+                    let read = self.overlays[global].read(tensor, at, out, who);
+                    read.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
+                } else {
+                    out.copy_from_slice(&tensor.bytes[at..at + len]);
+                }
+                self.counters[c.site as usize].bytes += len as u64;
+            }
+            group.add((self.agent.first, c.site), piece.at, &bytes);
+        }
+        let bytes = (pieces.len() * PIECE) as u32;
+        let known = self.clock.filled(epoch);
+        self.phases.issue((barrier, stage), bytes, known, group);
+        Ok(())
+    }
+
     pub(crate) fn bulk_store(&mut self, c: &'a BulkCode) -> Result<(), SimError> {
         let pieces = self.box_of(c)?;
         let thread = self.agent.first as u32;
-        let epoch = self.clock.access(thread, 1);
+        let epoch = self.clock.access(thread, 1).by_proxy();
         self.counters[c.site as usize].instructions += 1;
         let global = self.code.maps[c.map].tensor;
         for piece in &pieces {
@@ -146,6 +193,9 @@ impl<'a> Block<'a> {
         }
         let pieces: Vec<usize> = pieces.iter().map(|piece| piece.at).collect();
         for at in &pieces {
+            let touch = Touch { at: *at, len: PIECE, tensor: c.shared, epoch, site: c.site };
+            let fenced = self.shared.expect_fenced(touch, false, &self.clock, self.code);
+            fenced.map_err(|fault| self.error(c.site, Some(0), fault))?;
             self.shared.held.entry(*at).or_insert((0, c.site, thread)).0 += 1;
         }
         self.agent.stores.open.push(Issued { site: c.site, tensor: c.shared, pieces });
@@ -165,7 +215,7 @@ impl<'a> Block<'a> {
         while self.agent.stores.closed.len() > leave as usize {
             let Some(group) = self.agent.stores.closed.pop_front() else { break };
             for Issued { site, tensor, pieces } in group {
-                let epoch = self.clock.access(thread, 1);
+                let epoch = self.clock.access(thread, 1).by_proxy();
                 for at in pieces {
                     if let Some(held) = self.shared.held.get_mut(&at) {
                         held.0 -= 1;

@@ -170,6 +170,12 @@ pub(crate) enum Step {
         site: SiteId,
         groups: u32,
     },
+    /// `barrier` is a position in [`Code::barriers`]; it counts the bytes.
+    BulkLoad {
+        copy: Box<BulkCode>,
+        barrier: usize,
+        index: Formula,
+    },
     BulkStore(Box<BulkCode>),
     BulkCommit {
         site: SiteId,
@@ -190,6 +196,13 @@ pub(crate) enum Step {
         barrier: usize,
         index: Formula,
         by: Arrivals,
+    },
+    /// One thread arrives, and the phase waits for more bytes.
+    Expect {
+        site: SiteId,
+        barrier: usize,
+        index: Formula,
+        bytes: u32,
     },
     /// `entry` is a position in [`Code::log`].
     Log {

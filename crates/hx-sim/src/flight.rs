@@ -49,6 +49,12 @@ pub(crate) struct Flight {
 }
 
 impl Group {
+    /// Adds the copy of a piece of a box by a thread, as the block counts it.
+    pub(crate) fn add(&mut self, (thread, site): (usize, SiteId), at: usize, bytes: &[u8]) {
+        self.copies.push(Issued { thread, at, len: bytes.len(), site });
+        self.bytes.extend_from_slice(bytes);
+    }
+
     fn of_threads(&self, threads: &Range<usize>) -> Group {
         let (mut group, mut from) = (Group::default(), 0);
         for copy in &self.copies {

@@ -1,11 +1,13 @@
 //! Barriers in memory: arrivals, waits, and the copies that arrive on them.
 //!
+//! A phase also waits for the bytes that an arrival announces, and each bulk copy takes off its own when they become visible.
+//!
 //! A copy that signals a barrier reads its source when it is issued, and its bytes become visible at some time between the
 //! statement that lets it arrive and the end of a wait for the barrier. The seed of the run selects the time, so that a
 //! program that reads a stage too early meets the old bytes at least with the seed that lets copies arrive last.
 
 use hx_target::{GROUP, WARP};
-use hx_thread::{Arrivals, BarrierKind, Knowledge, Phase};
+use hx_thread::{Arrivals, BarrierKind, Clock, Epoch, Knowledge, Phase, Warps};
 use hx_tile::Origin;
 
 use crate::block::Block;
@@ -20,6 +22,8 @@ use crate::turn::{Until, Waiting};
 pub(crate) struct Phases {
     /// Indexed by barrier, then by stage.
     barriers: Vec<Vec<Phase>>,
+    /// For each barrier the number of its first stage among the stages of all barriers.
+    first: Vec<usize>,
     /// The last operation that arrived on each.
     last: Vec<Vec<Option<SiteId>>>,
     /// The copies that have not arrived, in the order in which they were issued.
@@ -35,6 +39,8 @@ struct Arriving {
     barrier: usize,
     stage: usize,
     arrivals: u32,
+    /// The bytes of a bulk copy.
+    bytes: u32,
     known: Knowledge,
     copies: Group,
 }
@@ -44,7 +50,10 @@ impl Phases {
         let stages = |b: &hx_thread::Barrier| vec![Phase::new(b.count); b.stages as usize];
         let block =
             block.iter().fold(seed, |mixed, index| mixed.wrapping_mul(31).wrapping_add(u64::from(*index)));
+        let first =
+            code.barriers.iter().scan(0, |next, b| Some(std::mem::replace(next, *next + b.stages as usize)));
         Phases {
+            first: first.collect(),
             barriers: code.barriers.iter().map(stages).collect(),
             last: code.barriers.iter().map(|b| vec![None; b.stages as usize]).collect(),
             arriving: Vec::new(),
@@ -66,6 +75,23 @@ impl Phases {
         self.barriers[barrier][stage].awaited(parity)
     }
 
+    /// Returns the epoch of a bulk copy that a thread issues now and that signals a stage.
+    pub(crate) fn fill(&self, clock: &Clock, thread: u32, (barrier, stage): (usize, usize)) -> Epoch {
+        let complete = self.barriers[barrier][stage].complete();
+        clock.fill(thread, self.first[barrier] + stage, complete)
+    }
+
+    /// Adds a bulk copy that has not arrived. A thread that waits for it learns `known`.
+    pub(crate) fn issue(
+        &mut self,
+        (barrier, stage): (usize, usize),
+        bytes: u32,
+        known: Knowledge,
+        copies: Group,
+    ) {
+        self.arriving.push(Arriving { barrier, stage, arrivals: 0, bytes, known, copies });
+    }
+
     /// Takes the copies that arrive next: the oldest, unless the seed asks for another order.
     fn next_arriving(&mut self) -> Option<Arriving> {
         let count = self.arriving.len();
@@ -82,7 +108,7 @@ const PATIENCE: usize = 8;
 
 impl Block<'_> {
     /// Returns the stage that a statement names.
-    fn stage_of(&self, site: SiteId, barrier: usize, index: &Formula) -> Result<usize, SimError> {
+    pub(crate) fn stage_of(&self, site: SiteId, barrier: usize, index: &Formula) -> Result<usize, SimError> {
         let index = index.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
         let stages = self.code.barriers[barrier].stages;
         match usize::try_from(index) {
@@ -109,13 +135,46 @@ impl Block<'_> {
         if by == Arrivals::Copies {
             let known = self.clock.signal_arrivals(who);
             let copies = self.agent.flight.take_signals();
-            self.phases.arriving.push(Arriving { barrier, stage, arrivals: threads, known, copies });
+            let bytes = 0;
+            self.phases.arriving.push(Arriving { barrier, stage, arrivals: threads, bytes, known, copies });
             return Ok(());
         }
         let arrivals = if by == Arrivals::Warps { threads / WARP } else { threads / GROUP };
         let known = self.clock.release(who);
-        self.phases.barriers[barrier][stage].arrive(arrivals.max(1), &known);
-        Ok(())
+        self.count_arrivals(site, (barrier, stage), arrivals.max(1), &known)
+    }
+
+    /// Lets one thread arrive, whose phase then waits for more bytes.
+    pub(crate) fn expect_bytes(
+        &mut self,
+        site: SiteId,
+        barrier: usize,
+        index: &Formula,
+        bytes: u32,
+    ) -> Result<(), SimError> {
+        let stage = self.stage_of(site, barrier, index)?;
+        self.counters[site as usize].instructions += 1;
+        self.phases.last[barrier][stage] = Some(site);
+        let known = self.clock.release(Warps::of_range(self.agent.first as u32, WARP));
+        self.phases.barriers[barrier][stage].expect(bytes);
+        self.count_arrivals(site, (barrier, stage), 1, &known)
+    }
+
+    fn count_arrivals(
+        &mut self,
+        site: SiteId,
+        (barrier, stage): (usize, usize),
+        arrivals: u32,
+        known: &Knowledge,
+    ) -> Result<(), SimError> {
+        let phase = &mut self.phases.barriers[barrier][stage];
+        if phase.arrive(arrivals, known) {
+            return Ok(());
+        }
+        let (pipe, bytes) = (&self.code.barriers[barrier].pipe, phase.bytes());
+        let text =
+            format!("stage {stage} of `{pipe}` has all arrivals of its phase and waits for {bytes} bytes");
+        Err(self.error(site, None, Fault::Malformed(text)))
     }
 
     /// Makes the agent wait for a phase.
@@ -134,37 +193,48 @@ impl Block<'_> {
     }
 
     /// Lets the next copies arrive. Returns false if there are none.
-    pub(crate) fn land_next(&mut self) -> bool {
-        let Some(Arriving { barrier, stage, arrivals, known, copies }) = self.phases.next_arriving() else {
-            return false;
-        };
+    pub(crate) fn land_next(&mut self) -> Result<bool, SimError> {
+        let Some(next) = self.phases.next_arriving() else { return Ok(false) };
+        let Arriving { barrier, stage, arrivals, bytes, known, copies } = next;
         self.land(copies);
-        self.phases.barriers[barrier][stage].arrive(arrivals, &known);
-        true
+        if bytes > 0 {
+            self.phases.barriers[barrier][stage].receive(bytes, &known);
+        }
+        if arrivals > 0 {
+            let site = self.phases.last[barrier][stage].unwrap_or_default();
+            self.count_arrivals(site, (barrier, stage), arrivals, &known)?;
+        }
+        Ok(true)
     }
 
     /// Lets copies arrive before anyone waits for them: none with seed 0, all with seed 1, some with another seed.
     #[inline]
-    pub(crate) fn land_early(&mut self) {
+    pub(crate) fn land_early(&mut self) -> Result<(), SimError> {
         if self.phases.arriving.is_empty() || self.phases.seed == 0 {
-            return;
+            return Ok(());
         }
         if self.phases.seed == 1 {
-            while self.land_next() {}
+            while self.land_next()? {}
         } else if self.phases.below(PATIENCE) == 0 {
-            self.land_next();
+            self.land_next()?;
         }
+        Ok(())
     }
 
     /// Returns a wait for a phase as text, after "wait for".
     pub(crate) fn phase_text(&self, barrier: usize, stage: usize) -> String {
         let hx_thread::Barrier { kind, pipe, count, .. } = &self.code.barriers[barrier];
-        let pending = self.phases.barriers[barrier][stage].pending();
+        let phase = &self.phases.barriers[barrier][stage];
+        let pending = phase.pending();
         let event = match kind {
             BarrierKind::Full => "the copies into",
             BarrierKind::Empty => "the release of",
         };
-        format!("{event} stage {stage} of `{pipe}` ({pending} of {count} arrivals are missing)")
+        let missing = match (pending, phase.bytes()) {
+            (0, bytes) => format!("{bytes} bytes are missing"),
+            _ => format!("{pending} of {count} arrivals are missing"),
+        };
+        format!("{event} stage {stage} of `{pipe}` ({missing})")
     }
 
     /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made.

@@ -168,12 +168,18 @@ impl<'a> Block<'a> {
         }
         let start =
             self.descriptor_start(operand, start).map_err(|fault| self.error(m.site, Some(first), fault))?;
-        let epoch = self.now(first, m.row.lanes as u16);
+        let epoch = self.now(first, m.row.lanes as u16).by_proxy();
         for chunk in &operand.chunks {
             let at = operand.swizzle.apply(start as i64 + chunk) as usize;
             let touch = Touch { at, len: Operand::CHUNK, tensor: operand.tensor, epoch, site: m.site };
             let began = self.shared.begin(touch, &self.clock, self.code);
             began.map_err(|fault| self.error(m.site, Some(first), fault))?;
+        }
+        for chunk in &operand.chunks {
+            let at = operand.swizzle.apply(start as i64 + chunk) as usize;
+            let touch = Touch { at, len: Operand::CHUNK, tensor: operand.tensor, epoch, site: m.site };
+            let fenced = self.shared.expect_fenced(touch, false, &self.clock, self.code);
+            fenced.map_err(|fault| self.error(m.site, Some(first), fault))?;
         }
         Ok(start)
     }
@@ -286,7 +292,7 @@ impl<'a> Block<'a> {
                 dtype,
                 &sums,
             );
-            let epoch = self.now(first, m.row.lanes as u16);
+            let epoch = self.now(first, m.row.lanes as u16).by_proxy();
             let mark = Mark { epoch, by: m.site };
             let [a_start, b_start] = issued.starts[group];
             let a = match &m.a {

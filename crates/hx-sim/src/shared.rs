@@ -95,7 +95,7 @@ impl SharedMemory {
     /// Checks a read that an instruction may make through the asynchronous proxy from now on, until [`SharedMemory::end`].
     ///
     /// # Errors
-    /// As [`SharedMemory::read`]; also if no fence follows the write of bytes that are read.
+    /// As [`SharedMemory::read`].
     pub(crate) fn begin(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
         self.expect_landed(touch, false, clock, code)?;
         for i in self.granules(touch) {
@@ -103,13 +103,10 @@ impl SharedMemory {
             if record.tensor != touch.tensor as u32 + 1 {
                 return Err(uninitialized(touch, (i * self.granule).max(touch.at), code));
             }
-            if let Some(write) = record.write.filter(|_| self.check) {
-                if clock.relation(write.epoch, touch.epoch) != Known::Before {
-                    return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
-                }
-                if !clock.is_fenced(write.epoch, touch.epoch) {
-                    return Err(unfenced(touch, i * self.granule, write, code));
-                }
+            if let Some(write) = record.write.filter(|_| self.check)
+                && clock.relation(write.epoch, touch.epoch) != Known::Before
+            {
+                return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
             record.held = Some(match record.held {
                 Some((mark, count)) => (mark, count + 1),
@@ -147,6 +144,32 @@ impl SharedMemory {
         Ok(())
     }
 
+    /// Fails if an instruction makes the access through the asynchronous proxy and no fence follows an earlier access that it must
+    /// not meet. Call it for an access that races with none: a race is a mistake of the program, a missing fence one of the
+    /// compiler.
+    pub(crate) fn expect_fenced(
+        &self,
+        touch: Touch,
+        write: bool,
+        clock: &Clock,
+        code: &Code,
+    ) -> Result<(), Fault> {
+        if !self.check {
+            return Ok(());
+        }
+        for i in self.granules(touch) {
+            let earlier = self.records[i].write.map(|write| (write, Deed::Write));
+            let parties = if write { clock.parties() } else { 0 };
+            let reads = &self.reads[i * clock.parties()..i * clock.parties() + parties];
+            let reads = reads.iter().flat_map(Pair::iter).map(|read| (read, Deed::Read));
+            let mut all = earlier.into_iter().chain(reads);
+            if let Some(earlier) = all.find(|(mark, _)| !clock.is_fenced(mark.epoch, touch.epoch)) {
+                return Err(unfenced(touch, i * self.granule, earlier, code));
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the bytes of a copy visible.
     pub(crate) fn land(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
@@ -160,7 +183,7 @@ impl SharedMemory {
 
     /// Fails if a copy is still filling the bytes, or if nothing orders an earlier access to them before this one.
     #[inline]
-    fn expect_unused(&self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
+    pub(crate) fn expect_unused(&self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
         if !self.held.is_empty() {
             self.expect_unread(touch, code)?;
         }
@@ -253,12 +276,16 @@ fn operand_in_flight(touch: Touch, byte: usize, product: Mark<SiteId>, code: &Co
 
 /// The compiler places fences, so a missing one is its own mistake.
 #[cold]
-fn unfenced(touch: Touch, byte: usize, write: Mark<SiteId>, code: &Code) -> Fault {
+fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), code: &Code) -> Fault {
     let (tensor, element) = (&code.shared[touch.tensor].name, element(touch, byte, code));
-    let thread = write.epoch.thread;
+    let (thread, earlier) = (earlier.epoch.thread, &code.sites[earlier.by as usize].title);
+    let deed = match deed {
+        Deed::Write | Deed::Add => "write to",
+        Deed::Read => "read of",
+    };
     Fault::Malformed(format!(
-        "no fence of thread {thread} stands between its write to element {element} of the shared tensor `{tensor}` and the \
-         matrix instruction that reads it"
+        "no fence of thread {thread} stands between its {deed} element {element} of the shared tensor `{tensor}` in `{earlier}` \
+         and the instruction that accesses it through the asynchronous proxy"
     ))
 }
 

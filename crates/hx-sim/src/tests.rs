@@ -2,6 +2,7 @@
 
 mod alignment;
 mod banks;
+mod boxes;
 mod build;
 mod bulk;
 mod control;

@@ -397,6 +397,8 @@ impl Tracer<'_> {
                 Some(stage) => out.push(Event::Arrive(*barrier, stage, *by)),
                 None => self.trace.complete = false,
             },
+            // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
+            Stmt::Expect { .. } => {}
             // The trace follows threads that run the same statements.
             Stmt::Roles(_)
             | Stmt::NamedSync { .. }

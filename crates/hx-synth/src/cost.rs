@@ -85,8 +85,9 @@ pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &
 }
 
 /// Returns the cycles in which bulk copies bring a tile of `bytes` bytes to a multiprocessor. No thread waits for their latency.
-pub(crate) fn in_boxes(bytes: f64) -> f64 {
-    bytes / machine().global_bytes
+/// One thread issues the boxes one after the other, at best one a cycle.
+pub(crate) fn in_boxes(bytes: f64, boxes: f64) -> f64 {
+    bytes / machine().global_bytes + boxes
 }
 
 /// Returns the cycles of one execution of an elementwise expression over `values` elements of each thread.

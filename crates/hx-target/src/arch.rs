@@ -18,13 +18,15 @@ pub enum Feature {
     Clusters,
     /// Groups of warps change the number of their registers while they run.
     Roles,
+    /// Tiles are stored from shared memory while the threads go on.
+    Stores,
 }
 
 impl Feature {
     /// Returns the first architecture that has it.
     pub fn arch(self) -> Arch {
         match self {
-            Feature::Clusters | Feature::Roles => Arch::Sm90a,
+            Feature::Clusters | Feature::Roles | Feature::Stores => Arch::Sm90a,
         }
     }
 
@@ -33,6 +35,7 @@ impl Feature {
         match self {
             Feature::Clusters => "clusters",
             Feature::Roles => "roles of groups of warps",
+            Feature::Stores => "asynchronous stores from shared memory",
         }
     }
 }

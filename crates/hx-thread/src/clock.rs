@@ -2,7 +2,8 @@
 //!
 //! An agent acts in an order of its own, and synchronization alone tells other agents how far it has come. Every warp is an
 //! agent. The asynchronous copies that a warp has issued are a second agent beside it, and those of them that signal a barrier
-//! in memory are a third. The time of an agent is a number of epochs: an epoch of a warp ends at each barrier that the warp
+//! in memory are a third. The bulk copies that signal one stage of a barrier are an agent of their own, whoever issues them: an
+//! epoch of it is a phase of the stage. The time of an agent is a number of epochs: an epoch of a warp ends at each barrier that the warp
 //! passes, an epoch of its copies at each commit, an epoch of its signalling copies when they are told to arrive. So an epoch
 //! of copies is a group.
 //!
@@ -68,10 +69,15 @@ pub struct Epoch {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Agent {
     Warp,
+    /// The warp itself, by way of an instruction that accesses memory through the asynchronous proxy.
+    Proxy,
     /// An asynchronous copy, in flight until its thread waits for it.
     Copies,
     /// An asynchronous copy that signals a barrier in memory, in flight until some thread waits for the barrier.
     Signals,
+    /// A bulk copy that signals this stage, in flight until some thread waits for the phase. All stages of all barriers are
+    /// numbered.
+    Stage(u32),
 }
 
 impl Epoch {
@@ -83,7 +89,23 @@ impl Epoch {
     /// Reports whether the access is an asynchronous copy.
     #[inline]
     pub fn is_copy(self) -> bool {
-        self.agent != Agent::Warp
+        !matches!(self.agent, Agent::Warp | Agent::Proxy)
+    }
+
+    /// Returns the epoch of the same access if an instruction makes it through the asynchronous proxy.
+    #[must_use]
+    pub fn by_proxy(self) -> Epoch {
+        Epoch { agent: Agent::Proxy, ..self }
+    }
+
+    /// Reports whether the access is made through the asynchronous proxy.
+    pub fn is_by_proxy(self) -> bool {
+        matches!(self.agent, Agent::Proxy | Agent::Stage(_))
+    }
+
+    /// Reports whether the access is a copy of which its own thread, too, learns by a barrier in memory only.
+    fn signals(self) -> bool {
+        matches!(self.agent, Agent::Signals | Agent::Stage(_))
     }
 
     /// Returns the warp of [`Epoch::thread`].
@@ -154,14 +176,17 @@ const FENCED_SIGNALS: usize = 5;
 pub struct Clock {
     /// The number of warps. Warp `w` is agent `w`; its copies are agent `warps + w`. Further agents stand for what fences make
     /// visible to the asynchronous proxy: `2 · warps + w` of the warp, and `3 · warps + w` of its copies. Its copies that signal
-    /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed.
+    /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed. The stages
+    /// of barriers are the last agents.
     warps: usize,
+    /// The number of stages of barriers.
+    stages: usize,
     /// Indexed by warp and by its copies: the first epoch that no fence has followed.
     fenced: Vec<u32>,
     /// Indexed by agent: the current epoch, from 1 on.
     now: Vec<u32>,
     /// For each warp the first epoch of its copies that its threads have not waited for; then for each warp the first epoch of
-    /// its signalling copies that no thread has waited for.
+    /// its signalling copies that no thread has waited for; then for each stage the first phase that no thread has waited for.
     landed: Vec<u32>,
     /// At `warp · agents + agent`: the first epoch of the agent that the warp does not know of.
     known: Vec<u32>,
@@ -179,6 +204,7 @@ impl Clock {
         let epochs = |count| vec![1; count];
         Clock {
             warps,
+            stages: 0,
             fenced: epochs(2 * warps),
             now: epochs(KINDS * warps),
             landed: epochs(2 * warps),
@@ -198,6 +224,24 @@ impl Clock {
             set.iter().for_each(|warp| self.party[warp] = number as u32 + 1);
         }
         self
+    }
+
+    /// Adds an agent for each stage of the barriers that bulk copies signal. Call it before any event.
+    #[must_use]
+    pub fn with_stages(mut self, stages: usize) -> Clock {
+        self.stages = stages;
+        let agents = self.agents();
+        self.now.resize(agents, 1);
+        self.landed.resize(2 * self.warps + stages, 1);
+        self.known = vec![1; self.warps * agents];
+        self.known_to_all = vec![1; agents];
+        self
+    }
+
+    /// Returns the number of agents.
+    #[inline]
+    fn agents(&self) -> usize {
+        KINDS * self.warps + self.stages
     }
 
     /// Returns the number of parties.
@@ -233,6 +277,19 @@ impl Clock {
         Epoch { thread, time: self.now[agent], lanes: 1, agent: Agent::Signals }
     }
 
+    /// Returns the epoch of a bulk copy that `thread` issues now and that signals a stage, before `complete` phases of the stage.
+    #[inline]
+    pub fn fill(&self, thread: u32, stage: usize, complete: u64) -> Epoch {
+        Epoch { thread, time: complete as u32 + 1, lanes: 1, agent: Agent::Stage(stage as u32) }
+    }
+
+    /// Returns what a thread learns that waits for the phase of a bulk copy.
+    pub fn filled(&self, copy: Epoch) -> Knowledge {
+        let mut told = Knowledge(vec![1; self.agents()]);
+        told.0[self.agent(copy, copy.warp())] = copy.time + 1;
+        told
+    }
+
     /// Passes a barrier that joins these warps.
     pub fn barrier(&mut self, who: Warps) {
         self.join(who);
@@ -246,7 +303,7 @@ impl Clock {
     }
 
     fn join(&mut self, who: Warps) {
-        let agents = KINDS * self.warps;
+        let agents = self.agents();
         let mut joined = vec![1; agents];
         for warp in who.iter() {
             let row = &self.known[warp * agents..(warp + 1) * agents];
@@ -267,7 +324,7 @@ impl Clock {
     /// Tells what these warps know and have done up to now, and ends their epoch. A warp that waits for the event learns it by
     /// [`Clock::acquire`].
     pub fn release(&mut self, who: Warps) -> Knowledge {
-        let mut told = Knowledge(vec![1; KINDS * self.warps]);
+        let mut told = Knowledge(vec![1; self.agents()]);
         for warp in who.iter() {
             let row = &self.known[warp * told.0.len()..(warp + 1) * told.0.len()];
             told.0.iter_mut().zip(row).for_each(|(told, known)| *told = (*told).max(*known));
@@ -284,21 +341,24 @@ impl Clock {
 
     /// Makes these warps know what other warps released.
     pub fn acquire(&mut self, who: Warps, told: &Knowledge) {
-        let agents = KINDS * self.warps;
+        let agents = self.agents();
         for warp in who.iter() {
             let row = &mut self.known[warp * agents..(warp + 1) * agents];
             row.iter_mut().zip(&told.0).for_each(|(known, told)| *known = (*known).max(*told));
         }
         // The signalling copies that anybody knows of have arrived.
-        let arrived = self.landed[self.warps..].iter_mut().zip(told.0.iter().skip(SIGNALS * self.warps));
-        arrived.for_each(|(landed, told)| *landed = (*landed).max(*told));
+        let (signals, stages) = self.landed[self.warps..].split_at_mut(self.warps);
+        let copies = [(signals, SIGNALS), (stages, KINDS)]
+            .into_iter()
+            .flat_map(|(landed, kind)| landed.iter_mut().zip(told.0.iter().skip(kind * self.warps)));
+        copies.for_each(|(landed, told)| *landed = (*landed).max(*told));
         self.find_known_to_all();
     }
 
     /// Ends the epoch of the signalling copies of these warps: they tell a barrier in memory when they have arrived. Returns
     /// what a thread that waits for the barrier learns of them.
     pub fn signal_arrivals(&mut self, who: Warps) -> Knowledge {
-        let mut told = Knowledge(vec![1; KINDS * self.warps]);
+        let mut told = Knowledge(vec![1; self.agents()]);
         for warp in who.iter() {
             let agent = SIGNALS * self.warps + warp;
             self.now[agent] += 1;
@@ -309,7 +369,7 @@ impl Clock {
 
     fn find_known_to_all(&mut self) {
         self.known_to_all.fill(u32::MAX);
-        for row in self.known.chunks_exact(KINDS * self.warps) {
+        for row in self.known.chunks_exact(self.agents()) {
             let least = self.known_to_all.iter_mut().zip(row);
             least.for_each(|(least, known)| *least = (*least).min(*known));
         }
@@ -335,7 +395,7 @@ impl Clock {
             self.now[warp] += 1;
             self.fenced[warp] = self.now[warp];
             self.fenced[self.warps + warp] = self.landed[warp];
-            let row = warp * KINDS * self.warps;
+            let row = warp * self.agents();
             let signals = row + SIGNALS * self.warps..row + FENCED_SIGNALS * self.warps;
             self.known.copy_within(signals, row + FENCED_SIGNALS * self.warps);
         }
@@ -347,10 +407,11 @@ impl Clock {
             Agent::Warp => 2,
             Agent::Copies => 3,
             Agent::Signals => FENCED_SIGNALS,
+            // It is an access through the same proxy.
+            Agent::Proxy | Agent::Stage(_) => return true,
         };
-        let knows = |to: usize, from: usize| {
-            earlier.time < self.known[to * KINDS * self.warps + kind * self.warps + from]
-        };
+        let knows =
+            |to: usize, from: usize| earlier.time < self.known[to * self.agents() + kind * self.warps + from];
         later.warps().all(|to| earlier.warps().all(|from| knows(to, from)))
     }
 
@@ -367,7 +428,8 @@ impl Clock {
             Known::Before
         } else if self.is_in_flight(earlier) {
             Known::InFlight
-        } else if earlier.thread == later.thread && earlier.lanes.max(later.lanes) == 1 {
+        } else if earlier.thread == later.thread && earlier.lanes.max(later.lanes) == 1 && !earlier.signals()
+        {
             Known::Before
         } else {
             Known::Apart
@@ -377,16 +439,17 @@ impl Clock {
     /// Reports whether warp `to` knows of the part of warp `from` in an access.
     #[inline]
     fn knows(&self, to: usize, from: usize, earlier: Epoch) -> bool {
-        earlier.time < self.known[to * KINDS * self.warps + self.agent(earlier, from)]
+        earlier.time < self.known[to * self.agents() + self.agent(earlier, from)]
     }
 
     /// Returns the number of the agent of warp `from` that performs an access.
     #[inline]
     fn agent(&self, access: Epoch, from: usize) -> usize {
         match access.agent {
-            Agent::Warp => from,
+            Agent::Warp | Agent::Proxy => from,
             Agent::Copies => self.warps + from,
             Agent::Signals => SIGNALS * self.warps + from,
+            Agent::Stage(stage) => KINDS * self.warps + stage as usize,
         }
     }
 
@@ -401,9 +464,10 @@ impl Clock {
     #[inline]
     pub fn is_in_flight(&self, earlier: Epoch) -> bool {
         match earlier.agent {
-            Agent::Warp => false,
+            Agent::Warp | Agent::Proxy => false,
             Agent::Copies => earlier.time >= self.landed[earlier.warp()],
             Agent::Signals => earlier.time >= self.landed[self.warps + earlier.warp()],
+            Agent::Stage(stage) => earlier.time >= self.landed[2 * self.warps + stage as usize],
         }
     }
 
@@ -430,9 +494,13 @@ impl Clock {
         }
         least(&mut self.landed, &other.landed);
         // No warp knows of a group that is not complete.
-        for row in self.known.chunks_exact_mut(KINDS * self.warps) {
-            least(&mut row[self.warps..2 * self.warps], &self.landed[..self.warps]);
-            least(&mut row[SIGNALS * self.warps..FENCED_SIGNALS * self.warps], &self.landed[self.warps..]);
+        let agents = self.agents();
+        let (copies, others) = self.landed.split_at(self.warps);
+        let (signals, stages) = others.split_at(self.warps);
+        for row in self.known.chunks_exact_mut(agents) {
+            least(&mut row[self.warps..2 * self.warps], copies);
+            least(&mut row[SIGNALS * self.warps..FENCED_SIGNALS * self.warps], signals);
+            least(&mut row[KINDS * self.warps..], stages);
         }
         self.find_known_to_all();
     }

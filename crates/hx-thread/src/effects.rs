@@ -5,7 +5,7 @@ use hx_tile::{Completion, Order};
 
 use crate::{Address, Stmt};
 
-/// An address that threads read or write at a statement.
+/// An address that threads read or write at a statement. The first element of a box stands for the box.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Touch<'a> {
     pub address: &'a Address,
@@ -37,6 +37,9 @@ impl Stmt {
                 let until = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
                 touches(vec![touch(&copy.src, false, until), touch(&copy.dst, true, until)])
             }
+            Stmt::Bulk(copy) => touches(vec![touch(&copy.address, true, Completion::Barrier)]),
+            Stmt::BulkStore(store) => touches(vec![touch(&store.address, false, Completion::Store)]),
+            Stmt::BulkWait { leave, .. } => orders(Order::WaitStores(*leave)),
             Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
                 touches(vec![touch(address, false, Completion::AtOnce)])
             }
@@ -50,7 +53,7 @@ impl Stmt {
             }
             Stmt::WaitProducts { leave, .. } => orders(Order::WaitProducts(*leave)),
             Stmt::Await { .. } => orders(Order::Await),
-            Stmt::Arrive { .. } => orders(Order::Arrive),
+            Stmt::Arrive { .. } | Stmt::Expect { .. } => orders(Order::Arrive),
             Stmt::Group(_)
             | Stmt::Uniform { .. }
             | Stmt::Fence(_)
@@ -63,11 +66,7 @@ impl Stmt {
             | Stmt::Fill(_)
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
-            // An address of a bulk copy is the first element of a box, which is more than its thread accesses elsewhere.
-            | Stmt::Bulk(_)
-            | Stmt::BulkStore(_)
             | Stmt::BulkCommit
-            | Stmt::BulkWait { .. }
             | Stmt::While { .. }
             | Stmt::Assign { .. }
             | Stmt::LetNumber { .. }

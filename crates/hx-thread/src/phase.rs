@@ -2,13 +2,17 @@
 
 use crate::Knowledge;
 
-/// A barrier in memory. It counts the arrivals of a phase; the phase is complete when none is pending, and the next one begins.
+/// A barrier in memory. It counts the arrivals of a phase, and the bytes of bulk copies; the phase is complete when neither is
+/// pending, and the next one begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Phase {
     /// The arrivals that a phase needs.
     count: u32,
     /// The arrivals that the current phase still needs.
     pending: u32,
+    /// The bytes of bulk copies that the current phase still needs. Less than 0 while copies are ahead of the arrival that
+    /// announces their bytes.
+    bytes: i64,
     /// The number of complete phases.
     complete: u64,
     /// The knowledge of the threads that arrived in the current phase.
@@ -21,20 +25,42 @@ impl Phase {
     /// Returns a barrier before its first phase.
     pub fn new(count: u32) -> Phase {
         let (arriving, told) = (Knowledge::default(), Knowledge::default());
-        Phase { count, pending: count, complete: 0, arriving, told }
+        Phase { count, pending: count, bytes: 0, complete: 0, arriving, told }
     }
 
-    /// Counts the arrivals of some threads that know so much.
-    pub fn arrive(&mut self, mut arrivals: u32, known: &Knowledge) {
+    /// Counts the arrivals of some threads that know so much. Returns false if the phase waits only for bytes, so that it has no
+    /// room for an arrival.
+    pub fn arrive(&mut self, mut arrivals: u32, known: &Knowledge) -> bool {
         while arrivals > 0 {
             let here = arrivals.min(self.pending);
+            if here == 0 {
+                return false;
+            }
             arrivals -= here;
             self.pending -= here;
             self.arriving.join(known);
-            if self.pending == 0 {
-                self.told.join(&std::mem::take(&mut self.arriving));
-                (self.pending, self.complete) = (self.count.max(1), self.complete + 1);
-            }
+            self.close();
+        }
+        true
+    }
+
+    /// Makes the current phase wait for more bytes.
+    pub fn expect(&mut self, bytes: u32) {
+        self.bytes += i64::from(bytes);
+    }
+
+    /// Counts the bytes of a bulk copy. A thread that waits for the phase learns `known`.
+    pub fn receive(&mut self, bytes: u32, known: &Knowledge) {
+        self.bytes -= i64::from(bytes);
+        self.arriving.join(known);
+        self.close();
+    }
+
+    /// Completes the phase if it needs nothing more.
+    fn close(&mut self) {
+        if self.pending == 0 && self.bytes == 0 {
+            self.told.join(&std::mem::take(&mut self.arriving));
+            (self.pending, self.complete) = (self.count.max(1), self.complete + 1);
         }
     }
 
@@ -47,5 +73,15 @@ impl Phase {
     /// Returns how many arrivals the current phase still needs.
     pub fn pending(&self) -> u32 {
         self.pending
+    }
+
+    /// Returns how many bytes the current phase still needs.
+    pub fn bytes(&self) -> i64 {
+        self.bytes
+    }
+
+    /// Returns the number of complete phases.
+    pub fn complete(&self) -> u64 {
+        self.complete
     }
 }

@@ -257,6 +257,12 @@ pub enum Stmt {
         index: Expr,
         by: Arrivals,
     },
+    /// One thread of the scope arrives on a barrier. The current phase then also waits for this many bytes of bulk copies.
+    Expect {
+        barrier: u32,
+        index: Expr,
+        bytes: u32,
+    },
     /// Different threads run different bodies. Only the last statement of a program's body is one.
     Roles(Vec<Role>),
     /// Waits at a named barrier until `threads` threads have arrived, those that wait among them.

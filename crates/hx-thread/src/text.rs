@@ -122,9 +122,9 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
         }
         Stmt::Bulk(b) => {
-            let (global, barrier) = (box_text(program, b.map, &b.coordinates), &b.barrier);
+            let (global, (barrier, index)) = (box_text(program, b.map, &b.coordinates), &b.barrier);
             let blocks = b.blocks.as_ref().map_or(String::new(), |blocks| format!(" to blocks {blocks}"));
-            let signals = format!(" signals {}[{}]", barrier.0, barrier.1);
+            let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
             format!("{} {} <- {global}{signals}{blocks}", b.row, address(&b.address))
         }
         Stmt::BulkStore(b) => {
@@ -181,6 +181,9 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
                 Arrivals::Groups => "each group",
             };
             format!("arrive {}[{index}] by {by}", barrier_text(program, *barrier))
+        }
+        Stmt::Expect { barrier, index, bytes } => {
+            format!("expect {bytes} bytes at {}[{index}]", barrier_text(program, *barrier))
         }
         Stmt::Put(p) => {
             format!("[{}] <- {}{}", p.position, registers(&p.value), guard_text("if", &p.guard))

@@ -45,6 +45,7 @@ impl Stmt {
             | Stmt::Put(_)
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
+            | Stmt::Expect { .. }
             | Stmt::NamedSync { .. }
             | Stmt::NamedArrive { .. } => ([None, None], &[]),
         };

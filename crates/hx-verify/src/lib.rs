@@ -8,6 +8,7 @@
 //!
 //! Start at [`verify`].
 
+mod boxes;
 mod copy;
 mod descriptor;
 mod elementwise;
@@ -137,6 +138,10 @@ impl<'p> Check<'p> {
             // They read each element in the thread that holds it, whatever the layout.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(c))) => self.copy_async(op, src, dst, c),
+            (OpKind::CopyAsync { src, dst, signal: Some(_), .. }, Some(Choice::Bulk(b))) => {
+                self.boxed(src, dst, true, b)
+            }
+            (OpKind::Store { src, dst }, Some(Choice::Bulk(b))) => self.boxed(dst, src, false, b),
             (OpKind::Map(map), Some(Choice::Map(m))) => self.map(map, m),
             (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
                 self.reduce([*dst, *src], *axis, r)

@@ -31,20 +31,24 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128, 1) b
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
     __syncthreads();
     // copy_async(s, y)
-    asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %4, 0; @p cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1]; }"
-        :
-        : "l"(&y_map), "r"(s), "r"(block_x * 64), "r"(block_y * 16), "r"((int)(thread == 0))
-        : "memory");
-    asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+    if (thread == 0) {
+        asm volatile(
+            "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"
+            :
+            : "l"(&y_map), "r"(s), "r"(block_x * 64), "r"(block_y * 16)
+            : "memory");
+        asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+    }
     // wait_stores(1)
     asm volatile("cp.async.bulk.wait_group.read 1;" : : : "memory");
     // add
-    asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %4, 0; @p cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1]; }"
-        :
-        : "l"(&y_map), "r"(s), "r"(0), "r"(block_y * 16), "r"((int)(thread == 0))
-        : "memory");
-    asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+    if (thread == 0) {
+        asm volatile(
+            "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1];"
+            :
+            : "l"(&y_map), "r"(s), "r"(0), "r"(block_y * 16)
+            : "memory");
+        asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+    }
     asm volatile("cp.async.bulk.wait_group 0;" : : : "memory");
 }

@@ -93,6 +93,17 @@ impl Compilation<'_> {
         Ok(mem)
     }
 
+    pub(super) fn bulk_load(&mut self, b: &hx_thread::Bulk) -> Result<BulkCode, SimError> {
+        if catalogue().bulk(&b.row).is_none_or(|row| !row.is_load()) {
+            return self.malformed(format!("the catalogue has no bulk load `{}`", b.row));
+        }
+        if b.blocks.is_some() {
+            return self.malformed(format!("`{}` copies into other blocks, which run apart", b.row));
+        }
+        self.asynchronous = true;
+        self.boxed(&b.row, b.map, &b.coordinates, &b.address)
+    }
+
     pub(super) fn bulk_store(&mut self, s: &hx_thread::BulkStore) -> Result<BulkCode, SimError> {
         let Some(row) = catalogue().bulk(&s.row).filter(|row| !row.is_load()) else {
             return self.malformed(format!("the catalogue has no bulk store `{}`", s.row));

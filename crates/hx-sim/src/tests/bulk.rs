@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::SwizzleMode;
-use hx_thread::{Address, BulkStore, Memory, Outside, RegId, Stmt, TensorMap};
+use hx_thread::{Address, BulkStore, Fence, Memory, Outside, RegId, Stmt, TensorMap};
 
 use super::build::*;
 use crate::Argument;
@@ -54,6 +54,12 @@ impl Stored {
         self.k.op("copy(r, s)", vec![fill(first(self.r, 8), bits), store]);
     }
 
+    /// Passes a barrier, behind a fence of the threads that wrote.
+    fn sync(&mut self) {
+        self.k.push(Stmt::Fence(Fence::Proxy));
+        self.k.push(Stmt::Barrier);
+    }
+
     fn store(&mut self, row: &str, coordinates: [i64; 2]) {
         let store = BulkStore {
             row: row.into(),
@@ -97,7 +103,7 @@ fn picture(argument: &Argument) -> String {
 fn a_box_stops_at_the_edges_of_the_tensor() {
     let mut stored = stored(SwizzleMode::Bytes64);
     stored.fill(1.0);
-    stored.k.push(Stmt::Barrier);
+    stored.sync();
     stored.store("tma.store", [32, 8]);
     stored.store("tma.store", [-24, -6]);
     stored.store("tma.reduce.add", [4, 1]);
@@ -131,7 +137,7 @@ fn the_elements_of_a_box_are_swizzled() {
                 guarded("st.shared.v4.b32", first(stored.r, 8), stored.s, c(address), lt(thread(), c(1)), 0);
             stored.k.op("copy(r, s)", vec![fill(first(stored.r, 8), number), store]);
         }
-        stored.k.push(Stmt::Barrier);
+        stored.sync();
         stored.store("tma.store", [0, 0]);
         stored.wait(0);
         let mut arguments = [zeros()];
@@ -151,7 +157,7 @@ fn what_a_store_reads_is_written_after_its_wait_and_a_barrier() {
     let build = |steps: &dyn Fn(&mut Stored)| {
         let mut stored = stored(SwizzleMode::Bytes64);
         stored.fill(1.0);
-        stored.k.push(Stmt::Barrier);
+        stored.sync();
         stored.store("tma.store", [0, 0]);
         steps(&mut stored);
         stored.fill(2.0);

@@ -70,12 +70,14 @@ pub(super) fn candidates(
                     refused = Some(format!("the layout pinned to `{}` has another form", info.name));
                     continue;
                 }
-                let boxes = Boxes { row, dims: dims.clone(), extents, align };
                 let bytes = info.dtype.bits() as f64 / 8.0 * u.shape.iter().product::<i64>() as f64;
-                let global = cost::in_boxes(bytes) * u.trips;
+                let elements = extents.iter().map(|extent| f64::from(*extent)).product::<f64>();
+                let boxes = u.shape.iter().product::<i64>() as f64 / elements;
+                let global = cost::in_boxes(bytes, boxes) * u.trips;
+                let by = By::Boxes(Boxes { row, dims: dims.clone(), extents, align });
                 let alone = bytes / f64::from(WAVEFRONT_BYTES);
                 let costs = [alone * u.trips + global, global, alone];
-                out.push(Candidate::new(By::Boxes(boxes), constraint, costs));
+                out.push(Candidate::new(by, constraint, costs));
             }
             Err(why) => refused = refused.or(Some(why)),
         }

@@ -275,6 +275,7 @@ impl DryRun<'_> {
             | Stmt::WaitProducts { .. }
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
+            | Stmt::Expect { .. }
             | Stmt::Barrier
             | Stmt::WarpBarrier
             | Stmt::Transfer(_)

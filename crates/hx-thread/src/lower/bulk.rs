@@ -5,7 +5,7 @@ use hx_target::SwizzleMode;
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
-use crate::{Address, Body, BulkStore, Outside, Stmt, TensorMap};
+use crate::{Address, Body, Bulk, BulkStore, Outside, Stmt, TensorMap};
 
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
@@ -103,6 +103,18 @@ impl Lowering<'_> {
             out.push(Boxed { coordinates: choice.dims.iter().map(coordinate).collect(), address });
         }
         Ok((map as u32, out))
+    }
+
+    /// Lowers a copy whose boxes signal the barrier of the stage that they fill.
+    pub(super) fn load(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
+        let barrier = self.stage_signalled(op)?;
+        let (map, boxes) = self.boxes(op, choice)?;
+        let load = |boxed: Boxed| {
+            let Boxed { coordinates, address } = boxed;
+            let (row, barrier) = (choice.row.clone(), barrier.clone());
+            Stmt::Bulk(Bulk { row, map, coordinates, address, barrier, blocks: None })
+        };
+        Ok(boxes.into_iter().map(load).collect())
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {

@@ -136,7 +136,7 @@ impl Lowering<'_> {
         let from = self.coordinates(src, &at, picked.as_ref());
         let copy = AsyncCopy {
             row: choice.row.clone(),
-            signals: super::pipe::signalled(op),
+            signals: super::signal::barrier_of_copy(op),
             src: self.address(op, src, &from, &facts)?,
             dst: self.address(op, dst, &self.coordinates(dst, &at, None), &facts)?,
             active: lowest_of_replicas(&thread, self.facts_of(op)).and(in_tile(

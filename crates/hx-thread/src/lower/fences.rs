@@ -1,20 +1,21 @@
-//! Places the fences between stores to shared memory and the matrix instructions and bulk copies that read it.
+//! Places the fences between accesses of threads to shared memory and the matrix instructions and bulk copies that follow them.
 //!
-//! Matrix instructions with descriptors and bulk copies read through the asynchronous proxy. Such a read sees a store of a
-//! thread only if that thread executes a fence after the store, and a barrier after the fence orders the two. So this pass
-//! inserts a fence directly before each barrier that may order a store to a buffer with asynchronous reads. A copy in groups
-//! counts as a store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread
-//! executes other statements, so the threads that wait for the barrier execute the fence.
+//! Matrix instructions with descriptors read, and bulk copies read and write, through the asynchronous proxy. Such a read sees a
+//! store of a thread, and such a write leaves what a thread loaded or stored, only if that thread executes a fence after its
+//! access, and a barrier after the fence orders the two. So this pass inserts a fence directly before each barrier, and each
+//! arrival at a barrier in memory, that may order an access to a buffer with asynchronous accesses. A copy in groups counts as a
+//! store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread executes other
+//! statements, so the threads that wait for the barrier execute the fence.
 
 use std::collections::BTreeSet;
 
 use hx_target::catalogue;
 
-use crate::{Address, Body, Fence, Memory, Stmt, visit};
+use crate::{Address, Arrivals, Body, Fence, Memory, Stmt, visit};
 
 /// Inserts the fences that a program needs.
 pub(super) fn place(body: &mut Body) {
-    let mut buffers = BTreeSet::new();
+    let (mut buffers, mut filled) = (BTreeSet::new(), BTreeSet::new());
     visit(body, &mut |stmt| {
         if let Stmt::MultiplyAsync(product) = stmt {
             buffers.extend(product.descriptors().filter_map(|d| buffer_of(&d.start)));
@@ -22,7 +23,11 @@ pub(super) fn place(body: &mut Body) {
         if let Stmt::BulkStore(store) = stmt {
             buffers.extend(buffer_of(&store.address));
         }
+        if let Stmt::Bulk(copy) = stmt {
+            filled.extend(buffer_of(&copy.address));
+        }
     });
+    buffers.extend(&filled);
     if buffers.is_empty() {
         return;
     }
@@ -34,13 +39,13 @@ pub(super) fn place(body: &mut Body) {
             signalled.extend(copy.signals);
         }
     });
-    Fences { buffers, signalled }.body(body, Stores::default(), true);
+    Fences { buffers, filled, signalled }.body(body, Accesses::default(), true);
 }
 
-/// The stores to the buffers that no fence has followed.
+/// The accesses of threads to the buffers that no fence has followed.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Stores {
-    /// A store, or a copy that a wait may have covered.
+struct Accesses {
+    /// A store, a copy that a wait may have covered, or a load from a buffer that bulk copies fill.
     done: bool,
     /// A copy of a closed group that may be in flight.
     flying: bool,
@@ -48,9 +53,9 @@ struct Stores {
     open: bool,
 }
 
-impl Stores {
-    fn or(self, other: Stores) -> Stores {
-        Stores {
+impl Accesses {
+    fn or(self, other: Accesses) -> Accesses {
+        Accesses {
             done: self.done || other.done,
             flying: self.flying || other.flying,
             open: self.open || other.open,
@@ -59,27 +64,27 @@ impl Stores {
 }
 
 struct Fences {
-    /// The shared buffers that descriptors refer to.
+    /// The shared buffers that descriptors and bulk copies refer to.
     buffers: BTreeSet<u32>,
+    /// Those of them that bulk copies fill.
+    filled: BTreeSet<u32>,
     /// The barriers in memory that copies into these buffers signal.
     signalled: BTreeSet<u32>,
 }
 
 impl Fences {
-    /// Follows a body and returns the stores at its end. Inserts fences if `insert`.
-    fn body(&self, body: &mut Body, mut stores: Stores, insert: bool) -> Stores {
+    /// Follows a body and returns the accesses at its end. Inserts fences if `insert`.
+    fn body(&self, body: &mut Body, mut accesses: Accesses, insert: bool) -> Accesses {
         let mut at = 0;
         while at < body.len() {
-            let orders =
-                matches!(body[at], Stmt::Barrier | Stmt::NamedSync { .. } | Stmt::NamedArrive { .. });
-            if orders && stores.done {
-                stores.done = false;
+            if orders(&body[at]) && accesses.done {
+                accesses.done = false;
                 if insert {
                     body.insert(at, Stmt::Fence(Fence::Proxy));
                     at += 1;
                 }
             }
-            stores = self.stmt(&mut body[at], stores, insert);
+            accesses = self.stmt(&mut body[at], accesses, insert);
             at += 1;
             let signalled =
                 matches!(&body[at - 1], Stmt::Await { barrier, .. } if self.signalled.contains(barrier));
@@ -88,14 +93,14 @@ impl Fences {
                 at += 1;
             }
         }
-        stores
+        accesses
     }
 
-    fn stmt(&self, stmt: &mut Stmt, stores: Stores, insert: bool) -> Stores {
+    fn stmt(&self, stmt: &mut Stmt, accesses: Accesses, insert: bool) -> Accesses {
         match stmt {
-            Stmt::Group(group) => self.body(&mut group.body, stores, insert),
+            Stmt::Group(group) => self.body(&mut group.body, accesses, insert),
             Stmt::For { body, .. } | Stmt::While { body, .. } => {
-                let mut before = stores;
+                let mut before = accesses;
                 loop {
                     let joined = before.or(self.body(body, before, false));
                     if joined == before {
@@ -106,22 +111,30 @@ impl Fences {
                 before.or(self.body(body, before, insert))
             }
             Stmt::If { then, otherwise, .. } => {
-                self.body(then, stores, insert).or(self.body(otherwise, stores, insert))
+                self.body(then, accesses, insert).or(self.body(otherwise, accesses, insert))
             }
             Stmt::Roles(roles) => {
-                let each = roles.iter_mut().map(|role| self.body(&mut role.body, stores, insert));
-                each.fold(Stores::default(), Stores::or)
+                let each = roles.iter_mut().map(|role| self.body(&mut role.body, accesses, insert));
+                each.fold(Accesses::default(), Accesses::or)
             }
             Stmt::Transfer(transfer) => {
                 let loads = catalogue().copy(&transfer.row).is_some_and(|row| row.is_load());
-                Stores { done: stores.done || !loads && self.is_read(&transfer.address), ..stores }
+                let buffers = if loads { &self.filled } else { &self.buffers };
+                Accesses { done: accesses.done || is_in(buffers, &transfer.address), ..accesses }
             }
-            Stmt::AsyncCopy(copy) if copy.signals.is_some() => stores,
-            Stmt::AsyncCopy(copy) => Stores { open: stores.open || self.is_read(&copy.dst), ..stores },
-            Stmt::Commit => Stores { flying: stores.flying || stores.open, open: false, ..stores },
-            Stmt::Wait { groups } => {
-                Stores { done: stores.done || stores.flying, flying: stores.flying && *groups > 0, ..stores }
+            Stmt::AsyncCopy(copy) if copy.signals.is_some() => accesses,
+            Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
+                Accesses { done: accesses.done || is_in(&self.filled, address), ..accesses }
             }
+            Stmt::AsyncCopy(copy) => {
+                Accesses { open: accesses.open || is_in(&self.buffers, &copy.dst), ..accesses }
+            }
+            Stmt::Commit => Accesses { flying: accesses.flying || accesses.open, open: false, ..accesses },
+            Stmt::Wait { groups } => Accesses {
+                done: accesses.done || accesses.flying,
+                flying: accesses.flying && *groups > 0,
+                ..accesses
+            },
             Stmt::Let { .. }
             | Stmt::Uniform { .. }
             | Stmt::Barrier
@@ -134,6 +147,7 @@ impl Fences {
             | Stmt::NamedArrive { .. }
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
+            | Stmt::Expect { .. }
             | Stmt::Multiply(_)
             | Stmt::MultiplyAsync(_)
             | Stmt::Fence(_)
@@ -144,18 +158,23 @@ impl Fences {
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
             | Stmt::Assign { .. }
-            | Stmt::LoadInteger { .. }
-            | Stmt::LoadIndex { .. }
             | Stmt::LetNumber { .. }
             | Stmt::AssignNumber { .. }
             | Stmt::Log(_)
-            | Stmt::Put(_) => stores,
+            | Stmt::Put(_) => accesses,
         }
     }
+}
 
-    fn is_read(&self, address: &Address) -> bool {
-        buffer_of(address).is_some_and(|buffer| self.buffers.contains(&buffer))
-    }
+/// Reports whether a statement orders accesses of its threads before those of others.
+fn orders(stmt: &Stmt) -> bool {
+    // Copies arrive for themselves only.
+    let arrives = matches!(stmt, Stmt::Arrive { by: Arrivals::Warps | Arrivals::Groups, .. });
+    arrives || matches!(stmt, Stmt::Barrier | Stmt::NamedSync { .. } | Stmt::NamedArrive { .. })
+}
+
+fn is_in(buffers: &BTreeSet<u32>, address: &Address) -> bool {
+    buffer_of(address).is_some_and(|buffer| buffers.contains(&buffer))
 }
 
 fn buffer_of(address: &Address) -> Option<u32> {

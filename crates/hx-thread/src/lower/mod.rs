@@ -15,6 +15,7 @@ mod reduce;
 mod roles;
 mod scalar;
 mod scan;
+mod signal;
 mod slice;
 mod stream;
 mod temporaries;
@@ -36,6 +37,7 @@ use crate::{
     SharedBuffer, Stmt, TensorMap, TensorParam, ThreadProgram,
 };
 use layout::{registers, unrolled};
+use signal::Signals;
 use zero::Zeros;
 
 /// The error of a solution that does not fit its program. A verified solution always fits.
@@ -98,7 +100,7 @@ pub fn lower(
         shared: shared.chain(scratch).collect(),
         blocks: blocks(program, solution),
         shared_bytes: solution.shared_bytes,
-        barriers: pipe::barriers(program, solution.shared_bytes),
+        barriers: pipe::barriers(program, solution),
         ranges,
         registers: registers.chain(temporaries).collect(),
         log,
@@ -198,7 +200,7 @@ impl<'p> Lowering<'p> {
             let is_of = |t: &TensorId| program.tensor(*t).is_register() == register && !unloaded.contains(t);
             program.tensor_ids().filter(is_of).zip(0u32..).collect::<Vec<_>>().into_iter()
         };
-        let pipes = pipe::Pipes::new(program);
+        let pipes = pipe::Pipes::new(program, solution);
         let facts = program.scopes.iter().map(|scope| {
             let mut facts = program.facts.clone();
             pipes.state(program, &mut facts);
@@ -247,9 +249,11 @@ impl<'p> Lowering<'p> {
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
         let mut out = Vec::new();
-        let mut arrivals = self.signal_arrivals(stmts);
+        let mut signals = self.signals(stmts)?;
         for (at, stmt) in stmts.iter().enumerate() {
             (self.poll)();
+            let Signals { before, after } = signals.remove(&at).unwrap_or_default();
+            out.extend(before);
             if let Some(several) = self.several(stmt)? {
                 out.extend(several);
                 continue;
@@ -292,7 +296,7 @@ impl<'p> Lowering<'p> {
                     Stmt::Roles(roles.iter().map(|role| self.role(role)).collect::<Result<_, _>>()?)
                 }
             });
-            out.extend(arrivals.remove(&at).into_iter().flatten());
+            out.extend(after);
         }
         Ok(out)
     }
@@ -335,6 +339,7 @@ impl<'p> Lowering<'p> {
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(choice))) => {
                 self.copy_async(op, src, dst, choice)
             }
+            (OpKind::CopyAsync { .. }, Some(Choice::Bulk(choice))) => self.load(op, choice),
             (OpKind::Store { .. }, Some(Choice::Bulk(choice))) => self.store(op, choice),
             (OpKind::WaitStores { leave }, _) => Ok(vec![Stmt::BulkWait { leave: *leave, read: true }]),
             (OpKind::Map(map), Some(Choice::Map(choice))) => self.map(op, map, choice),

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_target::{GROUP, WARP};
 use hx_tile::{
-    BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Stmt as TileStmt, TensorId, TileProgram,
-    stages_held,
+    BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Solution, TensorId, TileProgram, stages_held,
 };
 
+use super::signal::{self, Fills};
 use super::{LowerError, Lowering};
 use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt};
 
@@ -29,21 +29,16 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
     }
 }
 
-/// Returns the barrier that a copy signals.
-pub(super) fn signalled(op: &Op) -> Option<u32> {
-    let OpKind::CopyAsync { signal, .. } = op.kind else { return None };
-    signal.map(|pipe| barrier_of(pipe, BarrierKind::Full))
-}
-
 /// Returns the barriers of all pipelines, two for each. They are the end of the block's shared memory.
-pub(super) fn barriers(program: &TileProgram, shared_bytes: u32) -> Vec<Barrier> {
-    let mut at = shared_bytes - program.barrier_bytes();
+pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrier> {
+    let mut at = solution.shared_bytes - program.barrier_bytes();
+    let fills = signal::fills(program, solution);
     let mut out = Vec::new();
     for id in program.pipe_ids() {
         let pipe = program.pipe(id);
         for kind in [BarrierKind::Full, BarrierKind::Empty] {
             let count = match kind {
-                BarrierKind::Full => writers(program, id),
+                BarrierKind::Full => fills.get(&id).map_or(1, Fills::arrivals),
                 BarrierKind::Empty => readers(program, id),
             };
             let (name, origin) = (pipe.name.clone(), pipe.origin);
@@ -52,13 +47,6 @@ pub(super) fn barriers(program: &TileProgram, shared_bytes: u32) -> Vec<Barrier>
         }
     }
     out
-}
-
-/// Returns how many threads arrive when a stage is full: all threads of the scope that copies, each for its own copies.
-fn writers(program: &TileProgram, pipe: PipeId) -> u32 {
-    let ops = program.ops(1.0).into_iter();
-    let of = |op: &Op| matches!(op.kind, OpKind::Acquire { pipe: own, .. } if own == pipe);
-    ops.filter(|(op, _)| of(op)).map(|(op, _)| program.threads_of(op)).max().unwrap_or(1)
 }
 
 /// Returns how many arrivals give a stage back.
@@ -151,13 +139,18 @@ impl Give {
 /// Facts about the whole program that the lowering of pipelines needs.
 #[derive(Debug, Default)]
 pub(super) struct Pipes {
+    /// How the stages of each pipeline are filled.
+    pub(super) fills: BTreeMap<PipeId, Fills>,
+    /// The stage that each copy fills: the local that its acquisition defines.
+    pub(super) stages: BTreeMap<OpId, Symbol>,
     positions: BTreeMap<(ScopeId, PipeId, Side), Position>,
     gives: BTreeMap<OpId, Give>,
 }
 
 impl Pipes {
-    pub(super) fn new(program: &TileProgram) -> Pipes {
-        let mut pipes = Pipes::default();
+    pub(super) fn new(program: &TileProgram, solution: &Solution) -> Pipes {
+        let (fills, stages) = (signal::fills(program, solution), signal::stages(program));
+        let mut pipes = Pipes { fills, stages, ..Pipes::default() };
         for (op, _) in program.ops(1.0) {
             let key = if let OpKind::Acquire { pipe, .. } = op.kind {
                 (op.scope, pipe, Side::Write)
@@ -265,7 +258,7 @@ impl Lowering<'_> {
         found.ok_or_else(|| self.error(op, "its scope has no position in the pipeline"))
     }
 
-    fn index_of(&self, pipe: PipeId, index: &Symbol) -> Expr {
+    pub(super) fn index_of(&self, pipe: PipeId, index: &Symbol) -> Expr {
         if self.program.pipe(pipe).stages > 1 { Expr::symbol(index.clone()) } else { Expr::default() }
     }
 
@@ -363,39 +356,6 @@ impl Lowering<'_> {
             }
         }
         body
-    }
-
-    /// Returns, for each statement after which the last copy of an acquired stage has been issued, the arrivals of the copies.
-    pub(super) fn signal_arrivals(&self, stmts: &[TileStmt]) -> BTreeMap<usize, Body> {
-        let mut open: BTreeMap<PipeId, (Symbol, Option<(usize, Op)>)> = BTreeMap::new();
-        let mut out: BTreeMap<usize, Body> = BTreeMap::new();
-        let mut close = |pipe: PipeId, stage: Option<(Symbol, Option<(usize, Op)>)>| {
-            let Some((var, Some((at, last)))) = stage else { return };
-            let index = self.index_of(pipe, &var);
-            let arrive =
-                Stmt::Arrive { barrier: barrier_of(pipe, BarrierKind::Full), index, by: Arrivals::Copies };
-            let title = format!("signal {}", self.program.pipe(pipe).name);
-            out.entry(at).or_default().push(self.titled(&last, title, vec![arrive]));
-        };
-        for (at, stmt) in stmts.iter().enumerate() {
-            for op in stmt.ops() {
-                if let OpKind::Acquire { pipe, var } = &op.kind {
-                    // The stage of a nested statement is acquired there.
-                    let stage = matches!(stmt, TileStmt::Op(_)).then(|| (var.clone(), None));
-                    let before = match stage {
-                        Some(stage) => open.insert(*pipe, stage),
-                        None => open.remove(pipe),
-                    };
-                    close(*pipe, before);
-                } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind
-                    && let Some((_, last)) = open.get_mut(pipe)
-                {
-                    *last = Some((at, op.clone()));
-                }
-            }
-        }
-        open.into_iter().for_each(|(pipe, stage)| close(pipe, Some(stage)));
-        out
     }
 }
 

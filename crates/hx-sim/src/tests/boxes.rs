@@ -1,0 +1,263 @@
+//! Tests bulk loads: zeros outside of the tensor, the bytes that a phase waits for, and the order with accesses of threads.
+
+use std::collections::BTreeMap;
+
+use expect_test::{Expect, expect};
+use hx_dtype::DType;
+use hx_target::SwizzleMode;
+use hx_thread::{
+    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, RegId, Stmt, TensorMap,
+};
+use hx_tile::Origin;
+
+use super::build::*;
+use crate::{Config, run};
+
+const ROWS: i64 = 6;
+const COLUMNS: i64 = 20;
+/// Distance of two rows in elements, a multiple of 16 bytes.
+const LD: i64 = 24;
+const BOX: [u32; 2] = [16, 4];
+const BYTES: u32 = 2 * BOX[0] * BOX[1];
+/// The barriers that count the bytes, and the arrivals of readers.
+const FULL: u32 = 0;
+const EMPTY: u32 = 1;
+
+/// A kernel of 32 threads that loads boxes of a tensor whose element `(i, j)` is `10 · i + j`. Thread `t` holds two elements of a
+/// box: those of the places `2 · t` and `2 · t + 1`.
+struct Loaded {
+    k: Kernel,
+    s: Memory,
+    y: Memory,
+    r: RegId,
+}
+
+fn loaded() -> Loaded {
+    let mut k = Kernel::new(32);
+    k.input("x", DType::F16, &[ROWS, COLUMNS], &[LD, 1]);
+    let y = k.output("y", DType::F16, &[i64::from(BOX[1]), i64::from(BOX[0])], &[i64::from(BOX[0]), 1]);
+    let s = k.shared("s", DType::F16, BOX[0] * BOX[1]);
+    let r = k.registers("r", DType::F16, 2);
+    k.program.maps.push(TensorMap {
+        param: 0,
+        dims: vec![c(COLUMNS), c(ROWS)],
+        strides: vec![c(LD * 2)],
+        extents: BOX.to_vec(),
+        swizzle: SwizzleMode::Plain,
+        l2: 0,
+        fill: Outside::Zero,
+    });
+    for (kind, count) in [(BarrierKind::Full, 1), (BarrierKind::Empty, 1)] {
+        let at = k.program.shared_bytes;
+        let (pipe, origin) = ("p".to_owned(), Origin(0));
+        k.program.barriers.push(Barrier { kind, pipe, stages: 1, count, at, origin });
+        k.program.shared_bytes += 8;
+    }
+    Loaded { k, s, y, r }
+}
+
+impl Loaded {
+    fn expect(&mut self, bytes: u32) {
+        self.k.op("expect", vec![Stmt::Expect { barrier: FULL, index: c(0), bytes }]);
+    }
+
+    fn load(&mut self, coordinates: [i64; 2]) {
+        let load = Bulk {
+            row: "tma.load".into(),
+            map: 0,
+            coordinates: coordinates.map(c).to_vec(),
+            address: Address { memory: self.s, offset: c(0) },
+            barrier: (FULL, c(0)),
+            blocks: None,
+        };
+        self.k.op("copy_async(x, s)", vec![Stmt::Bulk(load)]);
+    }
+
+    fn wait(&mut self, barrier: u32, parity: i64) {
+        self.k.op("wait()", vec![Stmt::Await { barrier, index: c(0), parity: c(parity) }]);
+    }
+
+    fn release(&mut self) {
+        self.k.op("release()", vec![Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps }]);
+    }
+
+    fn read(&mut self) {
+        let (own, place) = (first(self.r, 2), thread() * c(2));
+        let load = transfer("ld.shared.b32", own.clone(), self.s, place.clone());
+        let store = transfer("st.global.b32", own, self.y, place);
+        self.k.op("copy(s, y)", vec![load, store]);
+    }
+
+    fn write(&mut self) {
+        let own = first(self.r, 2);
+        let zero = fill(own.clone(), 0);
+        self.k.op("copy(r, s)", vec![zero, transfer("st.shared.b32", own, self.s, thread() * c(2))]);
+    }
+
+    /// Runs the kernel with several orders of arrival, which must agree.
+    fn check(&self, want: Expect) {
+        let texts = [0, 1, 2, 3].map(|seed| {
+            let all: Vec<f64> = (0..ROWS * LD).map(|i| (i / LD * 10 + i % LD) as f64).collect();
+            let (size, shape) = ((BOX[0] * BOX[1]) as usize, [i64::from(BOX[1]), i64::from(BOX[0])]);
+            let y = tensor(DType::F16, &shape, &[shape[1], 1], &vec![-1.0; size]);
+            let mut arguments = [tensor(DType::F16, &[ROWS, COLUMNS], &[LD, 1], &all), y];
+            let config = Config { seed, ..Config::default() };
+            match run(&self.k.program, &BTreeMap::new(), &mut arguments, &config) {
+                Ok(_) => picture(&values(DType::F16, &arguments[1])),
+                failed => error_text(failed),
+            }
+        });
+        assert!(texts.iter().all(|text| *text == texts[0]), "{texts:#?}");
+        want.assert_eq(&texts[0]);
+    }
+}
+
+fn picture(all: &[f64]) -> String {
+    all.chunks(BOX[0] as usize)
+        .map(|row| row.iter().map(|x| format!("{x:3}")).collect::<String>() + "\n")
+        .collect()
+}
+
+#[test]
+fn elements_outside_of_the_tensor_are_zero() {
+    let at = |coordinates: [i64; 2], want: Expect| {
+        let mut loaded = loaded();
+        loaded.expect(BYTES);
+        loaded.load(coordinates);
+        loaded.wait(FULL, 0);
+        loaded.read();
+        loaded.check(want);
+    };
+    at(
+        [2, 1],
+        expect![[r#"
+         12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
+         22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
+         42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57
+    "#]],
+    );
+    at(
+        [12, 4],
+        expect![[r#"
+         52 53 54 55 56 57 58 59  0  0  0  0  0  0  0  0
+         62 63 64 65 66 67 68 69  0  0  0  0  0  0  0  0
+          0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0
+          0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0
+    "#]],
+    );
+    at(
+        [-3, -2],
+        expect![[r#"
+          0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0
+          0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0
+          0  0  0  0  1  2  3  4  5  6  7  8  9 10 11 12
+          0  0  0 10 11 12 13 14 15 16 17 18 19 20 21 22
+    "#]],
+    );
+}
+
+#[test]
+fn a_phase_waits_for_the_bytes_that_it_expects() {
+    let with = |bytes: u32, waits: bool, want: Expect| {
+        let mut loaded = loaded();
+        loaded.expect(bytes);
+        loaded.load([0, 0]);
+        if waits {
+            loaded.wait(FULL, 0);
+        }
+        loaded.read();
+        loaded.check(want);
+    };
+    with(
+        BYTES,
+        false,
+        expect![[r#"
+        reads element 0 of the shared tensor `s` before the asynchronous copy into it by thread 0 in #1 `copy_async(x, s)` was waited for
+          thread 0, block [0, 0, 0], #2 `copy(s, y)`
+    "#]],
+    );
+    with(
+        2 * BYTES,
+        true,
+        expect![[r#"
+        deadlock: threads 0 to 31 wait in #2 `wait()` for the copies into stage 0 of `p` (128 bytes are missing)
+          block [0, 0, 0], #2 `wait()`
+    "#]],
+    );
+}
+
+/// A load follows reads and writes of threads only over a fence and a barrier.
+#[test]
+fn a_load_follows_what_threads_did_over_a_fence_and_a_barrier() {
+    let again =
+        |(before, parity): (&dyn Fn(&mut Loaded), i64), between: &dyn Fn(&mut Loaded), want: Expect| {
+            let mut loaded = loaded();
+            before(&mut loaded);
+            between(&mut loaded);
+            loaded.expect(BYTES);
+            loaded.load([4, 2]);
+            loaded.wait(FULL, parity);
+            loaded.read();
+            loaded.check(want);
+        };
+    let read = |loaded: &mut Loaded| {
+        loaded.expect(BYTES);
+        loaded.load([0, 0]);
+        loaded.wait(FULL, 0);
+        loaded.read();
+    };
+    let fenced = |loaded: &mut Loaded| {
+        loaded.k.push(Stmt::Fence(Fence::Proxy));
+        loaded.release();
+        loaded.wait(EMPTY, 0);
+    };
+    again(
+        (&read, 1),
+        &fenced,
+        expect![[r#"
+         24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
+         34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49
+         44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
+         54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69
+    "#]],
+    );
+    again(
+        (&read, 1),
+        &|_| (),
+        expect![[r#"
+        writes element 2 of the shared tensor `s`, which thread 1 read in #3 `copy(s, y)`, with no barrier in between
+          thread 0, block [0, 0, 0], #5 `copy_async(x, s)`
+    "#]],
+    );
+    again(
+        (&read, 1),
+        &|loaded| {
+            loaded.release();
+            loaded.wait(EMPTY, 0);
+        },
+        expect![[r#"
+            no fence of thread 0 stands between its read of element 0 of the shared tensor `s` in `copy(s, y)` and the instruction that accesses it through the asynchronous proxy
+              thread 0, block [0, 0, 0], #7 `copy_async(x, s)`
+        "#]],
+    );
+    let write = |loaded: &mut Loaded| loaded.write();
+    again(
+        (&write, 0),
+        &fenced,
+        expect![[r#"
+         24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
+         34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49
+         44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
+         54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69
+    "#]],
+    );
+    again(
+        (&write, 0),
+        &|loaded| loaded.k.push(Stmt::Barrier),
+        expect![[r#"
+            no fence of thread 0 stands between its write to element 0 of the shared tensor `s` in `copy(r, s)` and the instruction that accesses it through the asynchronous proxy
+              thread 0, block [0, 0, 0], #2 `copy_async(x, s)`
+        "#]],
+    );
+}

@@ -1,0 +1,201 @@
+//! Lowers what copies tell the barrier of the stage that they fill.
+//!
+//! A bulk copy takes its bytes off those that the phase waits for, and one thread arrives and announces these bytes ahead of the
+//! copies. The threads of any other copy arrive when their copies have. A pipeline may have copies of both kinds, also in
+//! different stages. The count of the barrier is the same for all stages, so each stage has the arrivals of both kinds then.
+
+use std::collections::BTreeMap;
+
+use hx_index::{Expr, Symbol};
+use hx_tile::{Base, Choice, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, TileProgram};
+
+use super::pipe::barrier_of;
+use super::{LowerError, Lowering};
+use crate::{Arrivals, BarrierKind, Body, Stmt};
+
+/// The copies that fill the stages of a pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Fills {
+    /// Some are bulk copies.
+    in_boxes: bool,
+    /// The threads of the scope that makes the others; 0 if there are none.
+    threads: u32,
+}
+
+impl Fills {
+    /// Returns the number of arrivals when a stage is full.
+    pub(super) fn arrivals(&self) -> u32 {
+        u32::from(self.in_boxes) + self.threads
+    }
+}
+
+/// Returns how the stages of each pipeline are filled.
+pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<PipeId, Fills> {
+    let mut out: BTreeMap<PipeId, Fills> = BTreeMap::new();
+    for (op, _) in program.ops(1.0) {
+        let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
+        let fills = out.entry(pipe).or_default();
+        if is_in_boxes(solution, op.id) {
+            fills.in_boxes = true;
+        } else {
+            fills.threads = fills.threads.max(program.threads_of(op));
+        }
+    }
+    out
+}
+
+fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
+    matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
+}
+
+/// Returns the barrier that a copy signals.
+pub(super) fn barrier_of_copy(op: &Op) -> Option<u32> {
+    let OpKind::CopyAsync { signal, .. } = op.kind else { return None };
+    signal.map(|pipe| barrier_of(pipe, BarrierKind::Full))
+}
+
+/// Returns the stage that each signalled copy fills: the local that the last acquisition before it defines, in its body or in
+/// one around it.
+pub(super) fn stages(program: &TileProgram) -> BTreeMap<OpId, Symbol> {
+    let mut out = BTreeMap::new();
+    let _ = stages_in(&program.body, &BTreeMap::new(), &mut out);
+    out
+}
+
+/// Returns the stages at the end of a body. A stage that a nested body acquires is unknown after that body.
+fn stages_in(
+    body: &[TileStmt],
+    around: &BTreeMap<PipeId, Symbol>,
+    out: &mut BTreeMap<OpId, Symbol>,
+) -> BTreeMap<PipeId, Symbol> {
+    let mut open = around.clone();
+    for stmt in body {
+        if let TileStmt::Op(op) = stmt {
+            if let OpKind::Acquire { pipe, var } = &op.kind {
+                open.insert(*pipe, var.clone());
+            } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind
+                && let Some(var) = open.get(pipe)
+            {
+                out.insert(op.id, var.clone());
+            }
+        }
+        for body in stmt.bodies() {
+            let after = stages_in(body, &open, out);
+            open.retain(|pipe, var| after.get(pipe) == Some(var));
+        }
+    }
+    open
+}
+
+/// The statements before and after a statement that signal the stages which its copies fill.
+#[derive(Default)]
+pub(super) struct Signals {
+    pub(super) before: Body,
+    pub(super) after: Body,
+}
+
+/// A stage that a body acquires.
+struct Stage {
+    pipe: PipeId,
+    var: Symbol,
+    bytes: u64,
+    /// The positions of the first and the last statement with a copy into the stage, each with such a copy.
+    copies: Option<[(usize, Op); 2]>,
+}
+
+impl Lowering<'_> {
+    /// Returns the barrier of the stage that a copy fills.
+    pub(super) fn stage_signalled(&self, op: &Op) -> Result<(u32, Expr), LowerError> {
+        let (Some(var), OpKind::CopyAsync { signal: Some(pipe), .. }) =
+            (self.pipes.stages.get(&op.id), &op.kind)
+        else {
+            return Err(self.error(op, "no stage is acquired for the copy"));
+        };
+        Ok((barrier_of(*pipe, BarrierKind::Full), self.index_of(*pipe, var)))
+    }
+
+    /// Returns the signals of the stages that a body acquires, by the position of the statement next to them.
+    pub(super) fn signals(&self, stmts: &[TileStmt]) -> Result<BTreeMap<usize, Signals>, LowerError> {
+        let mut stages: Vec<Stage> = Vec::new();
+        for (at, stmt) in stmts.iter().enumerate() {
+            if let TileStmt::Op(Op { kind: OpKind::Acquire { pipe, var }, .. }) = stmt {
+                stages.push(Stage { pipe: *pipe, var: var.clone(), bytes: 0, copies: None });
+            }
+            for stage in &mut stages {
+                let fills = |op: &&Op| self.pipes.stages.get(&op.id) == Some(&stage.var);
+                let copies: Vec<&Op> = stmt.ops().into_iter().filter(fills).collect();
+                let (Some(first), Some(last)) = (copies.first(), copies.last()) else { continue };
+                stage.bytes += self.bytes(stmt, &stage.var)?;
+                let first = stage.copies.take().map_or((at, (*first).clone()), |[first, _]| first);
+                stage.copies = Some([first, (at, (*last).clone())]);
+            }
+        }
+        let mut out: BTreeMap<usize, Signals> = BTreeMap::new();
+        for Stage { pipe, var, bytes, copies } in stages {
+            let Some([first, last]) = copies else { continue };
+            let (barrier, index) = (barrier_of(pipe, BarrierKind::Full), self.index_of(pipe, &var));
+            let Fills { in_boxes, threads } = self.pipes.fills.get(&pipe).copied().unwrap_or_default();
+            let name = &self.program.pipe(pipe).name;
+            if in_boxes {
+                let too_many = |_| self.error(&first.1, "a stage has too many bytes");
+                let bytes = u32::try_from(bytes).map_err(too_many)?;
+                let expect = vec![Stmt::Expect { barrier, index: index.clone(), bytes }];
+                let title = format!("expect {bytes} bytes for {name}");
+                out.entry(first.0).or_default().before.push(self.titled(&first.1, title, expect));
+            }
+            if threads > 0 {
+                let arrive = vec![Stmt::Arrive { barrier, index, by: Arrivals::Copies }];
+                let signal = self.titled(&last.1, format!("signal {name}"), arrive);
+                out.entry(last.0).or_default().after.push(signal);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Returns the bytes that the bulk copies of a statement bring into a stage: the same on every way through it.
+    fn bytes(&self, stmt: &TileStmt, var: &Symbol) -> Result<u64, LowerError> {
+        let all = |body: &[TileStmt]| body.iter().try_fold(0, |sum, stmt| Ok(sum + self.bytes(stmt, var)?));
+        let differs = || {
+            let copy = stmt.ops().into_iter().find(|op| self.pipes.stages.get(&op.id) == Some(var));
+            let op = copy.map_or(OpId(0), |op| op.id);
+            LowerError { op, message: "the stage gets more bytes on one way than on another".to_owned() }
+        };
+        match stmt {
+            TileStmt::Op(op) => {
+                let OpKind::CopyAsync { dst, .. } = &op.kind else { return Ok(0) };
+                let is_counted =
+                    self.pipes.stages.get(&op.id) == Some(var) && is_in_boxes(self.solution, op.id);
+                let Base::Shared(tensor) = dst.base else { return Ok(0) };
+                let elements: i64 = dst.shape().iter().product();
+                let bits = u64::from(self.program.tensor(tensor).dtype.bits());
+                Ok(if is_counted { elements as u64 * bits / 8 } else { 0 })
+            }
+            TileStmt::For { start, end, body, .. } => {
+                let (each, trips) = (all(body)?, (end.clone() - start.clone()).as_const());
+                match trips {
+                    _ if each == 0 => Ok(0),
+                    Some(trips) => Ok(each * trips.max(0) as u64),
+                    None => Err(differs()),
+                }
+            }
+            TileStmt::If { then, otherwise, .. } => {
+                let [then, otherwise] = [all(then)?, all(otherwise)?];
+                if then == otherwise { Ok(then) } else { Err(differs()) }
+            }
+            TileStmt::While { body, .. } => {
+                if all(body)? == 0 {
+                    Ok(0)
+                } else {
+                    Err(differs())
+                }
+            }
+            // A role acquires stages of its own.
+            TileStmt::Roles(_)
+            | TileStmt::Let { .. }
+            | TileStmt::Assign { .. }
+            | TileStmt::LoadScalar { .. }
+            | TileStmt::LetNumber { .. }
+            | TileStmt::AssignNumber { .. } => Ok(0),
+        }
+    }
+}

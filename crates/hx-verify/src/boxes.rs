@@ -1,0 +1,181 @@
+//! Checks copies in boxes: writes every element of every box to the place that the instruction gives it, and compares the result
+//! with the solved layout.
+
+use hx_target::{Space, SwizzleMode, WAVEFRONT_BYTES, catalogue};
+use hx_tile::{Base, BulkChoice, SharedLayout, TensorParam, View};
+
+use crate::{Check, Checked, Walk};
+
+impl Check<'_> {
+    /// Checks a copy between global and shared memory, a load or a store.
+    pub(crate) fn boxed(&self, global: &View, shared: &View, is_load: bool, choice: &BulkChoice) -> Checked {
+        let ends = if is_load { [Space::Global, Space::Shared] } else { [Space::Shared, Space::Global] };
+        let row = catalogue().bulk(&choice.row).filter(|row| [row.from, row.to] == ends && !row.adds);
+        let row = row.ok_or_else(|| format!("`{}` is no such copy", choice.row))?;
+        if row.arch > self.arch.number() {
+            return Err(format!("`{}` is newer than {}", row.name, self.arch));
+        }
+        let (Base::Global(id), Base::Shared(tensor)) = (global.base, shared.base) else {
+            return Err("a box is in global and in shared memory".into());
+        };
+        let param = self.program.tensor_param(id).ok_or("a box is of a tensor")?;
+        let info = self.program.tensor(tensor);
+        if param.dtype != info.dtype || info.dtype.bits() < 8 {
+            return Err(format!("a box of {} is copied as {}", param.dtype, info.dtype));
+        }
+        self.mapped(param, global, choice)?;
+        let layout =
+            self.solution.shared.get(&tensor).ok_or_else(|| format!("`{}` has no layout", info.name))?;
+        let mode = SwizzleMode::of(layout.swizzle, info.dtype.bits())
+            .ok_or_else(|| format!("no box has the swizzle of `{}`", info.name))?;
+        let width = i64::from(choice.extents[0]) * i64::from(info.dtype.bits()) / 8;
+        if mode != SwizzleMode::Plain && width != i64::from(mode.width_bytes()) {
+            return Err(format!("the rows of a box have {width} B under the {}", mode.phrase()));
+        }
+        let (shape, bytes) = (&info.shape[..], i64::from(info.dtype.bits()) / 8);
+        Boxes { global, shared, choice, layout, mode, shape, bytes }.cover()
+    }
+
+    /// Checks what does not depend on the shared tensor: the limits of a map, and that the view walks its dimensions one by one.
+    fn mapped(&self, param: &TensorParam, global: &View, choice: &BulkChoice) -> Checked {
+        let (limits, rank, name) = (&catalogue().map, param.stride.len(), &param.name);
+        let mut dims = choice.dims.clone();
+        dims.sort_unstable();
+        if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
+            return Err(format!("the boxes of `{name}` do not have its {rank} dimensions"));
+        }
+        if param.block.is_some() || global.rows.is_some() || global.pad != 0.0 {
+            return Err(format!("`{name}` is not read as it lies in memory"));
+        }
+        let bytes = i64::from(param.dtype.bits()) / 8;
+        let facts = &self.program.facts;
+        for (at, dim) in choice.dims.iter().enumerate() {
+            let stride = &param.stride[*dim];
+            let is_legal = match at {
+                0 => stride.as_const() == Some(1),
+                _ => facts.divisor(stride) * bytes % limits.stride == 0,
+            };
+            if !is_legal {
+                return Err(format!("no map has the stride `{stride}` of `{name}` in place {at}"));
+            }
+        }
+        let row = i64::from(choice.extents[0]) * bytes;
+        let is_extent = |extent: &u32| (1..=limits.r#box).contains(extent);
+        if row % i64::from(limits.row) != 0 || !choice.extents.iter().all(is_extent) {
+            return Err(format!("boxes of `{name}` may not have the extents {:?}", choice.extents));
+        }
+        if i64::from(param.align) % limits.stride != 0 {
+            return Err(format!("`{name}` begins at a multiple of {} B only", param.align));
+        }
+        Ok(())
+    }
+}
+
+/// The boxes of a copy.
+struct Boxes<'a> {
+    global: &'a View,
+    shared: &'a View,
+    choice: &'a BulkChoice,
+    layout: &'a SharedLayout,
+    mode: SwizzleMode,
+    /// The shape of the shared tensor.
+    shape: &'a [i64],
+    /// Bytes of an element.
+    bytes: i64,
+}
+
+impl Boxes<'_> {
+    /// Checks that each element of the tile is in one box, at its place, for every index of the dimensions that the tile does not
+    /// walk.
+    fn cover(&self) -> Checked {
+        let tile = self.global.shape();
+        if tile != self.shared.shape() {
+            return Err(format!("a tile of {tile:?} is copied to one of {:?}", self.shared.shape()));
+        }
+        // The extent of a box along each mode of the tile.
+        let mut steps = Vec::with_capacity(tile.len());
+        for (at, mode) in self.global.modes.iter().enumerate() {
+            let is_plain = mode.factor.as_const() == Some(1)
+                && self.global.modes[..at].iter().all(|other| other.dim != mode.dim);
+            let place = self.choice.dims.iter().position(|dim| *dim == mode.dim);
+            let extent = place.filter(|_| is_plain).map(|place| i64::from(self.choice.extents[place]));
+            let extent = extent.ok_or("a box holds neighbours of the tensor only")?;
+            if mode.extent % extent != 0 {
+                return Err(format!("boxes of {extent} do not tile {}", mode.extent));
+            }
+            steps.push(extent);
+        }
+        let is_walked = |dim: usize| self.global.modes.iter().any(|mode| mode.dim == dim);
+        let beside = |(dim, extent): (&usize, &u32)| is_walked(*dim) || *extent == 1;
+        if !self.choice.dims.iter().zip(&self.choice.extents).all(beside) {
+            return Err("a box is longer than one element where its tile is not".into());
+        }
+        let still: Vec<i64> = (0..self.shape.len())
+            .map(|dim| if self.shared.modes.iter().any(|mode| mode.dim == dim) { 1 } else { self.shape[dim] })
+            .collect();
+        let count = |extents: &[i64]| extents.iter().product::<i64>();
+        let boxes: Vec<i64> = tile.iter().zip(&steps).map(|(all, step)| all / step).collect();
+        for index in 0..count(&still) {
+            let index = hx_tile::coordinate(index, &still);
+            for number in 0..count(&boxes) {
+                let number = hx_tile::coordinate(number, &boxes);
+                let first: Vec<i64> = number.iter().zip(&steps).map(|(n, step)| n * step).collect();
+                self.compare(&index, &first)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares a box, which begins at the element `first` of the tile, with the places of its elements.
+    fn compare(&self, index: &[i64], first: &[i64]) -> Checked {
+        let start = self.plain(index, first)?;
+        if start % i64::from(WAVEFRONT_BYTES) != 0 {
+            return Err(format!("the box at {first:?} begins at byte {start}"));
+        }
+        // The first dimension of the map runs fastest.
+        let mut order = Vec::new();
+        for (dim, extent) in self.choice.dims.iter().zip(&self.choice.extents) {
+            let mode = self.global.modes.iter().position(|mode| mode.dim == *dim);
+            order.extend(mode.map(|mode| (mode, i64::from(*extent))));
+        }
+        let extents: Vec<i64> = order.iter().map(|(_, extent)| *extent).collect();
+        for linear in 0..extents.iter().product::<i64>() {
+            let mut at = first.to_vec();
+            let inside = hx_tile::coordinate(linear, &extents);
+            order.iter().zip(inside).for_each(|((mode, _), step)| at[*mode] += step);
+            // The hardware swizzles addresses of shared memory.
+            let found = self.mode.of_bytes().apply(start + linear * self.bytes);
+            let wanted = self.byte(index, &at)?;
+            if found != wanted {
+                return Err(format!("a box puts element {at:?} at byte {found}, and it lies at {wanted}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the byte in shared memory of an element of the tile, before the swizzle.
+    fn plain(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
+        Ok(i64::from(self.layout.offset) + self.place(index, at)? * self.bytes)
+    }
+
+    /// Returns the byte in shared memory of an element of the tile.
+    fn byte(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
+        let place = self.layout.swizzle.apply(self.place(index, at)?);
+        Ok(i64::from(self.layout.offset) + place * self.bytes)
+    }
+
+    /// Returns the place of an element of the tile, before the swizzle. `index` has the coordinates that the tile does not walk.
+    fn place(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
+        let walk = Walk::of(self.shared);
+        let mut coordinate = walk.coordinate(at);
+        for (dim, own) in index.iter().enumerate() {
+            if self.shared.modes.iter().all(|mode| mode.dim != dim) {
+                coordinate[dim] = *own;
+            }
+        }
+        if coordinate.iter().zip(self.shape).any(|(c, extent)| !(0..*extent).contains(c)) {
+            return Err(format!("element {at:?} lies past the end of the shared tensor"));
+        }
+        Ok(self.layout.layout.eval(hx_tile::index(&coordinate, self.shape)))
+    }
+}
