@@ -108,48 +108,47 @@ fn machine_code_is_wide_and_does_not_spill() {
     let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
     let nvrtc = found.library.to_str().expect("a path in UTF-8").to_owned();
     let wide = ["LDG.E.128", "STG.E.128"];
-    let products = ["LDGSTS.E.BYPASS.128", "LDSM.16.M88.4", "HMMA.16816.F32", "STG.E.128"];
-    let cases: [(&str, &str, &str, &[&str]); 16] = [
-        ("softmax", "softmax", "BN=8192", &wide),
-        ("norm", "rmsnorm", "BN=8192", &wide),
-        ("norm", "layernorm", "BN=8192", &wide),
-        ("transpose", "transpose", "BM=64", &["LDG.E.128", "STSM.16.MT88.4", "LDS.128", "STG.E.128"]),
-        ("gemv", "gemv", "BM=8", &["LDG.E.128"]),
-        ("elementwise", "add", "B=2048", &wide),
-        ("elementwise", "silu", "B=2048", &wide),
-        ("rope", "rope", "D=128", &wide),
-        ("cross_entropy", "cross_entropy", "BN=16384", &["LDG.E.128"]),
-        ("cross_entropy", "cross_entropy_backward", "BN=2048", &wide),
-        ("norm_backward", "rmsnorm_backward", "BN=8192", &wide),
-        ("norm_backward", "layernorm_backward", "BN=8192", &wide),
-        ("gemm_bias_act", "gemm_bias_act", "ACT=2", &products),
-        ("mlp", "mlp", "W=128", &products),
-        ("moe", "moe", "BM=128", &products),
-        (
-            "matmul_pipelined",
-            "matmul_pipelined",
-            "BM=128",
-            &[
-                "LDGSTS.E.BYPASS.128",
-                "LDSM.16.M88.4",
-                "HMMA.16816.F32",
-                "STSM.16.M88.4",
-                "LDS.128",
-                "STG.E.128",
-            ],
-        ),
+    let [hopper, before] = ["sm_90a", "sm_89"];
+    let by_descriptor = ["LDGSTS.E.BYPASS.128", "HGMMA.64x128x16.F32", "STG.E.128"];
+    let by_fragments = ["LDGSTS.E.BYPASS.128", "LDSM.16.M88.4", "HMMA.16816.F32", "STG.E.128"];
+    let turned = ["LDG.E.128", "STSM.16.MT88.4", "LDS.128", "STG.E.128"];
+    let staged = ["LDGSTS.E.BYPASS.128", "HGMMA.64x128x16.F32", "STSM.16.M88.4", "LDS.128", "STG.E.128"];
+    let cases: [(&str, &str, &str, &str, &[&str]); 20] = [
+        ("softmax", "softmax", "BN=8192", hopper, &wide),
+        ("norm", "rmsnorm", "BN=8192", hopper, &wide),
+        ("norm", "layernorm", "BN=8192", hopper, &wide),
+        ("transpose", "transpose", "BM=64", hopper, &turned),
+        ("gemv", "gemv", "BM=8", hopper, &["LDG.E.128"]),
+        ("elementwise", "add", "B=2048", hopper, &wide),
+        ("elementwise", "silu", "B=2048", hopper, &wide),
+        ("rope", "rope", "D=128", hopper, &wide),
+        ("cross_entropy", "cross_entropy", "BN=16384", hopper, &["LDG.E.128"]),
+        ("cross_entropy", "cross_entropy_backward", "BN=2048", hopper, &wide),
+        ("norm_backward", "rmsnorm_backward", "BN=8192", hopper, &wide),
+        ("norm_backward", "layernorm_backward", "BN=8192", hopper, &wide),
+        ("gemm_bias_act", "gemm_bias_act", "ACT=2", hopper, &by_descriptor),
+        ("gemm_bias_act", "gemm_bias_act", "ACT=2", before, &by_fragments),
+        ("mlp", "mlp", "W=128", hopper, &by_descriptor),
+        ("mlp", "mlp", "W=128", before, &by_fragments),
+        ("moe", "moe", "BM=128", hopper, &by_descriptor),
+        ("moe", "moe", "BM=128", before, &by_fragments),
+        ("matmul_pipelined", "matmul_pipelined", "BM=128", hopper, &staged),
+        ("matmul_pipelined", "matmul_pipelined", "BM=128", before, &by_fragments),
     ];
-    for (file, kernel, set, wanted) in cases {
+    for (file, kernel, set, target, wanted) in cases {
         let path = format!("std/{file}.hx");
-        let args = ["check", &path, "--kernel", kernel, "--set", set, "--emit", "sass", "--nvrtc", &nvrtc];
+        let args = [
+            "check", &path, "--kernel", kernel, "--set", set, "--target", target, "--emit", "sass",
+            "--nvrtc", &nvrtc,
+        ];
         let ran = Sandbox::new().run(&args);
         assert_eq!(ran.code, 0, "{}", ran.text());
         let has = |name: &str| ran.stdout.lines().any(|line| line.contains(&format!(" {name} ")));
         for name in wanted {
-            assert!(has(name), "{kernel}: no {name}");
+            assert!(has(name), "{kernel} for {target}: no {name}");
         }
         for spill in ["LDL", "STL"] {
-            assert!(!ran.stdout.contains(&format!(" {spill}")), "{kernel} spills");
+            assert!(!ran.stdout.contains(&format!(" {spill}")), "{kernel} for {target} spills");
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Means {
 }
 
 /// The means that the stages after the solver can compile today. The solver's own tests use all means.
-pub(crate) const TODAY: Means = Means { by_descriptor: false, in_boxes: true };
+pub(crate) const TODAY: Means = Means { by_descriptor: true, in_boxes: true };
 
 /// The products that read operands by descriptor. `true` for one whose instruction cannot read A there, so that A is loaded.
 type ByDescriptor = BTreeMap<OpId, bool>;

@@ -442,10 +442,3 @@ fn an_accumulator_is_the_operand_of_the_next_product() {
         wgmma.m64n128k16.f32.f16 2×1: A at (8,1,8,1):(1,0,8,0), B by Descriptor { reach: "mn.128B" }
         128 B swizzle: `cp.async.cg.16` of `b`, `wgmma.m64n128k16.f32.f16` of `acc` and `wgmma.m64n128k16.f32.f16` of `o` agree on `((8,16),(64,2),2):((64,1024),(1,512),16384)`"#]].assert_eq(&lines.join("\n"));
 }
-
-#[test]
-fn today_every_operand_is_loaded() {
-    let program = tiles(&Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() });
-    let solution = solve(&program, Arch::Sm90a, &|| false).expect("layouts");
-    assert_eq!(solution.edits.loads.len(), 2);
-}

@@ -53,8 +53,8 @@ fn program(k: i64) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    let solution = solve(program, Arch::Sm90a, &|| false).expect("the program has layouts");
-    assert_eq!(hx_verify::verify(program, &solution, Arch::Sm90a), []);
+    let solution = solve(program, Arch::Sm89, &|| false).expect("the program has layouts");
+    assert_eq!(hx_verify::verify(program, &solution, Arch::Sm89), []);
     solution
 }
 
@@ -112,7 +112,7 @@ fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
     let mut solution = solved(&program);
     spoil(&mut solution);
     let lines: Vec<String> =
-        hx_verify::verify(&program, &solution, Arch::Sm90a).iter().map(ToString::to_string).collect();
+        hx_verify::verify(&program, &solution, Arch::Sm89).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
