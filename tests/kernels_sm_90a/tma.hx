@@ -28,6 +28,7 @@ test "vectors in boxes" for m in [4, 256, 500, 768, 1789] {
     let y = empty(f32, [m]);
     vector(x, y);
     assert_eq(y, x);
+    assert(uses("tma.load"));
     let z = empty(f16, [m]);
     vector(cast(x, f16), z);
     assert_eq(z, cast(x, f16));
@@ -58,6 +59,7 @@ test "tiles in boxes" for (m, n) in [(64, 64), (100, 208), (33, 80)] {
     let y = empty(f32, [n, m]);
     transposed(x, y);
     assert_eq(y, x.T);
+    assert(uses("tma.load"));
     let h = empty(f16, [n, m]);
     transposed(cast(x, f16), h);
     assert_eq(h, cast(x, f16).T);
@@ -92,6 +94,7 @@ test "boxes of three dimensions" for (b, r, c) in [(8, 16, 32), (13, 20, 40), (3
     let y = empty(f32, [r, c]);
     summed(x, y);
     assert_close(y, sum(x, axis: 0), rtol: 1e-5, atol: 1e-5);
+    assert(uses("tma.load"));
 }
 
 /// c[m, n] = a[m, k] · b[n, k]ᵀ. All threads fill the ring, and multiply out of it.
@@ -129,6 +132,7 @@ test "products of tiles in boxes" for (m, n, k) in [(64, 64, 64), (100, 72, 328)
     let c = empty(f16, [m, n]);
     product(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
+    assert(uses("tma.load"));
 }
 
 /// c[m, n] = a[m, k] · b[k, n]. If `k` is odd, no box has the rows of `a`: threads copy them into the stages that boxes of `b` fill.
@@ -163,6 +167,7 @@ test "stages of boxes and of copies by threads" for (m, n, k) in [
     let c = empty(f32, [m, n]);
     mixed(a, b, c);
     assert_close(c, a @ b, rtol: 1e-4, atol: 1e-4);
+    assert(uses("tma.load") && (k % 4 == 0) != uses("cp.async.ca.4"));
 }
 
 /// Doubles a matrix. Slices of 32 columns leave through two slots of shared memory, one of which is filled while the other is read.
@@ -186,6 +191,7 @@ test "stores in boxes" for (m, n) in [(64, 32), (100, 264), (33, 80)] {
     let y = empty(f16, [m, n]);
     doubled(x, y);
     assert_eq(y, x + x);
+    assert(uses("tma.store"));
     let f = cast(x, f32);
     let g = empty(f32, [m, n]);
     doubled(f, g);

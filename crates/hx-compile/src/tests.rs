@@ -1,6 +1,7 @@
 //! Tests which queries run again after an edit, the text of the stages, and the diagnostics of a file.
 
 mod asynchronous;
+mod boxes;
 mod cancel;
 mod copies;
 mod facts;

@@ -112,10 +112,10 @@ impl TensorMap {
                 "the dimension `{expr}` of `{name}` is {dim}, and bulk copies take at most {most}"
             ));
         }
-        // A dimension of one element has a stride that no copy uses, but the driver checks it.
-        if let Some((expr, stride)) =
-            self.strides.iter().zip(&values.strides).find(|(_, n)| **n <= 0 || **n % limits.stride != 0)
-        {
+        // No copy uses the strides of an empty tensor. One of a single element is not used either, but the driver checks it.
+        let is_empty = values.dims.contains(&0);
+        let breaks = |stride: i64| !is_empty && (stride <= 0 || stride % limits.stride != 0);
+        if let Some((expr, stride)) = self.strides.iter().zip(&values.strides).find(|(_, n)| breaks(**n)) {
             let unit = limits.stride;
             return Err(format!(
                 "the stride `{expr}` of `{name}` is {stride} bytes, and bulk copies take multiples of {unit}"

@@ -1,6 +1,9 @@
 // planted: HX0406 in check
 // The weights are scaled for the next product while the one before still reads them.
-kernel product(a: bf16[64, 64], b: bf16[64, 64], c: mut f32[64, 64]) grid [1] threads 128 {
+kernel product(a: bf16[64, 64], b: bf16[64, 64], c: mut f32[64, 64])
+    grid [1]
+    threads 128
+{
     let sb = shared_tensor(bf16, [64, 64]);
     let p = register_tensor(bf16, [64, 64]);
     let acc = register_tensor(f32, [64, 64]);

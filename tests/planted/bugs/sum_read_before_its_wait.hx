@@ -1,6 +1,9 @@
 // planted: HX0406 in check
 // The sum is stored while the product may still add to it.
-kernel product(a: bf16[64, 64], b: bf16[64, 64], c: mut f32[64, 64]) grid [1] threads 128 {
+kernel product(a: bf16[64, 64], b: bf16[64, 64], c: mut f32[64, 64])
+    grid [1]
+    threads 128
+{
     let (sa, sb) = (shared_tensor(bf16, [64, 64]), shared_tensor(bf16, [64, 64]));
     let acc = register_tensor(f32, [64, 64]);
     copy_async(a, sa);

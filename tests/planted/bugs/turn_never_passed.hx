@@ -1,6 +1,8 @@
 // planted: HX0404 in check
 // No group passes its turn on, so the second waits for ever.
-kernel in_turns(x: f32[m], y: mut f32[m]) grid [1] {
+kernel in_turns(x: f32[m], y: mut f32[m])
+    grid [1]
+{
     let s = shared_tensor(f32, [128]);
     let order = turns();
     fill(s, 1.0);

@@ -4,7 +4,11 @@ use expect_test::expect_file;
 use hx_dtype::DType;
 use hx_index::{Expr, Facts};
 use hx_target::SwizzleMode;
-use hx_thread::{Address, BulkStore, Fence, Memory, Outside, SharedBuffer, Stmt, TensorMap, ThreadProgram};
+use hx_thread::{
+    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Outside, SharedBuffer, Stmt,
+    TensorMap, ThreadProgram,
+};
+use hx_tile::Origin;
 
 use crate::build::*;
 use crate::text;
@@ -55,8 +59,72 @@ fn stored() -> ThreadProgram {
     }
 }
 
+/// A kernel that loads two boxes of a tensor of rank 3 into each stage of a ring, and their sum into the tensor.
+fn loaded() -> ThreadProgram {
+    let barrier = |kind, at| Barrier { kind, pipe: "p".into(), stages: 2, count: 1, at, origin: Origin(0) };
+    let stage = || Expr::symbol(var("s", 0));
+    let boxed = |row: i64| {
+        Stmt::Bulk(Bulk {
+            row: "tma.load".into(),
+            map: 0,
+            coordinates: vec![block(0).scale(64), c(row), block(1)],
+            address: Address { memory: Memory::Shared(0), offset: stage().scale(1024) + c(64 * row) },
+            barrier: (0, stage()),
+            blocks: None,
+        })
+    };
+    let expect = Stmt::Expect { barrier: 0, index: stage(), bytes: 2048 };
+    let wait = Stmt::Await { barrier: 0, index: stage(), parity: c(0) };
+    let registers = regs(0, c(0), 0..8);
+    let read = load(16, registers.clone(), Memory::Shared(0), stage().scale(1024) + thread().scale(8));
+    let write = store(16, registers, Memory::Global(1), thread().scale(8));
+    let release = Stmt::Arrive { barrier: 1, index: stage(), by: Arrivals::Groups };
+    let program = kernel(
+        "bulk_load",
+        vec![
+            tensor(
+                "x",
+                DType::F16,
+                false,
+                &[dim("b"), dim("m"), dim("n")],
+                &[dim("m") * dim("n"), dim("n"), c(1)],
+            ),
+            tensor("y", DType::F16, true, &[c(1024)], &[c(1)]),
+        ],
+        &["b", "m", "n"],
+        vec![dim("n").ceil_div(&c(64), &Facts::default()), dim("b")],
+        vec![array("r", DType::F16, 8)],
+        vec![
+            Stmt::Let { var: var("s", 0), value: block(1).rem(&c(2), &Facts::default()) },
+            group(0, "expect 2048 bytes for p", vec![expect]),
+            group(1, "copy_async(x, a, signal: p)", vec![boxed(0), boxed(8)]),
+            group(2, "p.wait()", vec![wait]),
+            group(3, "copy(a, y)", vec![Stmt::Transfer(read), Stmt::Transfer(write)]),
+            Stmt::Fence(Fence::Proxy),
+            group(4, "p.release()", vec![release]),
+        ],
+    );
+    ThreadProgram {
+        shared: vec![SharedBuffer { name: "a".into(), dtype: DType::F16, offset: 0, bytes: 4096 }],
+        shared_bytes: 4128,
+        barriers: vec![barrier(BarrierKind::Full, 4096), barrier(BarrierKind::Empty, 4112)],
+        maps: vec![TensorMap {
+            param: 0,
+            dims: vec![dim("n"), dim("m"), dim("b")],
+            strides: vec![dim("n").scale(2), (dim("m") * dim("n")).scale(2)],
+            extents: vec![64, 8, 1],
+            swizzle: SwizzleMode::Bytes128,
+            l2: 128,
+            fill: Outside::Zero,
+        }],
+        ..program
+    }
+}
+
 #[test]
-fn a_box_is_stored() {
-    let golden = format!("{}/tests/golden_sm_90a/bulk_store.cu", env!("CARGO_MANIFEST_DIR"));
-    expect_file![golden].assert_eq(&text(&stored()));
+fn boxes_are_stored_and_loaded() {
+    for (name, program) in [("bulk_store", stored()), ("bulk_load", loaded())] {
+        let golden = format!("{}/tests/golden_sm_90a/{name}.cu", env!("CARGO_MANIFEST_DIR"));
+        expect_file![golden].assert_eq(&text(&program));
+    }
 }

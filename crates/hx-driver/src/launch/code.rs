@@ -132,6 +132,9 @@ fn known_names() -> BTreeSet<String> {
     all.converts.iter().for_each(|r| add(&r.name, &r.ptx));
     all.exchanges.iter().for_each(|r| add(&r.name, &r.ptx));
     all.groups.iter().for_each(|r| add(&r.name, &r.ptx));
+    for row in &all.bulks {
+        (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
+    }
     all.computes.iter().for_each(|r| add("", r.ptx.as_deref().unwrap_or_default()));
     known
 }

@@ -64,7 +64,7 @@ super::families! {
         Commit: "commit", [], "Closes a group of asynchronous copies.";
         Wait: "wait", [required("n")], "Waits until at most `n` groups of copies are in flight.";
         WaitStores: "wait_stores", [required("n")],
-            "Waits until at most `n` groups of asynchronous stores are in flight.";
+            "Waits until at most `n` asynchronous stores still read shared memory.";
         Pipeline: "pipeline", [required("stages"), named("readers")],
             "A ring of stages that copies fill and others read; `readers:` groups of a block release each stage.";
         Turns: "turns", [], "The order in which the groups of a role with `each` take turns, from group 0 on.";

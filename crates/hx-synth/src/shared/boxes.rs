@@ -3,7 +3,7 @@
 
 use hx_index::Expr;
 use hx_target::{BulkRow, Space, SwizzleMode, WAVEFRONT_BYTES, catalogue};
-use hx_tile::{OpKind, Tensor, TensorParam, View};
+use hx_tile::{Base, Op, OpKind, Tensor, TensorParam, View};
 
 use super::buffer::{By, Candidate, Use};
 use super::constraint::Constraint;
@@ -59,6 +59,9 @@ pub(super) fn candidates(
     row: &'static BulkRow,
 ) -> Result<Vec<Candidate>, String> {
     let param = global::param_of(cx.program(), global).ok_or("it is no tensor of global memory")?;
+    if row.is_load() && is_written(cx, global.base) {
+        return Err(format!("the kernel writes `{}` too", param.name));
+    }
     let dims = dimensions(cx, param, global)?;
     let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
     let mut out = Vec::new();
@@ -83,6 +86,14 @@ pub(super) fn candidates(
         }
     }
     if out.is_empty() { Err(refused.unwrap_or_default()) } else { Ok(out) }
+}
+
+/// Reports whether some operation writes a tensor. Bulk copies read memory by another way than threads write it.
+fn is_written(cx: &Cx<'_, '_>, base: Base) -> bool {
+    let writes = |op: &Op| {
+        op.kind.effects().accesses.iter().any(|access| access.base() == base && access.mode.writes())
+    };
+    cx.program().ops(1.0).into_iter().any(|(op, _)| writes(op))
 }
 
 /// Returns the dimensions of a tensor map, the contiguous one first.

@@ -196,7 +196,7 @@ fn a_store_is_boxes_of_a_map() {
         kernel stored threads 128 grid [2]
           param c: mut f16[m, n] : [n, 1] align 16
           shared s: f16[16384 B] at 0
-          map of c: [n, m] : [n * 2] B box [64, 64] swizzle 128B
+          map of c: [n, m] : [n * 2] B box [128, 64] swizzle none
           registers r: f16[64]
           // #0 fill(r, 1.0)
           for i in 0..32 unroll
@@ -205,18 +205,18 @@ fn a_store_is_boxes_of_a_map() {
           let row = thread / 16
           let col = (thread % 16) * 8
           for i in 0..8 unroll
-            st.shared.v4.b32 r[i * 8 + {0..=7}] <> s[i * 512 + (col / 64) * 4096 + ((row * 64 + (col % 64)) ^ (((row * 64 + (col % 64)) & 0x1c0) / 8))]
+            st.shared.v4.b32 r[i * 8 + {0..=7}] <> s[col + i * 1024 + row * 128]
           // #2 sync()
           fence proxy
           barrier
           // #3 copy_async(s[0..64, 0..128], c[64 + 0..64, block_idx.x * 128 + 0..128])
           tma.store c{block_idx.x * 128, 64} <- s[0]
-          tma.store c{block_idx.x * 128 + 64, 64} <- s[4096]
           bulk commit
           // #4 wait_stores(0)
           bulk wait 0 read
           bulk wait 0
-    "#]].assert_eq(&lowered(&stored()).unwrap());
+    "#]]
+    .assert_eq(&lowered(&stored()).unwrap());
 }
 
 /// Each element of the tile is in exactly one box, at the place that its layout gives it.

@@ -1,0 +1,22 @@
+// planted: HX0401 in check
+// The store reads what other threads write, and no barrier stands between.
+kernel doubled<BM = 64, W = 32>(x: f16[m, n], y: mut f16[m, n])
+    grid [cdiv(m, BM)]
+    threads 128
+{
+    let slots = shared_tensor(f16, [BM, W, 2]);
+    for j in 0..cdiv(n, W) {
+        let v = load(tile(x, [BM, W])[.., .., block_idx, j]);
+        wait_stores(1);
+        sync();
+        copy(v + v, slots[.., .., j % 2]);
+        copy_async(slots[.., .., j % 2], tile(y, [BM, W])[.., .., block_idx, j]);
+    }
+}
+
+test "doubled" {
+    let x = randn(f16, [128, 160], seed: 1);
+    let y = empty(f16, [128, 160]);
+    doubled(x, y);
+    assert_eq(y, x + x);
+}
