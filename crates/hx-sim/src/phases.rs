@@ -156,6 +156,7 @@ impl Block<'_> {
         self.counters[site as usize].instructions += 1;
         self.phases.last[barrier][stage] = Some(site);
         let known = self.clock.release(Warps::of_range(self.agent.first as u32, WARP));
+        self.clock.level(self.agent.who);
         self.phases.barriers[barrier][stage].expect(bytes);
         self.count_arrivals(site, (barrier, stage), 1, &known)
     }
