@@ -1,6 +1,7 @@
 //! Makes the protocol of a tile program.
 
 use hx_index::{Expr, Symbol};
+use hx_target::WARP;
 use hx_tile::{
     Base, Completion, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, ScopeId, ScopeKind,
     Stmt as TileStmt, TensorId, TileProgram, View,
@@ -190,12 +191,12 @@ impl Translator<'_> {
                 push(Act::Multiply(operands));
             }
             OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),
-            other => self.effects(other, &mut push),
+            other => self.effects(other, op.scope, &mut push),
         }
     }
 
     /// Adds what an operation does to memory and orders: operations without a protocol of their own.
-    fn effects(&self, kind: &OpKind, push: &mut dyn FnMut(Act)) {
+    fn effects(&self, kind: &OpKind, scope: ScopeId, push: &mut dyn FnMut(Act)) {
         let effects = kind.effects();
         let mut accesses = effects.accesses.clone();
         // Sources are read before results are written.
@@ -218,6 +219,7 @@ impl Translator<'_> {
         }
         match effects.order {
             Order::Scope => push(Act::Sync),
+            Order::Warp if self.tile.scope(scope).threads <= WARP => push(Act::Sync),
             Order::Close => push(Act::Commit),
             Order::Wait(leave) => push(Act::WaitCopies { leave }),
             Order::WaitProducts(leave) => push(Act::WaitProducts { leave }),

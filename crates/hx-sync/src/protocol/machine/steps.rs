@@ -378,8 +378,10 @@ impl Machine<'_> {
         };
         let block = self.agents[agent].block as usize;
         let stages = shared.iter().flat_map(|span| self.memory[block].stages(span)).collect();
+        // A product that its threads wait for is an access like any other of these threads.
+        let by = if asynchronous { By::Product } else { By::Threads };
         for span in shared {
-            self.access(agent, op, team, (span, false), By::Product, epoch);
+            self.access(agent, op, team, (span, false), by, epoch);
         }
         if asynchronous {
             let agent = &mut self.agents[agent];

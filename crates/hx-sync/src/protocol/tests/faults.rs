@@ -481,22 +481,25 @@ block 2 {
         sync
         copy s[(k + 1) % 2]
         commit
-        gemm acc, s[k % 2]
+        gemm_async acc, s[k % 2]
+        gemm_wait 0
     }
 }
 ";
     check_text(text, expect![""]);
+    // The trace compares the accesses of threads that wait for their product.
+    let at_once = text.replace("gemm_async", "gemm").replace("        gemm_wait 0\n", "");
+    check_changed(&at_once, "        sync\n", "", expect![""]);
     check_changed(
         text,
         "        sync\n",
         "",
         expect![[r#"
-        race: 2 `copy s[0]` and 8 `gemm acc, s[k % 2]`, NoBarrier
+        race: 2 `copy s[0]` and 8 `gemm_async acc, s[k % 2]`, NoBarrier
           with K = 1
-          fix: sync before 8 `gemm acc, s[k % 2]`
-        race: 8 `gemm acc, s[k % 2]` and 6 `copy s[(k + 1) % 2]`, Product
+          fix: sync before 8 `gemm_async acc, s[k % 2]`
+        race: 6 `copy s[(k + 1) % 2]` and 8 `gemm_async acc, s[k % 2]`, NoBarrier
           with K = 2
-          fix: sync before 6 `copy s[(k + 1) % 2]`
     "#]],
     );
     check_changed(
@@ -504,9 +507,9 @@ block 2 {
         "        wait_copies 0\n",
         "",
         expect![[r#"
-        race: 2 `copy s[0]` and 8 `gemm acc, s[k % 2]`, Copy
+        race: 2 `copy s[0]` and 8 `gemm_async acc, s[k % 2]`, Copy
           with K = 1
-          fix: wait_copies 1, sync before 8 `gemm acc, s[k % 2]`
+          fix: wait_copies 1, sync before 8 `gemm_async acc, s[k % 2]`
           and 1 more
     "#]],
     );
