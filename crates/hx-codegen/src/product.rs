@@ -119,7 +119,6 @@ impl Emitter<'_> {
         let name = match fence {
             Fence::Products => "products.fence",
             Fence::Proxy => "proxy.fence",
-            Fence::Init => "barriers.fence",
         };
         self.group_row(name, None)
     }

@@ -229,7 +229,7 @@ impl<'a> Block<'a> {
             Step::Multiply(m) => self.multiply(m)?,
             Step::MultiplyAsync(m) => self.multiply_async(m)?,
             // The simulator keeps the order of registers, and a program initializes its barriers before it uses them.
-            Step::Fence(Fence::Products | Fence::Init) => {}
+            Step::Fence(Fence::Products) => {}
             Step::Fence(Fence::Proxy) => self.clock.fence(self.agent.who),
             Step::CommitProducts { site } => self.commit_products(*site),
             Step::WaitProducts { site, leave, completes } => self.wait_products(*site, *leave, completes)?,

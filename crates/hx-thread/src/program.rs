@@ -476,8 +476,6 @@ pub enum Fence {
     /// Accesses of the threads to shared memory precede those that instructions make through the asynchronous proxy, once a
     /// barrier has ordered them.
     Proxy,
-    /// The initialization of barriers in shared memory precedes their use by other blocks and by bulk copies.
-    Init,
 }
 
 /// A conversion within each thread.

@@ -140,7 +140,6 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Uniform { var, value } => format!("uniform {var} = {value}"),
         Stmt::Fence(Fence::Products) => "fence products".to_owned(),
         Stmt::Fence(Fence::Proxy) => "fence proxy".to_owned(),
-        Stmt::Fence(Fence::Init) => "fence init".to_owned(),
         Stmt::CommitProducts => "commit products".to_owned(),
         Stmt::WaitProducts { leave, completes } => {
             let completes: Vec<String> = completes.iter().map(registers).collect();
