@@ -9,6 +9,7 @@
 mod draw;
 mod draw_integers;
 mod draw_more;
+mod draw_roles;
 mod draw_rows;
 mod draw_slices;
 mod integers;
@@ -19,6 +20,7 @@ mod write;
 mod write_integers;
 mod write_more;
 mod write_products;
+mod write_roles;
 mod write_slices;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,10 +45,15 @@ const MANY: u64 = 3000;
 const OFTEN: u64 = 10;
 
 /// Rows that no program of the language can request, by prefixes of their names, with the reason.
-const BEYOND: &[(&[&str], &str)] = &[(
-    &["And.i", "And.u", "Or.i", "Or.u", "Xor.", "Shl.", "Shr."],
-    "the language has no operators on the bits of a tile",
-)];
+const BEYOND: &[(&[&str], &str)] = &[
+    (
+        &["And.i", "And.u", "Or.i", "Or.u", "Xor.", "Shl.", "Shr."],
+        "the language has no operators on the bits of a tile",
+    ),
+    (&["products.", "proxy."], "no solution reads an operand by descriptor"),
+    (&["tma.", "bulk.", "elect"], "no solution copies boxes"),
+    (&["named.arrive"], "the programs have no turns"),
+];
 
 /// Number of programs in a hundred that the solver may refuse: pins that contradict each other, and packed elements that other
 /// threads read one by one. In a run of 3000 there are 9.
@@ -118,7 +125,7 @@ fn too_few(wanted: BTreeSet<String>, seen: &BTreeMap<String, u64>) -> Vec<(u64, 
     counted.filter(|(count, _)| *count < OFTEN).collect()
 }
 
-/// Returns the name of every row of the catalogue, except for products by descriptor: the programs have no warp groups.
+/// Returns the name of every row of the catalogue, except for products by descriptor, which no solution has.
 fn rows() -> BTreeSet<String> {
     let all = catalogue();
     let gemms = all.gemms.iter().filter(|row| !row.is_by_descriptor()).map(|r| r.name.clone());
@@ -126,6 +133,8 @@ fn rows() -> BTreeSet<String> {
     let names = names.chain(all.converts.iter().map(|r| r.name.clone()));
     let names = names.chain(all.exchanges.iter().map(|r| r.name.clone()));
     let names = names.chain(all.groups.iter().map(|r| r.name.clone()));
+    let names = names.chain(all.bulks.iter().map(|r| r.name.clone()));
+    let names = names.chain(all.syncs.iter().map(|r| r.name.clone()));
     names.chain(all.computes.iter().map(|r| format!("{}.{}", r.operator, r.dtype))).collect()
 }
 

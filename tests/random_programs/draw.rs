@@ -69,7 +69,8 @@ pub(super) fn program(seed: u64, case: u64) -> Program {
         draw.step();
     }
     draw.last(case);
-    Program { name: format!("random_{case}"), threads: draw.threads, blocks, steps: draw.steps }
+    let roles = draw.in_flight(seed, case);
+    Program { name: format!("random_{case}"), threads: draw.threads, blocks, roles, steps: draw.steps }
 }
 
 fn below(random: &mut Random, n: usize) -> usize {
@@ -77,7 +78,7 @@ fn below(random: &mut Random, n: usize) -> usize {
 }
 
 pub(super) struct Draw {
-    random: Random,
+    pub(super) random: Random,
     pub(super) threads: i64,
     pub(super) blocks: i64,
     extents: Vec<i64>,
@@ -215,7 +216,7 @@ impl Draw {
             36..46 => self.cast(),
             46..55 => self.reduce(),
             55..69 => self.gemm(),
-            69..77 => self.product(),
+            69..77 => self.product(false),
             77..84 => self.stage(),
             84..90 => self.rearrange(),
             90..95 => self.repeat(),
@@ -580,7 +581,8 @@ impl Draw {
         (fits && dtype.bits() == 16 && self.percent(40)).then(|| [along_m, warps / along_m])
     }
 
-    fn product(&mut self) {
+    /// Draws a product with a loop over K; with `ring` through the stages of a pipeline, if its copies can be asynchronous.
+    pub(super) fn product(&mut self, ring: bool) {
         let dtype = self.pick(&[
             DType::F16,
             DType::F16,
@@ -625,11 +627,12 @@ impl Draw {
         }
         let pipelined = [&a, &b].into_iter().all(|input| Input { place: None, ..*input }.is_aligned());
         let feed = match self.below(4) {
+            _ if ring && pipelined => Feed::Ring { stages: 2 + self.below(3) as i64 },
             0 => Feed::Registers,
             1 | 2 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
             _ => Feed::Shared,
         };
-        if let Feed::Pipeline { .. } = feed {
+        if let Feed::Pipeline { .. } | Feed::Ring { .. } = feed {
             // Asynchronous copies write to slices that begin at multiples of 4 bytes.
             for input in [&mut a, &mut b] {
                 input.place = input.place.filter(|_| input.is_aligned());
@@ -641,7 +644,7 @@ impl Draw {
         let range = a.range.zip(b.range, |x, y| x * y * factor).map(|x| x * k * steps);
         let range = range.union(Range::new(0, 0)).map(|x| x + init);
         let value = Value { shape: [m, n], dtype: out, range };
-        self.push(Op::Product { a, b, steps, feed, init, scale }, Vec::new(), value);
+        self.push(Op::Product { a, b, steps, feed, asynchronous: false, init, scale }, Vec::new(), value);
     }
 
     fn rearrange(&mut self) {

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, SourceFile, codes};
-use hx_compile::{CtArgs, Instance, LaunchFacts, candidates, solution, tile_program, violations};
+use hx_compile::{
+    CtArgs, Instance, LaunchFacts, candidates, cuda_source, solution, tile_program, violations,
+};
 use hx_driver::{Each, Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{Name, file_items};
-use hx_target::Arch;
+use hx_target::{Arch, catalogue};
 use hx_tile::{Choice, OpKind, Solution, TileProgram};
 use hx_workspace::Database;
 
@@ -88,7 +90,7 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
         return (Some(fault_of(&db, found)), BTreeSet::new());
     }
     let machine = Machine::Simulator { arch: ARCH, instead_of: None, compiler: None };
-    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 1 };
+    let options = TestOptions { seed: 0, orders: 0..=2, timeout: None, jobs: 1 };
     let mut fault = None;
     run_tests(&db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
         if let Verdict::Failed(found) = report.verdict {
@@ -105,6 +107,8 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
         (Ok(lowered), Ok(solution)) => rows(&lowered.program, solution),
         _ => BTreeSet::new(),
     };
+    let text = cuda_source(&db, instance).as_ref().map_or("", |cuda| &cuda.text);
+    let rows = rows.into_iter().chain(emitted(text)).collect();
     (fault, rows)
 }
 
@@ -149,6 +153,17 @@ fn shape_of(message: &str) -> String {
     out
 }
 
+/// Returns the names of the rows that a kernel's text contains, of those that no solution chooses: they close and await groups,
+/// and synchronize threads.
+fn emitted(text: &str) -> BTreeSet<String> {
+    let all = catalogue();
+    let groups = all.groups.iter().map(|row| (&row.name, &row.ptx));
+    let rows = groups.chain(all.syncs.iter().map(|row| (&row.name, &row.ptx)));
+    // Operands stand in braces. The longest part without one tells the rows apart.
+    let longest = |ptx: &str| ptx.split(['{', '}']).max_by_key(|part| part.len()).unwrap_or("").to_owned();
+    rows.filter(|(_, ptx)| text.contains(&longest(ptx))).map(|(name, _)| name.clone()).collect()
+}
+
 /// Returns the names of the catalogue's rows that a solution uses; for elementwise expressions `operator.type`.
 fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
@@ -190,9 +205,6 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             }
             OpKind::Reduce { dst, operator, .. } => {
                 rows.insert(format!("{operator:?}.{}", program.tensor(*dst).dtype));
-            }
-            OpKind::Commit | OpKind::Wait { .. } | OpKind::GemmWait { .. } => {
-                rows.insert(op.kind.name().to_owned());
             }
             _ => {}
         }

@@ -114,6 +114,8 @@ pub(super) struct Program {
     pub(super) name: String,
     pub(super) threads: i64,
     pub(super) blocks: i64,
+    /// The steps are the task of one role. Another role fills the stages of rings, and copies a tensor.
+    pub(super) roles: bool,
     pub(super) steps: Vec<Step>,
 }
 
@@ -263,7 +265,13 @@ pub(super) enum Way {
 pub(super) enum Feed {
     Registers,
     Shared,
-    Pipeline { stages: i64 },
+    Pipeline {
+        stages: i64,
+    },
+    /// Stages of a pipeline that the copies signal.
+    Ring {
+        stages: i64,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -310,6 +318,8 @@ pub(super) enum Op {
         b: Input,
         steps: i64,
         feed: Feed,
+        /// The products are in flight while the loop goes on.
+        asynchronous: bool,
         init: i64,
         scale: bool,
     },

@@ -1,6 +1,6 @@
 //! Shrinks a failing program.
 
-use super::program::{Input, Op, Program, Start, Store, Way};
+use super::program::{Feed, Input, Op, Program, Start, Store, Way};
 
 /// Returns the smallest program found that still fails. It removes steps with all steps that depend on them, and simplifies the
 /// rest.
@@ -56,7 +56,7 @@ fn without(program: &Program, at: usize) -> Program {
 type Change = Box<dyn Fn(&mut Program)>;
 
 fn plainer(program: &Program) -> Vec<Change> {
-    let mut changes: Vec<Change> = vec![Box::new(|p| p.blocks = 1)];
+    let mut changes: Vec<Change> = vec![Box::new(|p| p.blocks = 1), Box::new(|p| p.roles = false)];
     for at in 0..program.steps.len() {
         changes.push(Box::new(move |p| p.steps[at].store = Store::Direct));
         changes.push(Box::new(move |p| p.steps[at].stored = p.steps[at].value.shape));
@@ -73,9 +73,17 @@ fn plainer(program: &Program) -> Vec<Change> {
                 plain(b);
             }
         }));
+        changes.push(Box::new(move |p| {
+            if let Op::Product { asynchronous, .. } = &mut p.steps[at].op {
+                *asynchronous = false;
+            }
+        }));
         changes.push(Box::new(move |p| match &mut p.steps[at].op {
             Op::Gemm { staged, places, walk, .. } => {
                 (*staged, *places, *walk) = ([false; 2], [None; 2], None);
+            }
+            Op::Product { feed, asynchronous, .. } => {
+                (*feed, *asynchronous) = (Feed::Registers, false);
             }
             Op::Batch { staged, .. } => *staged = false,
             Op::Stage { pin, place, .. } => (*pin, *place) = (None, None),
@@ -109,7 +117,10 @@ fn plainness(program: &Program) -> usize {
     let steps = program.kept().map(|(_, step)| {
         let op = match &step.op {
             Op::Load { input, way } => of(input) + usize::from(*way != Way::Load),
-            Op::Product { a, b, .. } | Op::Batch { a, b, .. } => of(a) + of(b),
+            Op::Product { a, b, feed, asynchronous, .. } => {
+                of(a) + of(b) + usize::from(*feed != Feed::Registers) + usize::from(*asynchronous)
+            }
+            Op::Batch { a, b, .. } => of(a) + of(b),
             Op::Gemm { staged, places, walk, .. } => {
                 usize::from(*staged != [false; 2])
                     + usize::from(*places != [None; 2])
@@ -126,5 +137,5 @@ fn plainness(program: &Program) -> usize {
             + usize::from(step.margin.is_some())
             + usize::from(step.place.is_some())
     });
-    steps.sum::<usize>() + program.blocks as usize
+    steps.sum::<usize>() + program.blocks as usize + usize::from(program.roles)
 }

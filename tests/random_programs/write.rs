@@ -51,6 +51,9 @@ pub(super) const PARTS: &[&str] = &[
     "batch",
     "loop over K",
     "pipeline",
+    "ring of stages",
+    "gemm_async",
+    "roles",
     "copy_async",
     "shared memory",
     "transpose",
@@ -84,6 +87,8 @@ pub(super) fn write(program: &Program) -> Written {
         args: Vec::new(),
         wheres: Vec::new(),
         kernel: Vec::new(),
+        front: Vec::new(),
+        producer: Vec::new(),
         before: Vec::new(),
         tiles: Vec::new(),
         after: Vec::new(),
@@ -101,6 +106,9 @@ pub(super) fn write(program: &Program) -> Written {
     for at in program.results() {
         writer.result(at, &program.steps[at]);
     }
+    if program.roles {
+        writer.task();
+    }
     if program.blocks > 1 {
         writer.parts.insert("several blocks");
     }
@@ -115,11 +123,15 @@ pub(super) struct Writer<'p> {
     pub(super) args: Vec<String>,
     /// The conditions that the kernel relies on.
     pub(super) wheres: Vec<String>,
-    kernel: Vec<String>,
+    /// The statements of the kernel, or of the role that has its steps.
+    pub(super) kernel: Vec<String>,
+    /// Statements in front of the roles, and those of the other role.
+    pub(super) front: Vec<String>,
+    pub(super) producer: Vec<String>,
     /// Statements of the test: before the launch, for each block (`tiles`), and after the launch.
     pub(super) before: Vec<String>,
     pub(super) tiles: Vec<String>,
-    after: Vec<String>,
+    pub(super) after: Vec<String>,
     /// Matrices of zeros and ones that select a tile's rows or columns, by tile, extent, and whether blocks differ.
     selectors: BTreeMap<(i64, i64, bool), String>,
     pub(super) dims: BTreeMap<String, i64>,
@@ -144,9 +156,14 @@ impl Writer<'_> {
             [] => String::new(),
             all => format!("    where {}\n", all.join(", ")),
         };
-        let header = format!("kernel {name}(\n{params})\n{wheres}    grid [{blocks}]\n    threads {threads}");
+        let (threads, body) = if self.program.roles {
+            (String::new(), self.in_roles("    "))
+        } else {
+            (format!("\n    threads {threads}"), lines(&self.kernel, "    "))
+        };
+        let header = format!("kernel {name}(\n{params})\n{wheres}    grid [{blocks}]{threads}");
         let _ = write!(text, "{header}\n{{\n");
-        let _ = write!(text, "    let [b] = block_idx;\n{}}}\n\n", lines(&self.kernel, "    "));
+        let _ = write!(text, "    let [b] = block_idx;\n{body}}}\n\n");
         let _ = write!(text, "test \"{name}\" {{\n{}", lines(&self.before, "    "));
         let _ = writeln!(text, "    {name}({});", self.args.join(", "));
         let _ = writeln!(text, "    for b in 0..{blocks} {{\n{}    }}", lines(&self.tiles, "        "));

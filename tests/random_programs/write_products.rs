@@ -4,6 +4,7 @@ use hx_dtype::DType;
 
 use super::program::{Feed, Input, Op, Step, Value};
 use super::write::{Writer, list, number};
+use super::write_roles::Ring;
 
 impl Writer<'_> {
     pub(super) fn gemm(&mut self, at: usize, step: &Step) {
@@ -77,7 +78,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn product(&mut self, at: usize, step: &Step) {
-        let Op::Product { a, b, steps, feed, init, scale } = &step.op else { return };
+        let Op::Product { a, b, steps, feed, asynchronous, init, scale } = &step.op else { return };
         self.parts.insert("loop over K");
         let Value { shape: [m, n], dtype: out, .. } = step.value;
         let (dtype, bk) = (a.dtype, a.tile[1]);
@@ -109,6 +110,10 @@ impl Writer<'_> {
             )
         };
         let each = format!("for k in 0..cdiv({kd}, {bk}) {{");
+        let gemm = if *asynchronous { "gemm_async" } else { "gemm" };
+        if *asynchronous {
+            self.parts.insert("gemm_async");
+        }
         match feed {
             Feed::Registers => {
                 let twice = if *scale { " * 2.0" } else { "" };
@@ -119,7 +124,8 @@ impl Writer<'_> {
                 self.emit(shared(""));
                 let copies =
                     format!("    copy({va}, p{at}[{ps}]);\n    copy({vb}, q{at}[{qs}]);\n    sync();");
-                let product = format!("    gemm(v{at}, p{at}[{ps}], q{at}[{qs}]);\n    sync();");
+                let wait = if *asynchronous { "\n    gemm_wait(0);" } else { "" };
+                let product = format!("    {gemm}(v{at}, p{at}[{ps}], q{at}[{qs}]);{wait}\n    sync();");
                 self.emit(format!("{each}\n{copies}\n{product}\n}}"));
             }
             Feed::Pipeline { stages } => {
@@ -133,13 +139,29 @@ impl Writer<'_> {
                     )
                 };
                 self.emit(format!("for k in 0..{} {{\n{}\n}}", stages - 1, copies("k", "k", "    ")));
-                self.emit(format!("{each}\n    wait({});\n    sync();", stages - 2));
+                // A product in flight ends before its stage is filled again.
+                let wait = if *asynchronous { "gemm_wait(0);\n    " } else { "" };
+                self.emit(format!("{each}\n    wait({});\n    {wait}sync();", stages - 2));
                 self.emit(format!("    let next = k + {};", stages - 1));
                 self.emit(copies("next", &format!("next % {stages}"), "    "));
                 let stage = format!("k % {stages}");
+                let wait = if *asynchronous { "gemm_wait(0);\n" } else { "" };
                 self.emit(format!(
-                    "    gemm(v{at}, p{at}[{ps}, {stage}], q{at}[{qs}, {stage}]);\n}}\nwait(0);"
+                    "    {gemm}(v{at}, p{at}[{ps}, {stage}], q{at}[{qs}, {stage}]);\n}}\n{wait}wait(0);"
                 ));
+            }
+            Feed::Ring { stages } => {
+                let copies = |step: &str, indent: &str| {
+                    let (va, vb) = (view("x", a, step), view("w", b, step));
+                    format!(
+                        "{indent}let s = ring{at}.acquire();\n\
+                         {indent}copy_async({va}, p{at}[{ps}, s], signal: ring{at});\n\
+                         {indent}copy_async({vb}, q{at}[{qs}, s], signal: ring{at});"
+                    )
+                };
+                let product = format!("{gemm}(v{at}, p{at}[{ps}, s], q{at}[{qs}, s]);");
+                let ring = Ring { stages: *stages, asynchronous: *asynchronous, product, each };
+                self.ring(at, &ring, shared(&format!(", {stages}")), copies);
             }
         }
         let tile = |writer: &mut Self, name: &str, input: &Input, rows: i64| {

@@ -1,5 +1,6 @@
 //! Writes what needs pipelines and roles as text: rings of stages, and the task of another role.
 
+use super::draw_roles::WARP_GROUP;
 use super::write::Writer;
 
 /// The length of the tiles that the other role copies.
@@ -72,7 +73,7 @@ impl Writer<'_> {
             let indent = indent.repeat(depth);
             lines.iter().flat_map(|l| l.lines()).map(|line| format!("{indent}{line}\n")).collect()
         };
-        let groups = self.program.threads / super::draw::WARP_GROUP;
+        let groups = self.program.threads / WARP_GROUP;
         format!(
             "{}{indent}warp_groups {{\n{indent}{indent}producer {{\n{}{indent}{indent}}}\n\
              {indent}{indent}consumer {groups} {{\n{}{indent}{indent}}}\n{indent}}}\n",

@@ -1,0 +1,26 @@
+//! Draws what happens at the same time: products in flight, rings of stages, and roles.
+
+use super::draw::Draw;
+use super::program::{Feed, Op};
+use crate::support::Random;
+
+/// The threads of a role are a multiple of so many.
+pub(super) const WARP_GROUP: i64 = 128;
+
+impl Draw {
+    /// Draws pipelines, asynchronous products and roles. The numbers are separate ones, so that the rest of a program does not
+    /// depend on them. Returns whether the program has roles.
+    pub(super) fn in_flight(&mut self, seed: u64, case: u64) -> bool {
+        self.random = Random::new(!seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        if self.percent(30) {
+            self.product(true);
+        }
+        for at in 0..self.steps.len() {
+            let late = self.percent(50);
+            if let Op::Product { feed, asynchronous, .. } = &mut self.steps[at].op {
+                *asynchronous = late && *feed != Feed::Registers;
+            }
+        }
+        self.threads % WARP_GROUP == 0 && self.threads <= 512 && self.percent(50)
+    }
+}
