@@ -69,7 +69,9 @@ impl<'db> Cx<'db> {
                 self.copy(id, src, dst)
             }
             KernelFn::CopyAsync => match given.slots[..] {
-                [Some(src), Some(dst), signal, None] => self.copy_async(id, src, dst, signal),
+                [Some(src), Some(dst), signal, multicast] => {
+                    self.copy_async(id, src, dst, (signal, multicast))
+                }
                 _ => self.not_compiled(given),
             },
             KernelFn::Load => {

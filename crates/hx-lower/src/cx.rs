@@ -71,6 +71,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) block_requires: Vec<Requirement>,
     /// The number of blocks along each axis; empty until the header's `grid` is evaluated.
     pub(crate) grid: Vec<Expr>,
+    /// The number of blocks of a cluster along each axis.
+    pub(crate) cluster: [u32; 3],
     /// True once an expression has named the number of multiprocessors.
     pub(crate) multiprocessors: bool,
     /// The scope of all threads.
@@ -117,6 +119,7 @@ impl<'db> Cx<'db> {
             failed: false,
             block_requires: Vec::new(),
             grid: Vec::new(),
+            cluster: [1; 3],
             multiprocessors: false,
             block: Scope::block(0),
             scopes: Vec::new(),

@@ -111,6 +111,7 @@ fn lower_kernel<'db>(
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;
+    cx.cluster = header.cluster;
     let body = sound.body(db);
     let frame = cx.frame_mut();
     (frame.store, frame.names, frame.in_signature) = (&body.store, sound.names(db), false);

@@ -262,13 +262,13 @@ impl Cx<'_> {
     }
 
     /// Lowers `copy_async(src, dst)`: from global to shared memory, as part of the open group, or of the stage of the pipeline
-    /// `signal` acquired last.
+    /// `signal` acquired last. With `multicast` all blocks of the cluster along an axis read the same tile.
     pub(crate) fn copy_async(
         &mut self,
         id: ExprId,
         src: ExprId,
         dst: ExprId,
-        signal: Option<ExprId>,
+        (signal, multicast): (Option<ExprId>, Option<ExprId>),
     ) -> Lower<Value> {
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
@@ -291,8 +291,29 @@ impl Cx<'_> {
         }
         let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
         let signal = signal.map(|signal| self.pipe(signal)).transpose()?;
-        self.emit(OpKind::CopyAsync { src, dst, signal, multicast: None }, id);
+        let multicast = match multicast {
+            Some(at) if signal.is_none() => return self.unsupported(at, "`multicast` without `signal`"),
+            multicast => multicast.map(|at| self.multicast(at)).transpose()?,
+        };
+        self.emit(OpKind::CopyAsync { src, dst, signal, multicast }, id);
         Ok(Value::Unit)
+    }
+
+    /// Returns the axis along which the blocks of a cluster share a tile.
+    fn multicast(&mut self, at: ExprId) -> Lower<u8> {
+        let axis = self.const_int(at, "the axis of `multicast`")?;
+        let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
+        let Some(blocks) = along.filter(|blocks| *blocks > 1) else {
+            let blocks = along.unwrap_or(1);
+            let message = format!(
+                "found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `multicast`"
+            );
+            return self.fail(&codes::BAD_CLUSTER, at, message);
+        };
+        if self.cluster.iter().product::<u32>() > blocks {
+            return self.unsupported(at, "`multicast` in a cluster along several axes");
+        }
+        Ok(axis as u8)
     }
 
     /// Lowers `wait(n)`.

@@ -52,7 +52,8 @@ family! {
     SPILLS = "HX0507", "spills", Warning, "registers were spilled", Status::Reserved;
 
     /// A cluster has at most 8 blocks, and along each axis the grid is a multiple of it. If only a launch knows the grid, the
-    /// launch that breaks this is refused with `HX0601`.
+    /// launch that breaks this is refused with `HX0601`. A copy with `multicast:` names an axis along which the cluster has
+    /// several blocks.
     ///
     /// ```hx fails
     /// kernel idle(c: mut f16[m]) grid [3] threads 32 cluster [2] {
@@ -63,7 +64,7 @@ family! {
     /// kernel idle(c: mut f16[m]) grid [4] threads 32 cluster [2] {
     /// }
     /// ```
-    BAD_CLUSTER = "HX0508", "bad-cluster", Error, "the cluster is too large or does not divide the grid";
+    BAD_CLUSTER = "HX0508", "bad-cluster", Error, "the cluster does not fit the device, the grid or a copy";
 
     /// NVRTC refused the CUDA text that the compiler wrote. This is an error of the compiler; its log is shown with the
     /// lines of the kernel. Please report it.

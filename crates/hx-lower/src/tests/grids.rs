@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 
-use super::check;
+use super::{check, text_of};
+use crate::LaunchFacts;
 
 /// A grid of known size is a number in the body; another one is a symbol that bounds the index of the block.
 #[test]
@@ -128,4 +129,52 @@ fn the_grid_has_no_size_in_the_header() {
                     ^^^^^^^^^
     "#]],
     );
+}
+
+#[test]
+fn a_multicast_names_an_axis_of_the_cluster() {
+    let with = |cluster: &str, copy: &str| {
+        let text = format!(
+            "kernel pairs(x: f32[m]) grid [2 * m] threads 64 {cluster} {{
+    let s = shared_tensor(f32, [256, 1]);
+    let pipe = pipeline(1);
+    let i = pipe.acquire();
+    copy_async(tile(x, [256])[.., block_idx / 2], s[.., i]{copy});
+    pipe.wait();
+    pipe.release();
+}}
+"
+        );
+        text_of(&text, &[], &LaunchFacts::all_16())
+    };
+    expect![[r#"
+        kernel pairs threads 64
+          grid [m * 2] cluster [2, 1, 1]
+          param x: f32[m] : [1] align 16
+          fact m % 16 == 0
+          shared s: f32[256, 1]
+          pipeline pipe: 1 stages
+          #0 i = pipe.acquire()
+          #1 copy_async(x[(block_idx.x / 2) * 256 + 0..256], s[0..256, 0], signal: pipe, multicast: 0)
+          #2 stage = pipe.wait()
+          #3 pipe.release()
+    "#]]
+    .assert_eq(&with("cluster [2]", ", signal: pipe, multicast: 0"));
+    let refused = [
+        with("", ", signal: pipe, multicast: 0"),
+        with("cluster [2]", ", signal: pipe, multicast: 1"),
+        with("cluster [2]", ", multicast: 0"),
+    ];
+    expect![[r#"
+        error[HX0508]: found a cluster of 1 block along axis 0, wanted 2 or more for `multicast`
+              copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], signal: pipe, multicast: 0);
+                                                                                               ^
+        error[HX0508]: found a cluster of 1 block along axis 1, wanted 2 or more for `multicast`
+              copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], signal: pipe, multicast: 1);
+                                                                                               ^
+        error[HX0208]: `multicast` without `signal` cannot be compiled yet
+              copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], multicast: 0);
+                                                                                 ^
+    "#]]
+    .assert_eq(&refused.concat());
 }

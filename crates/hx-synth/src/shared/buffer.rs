@@ -184,7 +184,7 @@ pub(super) struct Options {
     pub(super) usable: Vec<Candidate>,
     /// Widest first.
     pub(super) barred: Vec<Barred>,
-    /// Why a copy that could be made in boxes is not.
+    /// Why a copy is not made in boxes, or is not shared by the blocks of a cluster, although its source could have it so.
     pub(super) unboxed: Option<String>,
 }
 

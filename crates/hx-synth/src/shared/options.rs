@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
 use hx_target::{BulkRow, CopyRow, Space, catalogue};
-use hx_tile::{OpId, Tensor, TensorId, TileProgram};
+use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
 use super::constraint::Constraint;
@@ -266,6 +266,11 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             Err(why) if u.reads => return Err(unboxed(u, info, row, why)),
             Err(why) => options.unboxed = Some(format!("not `{}`: {why}", row.name)),
         }
+    }
+    if let OpKind::CopyAsync { multicast: Some(_), .. } = u.op.kind {
+        let alone = "each block of the cluster copies the whole tile";
+        let why = options.unboxed.take();
+        options.unboxed = Some(why.map_or_else(|| alone.to_owned(), |why| format!("{why}; {alone}")));
     }
     let accesses = match &u.end {
         End::Register(tv) => {
