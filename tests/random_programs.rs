@@ -51,7 +51,8 @@ const BEYOND: &[(&[&str], &str)] = &[
         "the language has no operators on the bits of a tile",
     ),
     (&["products.", "proxy."], "no solution reads an operand by descriptor"),
-    (&["tma.", "bulk.", "elect"], "no solution copies boxes"),
+    (&["tma.reduce."], "no solution adds boxes"),
+    (&["elect"], "the first thread of a scope does what one thread does"),
     (&["named.arrive"], "the programs have no turns"),
 ];
 

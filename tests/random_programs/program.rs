@@ -144,6 +144,8 @@ pub(super) enum Store {
     Transposed,
     /// Added to the results of other blocks.
     Added,
+    /// Through shared memory, from where a copy stores it in boxes.
+    Boxes,
 }
 
 /// The place of a tile in a larger tensor.

@@ -53,6 +53,7 @@ pub(super) const PARTS: &[&str] = &[
     "pipeline",
     "ring of stages",
     "gemm_async",
+    "stores in boxes",
     "roles",
     "copy_async",
     "shared memory",
@@ -593,6 +594,11 @@ impl Writer<'_> {
             let (whole, slice) = self.within(&format!("o{at}"), step.place, shape);
             self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(whole)));
             self.emit(format!("copy(v{at}, o{at}{slice});\nsync();\ncopy(o{at}{slice}, {view});"));
+        } else if step.store == Store::Boxes {
+            self.parts.insert("stores in boxes");
+            self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(shape)));
+            self.emit(format!("copy(v{at}, o{at});\nsync();\ncopy_async(o{at}, {view});"));
+            self.emit("wait_stores(0);\nsync();");
         } else {
             self.parts.insert("copy");
             self.emit(format!("copy(v{at}, {view});"));

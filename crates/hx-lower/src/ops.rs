@@ -278,7 +278,7 @@ impl Cx<'_> {
         }
         self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
         let ends = (from.space(), to.space());
-        if ends == ("shared", "global") && signal.is_none() {
+        if ends == ("shared", "global") && signal.is_none() && multicast.is_none() {
             let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
             return self.unit(OpKind::Store { src, dst }, id);
         }

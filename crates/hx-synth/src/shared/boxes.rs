@@ -152,7 +152,7 @@ fn cut(
     let mode = width.unwrap_or(SwizzleMode::Plain);
     let swizzle = Demanded::mode(mode, info.dtype).ok_or("the swizzle tears elements apart")?;
     let mut constraint = Constraint { swizzle: Some(swizzle), ..Constraint::free(&info.shape) };
-    let (mut extents, mut stride) = (Vec::new(), 1);
+    let (mut extents, mut stride, mut several) = (Vec::new(), 1, false);
     for dim in dims {
         let Some(at) = global.modes.iter().position(|m| m.dim == *dim) else {
             extents.push(1);
@@ -177,6 +177,7 @@ fn cut(
         }
         let modes = &mut constraint.dims[own.dim];
         *modes = vec![if extent > 1 { Mode::known(extent, stride) } else { Mode::free(1) }];
+        several |= size > extent;
         if size > extent {
             modes.push(Mode::free(size / extent));
             if extent == 1 {
@@ -187,5 +188,9 @@ fn cut(
         extents.push(u32::try_from(extent).map_err(|e| e.to_string())?);
     }
     let align = mode.block_bytes().max(WAVEFRONT_BYTES);
+    let size = stride * bytes;
+    if several && size % i64::from(align) != 0 {
+        return Err(format!("boxes of {size} B do not begin at multiples of {align} B in `{name}`"));
+    }
     Ok((extents, align, constraint))
 }

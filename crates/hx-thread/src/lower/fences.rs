@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 
 use hx_target::catalogue;
 
-use crate::{Address, Arrivals, Body, Fence, Memory, Stmt, visit};
+use crate::{Address, Arrivals, Body, Fence, Memory, SharedBuffer, Stmt, visit};
 
-/// Inserts the fences that a program needs.
-pub(super) fn place(body: &mut Body) {
+/// Inserts the fences that a program with these shared buffers needs.
+pub(super) fn place(body: &mut Body, shared: &[SharedBuffer]) {
     let (mut buffers, mut filled) = (BTreeSet::new(), BTreeSet::new());
     visit(body, &mut |stmt| {
         if let Stmt::MultiplyAsync(product) = stmt {
@@ -31,6 +31,7 @@ pub(super) fn place(body: &mut Body) {
     if buffers.is_empty() {
         return;
     }
+    let [buffers, filled] = [buffers, filled].map(|buffers| in_the_memory_of(shared, &buffers));
     let mut signalled = BTreeSet::new();
     visit(body, &mut |stmt| {
         if let Stmt::AsyncCopy(copy) = stmt
@@ -164,6 +165,20 @@ impl Fences {
             | Stmt::Put(_) => accesses,
         }
     }
+}
+
+/// Returns the buffers that have memory in common with one of `buffers`: tensors that are not live at the same time share it.
+fn in_the_memory_of(shared: &[SharedBuffer], buffers: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let range = |buffer: &SharedBuffer| buffer.offset..buffer.offset + buffer.bytes;
+    let meets = |buffer: &SharedBuffer| {
+        let own = range(buffer);
+        buffers
+            .iter()
+            .filter_map(|other| shared.get(*other as usize))
+            .map(range)
+            .any(|other| own.start < other.end && other.start < own.end)
+    };
+    (0..).zip(shared).filter(|(_, buffer)| meets(buffer)).map(|(number, _)| number).collect()
 }
 
 /// Reports whether a statement orders accesses of its threads before those of others.

@@ -66,7 +66,6 @@ pub fn lower(
     body.extend(lowering.stmts(&program.body)?);
     bulk::end_stores(&mut body);
     let ranges = lowering.pipes.ranges(program);
-    fences::place(&mut body);
     let Lowering { arrays, temporaries, buffers, scratch, maps, log, .. } = lowering;
     let registers = arrays.keys().map(|t| {
         let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
@@ -88,6 +87,8 @@ pub fn lower(
         }
     });
     let scratch = scratch.keys().flat_map(|op| temporaries::of(program, solution, *op).buffers);
+    let shared: Vec<SharedBuffer> = shared.chain(scratch).collect();
+    fences::place(&mut body, &shared);
     Ok(ThreadProgram {
         name: program.name.clone(),
         params: program.params.iter().map(param).collect(),
@@ -97,7 +98,7 @@ pub fn lower(
         maps,
         scopes: program.scopes.clone(),
         requires: program.requires.clone(),
-        shared: shared.chain(scratch).collect(),
+        shared,
         blocks: blocks(program, solution),
         shared_bytes: solution.shared_bytes,
         barriers: pipe::barriers(program, solution),
