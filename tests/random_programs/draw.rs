@@ -596,13 +596,8 @@ impl Draw {
             DType::I4,
             DType::U4,
         ]);
-        let [m, mut n] = self.shape();
+        let [m, mut n, mut k] = self.extents_of_product(dtype, ring);
         let narrow = is_narrow(dtype);
-        let mut k = match dtype.bits() {
-            4 => self.pick(&[32, 64, 64]),
-            8 => self.pick(&[16, 32, 32, 48, 64]),
-            _ => self.pick(&[4, 8, 16, 16, 24, 32, 48]),
-        };
         if dtype.bits() == 16 && self.percent(8) {
             // Use a single matrix of eight by eight elements.
             (n, k) = (8, 8);

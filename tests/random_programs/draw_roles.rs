@@ -1,5 +1,7 @@
 //! Draws what happens at the same time: products in flight, rings of stages, and roles.
 
+use hx_dtype::DType;
+
 use super::draw::Draw;
 use super::program::{Feed, Op, Step, Store};
 use crate::support::Random;
@@ -18,6 +20,21 @@ fn is_boxed(step: &Step) -> bool {
 pub(super) const WARP_GROUP: i64 = 128;
 
 impl Draw {
+    /// Draws M, N and K of a product; of a ring often such that groups of warps can multiply the stages where they lie.
+    pub(super) fn extents_of_product(&mut self, dtype: DType, ring: bool) -> [i64; 3] {
+        if ring && self.threads % WARP_GROUP == 0 && self.percent(60) {
+            let k = 256 / i64::from(dtype.bits()) * self.pick(&[1, 2, 4]);
+            return [64 * self.pick(&[1, 1, 2]), 8 * self.pick(&[1, 2, 3, 4, 6, 8, 12]), k];
+        }
+        let [m, n] = self.shape();
+        let k = match dtype.bits() {
+            4 => self.pick(&[32, 64, 64]),
+            8 => self.pick(&[16, 32, 32, 48, 64]),
+            _ => self.pick(&[4, 8, 16, 16, 24, 32, 48]),
+        };
+        [m, n, k]
+    }
+
     /// Draws pipelines, asynchronous products and roles. The numbers are separate ones, so that the rest of a program does not
     /// depend on them. Returns whether the program has roles.
     pub(super) fn in_flight(&mut self, seed: u64, case: u64) -> bool {

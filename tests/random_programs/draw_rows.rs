@@ -24,7 +24,7 @@ enum Asked {
 /// Returns the request of program number `case`.
 fn asked(case: u64) -> Option<Asked> {
     let Catalogue { converts, gemms, copies, exchanges, .. } = catalogue();
-    // Products by descriptor need warp groups and tiles of 64 rows, which these programs do not draw.
+    // Products by descriptor need warp groups and tiles of 64 rows: rings draw them.
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| row.adds.is_some()).map(Asked::Add));
