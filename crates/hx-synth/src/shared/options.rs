@@ -428,6 +428,7 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
 /// Adds to each access the reason why it is not wider.
 fn explain(buffer: &mut Buffer, options: &[Options]) {
     for (i, Options { usable, barred, unboxed }) in options.iter().enumerate() {
+        let told = |text: String| unboxed.as_ref().map_or(text.clone(), |why| format!("{why}; {text}"));
         let Chosen { op, by, constraint, .. } = &buffer.accesses[i];
         let access = match by {
             By::Access(access) => access,
@@ -436,7 +437,7 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
                 continue;
             }
             By::Boxes(_) => {
-                buffer.accesses[i].why = format!("asks for `{constraint}`; whole boxes by one thread");
+                buffer.accesses[i].why = told(format!("asks for `{constraint}`; whole boxes by one thread"));
                 continue;
             }
         };
@@ -472,10 +473,7 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
                 if access.run.width() == 1 { "" } else { "s" }
             )
         };
-        buffer.accesses[i].why = match unboxed {
-            Some(why) => format!("{why}; {text}"),
-            None => text,
-        };
+        buffer.accesses[i].why = told(text);
     }
 }
 
