@@ -61,6 +61,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`release_previous`, `skip`",
                 "let p = pipeline(2);\nlet t = shared_tensor(f16, [64, 64, 2]);\nlet s = p.acquire();\ncopy_async(gx, t[.., .., s], signal: p);\nlet s = p.wait();\ncopy(t[.., .., s], r);\np.release_previous();\np.release();\np.skip(2);",
             ),
+            (
+                "copies with `multicast:`, for now made by each block for itself",
+                "kernel k(x: f16[m], y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let s = shared_tensor(f16, [64]);\n    let p = pipeline(1);\n    p.acquire();\n    copy_async(tile(x, [64])[.., 0], s, signal: p, multicast: 0);\n    p.wait();\n    copy(load(s), tile(y, [64])[.., block_idx]);\n    p.release();\n}",
+            ),
             ("`mbarrier`", "let bar = mbarrier(2);"),
         ],
     ),
@@ -126,6 +130,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
             (
                 "`warp_groups`",
                 "kernel k(x: f16[m], y: mut f16[m]) grid [1] {\n    warp_groups {\n        producer {\n            copy(load(tile(x, [128])[.., 0]), tile(y, [128])[.., 0]);\n        }\n        consumer each 2 (g) {\n            sync();\n            copy(load(tile(x, [128])[.., g + 1]), tile(y, [128])[.., g + 1]);\n        }\n    }\n}",
+            ),
+            (
+                "`registers`, `pipeline` between roles, `readers:`, `turns`, `take`, `pass`",
+                "kernel k(x: f16[m], y: mut f16[m]) grid [1] {\n    let s = shared_tensor(f16, [128, 2]);\n    let (p, order) = (pipeline(2, readers: 1), turns());\n    warp_groups {\n        producer registers 40 {\n            for i in 0..2 {\n                let stage = p.acquire();\n                copy_async(tile(x, [128])[.., i], s[.., stage], signal: p);\n            }\n        }\n        consumer each 2 (g) registers 232 {\n            p.skip(g);\n            order.take();\n            let stage = p.wait();\n            copy(load(s[.., stage]), tile(y, [128])[.., g]);\n            order.pass();\n            p.release();\n            p.skip(1 - g);\n        }\n    }\n}",
             ),
             (
                 "`cluster`",
@@ -213,21 +221,45 @@ fn instructions() -> String {
          If none fits, `f16 bf16 f32 f64 i8 u8 i32 u32` and 8-bit floats are multiplied one by one.\n\n\
          | `a` and `b` | `c` | steps | from |\n|---|---|---|---|\n",
     );
-    let mut kinds: Vec<(String, hx_dtype::DType, u32, Vec<i64>)> = Vec::new();
-    for row in hx_target::catalogue().gemms.iter().filter(|row| row.threads > 1 && !row.is_by_descriptor()) {
-        let (a, b) = (row.a.dtype(), row.b.dtype());
-        let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
-        let steps = row.shape[2];
-        match kinds.iter_mut().find(|k| k.0 == operands && k.1 == row.c.dtype && k.2 == row.arch) {
-            Some(kind) => kind.3.push(steps),
-            None => kinds.push((operands, row.c.dtype, row.arch, vec![steps])),
-        }
+    for row in by_operands(|row| row.threads > 1 && !row.is_by_descriptor()) {
+        let steps: Vec<String> = row.shapes.iter().map(|shape| shape[2].to_string()).collect();
+        let _ = writeln!(out, "| {} | {} | {} | sm_{} |", row.operands, row.c, steps.join(", "), row.arch);
     }
-    for (operands, c, arch, steps) in kinds {
-        let steps: Vec<String> = steps.iter().map(i64::to_string).collect();
-        let _ = writeln!(out, "| {operands} | {c} | {} | sm_{arch} |", steps.join(", "));
+    out.push_str(
+        "\nThese instructions read `b` from shared memory by descriptor, and `a` from shared memory or registers.\n\
+         A group of 128 threads multiplies 64 rows of `a` by `n` rows of `b`; `n` is a multiple of 8, and of 16 for integers from 32 on.\n\
+         In shared memory, 16-bit operands are contiguous along K or along their rows and columns, all others along K.\n\n\
+         | `a` and `b` | `c` | steps | `n` | from |\n|---|---|---|---|---|\n",
+    );
+    for row in by_operands(hx_target::GemmRow::is_by_descriptor) {
+        let (least, most) = (row.shapes[0], row.shapes[row.shapes.len() - 1]);
+        let n = format!("{} to {}", least[1], most[1]);
+        let _ = writeln!(out, "| {} | {} | {} | {n} | sm_{}a |", row.operands, row.c, least[2], row.arch);
     }
     out
+}
+
+/// The matrix instructions of one pair of operand types.
+struct Kind {
+    operands: String,
+    c: hx_dtype::DType,
+    arch: u32,
+    shapes: Vec<[i64; 3]>,
+}
+
+/// Groups the matrix instructions that `wanted` keeps by the types that they multiply.
+fn by_operands(wanted: impl Fn(&hx_target::GemmRow) -> bool) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for row in hx_target::catalogue().gemms.iter().filter(|row| wanted(row)) {
+        let (a, b) = (row.a.dtype(), row.b.dtype());
+        let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
+        let (c, arch, shape) = (row.c.dtype, row.arch, row.shape);
+        match kinds.iter_mut().find(|kind| kind.operands == operands && kind.c == c && kind.arch == arch) {
+            Some(kind) => kind.shapes.push(shape),
+            None => kinds.push(Kind { operands, c, arch, shapes: vec![shape] }),
+        }
+    }
+    kinds
 }
 
 #[test]
