@@ -40,6 +40,13 @@ fn collect(arch: Arch) -> Vec<Launched> {
         let opened = db.open(folder.to_str().expect("a path in UTF-8")).expect("the folder is there");
         files.extend(opened.files);
     }
+    // Of the library, the files whose kernels compile for the architecture.
+    let compile = support::std_files(arch);
+    let library = root.join("std");
+    files.retain(|file| {
+        let path = file.path(&db);
+        !std::path::Path::new(path).starts_with(&library) || compile.iter().any(|name| path.ends_with(name))
+    });
     let machine = Machine::TextOnly(Texts::new(arch));
     let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();

@@ -19,6 +19,20 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the project").to_owned()
 }
 
+/// Returns the files of the standard library whose kernels compile for an architecture, as in `std/norm.hx`. Those with roles
+/// begin with `sm_90a`.
+pub(crate) fn std_files(arch: hx_target::Arch) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("std")).expect("there is a standard library");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    files.sort();
+    let has_roles = |file: &PathBuf| {
+        std::fs::read_to_string(file).expect("a text in UTF-8").contains("    warp_groups {")
+    };
+    let compile = files.iter().filter(|file| arch.number() >= 90 || !has_roles(file));
+    let names = compile.filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
+    names.map(|name| format!("std/{name}")).collect()
+}
+
 /// Returns the command that was built beside this program.
 pub(crate) fn hx() -> PathBuf {
     let here = std::env::current_exe().expect("this program has a path");

@@ -2,9 +2,9 @@
 //! value of a compile-time parameter, with which they fit. Every offer was solved before.
 
 use hx_lower::CtValue;
-use hx_synth::SPARE_REGISTERS;
+use hx_synth::{SPARE_REGISTERS, registers_of_a_thread};
 use hx_target::Arch;
-use hx_tile::{Held, HeldAcross, OpId, Solution, TensorId, TileProgram, registers_of};
+use hx_tile::{Held, HeldAcross, OpId, ScopeId, Solution, TensorId, TileProgram, registers_of};
 
 use crate::unsolved::{OtherValue, halves, with_value};
 use crate::{Db, Instance, solution, tile_program};
@@ -12,57 +12,74 @@ use crate::{Db, Instance, solution, tile_program};
 /// A program that needs more registers than a thread has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Crowded {
-    /// The number of registers that a thread has.
-    pub(crate) most: i64,
-    /// The tensors that take more on their own, with the number of registers that each takes.
-    pub(crate) alone: Vec<(TensorId, i64)>,
+    /// The tensors that on their own take more registers than a thread has.
+    pub(crate) alone: Vec<Crowd<TensorId>>,
     /// If no tensor does, the operation across which the most registers are held, with the tensors that hold them, the
     /// largest first.
-    pub(crate) together: Option<(OpId, Vec<(TensorId, i64)>)>,
+    pub(crate) together: Option<Crowd<(OpId, Vec<(TensorId, i64)>)>>,
+}
+
+/// Something that takes registers, the number that it takes, and the number that each of its threads has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Crowd<T> {
+    pub(crate) of: T,
+    pub(crate) registers: i64,
+    pub(crate) most: i64,
+}
+
+impl<T> Crowd<T> {
+    fn is_over(&self) -> bool {
+        self.registers > self.most
+    }
 }
 
 /// Returns what does not fit, of a program with the redistributions of its solution; `None` if everything fits.
 pub(crate) fn crowded(program: &TileProgram, solution: &Solution, arch: Arch) -> Option<Crowded> {
-    over(program, solution, registers_of_a_thread(program, arch))
-}
-
-fn registers_of_a_thread(program: &TileProgram, arch: Arch) -> i64 {
-    let limits = arch.limits();
-    let threads = i64::from(program.block_threads().max(1));
-    i64::from(limits.registers_per_thread).min(i64::from(limits.registers) / threads)
+    over(program, solution, &|scope| registers_of_a_thread(program, arch, scope))
 }
 
 /// Reports whether everything fits and leaves some registers to the computation.
 fn has_room(program: &TileProgram, solution: &Solution, arch: Arch) -> bool {
     let program = solution.program(program);
-    over(&program, solution, registers_of_a_thread(&program, arch) - SPARE_REGISTERS).is_none()
+    let most = |scope| registers_of_a_thread(&program, arch, scope) - SPARE_REGISTERS;
+    over(&program, solution, &most).is_none()
 }
 
-/// Returns what takes more than `most` registers.
-fn over(program: &TileProgram, solution: &Solution, most: i64) -> Option<Crowded> {
-    let all = solution.registers.keys().map(|&id| (id, registers(program, solution, id)));
-    let alone: Vec<(TensorId, i64)> = all.filter(|(_, registers)| *registers > most).collect();
+/// Returns what takes more registers than `most` gives each thread of a scope.
+fn over(program: &TileProgram, solution: &Solution, most: &dyn Fn(ScopeId) -> i64) -> Option<Crowded> {
+    let of = |id: TensorId| Crowd {
+        of: id,
+        registers: registers(program, solution, id),
+        most: most(program.tensor(id).scope),
+    };
+    let alone: Vec<Crowd<TensorId>> =
+        solution.registers.keys().map(|id| of(*id)).filter(Crowd::is_over).collect();
     if !alone.is_empty() {
-        return Some(Crowded { most, alone, together: None });
+        return Some(Crowded { alone, together: None });
     }
-    let together = pressure(program, solution)?;
-    let sum: i64 = together.1.iter().map(|(_, registers)| registers).sum();
-    (sum > most).then_some(Crowded { most, alone, together: Some(together) })
+    let together = pressure(program, solution, most).filter(Crowd::is_over)?;
+    Some(Crowded { alone, together: Some(together) })
 }
 
-/// Returns the operation across which the most registers are held, with the tensors that hold them and how many each takes.
-fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(TensorId, i64)>)> {
-    let mut worst: Option<(i64, OpId, Vec<(TensorId, i64)>)> = None;
-    for HeldAcross { op, tensors, .. } in Held::of(program).across {
+/// Returns the operation across which the registers held exceed those of its threads by most, with the tensors that hold them.
+fn pressure(
+    program: &TileProgram,
+    solution: &Solution,
+    most: &dyn Fn(ScopeId) -> i64,
+) -> Option<Crowd<(OpId, Vec<(TensorId, i64)>)>> {
+    let mut worst: Option<Crowd<(OpId, Vec<(TensorId, i64)>)>> = None;
+    for HeldAcross { op, scope, tensors } in Held::of(program).across {
         let mut held: Vec<(TensorId, i64)> =
             tensors.into_iter().map(|tensor| (tensor, registers(program, solution, tensor))).collect();
         held.sort_by_key(|(tensor, registers)| (-registers, *tensor));
-        let total = held.iter().map(|(_, registers)| registers).sum();
-        if worst.as_ref().is_none_or(|(most, _, _)| total > *most) {
-            worst = Some((total, op.id, held));
+        let registers = held.iter().map(|(_, registers)| registers).sum();
+        let crowd = Crowd { of: (op.id, held), registers, most: most(scope) };
+        let over = |crowd: &Crowd<_>| crowd.registers - crowd.most;
+        if worst.as_ref().is_none_or(|worst| over(&crowd) > over(worst)) {
+            worst = Some(crowd);
         }
     }
-    worst.map(|(_, op, held)| (op, held))
+    worst
 }
 
 /// Returns the number of registers of each thread that a tensor takes.

@@ -5,7 +5,8 @@ use hx_dtype::DType;
 use hx_hir::{Arg, ExprId, GEMM_SHAPES};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_tile::{LoadIds, OpKind, Operand, Scalar, TensorId, TensorKind, View};
+use hx_target::catalogue;
+use hx_tile::{Base, LoadIds, OpKind, Operand, Param, Scalar, TensorId, TensorKind, View};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
@@ -279,8 +280,15 @@ impl Cx<'_> {
         self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
         let ends = (from.space(), to.space());
         if ends == ("shared", "global") && signal.is_none() && multicast.is_none() {
-            let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
-            return self.unit(OpKind::Store { src, dst }, id);
+            let (view, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
+            if self.is_aligned_for_boxes(&dst) {
+                return self.unit(OpKind::Store { src: view, dst }, id);
+            }
+            let held = self.in_registers(src, &from, None)?;
+            let Some((held, _)) = self.register_of(&held) else {
+                return self.unsupported(src, "this operand");
+            };
+            return self.unit(OpKind::Copy { src: self.whole(held), dst }, id);
         }
         if ends != ("global", "shared") {
             let what = format!("`copy_async` from {} to {} memory", from.space(), to.space());
@@ -314,6 +322,18 @@ impl Cx<'_> {
             return self.unsupported(at, "`multicast` in a cluster along several axes");
         }
         Ok(axis as u8)
+    }
+
+    /// Reports whether the strides and the address of a tensor are known to be multiples of what a tensor map needs, as far as a launch
+    /// decides that. A store of other tensors goes through registers, and is complete when it returns.
+    fn is_aligned_for_boxes(&self, view: &View) -> bool {
+        let Base::Global(id) = view.base else { return false };
+        let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else { return false };
+        let (unit, bits) = (catalogue().map.stride, i64::from(param.dtype.bits()));
+        let is_aligned = |stride: &Expr| {
+            stride.as_const().is_some() || self.facts.divisor(&stride.clone().scale(bits)) % (unit * 8) == 0
+        };
+        i64::from(param.align) % unit == 0 && param.stride.iter().all(is_aligned)
     }
 
     /// Lowers `wait(n)`.

@@ -39,6 +39,14 @@ impl Cx<'_> {
 
     fn let_stmt(&mut self, pat: PatId, ty: Option<TypeRefId>, value: ExprId) -> Lower<()> {
         let store = self.store();
+        if let (Pat::Tuple(parts), HirExpr::Tuple(fields), None) = (&store[pat], &store[value], ty)
+            && parts.len() == fields.len()
+        {
+            // Each name is bound as by a `let` of its own. Names are resolved, so those bound first do not hide later values.
+            let parts = parts.iter().zip(fields);
+            return parts
+                .fold(Ok(()), |done, (part, field)| done.and(self.let_stmt(*part, None, field.value)));
+        }
         let hint = match &store[pat] {
             Pat::Bind(name) => Some(name.as_str()),
             _ => None,

@@ -51,6 +51,6 @@ pub use convertible::is_convertible;
 pub use failure::{Failure, FailureKind, Part, first_later};
 pub use loads::loads;
 pub use second::{Second, second_buffer};
-pub use size::{SPARE_REGISTERS, fits_registers};
+pub use size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
 pub use solve::{candidates, demands, solve};
 pub use solver::CANDIDATES;

@@ -36,8 +36,8 @@ fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
 }
 
 /// Returns the layout that a part has if its elements stay in their threads. Threads dealt along a dimension of which the part
-/// has one coordinate all hold the part. Returns `None` if a range of a dimension that threads are dealt along would have to be
-/// dealt anew.
+/// has one coordinate all hold the part. Returns `None` if a range of a dimension would have to be dealt anew, because it ends
+/// between threads that are dealt along the dimension.
 pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     let dims = shown(view, shape);
     let mut thread = at_warps(&whole.thread);
@@ -45,8 +45,13 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
         for (d, (shown, _)) in dims.iter().enumerate() {
             match shown {
                 Shown::Point(_) => mode.strides[d] = 0,
-                Shown::Range(..) if mode.strides[d] != 0 && mode.extent > 1 => return None,
-                _ => {}
+                Shown::Range(first, extent) if mode.strides[d] != 0 && mode.extent > 1 => {
+                    let all = mode.strides[d] * mode.extent;
+                    if first % all != 0 || extent % all != 0 {
+                        return None;
+                    }
+                }
+                Shown::Whole | Shown::Range(..) => {}
             }
         }
     }
@@ -54,7 +59,8 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     // If the range crosses a carry between two modes, no single mode describes it: give up.
     for (d, (shown, _)) in dims.iter().enumerate() {
         if let Shown::Range(_, extent) = shown {
-            let count: i64 = value.iter().filter(|m| m.strides[d] != 0).map(|m| m.extent).product();
+            let walks = thread.iter().chain(&value).filter(|m| m.strides[d] != 0);
+            let count: i64 = walks.map(|m| m.extent).product();
             if count != *extent {
                 return None;
             }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_target::Arch;
-use hx_tile::{Held, HeldAcross, Op, OpId, OpKind, Tensor, TensorId, TensorKind, TileProgram, registers_of};
+use hx_tile::{
+    Held, HeldAcross, Op, OpId, OpKind, ScopeId, Tensor, TensorId, TensorKind, TileProgram, registers_of,
+};
 
 use crate::component::UNKNOWN_TRIPS;
 use crate::cost;
@@ -37,7 +39,8 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
-    let (most, kind) = (most_registers(program, arch), program.scope(tensor.scope).kind.name());
+    let most = registers_of_a_thread(program, arch, tensor.scope);
+    let kind = program.scope(tensor.scope).kind.name();
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
             format!(
@@ -63,8 +66,8 @@ pub(crate) struct Together(Vec<HeldSet>);
 
 #[derive(Debug)]
 struct HeldSet {
-    /// The number of threads that hold the tensors.
-    threads: u32,
+    /// The threads that hold the tensors.
+    scope: ScopeId,
     trips: f64,
     tensors: Vec<TensorId>,
 }
@@ -75,7 +78,7 @@ impl Together {
         let trips: BTreeMap<OpId, f64> = ops.iter().map(|(op, trips)| (op.id, *trips)).collect();
         let across = Held::of(program).across.into_iter();
         let of = |HeldAcross { op, scope, tensors }: HeldAcross<'_>| HeldSet {
-            threads: program.scope(scope).threads,
+            scope,
             trips: trips[&op.id],
             tensors,
         };
@@ -88,8 +91,11 @@ impl Together {
         for (op, _) in ops {
             whole.extend(op.kind.registers().into_iter().filter(|tensor| !is_part(op, tensor)));
         }
-        let alone =
-            |tensor| HeldSet { threads: program.threads_holding(tensor), trips: 1.0, tensors: vec![tensor] };
+        let alone = |tensor: TensorId| HeldSet {
+            scope: program.tensor(tensor).scope,
+            trips: 1.0,
+            tensors: vec![tensor],
+        };
         held.extend(whole.into_iter().map(alone));
         Together(held)
     }
@@ -110,11 +116,12 @@ impl Together {
         arch: Arch,
         values: &dyn Fn(TensorId) -> Option<i64>,
     ) -> f64 {
-        let most = most_registers(program, arch);
         let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
         let over = |held: &HeldSet| {
+            let most = registers_of_a_thread(program, arch, held.scope);
             let over = held.tensors.iter().map(registers).sum::<i64>() - most;
-            if over > 0 { held.trips * cost::spill(held.threads, over) } else { 0.0 }
+            let threads = program.scope(held.scope).threads;
+            if over > 0 { held.trips * cost::spill(threads, over) } else { 0.0 }
         };
         self.0.iter().map(over).fold(0.0, f64::max)
     }
@@ -125,16 +132,20 @@ pub const SPARE_REGISTERS: i64 = 16;
 
 /// Reports whether each register tensor, dealt evenly, fits the registers of a thread and leaves [`SPARE_REGISTERS`].
 pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
-    let most = most_registers(program, arch) - SPARE_REGISTERS;
     program.tensor_ids().filter(|id| program.tensor(*id).is_register()).all(|id| {
+        let most = registers_of_a_thread(program, arch, program.tensor(id).scope) - SPARE_REGISTERS;
         let threads = i64::from(program.threads_holding(id).max(1));
         bytes(program.tensor(id)).is_some_and(|bytes| registers(bytes, threads) <= most)
     })
 }
 
-/// Returns the registers that a thread can have in a block of this program's threads.
-fn most_registers(program: &TileProgram, arch: Arch) -> i64 {
+/// Returns the registers that a thread of a scope can have: those of its role, or its share in a block of this program's threads.
+pub fn registers_of_a_thread(program: &TileProgram, arch: Arch, scope: ScopeId) -> i64 {
     let limits = arch.limits();
+    if let Some(role) = program.roles().iter().find(|role| role.scope == scope) {
+        let at_entry = limits.registers_at_entry(program.block_threads());
+        return i64::from(role.registers.unwrap_or(at_entry).min(limits.registers_per_thread));
+    }
     i64::from(limits.registers_per_thread)
         .min(i64::from(limits.registers) / i64::from(program.block_threads().max(1)))
 }

@@ -8,7 +8,7 @@ use hx_synth::Repair;
 use hx_tile::{OpId, Solution, TensorId, TileProgram};
 
 use super::{Places, repair};
-use crate::crowded::{crowded, roomier_threads, roomier_values};
+use crate::crowded::{Crowd, crowded, roomier_threads, roomier_values};
 
 /// Returns a warning for each register tensor that alone is too large for a thread, or one warning for all that are held at
 /// once.
@@ -17,10 +17,10 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
     let program = solution.program(&lowered.program);
     let Some(crowded) = crowded(&program, solution, arch) else { return Vec::new() };
     let mut found = Vec::new();
-    for (id, registers) in crowded.alone {
+    for Crowd { of: id, registers, most } in crowded.alone {
         let tensor = program.tensor(id);
         let values = solution.registers.get(&id).map_or(0, |held| held.layout.mode(1).size());
-        let (name, most) = (&tensor.name, crowded.most);
+        let name = &tensor.name;
         let (file, range) = places.tensor(lowered, id).unwrap_or_else(|| places.kernel());
         let message =
             format!("`{name}` takes {registers} registers of each thread, which has {most} on {arch}");
@@ -28,8 +28,8 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
             .label(format!("{values} elements of {} a thread", tensor.dtype));
         found.push((diagnostic, "a smaller tile or more threads"));
     }
-    if let Some((op, held)) = crowded.together {
-        let diagnostic = held_at_once(places, lowered, &program, (op, &held), crowded.most);
+    if let Some(together) = &crowded.together {
+        let diagnostic = held_at_once(places, lowered, &program, together);
         found.push((
             diagnostic,
             "smaller tiles, more threads, or tensors that are made later and used sooner",
@@ -44,15 +44,13 @@ fn held_at_once(
     places: &Places<'_>,
     lowered: &Lowered,
     program: &TileProgram,
-    (op, held): (OpId, &[(TensorId, i64)]),
-    most: i64,
+    Crowd { of: (op, held), registers: all, most }: &Crowd<(OpId, Vec<(TensorId, i64)>)>,
 ) -> Diagnostic {
-    let all: i64 = held.iter().map(|(_, registers)| registers).sum();
     let arch = places.instance.arch(places.db);
-    let (file, range) = places.op(lowered, op).unwrap_or_else(|| places.kernel());
+    let (file, range) = places.op(lowered, *op).unwrap_or_else(|| places.kernel());
     let message = format!(
         "tensors of {all} registers a thread are held across this `{}`, and a thread of {arch} has {most}",
-        program.op(op).map_or("operation", |op| op.kind.name())
+        program.op(*op).map_or("operation", |op| op.kind.name())
     );
     let mut found = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message);
     for (tensor, count) in held.iter().take(SHOWN) {

@@ -54,26 +54,26 @@ fn a_stage_expects_the_bytes_of_its_boxes() {
     check_stage(
         &ring(64, BOTH),
         expect![[r#"
-        map of a: [64, n] : [256] B box [64, 16] swizzle none
-        map of b: [64, n] : [256] B box [64, 16] swizzle none
-        expect 8192 bytes at pipe full[s]
-        tma.load shared[s * 1024] <- a{0, i * 16} signals pipe full[s]
-        tma.load shared_1[s * 1024] <- b{0, i * 16} signals pipe full[s]
-        fence proxy
-        arrive pipe empty[pipe_back] by each warp
-    "#]],
+            map of a: [64, n] : [256] B box [64, 16] swizzle none
+            map of b: [64, n] : [256] B box [64, 16] swizzle none
+            expect 8192 bytes at pipe full[s]
+            tma.load sa[s * 1024] <- a{0, i * 16} signals pipe full[s]
+            tma.load sb[s * 1024] <- b{0, i * 16} signals pipe full[s]
+            fence proxy
+            arrive pipe empty[pipe_back] by each warp
+        "#]],
     );
     check_stage(
         &ring(65, BOTH),
         expect![[r#"
-        map of a: [64, n] : [256] B box [64, 16] swizzle none
-        expect 4096 bytes at pipe full[s]
-        tma.load shared[s * 1024] <- a{0, i * 16} signals pipe full[s]
-        cp.async.ca.4 shared_1[col + i * 64 + s * 1024] <- b[col + i * 1040 + i * 65]
-        arrive pipe full[s] by copies of each thread
-        fence proxy
-        arrive pipe empty[pipe_back] by each warp
-    "#]],
+            map of a: [64, n] : [256] B box [64, 16] swizzle none
+            expect 4096 bytes at pipe full[s]
+            tma.load sa[s * 1024] <- a{0, i * 16} signals pipe full[s]
+            cp.async.ca.4 sb[col + i * 64 + s * 1024] <- b[col + i * 1040 + i * 65]
+            arrive pipe full[s] by copies of each thread
+            fence proxy
+            arrive pipe empty[pipe_back] by each warp
+        "#]],
     );
     let halves = "        #[unroll]
         for h in 0..2 {
@@ -84,14 +84,14 @@ fn a_stage_expects_the_bytes_of_its_boxes() {
     check_stage(
         &ring(64, halves),
         expect![[r#"
-        map of a: [64, n] : [256] B box [64, 8] swizzle none
-        map of b: [64, n] : [256] B box [64, 16] swizzle none
-        expect 8192 bytes at pipe full[s]
-        tma.load shared[h * 512 + s * 1024] <- a{0, h * 8 + i * 16} signals pipe full[s]
-        tma.load shared_1[s * 1024] <- b{0, i * 16} signals pipe full[s]
-        fence proxy
-        arrive pipe empty[pipe_back] by each warp
-    "#]],
+            map of a: [64, n] : [256] B box [64, 8] swizzle none
+            map of b: [64, n] : [256] B box [64, 16] swizzle none
+            expect 8192 bytes at pipe full[s]
+            tma.load sa[h * 512 + s * 1024] <- a{0, h * 8 + i * 16} signals pipe full[s]
+            tma.load sb[s * 1024] <- b{0, i * 16} signals pipe full[s]
+            fence proxy
+            arrive pipe empty[pipe_back] by each warp
+        "#]],
     );
 }
 
@@ -136,14 +136,14 @@ fn a_tensor_that_the_kernel_writes_is_copied_by_threads() {
     check_stage(
         &text,
         expect![[r#"
-        map of a: [64, n] : [256] B box [64, 16] swizzle none
-        expect 4096 bytes at pipe full[s]
-        tma.load shared[s * 1024] <- a{0, i * 16} signals pipe full[s]
-        cp.async.cg.16 shared_1[col + i * 256 + row * 64 + s * 1024] <- b[col + i * 1024 + i * 256 + row * 64]
-        arrive pipe full[s] by copies of each thread
-        fence proxy
-        arrive pipe empty[pipe_back] by each warp
-    "#]],
+            map of a: [64, n] : [256] B box [64, 16] swizzle none
+            expect 4096 bytes at pipe full[s]
+            tma.load sa[s * 1024] <- a{0, i * 16} signals pipe full[s]
+            cp.async.cg.16 sb[col + i * 256 + row * 64 + s * 1024] <- b[col + i * 1024 + i * 256 + row * 64]
+            arrive pipe full[s] by copies of each thread
+            fence proxy
+            arrive pipe empty[pipe_back] by each warp
+        "#]],
     );
 }
 

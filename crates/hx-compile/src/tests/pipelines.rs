@@ -239,7 +239,7 @@ fn a_stage_is_given_back_while_a_product_reads_it() {
     check_pipelines(
         &product("                gemm_wait(1);\n                pipe.release();\n"),
         expect![[r#"
-            HX0406 `pipe.release()` a stage is given back while a product still reads `shared` in it
+            HX0406 `pipe.release()` a stage is given back while a product still reads `sa` in it
               `gemm_async(acc, sa[.., .., s], sb[.., .., s])`: the product begins here
               note: this is so with `(k + 63) / 64` = 1
               fix: `gemm_wait(0)`
@@ -255,10 +255,10 @@ fn a_producer_fills_a_stage_twice() {
     check_pipelines(
         &text.replace(copy, &format!("{copy}{again}")),
         expect![[r#"
-        HX0401 `copy_async(tile(a, [B, B])[.., .., bm, ki + 1], sa[.., .., s], signal: pipe)` a stage of `pipe` is filled before its readers gave it back
-          `copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe)`: `shared` is written here
-          note: this is so with `(k + 63) / 64` = 1
-          help: copy to the stage that `pipe.acquire()` returned
-    "#]],
+            HX0401 `copy_async(tile(a, [B, B])[.., .., bm, ki + 1], sa[.., .., s], signal: pipe)` a stage of `pipe` is filled before its readers gave it back
+              `copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe)`: `sa` is written here
+              note: this is so with `(k + 63) / 64` = 1
+              help: copy to the stage that `pipe.acquire()` returned
+        "#]],
     );
 }

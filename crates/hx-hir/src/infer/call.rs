@@ -198,6 +198,7 @@ impl<'a> Infer<'a> {
                 }
                 Some(found.clone())
             }
+            (Ty::Tensor(_), wanted) if wanted.is_quiet() => None,
             (Ty::Tensor(found), _) => Some(found.clone()),
             (found, Ty::Tensor(wanted)) if found.is_quiet() => {
                 self.out.writes.unknown |= wanted.mutable;

@@ -1,0 +1,171 @@
+//! Matrix products of Hopper: one group of threads copies tiles into a ring of stages, others multiply them.
+
+use std::tiles::grouped;
+
+/// Copies the tiles of one product into stages.
+fn feed<T: type>(
+    a: T[m, k],
+    b: T[n, k],
+    sa: shared mut T[M, K, S],
+    sb: shared mut T[N, K, S],
+    pipe: pipeline,
+    bm: i64,
+    bn: i64,
+) {
+    for ki in 0..cdiv(k, K) {
+        let s = pipe.acquire();
+        copy_async(tile(a, [M, K])[.., .., bm, ki], sa[.., .., s], signal: pipe);
+        copy_async(tile(b, [N, K])[.., .., bn, ki], sb[.., .., s], signal: pipe);
+    }
+}
+
+/// Multiplies `steps` stages. The last product is in flight at the end, and its stage is held.
+fn multiply<T: type>(
+    acc: register mut f32[M, N],
+    sa: shared T[M, K, S],
+    sb: shared T[N, K, S],
+    pipe: pipeline,
+    steps: i64,
+) {
+    fill(acc, 0.0);
+    for _ in 0..steps {
+        let s = pipe.wait();
+        gemm_async(acc, sa[.., .., s], sb[.., .., s]);
+        gemm_wait(1);
+        pipe.release_previous();
+    }
+}
+
+/// Writes a tile in slices of 64 columns: from registers through two slots of shared memory. `stored` slices were written before,
+/// so the slots alternate from tile to tile too.
+fn store<T: type>(
+    acc: register f32[M, N],
+    slots: shared mut T[M, 64, 2],
+    c: mut T[m, n],
+    bm: i64,
+    bn: i64,
+    stored: i64,
+) {
+    #[unroll]
+    for j in 0..N / 64 {
+        let slot = (stored + j) % 2;
+        wait_stores(1);
+        sync();
+        copy(cast(acc[.., j * 64..(j + 1) * 64], T), slots[.., .., slot]);
+        sync();
+        copy_async(slots[.., .., slot], tile(c, [M, 64])[.., .., bm, bn * (N / 64) + j]);
+    }
+}
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ. Blocks walk over the tiles; two groups share each tile.
+kernel gemm<BM = 128, BN = 256, BK = 64, STAGES = 4, GROUP = 8, T: type = bf16>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut T[m, n],
+)
+    where BN % 64 == 0
+    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+{
+    let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
+    let rounds = cdiv(rows * columns - block_idx, grid_dim);
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let pipe = pipeline(STAGES);
+    warp_groups {
+        producer {
+            for w in 0..rounds {
+                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
+                feed(a, b, sa, sb, pipe, bm, bn);
+            }
+        }
+        consumer 2 {
+            let acc = register_tensor(f32, [BM, BN]);
+            let slots = shared_tensor(T, [BM, 64, 2]);
+            for w in 0..rounds {
+                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
+                multiply(acc, sa, sb, pipe, steps);
+                gemm_wait(0);
+                pipe.release();
+                store(acc, slots, c, bm, bn, w * (BN / 64));
+            }
+        }
+    }
+}
+
+/// As `gemm`, but each group has tiles of its own: one multiplies while the other stores.
+kernel gemm_pingpong<BM = 128, BN = 192, BK = 64, STAGES = 4, GROUP = 8, T: type = bf16>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut T[m, n],
+)
+    where BN % 64 == 0
+    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+{
+    let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
+    let rounds = cdiv(rows * columns - block_idx, grid_dim);
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
+    warp_groups {
+        producer {
+            for w in 0..rounds {
+                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
+                feed(a, b, sa, sb, pipe, bm, bn);
+            }
+        }
+        consumer each 2 (g) {
+            let acc = register_tensor(f32, [BM, BN]);
+            let slots = shared_tensor(T, [BM, 64, 2]);
+            pipe.skip(g * steps);
+            for i in 0..cdiv(rounds - g, 2) {
+                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + (2 * i + g) * grid_dim, rows, columns);
+                multiplying.take();
+                multiply(acc, sa, sb, pipe, steps);
+                multiplying.pass();
+                gemm_wait(0);
+                pipe.release();
+                pipe.skip(steps);
+                store(acc, slots, c, bm, bn, i * (BN / 64));
+            }
+        }
+    }
+}
+
+test "gemm" for (m, n, k) in [(128, 256, 64), (300, 520, 136)] {
+    let a = randn(f16, [m, k], seed: 1);
+    let b = randn(f16, [n, k], seed: 2);
+    let (c, d) = (empty(f16, [m, n]), empty(f16, [m, n]));
+    gemm(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm_pingpong(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+}
+
+test "gemm in more rounds than stages" for (m, n, k) in [(264, 136, 232), (1000, 72, 40), (5, 8, 16)] {
+    let a = randn(bf16, [m, k], seed: 3);
+    let b = randn(bf16, [n, k], seed: 4);
+    let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
+    gemm<BN = 64, BK = 32, STAGES = 3, GROUP = 2>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2, GROUP = 2>(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+}
+
+test "gemm moves tiles in boxes" {
+    let a = randn(f16, [128, 64], seed: 5);
+    let b = randn(f16, [192, 64], seed: 6);
+    let c = empty(f16, [128, 192]);
+    gemm_pingpong(a, b, c);
+    assert(uses("tma.load") && uses("tma.store") && uses("wgmma") && uses("stmatrix.x4"));
+    assert(conflicts() == 0);
+}
+
+/// Rows of 72 and 100 bytes are no multiples of 16, which boxes need.
+test "gemm of tensors that no box takes" {
+    let a = randn(f16, [33, 36], seed: 7);
+    let b = randn(f16, [50, 36], seed: 8);
+    let (c, d) = (empty(f16, [33, 50]), empty(f16, [33, 50]));
+    gemm<BN = 64, BK = 32, STAGES = 3>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    assert(uses("cp.async") && !uses("tma.load") && !uses("tma.store"));
+    gemm_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2>(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+}
