@@ -133,6 +133,7 @@ impl<'a> Block<'a> {
         let pieces = self.box_of(c)?;
         let thread = self.agent.first as u32;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
+        self.phases.remember(&self.clock, epoch, (c.site, c.shared));
         self.counters[c.site as usize].instructions += 1;
         let global = self.code.maps[c.map].tensor;
         let mut group = Group::default();

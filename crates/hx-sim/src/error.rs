@@ -162,6 +162,9 @@ pub enum Fault {
         collective: bool,
         copy: Box<Copying>,
     },
+    /// The block can end before a bulk copy has arrived, at the place of the error: nothing waited for the stage that it fills.
+    #[error("nothing waits for this copy into the shared tensor `{tensor}` before the block ends")]
+    Unwaited { tensor: String },
     /// A thread writes bytes of shared memory that an asynchronous product may still read.
     #[error("writes element {element} of the shared tensor `{tensor}` before the asynchronous product {} that reads it was waited for", product_of(.product))]
     OperandInFlight { tensor: String, element: i64, product: Box<Copying> },

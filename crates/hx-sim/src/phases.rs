@@ -26,12 +26,17 @@ pub(crate) struct Phases {
     first: Vec<usize>,
     /// The last operation that arrived on each.
     last: Vec<Vec<Option<SiteId>>>,
+    /// The bulk copies that no thread may have waited for: the time, the operation and the shared tensor.
+    unwaited: Vec<(Epoch, SiteId, usize)>,
     /// The copies that have not arrived, in the order in which they were issued.
     arriving: Vec<Arriving>,
     seed: u64,
     /// The state of a generator of random numbers, never 0.
     random: u64,
 }
+
+/// The number of copies from which on those that were waited for are forgotten.
+const MOST_UNWAITED: usize = 64;
 
 /// Copies of some threads that arrive together.
 #[derive(Debug)]
@@ -56,6 +61,7 @@ impl Phases {
             first: first.collect(),
             barriers: code.barriers.iter().map(stages).collect(),
             last: code.barriers.iter().map(|b| vec![None; b.stages as usize]).collect(),
+            unwaited: Vec::new(),
             arriving: Vec::new(),
             seed,
             random: block.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
@@ -79,6 +85,14 @@ impl Phases {
     pub(crate) fn fill(&self, clock: &Clock, thread: u32, (barrier, stage): (usize, usize)) -> Epoch {
         let complete = self.barriers[barrier][stage].complete();
         clock.fill(thread, self.first[barrier] + stage, complete)
+    }
+
+    /// Remembers that a bulk copy of an operation fills a shared tensor.
+    pub(crate) fn remember(&mut self, clock: &Clock, epoch: Epoch, (site, tensor): (SiteId, usize)) {
+        if self.unwaited.len() >= MOST_UNWAITED {
+            self.unwaited.retain(|(epoch, ..)| clock.is_in_flight(*epoch));
+        }
+        self.unwaited.push((epoch, site, tensor));
     }
 
     /// Adds a bulk copy that has not arrived. A thread that waits for it learns `known`.
@@ -220,6 +234,16 @@ impl Block<'_> {
             self.land_next()?;
         }
         Ok(())
+    }
+
+    /// Fails if nothing has waited for a bulk copy. The block has ended.
+    pub(crate) fn expect_waited(&self) -> Result<(), SimError> {
+        let mut copies = self.phases.unwaited.iter();
+        let Some((epoch, site, tensor)) = copies.find(|(epoch, ..)| self.clock.is_in_flight(*epoch)) else {
+            return Ok(());
+        };
+        let fault = Fault::Unwaited { tensor: self.code.shared[*tensor].name.clone() };
+        Err(self.error_of(*site, Some(epoch.thread), fault))
     }
 
     /// Returns a wait for a phase as text, after "wait for".

@@ -136,6 +136,7 @@ impl<'a> Block<'a> {
                     while !self.next_agent() {
                         if !self.land_next()? {
                             self.expect_ended()?;
+                            self.expect_waited()?;
                             self.count_unwaited();
                             return Ok(());
                         }

@@ -30,7 +30,7 @@ impl Check<'_> {
             .ok_or_else(|| format!("no box has the swizzle of `{}`", info.name))?;
         let width = i64::from(choice.extents[0]) * i64::from(info.dtype.bits()) / 8;
         if mode != SwizzleMode::Plain && width != i64::from(mode.width_bytes()) {
-            return Err(format!("the rows of a box have {width} B under the {}", mode.phrase()));
+            return Err(format!("the rows of a box have {width} B under {}", mode.phrase()));
         }
         let (shape, bytes) = (&info.shape[..], i64::from(info.dtype.bits()) / 8);
         Boxes { global, shared, choice, layout, mode, shape, bytes }.cover()

@@ -73,6 +73,7 @@ impl<'a> Launcher<'a> {
             | Fault::BlockRace { .. }
             | Fault::SourceInFlight { .. }
             | Fault::StoreInFlight { .. }
+            | Fault::Unwaited { .. }
             | Fault::CopyInFlight { .. } => &codes::RACE,
             Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => &codes::OPERAND_IN_FLIGHT,
             Fault::NoProgress { .. } | Fault::Deadlock { .. } => &codes::DEADLOCK,
@@ -157,6 +158,7 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
             Some("a `sync();` between the two orders them")
         }
         Fault::CopyInFlight { .. } => Some("`wait(0);` and a `sync();` between the two order them"),
+        Fault::Unwaited { .. } => Some("wait for every stage: the memory belongs to other blocks afterwards"),
         Fault::StoreInFlight { .. } => Some("`wait_stores(0);` and a `sync();` between the two order them"),
         Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => {
             Some("`gemm_wait(0);` between the two completes the product")

@@ -117,7 +117,10 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
         return Err(format!("`{name}` has {rank} dimensions, and boxes have at most {}", limits.dims));
     }
     if i64::from(param.align) % limits.stride != 0 {
-        return Err(format!("`{name}` begins at a multiple of {} B only", param.align));
+        return Err(format!(
+            "`{name}` begins at a multiple of {} B, not of {} B",
+            param.align, limits.stride
+        ));
     }
     let is_plain = |mode: &hx_tile::ViewMode| mode.factor.as_const() == Some(1);
     let walked: Vec<usize> = view.modes.iter().map(|mode| mode.dim).collect();
@@ -132,7 +135,10 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
         let stride = &param.stride[dim];
         let known = facts.divisor(&(stride * &Expr::constant(bytes)));
         if known % limits.stride != 0 {
-            return Err(format!("stride `{stride}` of `{name}` is a multiple of {known} B only"));
+            return Err(format!(
+                "stride `{stride}` of `{name}` is a multiple of {known} B, not of {} B",
+                limits.stride
+            ));
         }
     }
     Ok(std::iter::once(inner).chain((0..rank).rev().filter(|dim| *dim != inner)).collect())

@@ -125,6 +125,7 @@ fn check(configs: &[Tiles], expected: Expect) {
         let program = signalled(config);
         let solution = solved(&program).expect("the program has layouts");
         addresses(&program, &solution);
+        assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
         let reason = &solution.shared[&SA].reason.text;
         format!("{}{}{reason}\n\n", copies(&program, &solution), described(&program, &solution))
     };
@@ -208,8 +209,8 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
         }),
     ];
     expect![[r#"
-        sa: cp.async.ca.8: not `tma.load`: stride `lda * 4` of `a` is a multiple of 8 B only; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
-        sa: cp.async.ca.8: not `tma.load`: `a` begins at a multiple of 8 B only; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.ca.8: not `tma.load`: stride `lda * 4` of `a` is a multiple of 8 B, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.ca.8: not `tma.load`: `a` begins at a multiple of 8 B, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.cg.16: not `tma.load`: elements outside of `a` read as 1; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)"#]].assert_eq(&lines.join("\n"));
 }
 
@@ -258,7 +259,49 @@ fn stores_are_made_in_boxes() {
     let failure = solved(&program).expect_err("a stride of any length");
     expect![[r#"
         `tma.store` does not store `sc` in boxes
-        stride `ldc` of `c` is a multiple of 4 B only
+        stride `ldc` of `c` is a multiple of 4 B, not of 16 B
         `copy` goes through registers and takes any tile"#]]
     .assert_eq(&[vec![failure.message], failure.help].concat().join("\n"));
+}
+
+/// The verifier finds every element that a wrong box puts elsewhere, and boxes that no instruction has.
+#[test]
+fn wrong_boxes_are_found() {
+    let program = signalled(&Tiles { tile: [128, 128, 128], stages: 2, ..Tiles::default() });
+    let found = |spoil: &dyn Fn(&mut Solution, &mut BulkChoice)| {
+        let mut solution = solved(&program).expect("the program has layouts");
+        let mut copies = program.ops(1.0).into_iter().map(|(op, _)| op.id);
+        let boxed = |id: &OpId| matches!(solution.choices.get(id), Some(Choice::Bulk(_)));
+        let id = copies.find(boxed).expect("a copy in boxes");
+        let Some(Choice::Bulk(mut choice)) = solution.choices.remove(&id) else { panic!("boxes") };
+        spoil(&mut solution, &mut choice);
+        solution.choices.insert(id, Choice::Bulk(choice));
+        let all = hx_verify::verify(&program, &solution, Arch::Sm90a);
+        let own = all.iter().find(|violation| violation.op == Some(id));
+        own.map_or("nothing".to_owned(), |violation| violation.message.clone())
+    };
+    let lines = [
+        found(&|_, _| ()),
+        found(&|_, choice| choice.row = "tma.store".into()),
+        // Smaller boxes are right as well.
+        found(&|_, choice| choice.extents = vec![64, 64]),
+        found(&|_, choice| choice.extents = vec![32, 128]),
+        found(&|_, choice| choice.extents = vec![64, 96]),
+        found(&|_, choice| choice.dims.reverse()),
+        found(&|solution, _| solution.shared.get_mut(&SA).unwrap().offset += 128),
+        found(&|solution, _| {
+            let layout = &mut solution.shared.get_mut(&SA).unwrap().layout;
+            *layout = hx_layout::Layout::literal("(128,(64,2),2):(1,(128,8192),16384)");
+        }),
+    ];
+    expect![[r#"
+        nothing
+        `tma.store` is no such copy
+        nothing
+        the rows of a box have 64 B under the 128 B swizzle
+        boxes of 96 do not tile 128
+        no map has the stride `k` of `a` in place 0
+        a box puts element [0, 0] at byte 144, and it lies at 128
+        a box puts element [0, 1] at byte 2, and it lies at 288"#]]
+    .assert_eq(&lines.join("\n"));
 }
