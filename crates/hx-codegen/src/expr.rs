@@ -453,9 +453,11 @@ impl Printer {
     }
 
     fn division(&mut self, whole: &Atom, a: &Expr, b: &Expr) -> Text {
-        let plain = self.is_nonnegative(a) && self.is_nonnegative(b);
+        let shift = b.as_const().and_then(power_of_two);
+        // A proof costs time, and a shift needs none.
+        let plain = shift.is_none() && self.is_nonnegative(a) && self.is_nonnegative(b);
         let x = self.expr(a);
-        let text = match b.as_const().and_then(power_of_two) {
+        let text = match shift {
             Some(shift) => {
                 let text = format!("{} >> {shift}", x.operand(Binding::Prefix));
                 Text { text, binding: Binding::Shift, wide: x.wide }
@@ -478,9 +480,10 @@ impl Printer {
     }
 
     fn remainder(&mut self, whole: &Atom, a: &Expr, b: &Expr) -> Text {
-        let plain = self.is_nonnegative(a) && self.is_nonnegative(b);
+        let shift = b.as_const().and_then(power_of_two);
+        let plain = shift.is_none() && self.is_nonnegative(a) && self.is_nonnegative(b);
         let x = self.expr(a);
-        let text = match b.as_const().and_then(power_of_two) {
+        let text = match shift {
             Some(shift) => return self.bits(whole, &x, "&", &constant((1i64 << shift) - 1)),
             None if plain && !self.facts.is_nonzero(b) => {
                 let y = self.expr(b);

@@ -100,6 +100,17 @@ impl Expr {
         }
     }
 
+    /// Returns `self - other` if it is a constant as the two stand. Nothing is copied, which matters where both are large.
+    pub fn constant_distance(&self, other: &Expr) -> Option<i64> {
+        fn varying(e: &Expr) -> impl Iterator<Item = (&Monomial, &i64)> {
+            e.terms.iter().filter(|(m, _)| !m.is_empty())
+        }
+        let fixed = |e: &Expr| e.terms.get(&Vec::new()).copied().unwrap_or(0);
+        let alike = std::iter::zip(varying(self), varying(other)).all(|(a, b)| a == b);
+        let same = alike && varying(self).count() == varying(other).count();
+        same.then(|| fixed(self).checked_sub(fixed(other))).flatten()
+    }
+
     /// Returns the atom, if the expression is a single one.
     pub fn as_atom(&self) -> Option<&Atom> {
         match self.terms.iter().next() {

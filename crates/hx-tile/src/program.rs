@@ -407,7 +407,7 @@ fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a O
         match stmt {
             Stmt::Op(op) => out.push((op, trips)),
             Stmt::For { start, end, body, .. } => {
-                let count = (end.clone() - start.clone()).as_const().map_or(unknown, |n| n.max(0) as f64);
+                let count = end.constant_distance(start).map_or(unknown, |n| n.max(0) as f64);
                 collect(body, trips * count, unknown, out);
             }
             Stmt::If { then, otherwise, .. } => {
