@@ -1,0 +1,223 @@
+//! FlashAttention forward for warp groups: one role copies, each group of the other one has 64 queries of its own. While the
+//! values of a block of keys are multiplied, a group computes the weights of the next one.
+
+use std::math::LOG2E;
+
+/// The number of heads whose tiles are dealt out together.
+const SECTION = 16;
+
+/// Turns scores into weights, in base 2, and carries the maximum and the sum of each row. `fade` becomes the factor by which the
+/// sums so far shrink, because the maximum has grown.
+fn soften<M = 64, N = 128>(
+    x: register mut f32[M, N],
+    top: register mut f32[M, 1],
+    total: register mut f32[M, 1],
+    fade: register mut f32[M, 1],
+    factor: f32,
+) {
+    let higher = max(top, max(x, axis: 1));
+    fade = exp2((top - higher) * factor);
+    x = exp2(x * factor - higher * factor);
+    total = total * fade + sum(x, axis: 1);
+    top = higher;
+}
+
+/// Hides the keys from `t` on, and with `CAUSAL` those after the query. `row` and `col` are the positions of the first score.
+fn hide<M = 64, N = 128, CAUSAL = true>(x: register mut f32[M, N], row: i32, col: i32, t: i32) {
+    let (r, c) = (index(x, 0) + row, index(x, 1) + col);
+    let visible = if CAUSAL { c < t && c <= r } else { c < t };
+    x = where(visible, x, -inf);
+}
+
+/// o = softmax(scale · q·kᵀ) · v for `q: [batch, heads, s, D]` and grouped `k`, `v: [batch, kv_heads, t, D]`, with a positive `scale`.
+///
+/// As `attention`, for `sm_90a`: a block has `GROUPS` · 64 queries. With `CAUSAL`, queries are aligned to the end of the keys:
+/// query `i` sees the keys up to `i + t - s`. A row that sees nothing is zero.
+kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = f16>(
+    q: T[b, h, s, D],
+    k: T[b, hk, t, D],
+    v: T[b, hk, t, D],
+    o: mut T[b, h, s, D],
+    scale: f32,
+)
+    where h % hk == 0
+    grid [cdiv(s, 64 * GROUPS) * h * b]
+{
+    let (rows, offset, factor) = (64 * GROUPS, t - s, scale * LOG2E);
+    let tiles = max(1, cdiv(s, rows));
+    // Blocks of one head follow each other, and share its keys in the cache. With `CAUSAL` the last queries of `SECTION` heads come
+    // first, because they see the most keys.
+    let first = block_idx / (SECTION * tiles) * SECTION;
+    let width = max(1, min(SECTION, h * b - first));
+    let at = block_idx - first * tiles;
+    let (bm, place) = if CAUSAL {
+        (tiles - 1 - at / width, first + at % width)
+    } else {
+        (block_idx % tiles, block_idx / tiles)
+    };
+    let (head, batch) = (place % h, place / max(h, 1) % b);
+    // A block has heads, so both are at least 1: without a divisor of 0 there is nothing to guard.
+    let kv_head = head / max(h / max(hk, 1), 1);
+    // The blocks of keys that the queries see, from the last one on, and how many of these are partly hidden.
+    let n = max(1, cdiv(if CAUSAL { min(t, (bm + 1) * rows + offset) } else { t }, BN));
+    let hidden = n - max(0, if CAUSAL { min(t, bm * rows + offset + 1) } else { t }) / BN;
+    let sq = shared_tensor(T, [64, D, GROUPS]);
+    let (sk, sv) = (shared_tensor(T, [BN, D, 2]), shared_tensor(T, [BN, D, 2]));
+    let (queries, keys, values) = (pipeline(1), pipeline(2), pipeline(2));
+    warp_groups {
+        // The place of the block and the coordinates of its boxes take more than the 24 registers that a producer has otherwise.
+        producer registers 32 {
+            let gq = tile(q[batch, head], [64, D])[.., .., .., 0];
+            let gk = tile(k[batch, kv_head], [BN, D])[.., .., .., 0];
+            let gv = tile(v[batch, kv_head], [BN, D])[.., .., .., 0];
+            queries.acquire();
+            #[unroll]
+            for g in 0..GROUPS {
+                copy_async(gq[.., .., bm * GROUPS + g], sq[.., .., g], signal: queries);
+            }
+            // The keys of a block are needed before the values of the block before it.
+            let i = keys.acquire();
+            copy_async(gk[.., .., n - 1], sk[.., .., i], signal: keys);
+            for j in 1..n {
+                let i = keys.acquire();
+                copy_async(gk[.., .., n - 1 - j], sk[.., .., i], signal: keys);
+                let i = values.acquire();
+                copy_async(gv[.., .., n - j], sv[.., .., i], signal: values);
+            }
+            let i = values.acquire();
+            copy_async(gv[.., .., 0], sv[.., .., i], signal: values);
+        }
+        consumer each GROUPS (g) {
+            let so = shared_tensor(T, [64, D]);
+            let acc = register_tensor(f32, [64, D]);
+            let x = register_tensor(f32, [64, BN]);
+            let p = register_tensor(T, [64, BN]);
+            let top = register_tensor(f32, [64, 1]);
+            let total = register_tensor(f32, [64, 1]);
+            let fade = register_tensor(f32, [64, 1]);
+            let row = cast((bm * GROUPS + g) * 64 + offset, i32);
+            let (col, length) = (cast((n - 1) * BN, i32), cast(t, i32));
+            fill(acc, 0.0);
+            // Finite, so that a row that sees nothing stays zero.
+            fill(top, -1.0e30);
+            fill(total, 0.0);
+            queries.wait();
+            let i = keys.wait();
+            fill(x, 0.0);
+            gemm_async(x, sq[.., .., g], sk[.., .., i]);
+            gemm_wait(0);
+            keys.release();
+            hide<N = BN, CAUSAL = CAUSAL>(x, row, col, length);
+            soften<N = BN>(x, top, total, fade, factor);
+            p = cast(x, T);
+            #[peel]
+            for j in 1..n {
+                let i = keys.wait();
+                fill(x, 0.0);
+                gemm_async(x, sq[.., .., g], sk[.., .., i]);
+                let i = values.wait();
+                gemm_async(acc, p, sv[.., .., i].T);
+                gemm_wait(1);
+                keys.release();
+                if j < hidden {
+                    hide<N = BN, CAUSAL = CAUSAL>(x, row, cast((n - 1 - j) * BN, i32), length);
+                }
+                soften<N = BN>(x, top, total, fade, factor);
+                gemm_wait(0);
+                values.release();
+                acc = acc * fade;
+                p = cast(x, T);
+            }
+            queries.release();
+            let i = values.wait();
+            gemm_async(acc, p, sv[.., .., i].T);
+            gemm_wait(0);
+            values.release();
+            let norm = where(total == 0.0, 0.0, 1.0 / total);
+            copy(cast(acc * norm, T), so);
+            sync();
+            copy_async(so, tile(o[batch, head], [64, D])[.., .., bm * GROUPS + g, 0]);
+        }
+    }
+}
+
+test "attention of warp groups agrees with the reference" for (s, t, causal) in [
+    (128, 128, false),
+    (128, 128, true),
+    (72, 100, false),
+    (200, 300, true),
+] {
+    let q = randn(f16, [2, 2, s, 64], seed: 1);
+    let k = randn(f16, [2, 1, t, 64], seed: 2);
+    let v = randn(f16, [2, 1, t, 64], seed: 3);
+    let o = empty(f16, [2, 2, s, 64]);
+    attention_hopper<BN = 64, D = 64, CAUSAL = causal>(q, k, v, o, 0.125);
+    let row = reshape(arange(i64, [s]), [s, 1]) + (t - s);
+    let col = reshape(arange(i64, [t]), [1, t]);
+    for i in 0..2 {
+        for h in 0..2 {
+            let x = q[i, h] @ k[i, 0].T * 0.125;
+            let y = if causal { where(col <= row, x, -inf) } else { x };
+            assert_close(o[i, h], softmax(y, axis: 1) @ v[i, 0], rtol: 5e-3, atol: 2e-3);
+        }
+    }
+}
+
+test "three groups, heads of 128, bf16" for (groups, d, causal) in [(3, 64, true), (2, 128, false)] {
+    let q = randn(bf16, [1, 1, 130, d], seed: 1);
+    let k = randn(bf16, [1, 1, 140, d], seed: 2);
+    let v = randn(bf16, [1, 1, 140, d], seed: 3);
+    let o = empty(bf16, [1, 1, 130, d]);
+    attention_hopper<GROUPS = groups, BN = 64, D = d, CAUSAL = causal>(q, k, v, o, 0.125);
+    assert(redistributions() == 0 && spills() == 0);
+    let row = reshape(arange(i64, [130]), [130, 1]) + 10;
+    let col = reshape(arange(i64, [140]), [1, 140]);
+    let x = q[0, 0] @ k[0, 0].T * 0.125;
+    let y = if causal { where(col <= row, x, -inf) } else { x };
+    assert_close(o[0, 0], softmax(y, axis: 1) @ v[0, 0], rtol: 3e-2, atol: 2e-2);
+}
+
+test "rows that see no key are zero" {
+    let q = randn(f16, [1, 1, 96, 64], seed: 1);
+    let k = randn(f16, [1, 1, 40, 64], seed: 2);
+    let v = randn(f16, [1, 1, 40, 64], seed: 3);
+    let o = empty(f16, [1, 1, 96, 64]);
+    attention_hopper<BN = 64, D = 64>(q, k, v, o, 0.125);
+    assert_eq(o[0, 0, 0..56], zeros(f16, [56, 64]));
+    let row = reshape(arange(i64, [40]), [40, 1]);
+    let col = reshape(arange(i64, [40]), [1, 40]);
+    let x = where(col <= row, q[0, 0, 56..96] @ k[0, 0].T * 0.125, -inf);
+    assert_close(o[0, 0, 56..96], softmax(x, axis: 1) @ v[0, 0], rtol: 5e-3, atol: 2e-3);
+}
+
+test "more heads than a section has" {
+    let q = randn(f16, [3, 6, 70, 64], seed: 1);
+    let k = randn(f16, [3, 2, 70, 64], seed: 2);
+    let v = randn(f16, [3, 2, 70, 64], seed: 3);
+    let o = empty(f16, [3, 6, 70, 64]);
+    attention_hopper<GROUPS = 1, BN = 64, D = 64>(q, k, v, o, 0.125);
+    let row = reshape(arange(i64, [70]), [70, 1]);
+    let col = reshape(arange(i64, [70]), [1, 70]);
+    for i in 0..3 {
+        for h in 0..6 {
+            let x = where(col <= row, q[i, h] @ k[i, h / 3].T * 0.125, -inf);
+            assert_close(o[i, h], softmax(x, axis: 1) @ v[i, h / 3], rtol: 5e-3, atol: 2e-3);
+        }
+    }
+}
+
+bench "attention of warp groups, 16 × 16 heads of 128, 4096 positions" {
+    let q = randn(f16, [16, 16, 4096, 128], seed: 1);
+    let k = randn(f16, [16, 16, 4096, 128], seed: 2);
+    let v = randn(f16, [16, 16, 4096, 128], seed: 3);
+    let o = empty(f16, [16, 16, 4096, 128]);
+    measure flops 4 * 256 * 4096 * 4096 * 128 { attention_hopper<CAUSAL = false>(q, k, v, o, 0.0884) }
+}
+
+bench "causal attention of warp groups, 16 × 16 heads of 128, 4096 positions" {
+    let q = randn(f16, [16, 16, 4096, 128], seed: 1);
+    let k = randn(f16, [16, 16, 4096, 128], seed: 2);
+    let v = randn(f16, [16, 16, 4096, 128], seed: 3);
+    let o = empty(f16, [16, 16, 4096, 128]);
+    measure flops 2 * 256 * 4096 * 4096 * 128 { attention_hopper(q, k, v, o, 0.0884) }
+}
