@@ -3,9 +3,6 @@
 
 use std::math::LOG2E;
 
-/// The number of heads whose tiles are dealt out together.
-const SECTION = 16;
-
 /// Turns scores into weights, in base 2, and carries the maximum and the sum of each row. `fade` becomes the factor by which the
 /// sums so far shrink, because the maximum has grown.
 fn soften<M = 64, N = 128>(
@@ -31,8 +28,8 @@ fn hide<M = 64, N = 128, CAUSAL = true>(x: register mut f32[M, N], row: i32, col
 
 /// o = softmax(scale · q·kᵀ) · v for `q: [batch, heads, s, D]` and grouped `k`, `v: [batch, kv_heads, t, D]`, with a positive `scale`.
 ///
-/// As `attention`, for `sm_90a`: a block has `GROUPS` · 64 queries. With `CAUSAL`, queries are aligned to the end of the keys:
-/// query `i` sees the keys up to `i + t - s`. A row that sees nothing is zero.
+/// As `attention`, for `sm_90a`. A block has `GROUPS` · 64 queries. With `CAUSAL`, queries are aligned to the end of the keys: query
+/// `i` sees the keys up to `i + t - s`. A row that sees nothing is zero.
 kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = f16>(
     q: T[b, h, s, D],
     k: T[b, hk, t, D],
@@ -41,32 +38,23 @@ kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = 
     scale: f32,
 )
     where h % hk == 0
-    grid [cdiv(s, 64 * GROUPS) * h * b]
+    grid [cdiv(s, 64 * GROUPS), h, b]
 {
-    let (rows, offset, factor) = (64 * GROUPS, t - s, scale * LOG2E);
-    let tiles = max(1, cdiv(s, rows));
-    // Blocks of one head follow each other, and share its keys in the cache. With `CAUSAL` the last queries of `SECTION` heads come
-    // first, because they see the most keys.
-    let first = block_idx / (SECTION * tiles) * SECTION;
-    let width = max(1, min(SECTION, h * b - first));
-    let at = block_idx - first * tiles;
-    let (bm, place) = if CAUSAL {
-        (tiles - 1 - at / width, first + at % width)
-    } else {
-        (block_idx % tiles, block_idx / tiles)
-    };
-    let (head, batch) = (place % h, place / max(h, 1) % b);
+    let [late, head, batch] = block_idx;
     // A block has heads, so both are at least 1: without a divisor of 0 there is nothing to guard.
     let kv_head = head / max(h / max(hk, 1), 1);
+    let (rows, offset, factor) = (64 * GROUPS, t - s, scale * LOG2E);
+    // With `CAUSAL` the last queries see the most keys, so they come first.
+    let bm = if CAUSAL { cdiv(s, rows) - 1 - late } else { late };
     // The blocks of keys that the queries see, from the last one on, and how many of these are partly hidden.
     let n = max(1, cdiv(if CAUSAL { min(t, (bm + 1) * rows + offset) } else { t }, BN));
     let hidden = n - max(0, if CAUSAL { min(t, bm * rows + offset + 1) } else { t }) / BN;
     let sq = shared_tensor(T, [64, D, GROUPS]);
     let (sk, sv) = (shared_tensor(T, [BN, D, 2]), shared_tensor(T, [BN, D, 2]));
     let (queries, keys, values) = (pipeline(1), pipeline(2), pipeline(2));
+    let turn = turns();
     warp_groups {
-        // The place of the block and the coordinates of its boxes take more than the 24 registers that a producer has otherwise.
-        producer registers 32 {
+        producer {
             let gq = tile(q[batch, head], [64, D])[.., .., .., 0];
             let gk = tile(k[batch, kv_head], [BN, D])[.., .., .., 0];
             let gv = tile(v[batch, kv_head], [BN, D])[.., .., .., 0];
@@ -113,10 +101,13 @@ kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = 
             #[peel]
             for j in 1..n {
                 let i = keys.wait();
+                // While one group computes its weights, another one multiplies.
+                turn.take();
                 fill(x, 0.0);
                 gemm_async(x, sq[.., .., g], sk[.., .., i]);
                 let i = values.wait();
                 gemm_async(acc, p, sv[.., .., i].T);
+                turn.pass();
                 gemm_wait(1);
                 keys.release();
                 if j < hidden {
@@ -190,7 +181,7 @@ test "rows that see no key are zero" {
     assert_close(o[0, 0, 56..96], softmax(x, axis: 1) @ v[0, 0], rtol: 5e-3, atol: 2e-3);
 }
 
-test "more heads than a section has" {
+test "several heads of a batch" {
     let q = randn(f16, [3, 6, 70, 64], seed: 1);
     let k = randn(f16, [3, 2, 70, 64], seed: 2);
     let v = randn(f16, [3, 2, 70, 64], seed: 3);

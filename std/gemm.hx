@@ -105,7 +105,8 @@ kernel gemm_pingpong<BM = 128, BN = 192, BK = 64, STAGES = 4, GROUP = 8, T: type
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
     warp_groups {
-        producer {
+        // Threads that copy what no box takes need more than 24 registers. Small tiles leave them enough.
+        producer registers (if BN > 128 { 24 } else { 48 }) {
             for w in 0..rounds {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
                 feed(a, b, sa, sb, pipe, bm, bn);

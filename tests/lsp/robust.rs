@@ -294,21 +294,21 @@ fn every_question_is_cancelled() {
 fn several_folders() {
     let options = Options { folders: vec!["one".to_owned(), "two".to_owned()], ..Options::default() };
     let files = [
-        ("one/a.hx", "const IN_ONE = 1;\n"),
-        ("two/b.hx", "const IN_TWO = 1;\n"),
-        ("c.hx", "const IN_NONE = 1;\n"),
+        ("one/a.hx", "const IN_FOLDER_ONE = 1;\n"),
+        ("two/b.hx", "const IN_FOLDER_TWO = 1;\n"),
+        ("c.hx", "const IN_FOLDER_NONE = 1;\n"),
     ];
     let mut client = Client::start_with(&files, &options);
     let found = |client: &mut Client| {
-        let found = client.ask("workspace/symbol", json!({ "query": "IN_" }));
+        let found = client.ask("workspace/symbol", json!({ "query": "IN_FOLDER_" }));
         let names = found.as_array().into_iter().flatten().filter_map(|s| s["name"].as_str());
         names.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(found(&mut client), ["IN_ONE", "IN_TWO"]);
+    assert_eq!(found(&mut client), ["IN_FOLDER_ONE", "IN_FOLDER_TWO"]);
     let folder = json!({ "uri": client.uri("two"), "name": "two" });
     let event = json!({ "event": { "added": [], "removed": [folder] } });
     client.tell("workspace/didChangeWorkspaceFolders", event);
-    assert_eq!(found(&mut client), ["IN_ONE"]);
+    assert_eq!(found(&mut client), ["IN_FOLDER_ONE"]);
 }
 
 #[test]

@@ -105,7 +105,12 @@ pub fn resources<'db>(db: &'db dyn Db, instance: Instance<'db>, reported: Option
 pub fn estimated_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<u32> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
     let solution = solution(db, instance).as_ref().ok()?;
-    Some(estimate(&solution.program(&lowered.program), solution))
+    let program = solution.program(&lowered.program);
+    let count = estimate(&program, solution);
+    // Roles with registers of their own pass them to each other. What counts for the launch is what it allots to all threads.
+    let shared_out = program.roles().iter().any(|role| role.registers.is_some());
+    let at_entry = || instance.arch(db).limits().registers_at_entry(program.block_threads());
+    Some(if shared_out { count.min(at_entry()) } else { count })
 }
 
 /// Returns the most registers that tensors take together at any operation, plus an allowance. The results of an operation

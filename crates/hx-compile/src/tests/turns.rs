@@ -50,6 +50,11 @@ fn groups_that_take_turns_share_a_buffer() {
 }
 
 #[test]
+fn a_group_alone_in_its_role_takes_every_turn() {
+    check_turns("each 2 (g)", "each 1 (g)", expect![""]);
+}
+
+#[test]
 fn a_turn_that_is_not_passed_keeps_the_next_group_waiting() {
     check_turns(
         "                turn.pass();\n",

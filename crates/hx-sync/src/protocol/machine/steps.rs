@@ -410,8 +410,10 @@ impl Machine<'_> {
         let Machine { agents, turns: all, .. } = self;
         let block = agents[agent].block as usize;
         let state = &mut all[block][turns as usize][next as usize];
-        // If the next group has not taken its last turn yet, its barrier counts this arrival and the last one as one.
-        let early = !state.passed.is_empty() || state.taken.is_some_and(|at| !agents[agent].own.knows(at));
+        // If the next group has not taken its last turn yet, its barrier counts this arrival and the last one as one. A group that
+        // is alone in its role is the next group itself, and knows what it took.
+        let is_known = |at| next == group || agents[agent].own.knows(at);
+        let early = !state.passed.is_empty() || state.taken.is_some_and(|at| !is_known(at));
         state.passed.push_back(told);
         if early {
             self.faults.push(Kind::Repassed { pass: op, turns });
