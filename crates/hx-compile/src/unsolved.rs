@@ -224,19 +224,8 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
                 base_text(program, dst)
             )
         }
-        OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::Take { .. }
-        | OpKind::Pass { .. }
-        | OpKind::Commit
-        | OpKind::GemmWait { .. }
-        | OpKind::Wait { .. }
-        | OpKind::Acquire { .. }
-        | OpKind::WaitStage { .. }
-        | OpKind::Release { .. }
-        | OpKind::Skip { .. }
+        OpKind::Sync(_)
         | OpKind::Store { .. }
-        | OpKind::WaitStores { .. }
         | OpKind::Rearrange { .. }
         | OpKind::Slice { .. }
         | OpKind::ReadNumber { .. }

@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_dtype::Operator;
 use hx_hir::{Arg, Builtin, CommonFn, ExprId, KernelFn, MathFn};
-use hx_tile::OpKind;
+use hx_tile::{OpKind, SyncOp};
 
 use crate::cx::Cx;
 use crate::elementwise::is_elementwise;
@@ -108,9 +108,9 @@ impl<'db> Cx<'db> {
             }
             KernelFn::Pipeline => self.pipeline(given),
             KernelFn::Turns => self.make_turns(given),
-            KernelFn::Sync => self.unit(OpKind::Sync, id),
-            KernelFn::SyncWarp => self.unit(OpKind::SyncWarp, id),
-            KernelFn::Commit => self.unit(OpKind::Commit, id),
+            KernelFn::Sync => self.unit(OpKind::Sync(SyncOp::Scope), id),
+            KernelFn::SyncWarp => self.unit(OpKind::Sync(SyncOp::Warp), id),
+            KernelFn::Commit => self.unit(OpKind::Sync(SyncOp::Commit), id),
             KernelFn::Wait => {
                 let [n] = self.first(given)?;
                 self.wait(id, n)

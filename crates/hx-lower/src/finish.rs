@@ -87,18 +87,7 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
         OpKind::Assert { cond, .. } => f(cond),
-        OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::Take { .. }
-        | OpKind::Pass { .. }
-        | OpKind::Commit
-        | OpKind::Wait { .. }
-        | OpKind::GemmWait { .. }
-        | OpKind::Acquire { .. }
-        | OpKind::WaitStage { .. }
-        | OpKind::Release { .. }
-        | OpKind::Skip { .. }
-        | OpKind::WaitStores { .. } => {}
+        OpKind::Sync(_) => {}
     }
 }
 

@@ -6,7 +6,7 @@ use hx_hir::{Arg, ExprId, GEMM_SHAPES};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
 use hx_target::catalogue;
-use hx_tile::{Base, LoadIds, OpKind, Operand, Param, Scalar, TensorId, TensorKind, View};
+use hx_tile::{Base, LoadIds, OpKind, Operand, Param, Scalar, SyncOp, TensorId, TensorKind, View};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
@@ -339,20 +339,20 @@ impl Cx<'_> {
     /// Lowers `wait(n)`.
     pub(crate) fn wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
         let groups = self.left_in_flight(n, "groups")?;
-        self.emit(OpKind::Wait { groups }, id);
+        self.emit(OpKind::Sync(SyncOp::Wait { groups }), id);
         Ok(Value::Unit)
     }
 
     /// Lowers `wait_stores(n)`.
     pub(crate) fn wait_stores(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
         let leave = self.left_in_flight(n, "stores")?;
-        self.unit(OpKind::WaitStores { leave }, id)
+        self.unit(OpKind::Sync(SyncOp::WaitStores { leave }), id)
     }
 
     /// Lowers `gemm_wait(n)`.
     pub(crate) fn gemm_wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
         let leave = self.left_in_flight(n, "products")?;
-        self.emit(OpKind::GemmWait { leave }, id);
+        self.emit(OpKind::Sync(SyncOp::GemmWait { leave }), id);
         Ok(Value::Unit)
     }
 

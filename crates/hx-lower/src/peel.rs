@@ -26,7 +26,7 @@ pub(crate) struct Peel {
     decided: bool,
     /// An `if` on the counter that gives no bound.
     other: Option<Place>,
-    /// What was stated about the counter while this half is lowered.
+    /// The facts that the rounds of this half imply. They hold until its end.
     stated: Vec<Expr>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_hir::{Arg, Builtin, ExprId, Method, Name, Ty, builtin_params};
 use hx_index::{Expr, Symbol};
-use hx_tile::{Op, OpKind, Origin, Pipe, PipeId, Stmt, TileProgram, stages_held};
+use hx_tile::{Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
 
 use crate::OriginPlace;
 use crate::builtin::Given;
@@ -84,16 +84,16 @@ impl<'db> Cx<'db> {
         match method {
             Method::Acquire => {
                 let (var, stage) = self.stage(pipe, given.hint);
-                self.emit(OpKind::Acquire { pipe, var }, id);
+                self.emit(OpKind::Sync(SyncOp::Acquire { pipe, var }), id);
                 Ok(stage)
             }
             Method::WaitStage => {
                 let (var, stage) = self.stage(pipe, given.hint);
-                self.emit(OpKind::WaitStage { pipe, var }, id);
+                self.emit(OpKind::Sync(SyncOp::WaitStage { pipe, var }), id);
                 Ok(stage)
             }
-            Method::Release => self.unit(OpKind::Release { pipe, keep: 0 }, id),
-            Method::ReleasePrevious => self.unit(OpKind::Release { pipe, keep: 1 }, id),
+            Method::Release => self.unit(OpKind::Sync(SyncOp::Release { pipe, keep: 0 }), id),
+            Method::ReleasePrevious => self.unit(OpKind::Sync(SyncOp::Release { pipe, keep: 1 }), id),
             Method::Skip => {
                 let [count] = self.first(given)?;
                 let at = count;
@@ -102,7 +102,7 @@ impl<'db> Cx<'db> {
                     let message = format!("found {count} stages, wanted 0 or more");
                     return self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message);
                 }
-                self.unit(OpKind::Skip { pipe, count }, id)
+                self.unit(OpKind::Sync(SyncOp::Skip { pipe, count }), id)
             }
             // Only turns have these methods.
             Method::Take | Method::Pass => self.meaningless(id),
@@ -212,7 +212,7 @@ impl Check<'_> {
     }
 
     fn op(&mut self, op: &Op, acquired: &mut BTreeMap<PipeId, Acquired>) {
-        if let OpKind::Acquire { pipe, var } = &op.kind {
+        if let OpKind::Sync(SyncOp::Acquire { pipe, var }) = &op.kind {
             let stage = Acquired { origin: op.origin, var: var.clone(), unequal: None, filled: false };
             if let Some(before) = acquired.insert(*pipe, stage) {
                 self.leave(*pipe, &before);
@@ -262,7 +262,7 @@ impl Check<'_> {
     fn skips(&mut self) {
         for (id, [_, most]) in stages_held(self.program) {
             let Some(op) = self.program.op(id) else { continue };
-            let OpKind::Skip { pipe, .. } = op.kind else { continue };
+            let OpKind::Sync(SyncOp::Skip { pipe, .. }) = op.kind else { continue };
             if most > 0 {
                 let name = &self.program.pipe(pipe).name;
                 let message =

@@ -7,7 +7,9 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{
     Arch, GROUP, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, RegisterError, Share, share_registers,
 };
-use hx_tile::{Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, TensorId, TensorKind, Turns, TurnsId};
+use hx_tile::{
+    Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns, TurnsId,
+};
 
 use crate::builtin::Given;
 use crate::cx::Cx;
@@ -197,8 +199,8 @@ impl Cx<'_> {
         }
         self.turns[id.0 as usize].scope = here;
         match method {
-            Method::Take => self.emit(OpKind::Take { turns: id }, given.id),
-            Method::Pass => self.emit(OpKind::Pass { turns: id }, given.id),
+            Method::Take => self.emit(OpKind::Sync(SyncOp::Take { turns: id }), given.id),
+            Method::Pass => self.emit(OpKind::Sync(SyncOp::Pass { turns: id }), given.id),
             Method::Acquire
             | Method::WaitStage
             | Method::Release

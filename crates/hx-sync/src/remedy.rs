@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Access, Base, Mode, Op, OpId, OpKind, Order, Stmt, TensorId, TileProgram};
+use hx_tile::{Access, Base, Mode, Op, OpId, OpKind, Order, Stmt, SyncOp, TensorId, TileProgram};
 
 use crate::check::{Rules, check};
 use crate::trace::{Event, Trace};
@@ -255,7 +255,7 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
             (Group::Open(last), Stmt::For { .. } | Stmt::While { .. }) => Group::Left(last),
             (Group::Open(last), Stmt::If { then, otherwise, .. }) => {
                 together = false;
-                let closes = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if matches!(op.kind, OpKind::Commit));
+                let closes = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if matches!(op.kind, OpKind::Sync(SyncOp::Commit)));
                 if then.iter().chain(otherwise).any(closes) { Group::Closed } else { Group::Open(last) }
             }
             (group, _) => group,

@@ -484,20 +484,9 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
             | OpKind::Copy { .. }
             | OpKind::Gemm { .. }
             | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
+            | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::GemmWait { .. }
-            | OpKind::Wait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
             | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }

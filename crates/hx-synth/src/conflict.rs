@@ -133,18 +133,7 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
     let mut claims: Vec<Claim> = program.tensor_ids().filter(is_pinned).map(Claim::Pin).collect();
     for (op, _) in program.ops(1.0) {
         match op.kind {
-            OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. }
-            | OpKind::GemmWait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
-            | OpKind::WaitStores { .. } => continue,
+            OpKind::Sync(_) => continue,
             OpKind::Gemm { warps: Some(_), .. } => {
                 claims.extend([Claim::Operation(op.id), Claim::Warps(op.id)]);
             }

@@ -30,20 +30,9 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             | OpKind::Copy { .. }
             | OpKind::Gemm { .. }
             | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
+            | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::GemmWait { .. }
-            | OpKind::Wait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
             | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }

@@ -74,20 +74,9 @@ impl<'p> Cx<'_, 'p> {
             // operations use registers at hand, or wait.
             OpKind::Fill { .. }
             | OpKind::Gemm { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
+            | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::GemmWait { .. }
-            | OpKind::Wait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
             | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }

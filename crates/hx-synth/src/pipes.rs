@@ -1,7 +1,7 @@
 //! Pipelines: whether the target has the barriers in shared memory on which they are built, and the memory of the barriers.
 
 use hx_target::{Arch, catalogue};
-use hx_tile::{BARRIER_BYTES, OpKind, Solution, TileProgram};
+use hx_tile::{BARRIER_BYTES, OpKind, Solution, SyncOp, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
 
@@ -15,8 +15,9 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     }
     let ops = program.ops(1.0);
     let of_pipe = |kind: &OpKind| {
-        if let OpKind::Acquire { pipe, .. } | OpKind::WaitStage { pipe, .. } | OpKind::Skip { pipe, .. } =
-            kind
+        if let OpKind::Sync(
+            SyncOp::Acquire { pipe, .. } | SyncOp::WaitStage { pipe, .. } | SyncOp::Skip { pipe, .. },
+        ) = kind
         {
             Some(*pipe)
         } else if let OpKind::CopyAsync { signal, .. } = kind {

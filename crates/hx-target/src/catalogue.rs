@@ -192,7 +192,7 @@ pub struct GemmRow {
     /// `{d}`, a predicate that is false if the accumulator counts as 0, and `{ta}` and `{tb}`, which are 1 if the operand is
     /// contiguous along its rows or columns instead of along K.
     pub ptx: String,
-    /// The same with A in registers, for an instruction that can also read A from shared memory.
+    /// The PTX text that reads A from registers, if the instruction can read A from shared memory too.
     #[serde(default)]
     pub ptx_registers: Option<String>,
 }

@@ -187,7 +187,6 @@ impl OpKind {
     /// Returns the memory accesses of the operation and the order that it imposes.
     pub fn effects(&self) -> Effects<'_> {
         let all = Collector::default();
-        let orders = |order| Effects { accesses: Vec::new(), order };
         match self {
             OpKind::Fill { dst, .. } => all.registers(Mode::Write, [*dst]).effects(),
             OpKind::Copy { src, dst } => all
@@ -205,14 +204,10 @@ impl OpKind {
                 let memory = views.into_iter().filter(|view| view.register().is_none());
                 memory.fold(all, |all, view| all.described(view, until)).effects()
             }
-            OpKind::GemmWait { leave } => orders(Order::WaitProducts(*leave)),
+            OpKind::Sync(op) => Effects { accesses: Vec::new(), order: op.order() },
             OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => {
                 all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]).effects()
             }
-            OpKind::Sync => orders(Order::Scope),
-            OpKind::SyncWarp => orders(Order::Warp),
-            // A turn orders groups, and no other access of the program relies on that order.
-            OpKind::Take { .. } | OpKind::Pass { .. } => orders(Order::Nothing),
             OpKind::CopyAsync { src, dst, signal: None, .. } => all
                 .view(Mode::Write, dst, Completion::Group)
                 .view(Mode::Read, src, Completion::Group)
@@ -221,17 +216,10 @@ impl OpKind {
                 .view(Mode::Write, dst, Completion::Barrier)
                 .view(Mode::Read, src, Completion::Barrier)
                 .effects(),
-            OpKind::Commit => orders(Order::Close),
-            OpKind::Wait { groups } => orders(Order::Wait(*groups)),
-            OpKind::Acquire { .. } | OpKind::WaitStage { .. } => orders(Order::Await),
-            OpKind::Release { .. } => orders(Order::Arrive),
-            // The other scopes of the pipeline order their accesses by its stages.
-            OpKind::Skip { .. } => orders(Order::Nothing),
             OpKind::Store { src, dst } => all
                 .view(Mode::Write, dst, Completion::Store)
                 .view(Mode::Read, src, Completion::Store)
                 .effects(),
-            OpKind::WaitStores { leave } => orders(Order::WaitStores(*leave)),
             OpKind::Map(map) => {
                 let inputs = map.inputs.iter().copied();
                 all.registers(Mode::Write, [map.dst]).registers(Mode::Read, inputs).effects()
@@ -265,7 +253,7 @@ mod tests {
     use hx_index::Expr;
 
     use super::*;
-    use crate::{Operand, ParamId, PipeId};
+    use crate::{Operand, ParamId, PipeId, SyncOp};
 
     /// Formats accesses as in `write r0, read s1 [group]`. An operation that orders has no accesses: formats its order.
     fn shown(kind: &OpKind) -> String {
@@ -345,7 +333,7 @@ mod tests {
                 OpKind::Gemm { c: r0, a: operand(r1), b: staged.clone(), warps: None, asynchronous: true },
                 "update r0 [product], read r1 [product], read s3 by descriptor [product]",
             ),
-            (OpKind::GemmWait { leave: 1 }, "WaitProducts(1)"),
+            (OpKind::Sync(SyncOp::GemmWait { leave: 1 }), "WaitProducts(1)"),
             (OpKind::Rearrange { dst: r0, src: r1, through: None }, "write r0, read r1"),
             (
                 OpKind::Rearrange { dst: r0, src: r1, through: Some(s3) },
@@ -356,11 +344,17 @@ mod tests {
                 OpKind::AtomicAdd { src: r0, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
                 "read r0, add g0",
             ),
-            (OpKind::Sync, "Scope"),
-            (OpKind::Wait { groups: 2 }, "Wait(2)"),
-            (OpKind::WaitStage { pipe: PipeId(0), var: hx_index::Symbol::Var("s".into(), 0) }, "Await"),
-            (OpKind::Release { pipe: PipeId(0), keep: 1 }, "Arrive"),
-            (OpKind::WaitStores { leave: 1 }, "WaitStores(1)"),
+            (OpKind::Sync(SyncOp::Scope), "Scope"),
+            (OpKind::Sync(SyncOp::Wait { groups: 2 }), "Wait(2)"),
+            (
+                OpKind::Sync(SyncOp::WaitStage {
+                    pipe: PipeId(0),
+                    var: hx_index::Symbol::Var("s".into(), 0),
+                }),
+                "Await",
+            ),
+            (OpKind::Sync(SyncOp::Release { pipe: PipeId(0), keep: 1 }), "Arrive"),
+            (OpKind::Sync(SyncOp::WaitStores { leave: 1 }), "WaitStores(1)"),
         ];
         for (kind, wanted) in cases {
             assert_eq!(shown(&kind), wanted, "{}", kind.name());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Op, OpKind, Products, ScopeId, Stmt, TensorId, TileProgram};
+use crate::{Op, OpKind, Products, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
 /// Bits of a register.
 const REGISTER_BITS: i64 = 32;
@@ -39,23 +39,27 @@ impl<'p> Held<'p> {
         for (at, op) in ops.into_iter().enumerate() {
             let accumulator = match op.kind {
                 OpKind::Gemm { c, .. } => Some(c),
-                OpKind::Sync
-                | OpKind::SyncWarp
-                | OpKind::Wait { .. }
-                | OpKind::GemmWait { .. }
-                | OpKind::Acquire { .. }
-                | OpKind::WaitStage { .. }
-                | OpKind::WaitStores { .. }
+                OpKind::Sync(
+                    SyncOp::Scope
+                    | SyncOp::Warp
+                    | SyncOp::Wait { .. }
+                    | SyncOp::GemmWait { .. }
+                    | SyncOp::Acquire { .. }
+                    | SyncOp::WaitStage { .. }
+                    | SyncOp::WaitStores { .. },
+                )
                 | OpKind::Reduce { .. } => None,
                 OpKind::Fill { .. }
                 | OpKind::Copy { .. }
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
-                | OpKind::Take { .. }
-                | OpKind::Pass { .. }
-                | OpKind::Commit
-                | OpKind::Release { .. }
-                | OpKind::Skip { .. }
+                | OpKind::Sync(
+                    SyncOp::Take { .. }
+                    | SyncOp::Pass { .. }
+                    | SyncOp::Commit
+                    | SyncOp::Release { .. }
+                    | SyncOp::Skip { .. },
+                )
                 | OpKind::Store { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
@@ -103,7 +107,7 @@ impl<'p> Lives<'p> {
     fn products(&mut self, program: &'p TileProgram) {
         let products = Products::of(program);
         for (at, op) in self.ops.iter().enumerate() {
-            let OpKind::GemmWait { .. } = op.kind else { continue };
+            let OpKind::Sync(SyncOp::GemmWait { .. }) = op.kind else { continue };
             for product in products.before(op).all() {
                 let tensors = program.op(product).into_iter().flat_map(|op| op.kind.registers());
                 for tensor in tensors {

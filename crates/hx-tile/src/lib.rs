@@ -21,6 +21,7 @@ mod products;
 mod program;
 mod scope;
 mod solution;
+mod sync_op;
 mod text;
 mod view;
 
@@ -42,6 +43,7 @@ pub use solution::{
     Lanes, MapChoice, OperandChoice, RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel,
     Scratch, SharedLayout, SliceChoice, Solution, Stream,
 };
+pub use sync_op::SyncOp;
 pub use text::{
     choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{Op, OpId, OpKind, Origin, ScopeId, Stmt, TileProgram};
+use crate::{Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, TileProgram};
 
 /// The bytes of a barrier in shared memory.
 pub const BARRIER_BYTES: u32 = 8;
@@ -42,7 +42,7 @@ impl TileProgram {
     }
 }
 
-/// So many stages or more.
+/// The count at which counting ends: it stands for this many stages or more.
 const MANY: u32 = 3;
 
 /// Returns, for each release and skip, the least and the most stages that its scope holds of the pipeline before it: stages that
@@ -88,14 +88,14 @@ fn follow(body: &[Stmt], held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) 
 }
 
 fn pass(op: &Op, held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
-    if let OpKind::WaitStage { pipe, .. } = op.kind {
+    if let OpKind::Sync(SyncOp::WaitStage { pipe, .. }) = op.kind {
         let now = held.entry((op.scope, pipe)).or_default();
         *now = now.map(|stages| (stages + 1).min(MANY));
-    } else if let OpKind::Release { pipe, keep } = op.kind {
+    } else if let OpKind::Sync(SyncOp::Release { pipe, keep }) = op.kind {
         let now = held.entry((op.scope, pipe)).or_default();
         found.insert(op.id, *now);
         *now = now.map(|stages| stages.min(keep));
-    } else if let OpKind::Skip { pipe, .. } = op.kind {
+    } else if let OpKind::Sync(SyncOp::Skip { pipe, .. }) = op.kind {
         found.insert(op.id, held.get(&(op.scope, pipe)).copied().unwrap_or_default());
     }
 }

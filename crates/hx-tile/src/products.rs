@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Base, Op, OpId, OpKind, ScopeId, Stmt, TensorId, TileProgram};
+use crate::{Base, Op, OpId, OpKind, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
 /// The ages that are kept apart. Older products share the last entry.
 const AGES: usize = 16;
@@ -137,7 +137,7 @@ impl Products {
         }
         if let OpKind::Gemm { asynchronous: true, .. } = op.kind {
             state.entry(op.scope).or_default().issue(op.id);
-        } else if let OpKind::GemmWait { leave } = op.kind
+        } else if let OpKind::Sync(SyncOp::GemmWait { leave }) = op.kind
             && let Some(queue) = state.get_mut(&op.scope)
         {
             queue.0.truncate(leave as usize);

@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, Mode, Operand, Pipe, PipeId, Scalar, Scope, ScopeId, View};
+use crate::{Base, Map, Mode, Operand, Pipe, PipeId, Scalar, Scope, ScopeId, SyncOp, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -221,48 +221,24 @@ pub struct Op {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum OpKind {
+    /// Orders other operations, and touches no tensor itself.
+    Sync(SyncOp),
     /// Sets every element to `value`.
     Fill { dst: TensorId, value: f64 },
     /// Moves a tile between a memory and registers; one side is a whole register tensor.
     Copy { src: View, dst: View },
     /// Computes `c[m, n] += a[m, k] · b[n, k]`. `c` is in registers, the operands in registers or in shared memory. An
-    /// asynchronous product is complete at a [`OpKind::GemmWait`] that covers it. Until then no other operation writes its
+    /// asynchronous product is complete at a [`SyncOp::GemmWait`] that covers it. Until then no other operation writes its
     /// operands, and only further asynchronous products access `c`.
     Gemm { c: TensorId, a: Operand, b: Operand, warps: Option<[i64; 3]>, asynchronous: bool },
-    /// Waits until at most `leave` asynchronous products of the scope are in flight.
-    GemmWait { leave: u32 },
     /// Converts each element. Between equal types it is a plain move.
     Cast { dst: TensorId, src: TensorId },
-    /// Waits for all threads of the scope.
-    Sync,
-    /// Waits for all threads of the warp.
-    SyncWarp,
-    /// Waits until it is the turn of the group.
-    Take { turns: TurnsId },
-    /// Ends the turn of the group: it is the next group's turn.
-    Pass { turns: TurnsId },
     /// Starts to move a tile from global to shared memory and does not wait for it. The copy joins the current group. With
     /// `signal` it belongs to the stage of the pipeline that its scope acquired last instead. With `multicast` the tile goes
     /// to all blocks of the cluster along this axis.
     CopyAsync { src: View, dst: View, signal: Option<PipeId>, multicast: Option<u8> },
-    /// Closes the current group of asynchronous copies.
-    Commit,
-    /// Waits until at most `groups` of the thread's groups are in flight.
-    Wait { groups: u32 },
-    /// Waits until all readers have released the next stage, and sets `var` to its number. The scope keeps a position of its
-    /// own in the ring.
-    Acquire { pipe: PipeId, var: Symbol },
-    /// Waits until all copies of the next stage have arrived, and sets `var` to its number. The scope keeps a position of its
-    /// own in the ring.
-    WaitStage { pipe: PipeId, var: Symbol },
-    /// Gives back the stages that the scope has waited for and not given back, except the newest `keep`, which is 0 or 1.
-    Release { pipe: PipeId, keep: u32 },
-    /// Leaves the next `count` stages to other scopes.
-    Skip { pipe: PipeId, count: Expr },
     /// Starts to move a tile from shared to global memory and does not wait for it. Each store is a group of its own.
     Store { src: View, dst: View },
-    /// Waits until at most `leave` of the scope's stores still read shared memory.
-    WaitStores { leave: u32 },
     /// Evaluates an elementwise expression.
     Map(Map),
     /// Moves the same elements to other threads. If the two layouts require it, the elements pass through the shared tensor
@@ -472,46 +448,21 @@ impl OpKind {
             OpKind::ReadNumber { src, .. } | OpKind::AtomicAdd { src, .. } => *src = with,
             OpKind::Print { src, .. } => *src = Some(with),
             OpKind::Assert { cond, .. } => *cond = with,
-            OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
-            | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. }
-            | OpKind::GemmWait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
-            | OpKind::Store { .. }
-            | OpKind::WaitStores { .. } => {}
+            OpKind::Sync(_) | OpKind::CopyAsync { .. } | OpKind::Store { .. } => {}
         }
     }
 
     /// Returns the word of the language for the operation.
     pub fn name(&self) -> &'static str {
         match self {
+            OpKind::Sync(op) => op.name(),
             OpKind::Fill { .. } => "fill",
             OpKind::Copy { .. } => "copy",
             OpKind::Gemm { asynchronous: false, .. } => "gemm",
             OpKind::Gemm { asynchronous: true, .. } => "gemm_async",
-            OpKind::GemmWait { .. } => "gemm_wait",
             OpKind::Cast { .. } => "cast",
-            OpKind::Sync => "sync",
-            OpKind::SyncWarp => "sync_warp",
-            OpKind::Take { .. } => "take",
-            OpKind::Pass { .. } => "pass",
             OpKind::CopyAsync { .. } => "copy_async",
-            OpKind::Commit => "commit",
-            OpKind::Wait { .. } => "wait",
-            OpKind::Acquire { .. } => "acquire",
-            OpKind::WaitStage { .. } => "wait",
-            OpKind::Release { keep: 0, .. } => "release",
-            OpKind::Release { .. } => "release_previous",
-            OpKind::Skip { .. } => "skip",
             OpKind::Store { .. } => "copy_async",
-            OpKind::WaitStores { .. } => "wait_stores",
             OpKind::Map(_) => "elementwise",
             OpKind::Rearrange { .. } => "rearrange",
             OpKind::Reduce { .. } => "reduce",
@@ -550,20 +501,9 @@ impl OpKind {
             }
             OpKind::Fill { .. }
             | OpKind::Copy { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
+            | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. }
-            | OpKind::GemmWait { .. }
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
             | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }

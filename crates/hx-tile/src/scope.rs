@@ -158,7 +158,9 @@ mod tests {
     use hx_index::Expr;
 
     use super::*;
-    use crate::{GridAxis, Held, HeldAcross, OpId, OpKind, Origin, Stmt, Tensor, TensorKind, emit_tile};
+    use crate::{
+        GridAxis, Held, HeldAcross, OpId, OpKind, Origin, Stmt, SyncOp, Tensor, TensorKind, emit_tile,
+    };
 
     /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
     fn program() -> TileProgram {
@@ -247,8 +249,8 @@ mod tests {
         let print = |src| OpKind::Print { text: String::new(), src: Some(src), uniform: false };
         program.body.extend([
             op(2, OpKind::Fill { dst: z, value: 0.0 }, ScopeId(2)),
-            op(3, OpKind::Sync, ScopeId::BLOCK),
-            op(4, OpKind::Sync, ScopeId(2)),
+            op(3, OpKind::Sync(SyncOp::Scope), ScopeId::BLOCK),
+            op(4, OpKind::Sync(SyncOp::Scope), ScopeId(2)),
             op(5, print(x), ScopeId::BLOCK),
             op(6, print(y), ScopeId(1)),
             op(7, print(z), ScopeId(2)),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Role, Route, ScopeId, Solution, Stmt, TensorId,
-    TensorKind, TileProgram, View,
+    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Role, Route, ScopeId, Solution, Stmt, SyncOp,
+    TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -127,6 +127,7 @@ fn role_text(role: &Role) -> String {
 pub fn op_text(program: &TileProgram, op: &Op) -> String {
     let name = |id: &TensorId| program.tensor(*id).name.clone();
     match &op.kind {
+        OpKind::Sync(op) => sync_text(program, op),
         OpKind::Fill { dst, value } => format!("fill({}, {value:?})", name(dst)),
         OpKind::Copy { src, dst } => {
             format!("copy({}, {})", view_text(program, src), view_text(program, dst))
@@ -137,14 +138,9 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             let [a, b] = [a, b].map(|operand| view_text(program, &operand.view));
             format!("{}({}, {a}, {b}{warps})", op.kind.name(), name(c))
         }
-        OpKind::GemmWait { leave } => format!("gemm_wait({leave})"),
         OpKind::Cast { dst, src } => {
             format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)
         }
-        OpKind::Sync => "sync()".into(),
-        OpKind::SyncWarp => "sync_warp()".into(),
-        OpKind::Take { turns } => format!("{}.take()", program.turns(*turns).name),
-        OpKind::Pass { turns } => format!("{}.pass()", program.turns(*turns).name),
         OpKind::CopyAsync { src, dst, signal, multicast } => {
             let signal =
                 signal.map_or(String::new(), |pipe| format!(", signal: {}", program.pipe(pipe).name));
@@ -152,16 +148,9 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             let [src, dst] = [src, dst].map(|view| view_text(program, view));
             format!("copy_async({src}, {dst}{signal}{multicast})")
         }
-        OpKind::Commit => "commit()".into(),
-        OpKind::Wait { groups } => format!("wait({groups})"),
-        OpKind::Acquire { pipe, var } => format!("{var} = {}.acquire()", program.pipe(*pipe).name),
-        OpKind::WaitStage { pipe, var } => format!("{var} = {}.wait()", program.pipe(*pipe).name),
-        OpKind::Release { pipe, .. } => format!("{}.{}()", program.pipe(*pipe).name, op.kind.name()),
-        OpKind::Skip { pipe, count } => format!("{}.skip({count})", program.pipe(*pipe).name),
         OpKind::Store { src, dst } => {
             format!("copy_async({}, {})", view_text(program, src), view_text(program, dst))
         }
-        OpKind::WaitStores { leave } => format!("wait_stores({leave})"),
         OpKind::Map(map) => {
             let names: Vec<String> = map.inputs.iter().map(name).collect();
             // Replace the highest number first, so that `$1` does not match the start of `$10`.
@@ -205,6 +194,22 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             let message = if message.is_empty() { String::new() } else { format!(", {message:?}") };
             format!("assert({}{message})", name(cond))
         }
+    }
+}
+
+fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
+    let name = op.name();
+    match op {
+        SyncOp::Scope | SyncOp::Warp | SyncOp::Commit => format!("{name}()"),
+        SyncOp::Take { turns } | SyncOp::Pass { turns } => format!("{}.{name}()", program.turns(*turns).name),
+        SyncOp::Wait { groups: leave } | SyncOp::GemmWait { leave } | SyncOp::WaitStores { leave } => {
+            format!("{name}({leave})")
+        }
+        SyncOp::Acquire { pipe, var } | SyncOp::WaitStage { pipe, var } => {
+            format!("{var} = {}.{name}()", program.pipe(*pipe).name)
+        }
+        SyncOp::Release { pipe, .. } => format!("{}.{name}()", program.pipe(*pipe).name),
+        SyncOp::Skip { pipe, count } => format!("{}.{name}({count})", program.pipe(*pipe).name),
     }
 }
 

@@ -151,17 +151,6 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::AtomicAdd { src, dst } => of(dst).chain([*src]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
         OpKind::Assert { cond, .. } => vec![*cond],
-        OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::Take { .. }
-        | OpKind::Pass { .. }
-        | OpKind::Commit
-        | OpKind::Wait { .. }
-        | OpKind::GemmWait { .. }
-        | OpKind::Acquire { .. }
-        | OpKind::WaitStage { .. }
-        | OpKind::Release { .. }
-        | OpKind::Skip { .. }
-        | OpKind::WaitStores { .. } => Vec::new(),
+        OpKind::Sync(_) => Vec::new(),
     }
 }

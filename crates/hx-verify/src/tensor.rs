@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Base, Op, OpKind, Stmt, TensorId, TensorKind, View, index};
+use hx_tile::{Base, Op, OpKind, Stmt, SyncOp, TensorId, TensorKind, View, index};
 
 use crate::{Check, Checked};
 
@@ -144,13 +144,17 @@ impl Check<'_> {
             }
             // Only statements of the kernel's own body count: waits of the threads that copy, and barriers of all threads.
             let Stmt::Op(op) = stmt else { continue };
-            if op.kind == (OpKind::Wait { groups: 0 }) {
+            if op.kind == (OpKind::Sync(SyncOp::Wait { groups: 0 })) {
                 // No wait of the body ends copies that signal a pipeline, and stores.
                 let ends = |copy: &Op| {
                     matches!(copy.kind, OpKind::CopyAsync { signal: None, .. }) && self.is_among(copy, op)
                 };
                 arriving.retain(|copy| !ends(copy));
-            } else if op.kind == OpKind::Sync && self.is_of_all(op) && used && arriving.is_empty() {
+            } else if op.kind == OpKind::Sync(SyncOp::Scope)
+                && self.is_of_all(op)
+                && used
+                && arriving.is_empty()
+            {
                 parted = true;
             }
         }
@@ -190,18 +194,7 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         // These operations access registers only, or nothing.
         OpKind::Fill { .. }
         | OpKind::Cast { .. }
-        | OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::Take { .. }
-        | OpKind::Pass { .. }
-        | OpKind::Commit
-        | OpKind::GemmWait { .. }
-        | OpKind::Wait { .. }
-        | OpKind::Acquire { .. }
-        | OpKind::WaitStage { .. }
-        | OpKind::Release { .. }
-        | OpKind::Skip { .. }
-        | OpKind::WaitStores { .. }
+        | OpKind::Sync(_)
         | OpKind::Map(_)
         | OpKind::Reduce { .. }
         | OpKind::ReadNumber { .. }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
 use hx_lower::Lowered;
-use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
+use hx_tile::{OpId, OpKind, SharedLayout, Solution, SyncOp, TensorId, TileProgram};
 
 use super::Places;
 use hx_sync::protocol::{Fault, Kind};
@@ -224,7 +224,7 @@ fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> 
 }
 
 fn idle_wait(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> {
-    let OpKind::Wait { groups } = lowered.program.op(op)?.kind else { return None };
+    let OpKind::Sync(SyncOp::Wait { groups }) = lowered.program.op(op)?.kind else { return None };
     let (file, range) = places.op(lowered, op)?;
     let note = match groups {
         0 => "no group of copies is ever in flight here".to_owned(),

@@ -4,7 +4,7 @@ use hx_index::{Expr, Symbol};
 use hx_target::WARP;
 use hx_tile::{
     Base, Completion, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, ScopeId, ScopeKind,
-    Stmt as TileStmt, TensorId, TileProgram, View,
+    Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use super::program::Multicast;
@@ -20,8 +20,21 @@ const MULTIPROCESSORS: i64 = 2;
 pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let needed = |op: &Op| match &op.kind {
         OpKind::Gemm { asynchronous, .. } => *asynchronous,
-        OpKind::Acquire { .. } | OpKind::Store { .. } | OpKind::Take { .. } => true,
-        other => matches!(other, OpKind::WaitStage { .. } | OpKind::Pass { .. }),
+        OpKind::Store { .. } => true,
+        OpKind::Sync(sync) => act_of(sync).is_some(),
+        OpKind::Fill { .. }
+        | OpKind::Copy { .. }
+        | OpKind::Cast { .. }
+        | OpKind::CopyAsync { .. }
+        | OpKind::Map(_)
+        | OpKind::Rearrange { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::Slice { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::AtomicAdd { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => false,
     };
     let needed = !tile.roles().is_empty() || tile.ops(1.0).iter().any(|(op, _)| needed(op));
     if !needed {
@@ -71,6 +84,24 @@ struct Translator<'a> {
     tile: &'a TileProgram,
 }
 
+/// Returns the act of an operation on pipelines or turns; `None` for synchronization without a protocol of its own.
+fn act_of(op: &SyncOp) -> Option<Act> {
+    match op {
+        SyncOp::Acquire { pipe, var } => Some(Act::Acquire { pipe: pipe.0, var: Some(var.clone()) }),
+        SyncOp::WaitStage { pipe, var } => Some(Act::Wait { pipe: pipe.0, var: Some(var.clone()) }),
+        SyncOp::Release { pipe, keep } => Some(Act::Release { pipe: pipe.0, keep: *keep }),
+        SyncOp::Skip { pipe, count } => Some(Act::Skip { pipe: pipe.0, count: count.clone() }),
+        SyncOp::Take { turns } => Some(Act::Take { turns: turns.0 }),
+        SyncOp::Pass { turns } => Some(Act::Pass { turns: turns.0 }),
+        SyncOp::Scope
+        | SyncOp::Warp
+        | SyncOp::Commit
+        | SyncOp::Wait { .. }
+        | SyncOp::GemmWait { .. }
+        | SyncOp::WaitStores { .. } => None,
+    }
+}
+
 impl Translator<'_> {
     fn role(&self, role: &TileRole) -> Option<Role> {
         let scope = self.tile.scope(role.scope);
@@ -84,14 +115,15 @@ impl Translator<'_> {
     /// Returns the word of the language for the role: `producer` if it fills stages and waits for none.
     fn role_name(&self, role: &TileRole) -> String {
         let ops = || role.body.iter().flat_map(TileStmt::ops);
-        let acquires = ops().any(|op| matches!(op.kind, OpKind::Acquire { .. }));
-        let waits = ops().any(|op| matches!(op.kind, OpKind::WaitStage { .. }));
+        let acquires = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { .. })));
+        let waits = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { .. })));
         if acquires && !waits { "producer".to_owned() } else { "consumer".to_owned() }
     }
 
     /// Returns the number of groups of all scopes that wait for stages of a pipe.
     fn readers(&self, pipe: PipeId) -> u32 {
-        let waits = |op: &Op| matches!(&op.kind, OpKind::WaitStage { pipe: of, .. } if *of == pipe);
+        let waits =
+            |op: &Op| matches!(&op.kind, OpKind::Sync(SyncOp::WaitStage { pipe: of, .. }) if *of == pipe);
         let ops = self.tile.ops(1.0);
         let mut scopes: Vec<ScopeId> =
             ops.iter().filter(|(op, _)| waits(op)).map(|(op, _)| op.scope).collect();
@@ -156,14 +188,11 @@ impl Translator<'_> {
 
     fn op(&self, op: &Op, out: &mut Vec<Stmt>) {
         let mut push = |act: Act| out.push(Stmt::Act(op.id, act));
-        let var = |var: &Symbol| Some(var.clone());
         match &op.kind {
-            OpKind::Acquire { pipe, var: stage } => push(Act::Acquire { pipe: pipe.0, var: var(stage) }),
-            OpKind::WaitStage { pipe, var: stage } => push(Act::Wait { pipe: pipe.0, var: var(stage) }),
-            OpKind::Release { pipe, keep } => push(Act::Release { pipe: pipe.0, keep: *keep }),
-            OpKind::Skip { pipe, count } => push(Act::Skip { pipe: pipe.0, count: count.clone() }),
-            OpKind::Take { turns } => push(Act::Take { turns: turns.0 }),
-            OpKind::Pass { turns } => push(Act::Pass { turns: turns.0 }),
+            OpKind::Sync(sync) => match act_of(sync) {
+                Some(act) => push(act),
+                None => self.effects(&op.kind, op.scope, &mut push),
+            },
             OpKind::CopyAsync { src, dst, signal: Some(pipe), multicast } => {
                 let into = self.place(dst);
                 let elements: i64 = dst.shape().iter().product();

@@ -31,8 +31,8 @@ pub(crate) struct Tiling {
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) tv: Rc<Tv>,
-    /// The same with the values in the order in which the instructions read them: `[value, m issue, k issue, batch issue]` for A,
-    /// `[value, n issue, k issue, batch issue]` for B.
+    /// The layout of the same fragments, whose values follow the order of the instructions:
+    /// `[value, m issue, k issue, batch issue]` for A, `[value, n issue, k issue, batch issue]` for B.
     pub(crate) by_issue: Rc<Tv>,
 }
 

@@ -9,7 +9,7 @@ use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, IntTuple, Layout};
 use hx_target::{Arch, Space, WARP, catalogue};
 use hx_tile::{
-    Base, Op, OpId, OpKind, Origin, ScopeId, Stmt, Tensor, TensorId, TensorKind, TileProgram, View,
+    Base, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, View,
 };
 
 use super::{Claim, Tries, unpin};
@@ -269,7 +269,7 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
         Repair::Threads(threads) => program = program.with_block_threads(*threads)?,
         Repair::Barrier(id) => {
             // Only a barrier of all threads separates buffers.
-            let barrier = Adder::new(&mut program, ScopeId::BLOCK).op(OpKind::Sync);
+            let barrier = Adder::new(&mut program, ScopeId::BLOCK).op(OpKind::Sync(SyncOp::Scope));
             let at = program.body.iter().position(|stmt| stmt.ops().any(|op| op.id == *id))?;
             program.body.insert(at, barrier);
         }
@@ -327,7 +327,7 @@ fn rearrange(program: &mut TileProgram, op: OpId, tensor: TensorId, layout: &Lay
         .map(|base| View::whole(base, &like.shape));
     let before = [
         OpKind::Copy { src: from, dst: through.clone() },
-        OpKind::Sync,
+        OpKind::Sync(SyncOp::Scope),
         OpKind::Copy { src: through, dst: to },
     ];
     let before: Vec<Stmt> = before.into_iter().map(|kind| new.op(kind)).collect();

@@ -198,20 +198,7 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         OpKind::AtomicAdd { src, dst } => vec![Constraint::Copy { register: *src, memory: dst.base }],
         OpKind::Fill { .. }
         // The destination is pinned.
-        | OpKind::ReadNumber { .. }
-        | OpKind::Sync
-        | OpKind::SyncWarp
-        | OpKind::Take { .. }
-        | OpKind::Pass { .. }
-        | OpKind::Commit
-        | OpKind::GemmWait { .. }
-        | OpKind::Wait { .. }
-        | OpKind::Acquire { .. }
-        | OpKind::WaitStage { .. }
-        | OpKind::Release { .. }
-        | OpKind::Skip { .. }
-        | OpKind::Store { .. }
-        | OpKind::WaitStores { .. }
+        | OpKind::ReadNumber { .. } | OpKind::Sync(_) | OpKind::Store { .. }
         // These read each element from whichever thread holds it.
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => vec![],

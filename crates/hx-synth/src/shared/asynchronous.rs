@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_target::{Arch, Space, catalogue};
-use hx_tile::{OpId, OpKind, TileMode, TileProgram, View};
+use hx_tile::{OpId, OpKind, SyncOp, TileMode, TileProgram, View};
 
 use super::buffer::{End, Use};
 use crate::access::alignment::amount;
@@ -78,7 +78,7 @@ pub(super) fn unaligned(
 /// Returns how the readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each warp must then
 /// copy what it reads.
 fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
-    if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::SyncWarp) {
+    if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::Sync(SyncOp::Warp)) {
         return None;
     }
     uses.iter().filter(|other| other.reads).find_map(|other| held_by(u, other))

@@ -10,7 +10,7 @@ use crate::failure::{Failure, FailureKind};
 /// A swizzle that a constraint demands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Demanded {
-    /// One that the hardware applies itself: the demand of an access. The swizzle permutes the offsets of elements.
+    /// An access demands a mode of the hardware. The swizzle says what the mode does to the offsets of elements.
     Mode(SwizzleMode, Swizzle),
     /// Any swizzle: the demand of a pin.
     Pinned(Swizzle),

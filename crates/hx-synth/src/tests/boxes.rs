@@ -7,7 +7,8 @@ use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::{Arch, SwizzleMode};
 use hx_tile::{
-    Base, BulkChoice, Choice, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, TileProgram, View, ViewMode,
+    Base, BulkChoice, Choice, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, SyncOp, TileProgram, View,
+    ViewMode,
 };
 
 use super::build::{constant, shared, tile_of};
@@ -234,7 +235,7 @@ fn stored(pad: i64) -> TileProgram {
     let Some(Stmt::Op(last)) = program.body.pop() else { panic!("the copy of the result") };
     let OpKind::Copy { src, .. } = last.kind else { panic!("a copy") };
     program.body.push(op(103, OpKind::Copy { src, dst: view.clone() }));
-    program.body.push(op(104, OpKind::Sync));
+    program.body.push(op(104, OpKind::Sync(SyncOp::Scope)));
     let dst = View {
         offsets: vec![constant(0), constant(pad)],
         ..tile_of(2, [constant(0), constant(0)], [128, 256])

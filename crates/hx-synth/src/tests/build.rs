@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Scope, ScopeId, Stmt, Tensor,
+    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Scope, ScopeId, Stmt, SyncOp, Tensor,
     TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
@@ -123,7 +123,7 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
         Stmt::For { var: ki, start: constant(0), end: steps, unroll: false, body },
         ops.op(OpKind::Cast { dst: cast, src: rc }),
         ops.op(OpKind::Copy { src: whole(cast), dst: whole(sc) }),
-        ops.op(OpKind::Sync),
+        ops.op(OpKind::Sync(SyncOp::Scope)),
         ops.op(OpKind::Copy { src: whole(sc), dst: whole(rc1) }),
         ops.op(OpKind::Copy { src: whole(rc1), dst: tile_of(2, [block(0, bm), block(1, bn)], [bm, bn]) }),
     ];

@@ -5,8 +5,8 @@ use hx_dtype::DType;
 use hx_index::Facts;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, GridAxis, OpKind, Operand, Param, ParamId, Scope, Solution, Tensor, TensorId, TensorParam,
-    TileProgram, View,
+    Base, Choice, GridAxis, OpKind, Operand, Param, ParamId, Scope, Solution, SyncOp, Tensor, TensorId,
+    TensorParam, TileProgram, View,
 };
 
 use super::build::{Ops, constant, register, shared};
@@ -50,7 +50,7 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
     let x = tensor(register("x", dtype, shape));
     body.push(ops.op(OpKind::Copy { src: param(dtype, shape, false), dst: whole(x, shape) }));
     body.push(ops.op(OpKind::Copy { src: whole(x, shape), dst: View::whole(Base::Shared(s), shape) }));
-    body.push(ops.op(OpKind::Sync));
+    body.push(ops.op(OpKind::Sync(SyncOp::Scope)));
     for (i, read) in reads.iter().enumerate() {
         match read {
             Read::Permuted(order) => {

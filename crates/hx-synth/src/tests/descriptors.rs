@@ -10,17 +10,17 @@ use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, Field, Reached, ReachedStride, catalogue};
 use hx_tile::{
     Base, Choice, Edits, GemmChoice, GridAxis, LoadIds, OpId, OpKind, Operand, OperandChoice, Scope,
-    Solution, Stmt, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
 use super::build::{self, Ops, constant, param, register, tile_of};
+use crate::Failure;
 use crate::constraints::System;
 use crate::cx::Cx;
 use crate::loads::Means;
 use crate::pool::Pool;
 use crate::shared::{self, Issued, Use};
 use crate::solve::solve_with;
-use crate::{Failure, solve};
 
 /// Solves with products by descriptor.
 fn solve_by_descriptor(program: &TileProgram, arch: Arch) -> Result<Solution, Failure> {
@@ -88,9 +88,9 @@ pub(super) fn tiles(config: &Tiles) -> TileProgram {
     let mut inner = vec![
         ops.op(copy(tile_of(0, zero(), in_a), copied(in_a, SA))),
         ops.op(copy(tile_of(1, zero(), in_b), copied(in_b, SB))),
-        ops.op(OpKind::Commit),
-        ops.op(OpKind::Wait { groups: 0 }),
-        ops.op(OpKind::Sync),
+        ops.op(OpKind::Sync(SyncOp::Commit)),
+        ops.op(OpKind::Sync(SyncOp::Wait { groups: 0 })),
+        ops.op(OpKind::Sync(SyncOp::Scope)),
     ];
     let product = OpKind::Gemm { c: ACC, a, b, warps: None, asynchronous: false };
     let Stmt::Op(product) = ops.op(product) else { panic!("an operation") };

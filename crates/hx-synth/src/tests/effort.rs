@@ -4,7 +4,7 @@ use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
 use hx_target::{Arch, catalogue};
-use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View};
+use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, SyncOp, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
 use crate::pool::Pool;
@@ -33,7 +33,7 @@ fn buffers(count: u32) -> TileProgram {
         let at = || [constant(64 * i64::from(i)), constant(0)];
         body.push(ops.op(OpKind::Copy { src: tile_of(0, at(), [64, 64]), dst: whole(Base::Register(x)) }));
         body.push(ops.op(OpKind::Copy { src: whole(Base::Register(x)), dst: whole(Base::Shared(s)) }));
-        body.push(ops.op(OpKind::Sync));
+        body.push(ops.op(OpKind::Sync(SyncOp::Scope)));
         body.push(ops.op(OpKind::Copy { src: transposed, dst: whole(Base::Register(y)) }));
         body.push(ops.op(OpKind::Copy { src: whole(Base::Register(y)), dst: tile_of(1, at(), [64, 64]) }));
     }
@@ -87,7 +87,7 @@ fn products(count: u32) -> TileProgram {
                 ops.op(OpKind::Copy { src: whole(Base::Register(from)), dst: whole(Base::Shared(via)) }),
             );
         }
-        body.push(ops.op(OpKind::Sync));
+        body.push(ops.op(OpKind::Sync(SyncOp::Scope)));
         for (via, to) in [(s, a), (t, b)] {
             body.push(ops.op(OpKind::Copy { src: whole(Base::Shared(via)), dst: whole(Base::Register(to)) }));
         }

@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, Edits, GridAxis, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, TensorId,
-    TileProgram, View, emit_tile, op_text,
+    Base, Choice, Edits, GridAxis, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, SyncOp,
+    TensorId, TileProgram, View, emit_tile, op_text,
 };
 
 use super::build::{Ops, constant, register, shared};
@@ -32,7 +32,7 @@ fn program(k: i64) -> TileProgram {
         ops.op(OpKind::Fill { dst: fill, value: 1.0 }),
         ops.op(OpKind::Copy { src: whole.clone(), dst: memory(sa) }),
         ops.op(OpKind::Copy { src: whole, dst: memory(sb) }),
-        ops.op(OpKind::Sync),
+        ops.op(OpKind::Sync(SyncOp::Scope)),
         ops.op(OpKind::Fill { dst: acc, value: 0.0 }),
     ];
     let operand =

@@ -5,8 +5,8 @@ use hx_dtype::DType;
 use hx_layout::Layout;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt, TensorId, TensorKind,
-    TileProgram, View, emit_layouts,
+    Base, Choice, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt, SyncOp, TensorId,
+    TensorKind, TileProgram, View, emit_layouts,
 };
 
 use super::build::{Matmul, Ops, matmul, register, shared};
@@ -197,11 +197,11 @@ fn two_buffers(scope: ScopeId) -> TileProgram {
         ops.op(OpKind::Fill { dst: TensorId(0), value: 0.0 }),
         ops.op(OpKind::Copy { src: whole(0), dst: whole(1) }),
         ops.op(OpKind::Copy { src: whole(1), dst: whole(2) }),
-        ops.op(OpKind::Sync),
+        ops.op(OpKind::Sync(SyncOp::Scope)),
         ops.op(OpKind::Copy { src: whole(2), dst: whole(3) }),
     ];
     each_op(&mut body, &mut |op| {
-        if op.kind == OpKind::Sync {
+        if op.kind == OpKind::Sync(SyncOp::Scope) {
             op.scope = scope;
         }
     });

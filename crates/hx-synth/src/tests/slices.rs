@@ -5,7 +5,8 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, GridAxis, OpId, OpKind, Scope, Stmt, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Base, Choice, GridAxis, OpId, OpKind, Scope, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
+    ViewMode,
 };
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
@@ -40,7 +41,7 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
     let mut body = vec![
         ops.op(OpKind::Copy { src: tile_of(0, zero(), [16, 64]), dst: whole(0, Base::Register) }),
         ops.op(OpKind::Copy { src: whole(0, Base::Register), dst: whole(1, Base::Shared) }),
-        ops.op(OpKind::Sync),
+        ops.op(OpKind::Sync(SyncOp::Scope)),
     ];
     let inner = vec![
         ops.op(OpKind::Copy { src: slice, dst: whole(2, Base::Register) }),

@@ -67,7 +67,7 @@ impl Accesses {
 struct Fences {
     /// The shared buffers that descriptors and bulk copies refer to.
     buffers: BTreeSet<u32>,
-    /// Those of them that bulk copies fill.
+    /// The buffers among these that bulk copies fill.
     filled: BTreeSet<u32>,
     /// The barriers in memory that copies into these buffers signal.
     signalled: BTreeSet<u32>,

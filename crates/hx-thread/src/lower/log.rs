@@ -24,20 +24,9 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             | OpKind::Copy { .. }
             | OpKind::Gemm { .. }
             | OpKind::Cast { .. }
-            | OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::Take { .. }
-            | OpKind::Pass { .. }
+            | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::GemmWait { .. }
-            | OpKind::Wait { .. }
-            | OpKind::Acquire { .. }
-            | OpKind::WaitStage { .. }
-            | OpKind::Release { .. }
-            | OpKind::Skip { .. }
             | OpKind::Store { .. }
-            | OpKind::WaitStores { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }

@@ -29,7 +29,7 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_target::machine;
 use hx_tile::{
     Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products,
-    ScopeId, Solution, Stmt as TileStmt, TensorId, TileProgram,
+    ScopeId, Solution, Stmt as TileStmt, SyncOp, TensorId, TileProgram,
 };
 
 use crate::{
@@ -305,9 +305,10 @@ impl<'p> Lowering<'p> {
     /// Lowers an operation that defines a local for the statements after it. `None` for any other statement.
     fn several(&self, stmt: &TileStmt) -> Result<Option<Body>, LowerError> {
         let TileStmt::Op(op) = stmt else { return Ok(None) };
-        Ok(if let OpKind::Acquire { pipe, var } = &op.kind {
+        let OpKind::Sync(sync) = &op.kind else { return Ok(None) };
+        Ok(if let SyncOp::Acquire { pipe, var } = sync {
             Some(self.acquire(op, *pipe, var)?)
-        } else if let OpKind::WaitStage { pipe, var } = &op.kind {
+        } else if let SyncOp::WaitStage { pipe, var } = sync {
             Some(self.wait_stage(op, *pipe, var)?)
         } else {
             None
@@ -325,16 +326,8 @@ impl<'p> Lowering<'p> {
 
     fn op(&self, op: &Op) -> Result<Body, LowerError> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
-            (OpKind::Sync, _) => Ok(vec![Stmt::Barrier]),
-            (OpKind::SyncWarp, _) => Ok(vec![Stmt::WarpBarrier]),
-            (OpKind::Take { turns }, _) => Ok(self.take(op, *turns)),
-            (OpKind::Pass { turns }, _) => Ok(self.pass(op, *turns)),
+            (OpKind::Sync(sync), _) => self.sync(op, sync),
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
-            (OpKind::Commit, _) => Ok(vec![Stmt::Commit]),
-            (OpKind::Wait { groups }, _) => Ok(vec![Stmt::Wait { groups: *groups }]),
-            (OpKind::GemmWait { leave }, _) => self.wait_products(op, *leave),
-            (OpKind::Release { pipe, .. }, _) => self.release(op, *pipe),
-            (OpKind::Skip { pipe, count }, _) => Ok(self.skip(op, *pipe, count)),
             (OpKind::Print { src, .. }, _) => self.log(op, *src),
             (OpKind::Assert { cond, .. }, _) => self.log(op, Some(*cond)),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(choice))) => {
@@ -342,7 +335,6 @@ impl<'p> Lowering<'p> {
             }
             (OpKind::CopyAsync { .. }, Some(Choice::Bulk(choice))) => self.load(op, choice),
             (OpKind::Store { .. }, Some(Choice::Bulk(choice))) => self.store(op, choice),
-            (OpKind::WaitStores { leave }, _) => Ok(vec![Stmt::BulkWait { leave: *leave, read: true }]),
             (OpKind::Map(map), Some(Choice::Map(choice))) => self.map(op, map, choice),
             (OpKind::Reduce { dst, src, axis, operator }, Some(Choice::Reduce(choice))) => {
                 self.reduce(op, [*dst, *src], *axis, *operator, choice)
@@ -381,8 +373,6 @@ impl<'p> Lowering<'p> {
                 | OpKind::Gemm { .. }
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
-                | OpKind::Acquire { .. }
-                | OpKind::WaitStage { .. }
                 | OpKind::Store { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
@@ -393,6 +383,23 @@ impl<'p> Lowering<'p> {
                 | OpKind::AtomicAdd { .. },
                 _,
             ) => Err(self.error(op, "no instruction was chosen")),
+        }
+    }
+
+    fn sync(&self, op: &Op, sync: &SyncOp) -> Result<Body, LowerError> {
+        match sync {
+            SyncOp::Scope => Ok(vec![Stmt::Barrier]),
+            SyncOp::Warp => Ok(vec![Stmt::WarpBarrier]),
+            SyncOp::Take { turns } => Ok(self.take(op, *turns)),
+            SyncOp::Pass { turns } => Ok(self.pass(op, *turns)),
+            SyncOp::Commit => Ok(vec![Stmt::Commit]),
+            SyncOp::Wait { groups } => Ok(vec![Stmt::Wait { groups: *groups }]),
+            SyncOp::GemmWait { leave } => self.wait_products(op, *leave),
+            SyncOp::Acquire { pipe, var } => self.acquire(op, *pipe, var),
+            SyncOp::WaitStage { pipe, var } => self.wait_stage(op, *pipe, var),
+            SyncOp::Release { pipe, .. } => self.release(op, *pipe),
+            SyncOp::Skip { pipe, count } => Ok(self.skip(op, *pipe, count)),
+            SyncOp::WaitStores { leave } => Ok(vec![Stmt::BulkWait { leave: *leave, read: true }]),
         }
     }
 

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_target::{GROUP, WARP};
 use hx_tile::{
-    BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Solution, TensorId, TileProgram, stages_held,
+    BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Solution, SyncOp, TensorId, TileProgram,
+    stages_held,
 };
 
 use super::signal::{self, Fills};
@@ -59,7 +60,7 @@ fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
         return readers * GROUP / each;
     }
     let ops = program.ops(1.0).into_iter();
-    let waits = |op: &Op| matches!(op.kind, OpKind::WaitStage { pipe: own, .. } if own == pipe);
+    let waits = |op: &Op| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { pipe: own, .. }) if own == pipe);
     let scopes: BTreeSet<ScopeId> = ops.filter(|(op, _)| waits(op)).map(|(op, _)| op.scope).collect();
     let of = |scope: ScopeId| program.scope(scope).groups * (program.scope(scope).threads / each).max(1);
     scopes.into_iter().map(of).sum()
@@ -152,9 +153,9 @@ impl Pipes {
         let (fills, stages) = (signal::fills(program, solution), signal::stages(program));
         let mut pipes = Pipes { fills, stages, ..Pipes::default() };
         for (op, _) in program.ops(1.0) {
-            let key = if let OpKind::Acquire { pipe, .. } = op.kind {
+            let key = if let OpKind::Sync(SyncOp::Acquire { pipe, .. }) = op.kind {
                 (op.scope, pipe, Side::Write)
-            } else if let OpKind::WaitStage { pipe, .. } = op.kind {
+            } else if let OpKind::Sync(SyncOp::WaitStage { pipe, .. }) = op.kind {
                 (op.scope, pipe, Side::Read)
             } else {
                 continue;
@@ -170,7 +171,7 @@ impl Pipes {
             });
         }
         for (op, held) in stages_held(program) {
-            if let Some(OpKind::Release { keep, .. }) = program.op(op).map(|op| &op.kind) {
+            if let Some(OpKind::Sync(SyncOp::Release { keep, .. })) = program.op(op).map(|op| &op.kind) {
                 pipes.gives.insert(op, Give::of(held, *keep));
             }
         }
@@ -211,7 +212,8 @@ impl Pipes {
         pipe: PipeId,
     ) -> impl Iterator<Item = Give> + 'a {
         let of = move |op: &Op| {
-            op.scope == scope && matches!(op.kind, OpKind::Release { pipe: own, .. } if own == pipe)
+            op.scope == scope
+                && matches!(op.kind, OpKind::Sync(SyncOp::Release { pipe: own, .. }) if own == pipe)
         };
         program
             .ops(1.0)

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{Base, Choice, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, TileProgram};
+use hx_tile::{Base, Choice, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
 
 use super::pipe::barrier_of;
 use super::{LowerError, Lowering};
@@ -71,7 +71,7 @@ fn stages_in(
     let mut open = around.clone();
     for stmt in body {
         if let TileStmt::Op(op) = stmt {
-            if let OpKind::Acquire { pipe, var } = &op.kind {
+            if let OpKind::Sync(SyncOp::Acquire { pipe, var }) = &op.kind {
                 open.insert(*pipe, var.clone());
             } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind
                 && let Some(var) = open.get(pipe)
@@ -118,7 +118,7 @@ impl Lowering<'_> {
     pub(super) fn signals(&self, stmts: &[TileStmt]) -> Result<BTreeMap<usize, Signals>, LowerError> {
         let mut stages: Vec<Stage> = Vec::new();
         for (at, stmt) in stmts.iter().enumerate() {
-            if let TileStmt::Op(Op { kind: OpKind::Acquire { pipe, var }, .. }) = stmt {
+            if let TileStmt::Op(Op { kind: OpKind::Sync(SyncOp::Acquire { pipe, var }), .. }) = stmt {
                 stages.push(Stage { pipe: *pipe, var: var.clone(), bytes: 0, copies: None });
             }
             for stage in &mut stages {

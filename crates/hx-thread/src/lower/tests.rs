@@ -5,8 +5,8 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Scope, ScopeId, ScopeKind, Stmt, Tensor,
-    TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Scope, ScopeId, ScopeKind, Stmt, SyncOp,
+    Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 use super::{LowerError, lower};
@@ -55,9 +55,9 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
     let kinds = [
         (OpKind::Copy { src: global(0, 512), dst: own(0, 512) }, scope),
         (OpKind::Reduce { dst: total, src: x, axis: 1, operator: Operator::Add }, scope),
-        (OpKind::Sync, scope),
+        (OpKind::Sync(SyncOp::Scope), scope),
         (OpKind::Copy { src: own(1, 1), dst: global(1, 1) }, scope),
-        (OpKind::Sync, ScopeId::BLOCK),
+        (OpKind::Sync(SyncOp::Scope), ScopeId::BLOCK),
     ];
     let op = |(id, (kind, scope))| Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) });
     TileProgram {
@@ -168,9 +168,9 @@ fn stored() -> TileProgram {
     let kinds = [
         OpKind::Fill { dst: r, value: 1.0 },
         OpKind::Copy { src: whole(Base::Register(r)), dst: whole(Base::Shared(s)) },
-        OpKind::Sync,
+        OpKind::Sync(SyncOp::Scope),
         OpKind::Store { src: whole(Base::Shared(s)), dst },
-        OpKind::WaitStores { leave: 0 },
+        OpKind::Sync(SyncOp::WaitStores { leave: 0 }),
     ];
     let op = |(id, kind)| Stmt::Op(Op { id: OpId(id), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
     let mut facts = Facts::default();

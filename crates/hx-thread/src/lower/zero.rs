@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Choice, Op, OpId, OpKind, Solution, Stmt, TensorId, TileProgram};
+use hx_tile::{Choice, Op, OpId, OpKind, Solution, Stmt, SyncOp, TensorId, TileProgram};
 
 use super::product::{is_by_descriptor, is_product_into};
 
@@ -137,6 +137,7 @@ fn uses(stmt: &Stmt, tensor: TensorId) -> bool {
 
 /// Returns the position behind the waits for products that stand at `at`: no product is in flight there.
 fn behind_waits(body: &[Stmt], at: usize) -> usize {
-    let is_wait = |stmt: &&Stmt| matches!(stmt, Stmt::Op(Op { kind: OpKind::GemmWait { .. }, .. }));
+    let is_wait =
+        |stmt: &&Stmt| matches!(stmt, Stmt::Op(Op { kind: OpKind::Sync(SyncOp::GemmWait { .. }), .. }));
     at + body[at..].iter().take_while(is_wait).count()
 }

@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
     Base, GridAxis, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, Scope, ScopeId,
-    ScopeKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
+    ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
 };
 
 use super::super::{Kind, faults};
@@ -66,21 +66,21 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
         signal: Some(PIPE),
         multicast: None,
     };
-    let fill = [OpKind::Acquire { pipe: PIPE, var: var("stage") }, copy(SA), copy(SB)];
+    let fill = [OpKind::Sync(SyncOp::Acquire { pipe: PIPE, var: var("stage") }), copy(SA), copy(SB)];
     let operand = |tensor| Operand { view: stage(tensor, at()), load: None };
     let multiply = [
-        OpKind::WaitStage { pipe: PIPE, var: var("stage") },
+        OpKind::Sync(SyncOp::WaitStage { pipe: PIPE, var: var("stage") }),
         OpKind::Gemm { c: ACC, a: operand(SA), b: operand(SB), warps: None, asynchronous: true },
-        OpKind::GemmWait { leave: 1 },
-        OpKind::Release { pipe: PIPE, keep: 1 },
+        OpKind::Sync(SyncOp::GemmWait { leave: 1 }),
+        OpKind::Sync(SyncOp::Release { pipe: PIPE, keep: 1 }),
     ];
     let store = [
-        OpKind::GemmWait { leave: 0 },
-        OpKind::Release { pipe: PIPE, keep: 0 },
-        OpKind::WaitStores { leave: 0 },
-        OpKind::Sync,
+        OpKind::Sync(SyncOp::GemmWait { leave: 0 }),
+        OpKind::Sync(SyncOp::Release { pipe: PIPE, keep: 0 }),
+        OpKind::Sync(SyncOp::WaitStores { leave: 0 }),
+        OpKind::Sync(SyncOp::Scope),
         OpKind::Copy { src: View::whole(Base::Register(ACC), &[64, 64]), dst: stage(SC, Expr::constant(0)) },
-        OpKind::Sync,
+        OpKind::Sync(SyncOp::Scope),
         OpKind::Store {
             src: stage(SC, Expr::constant(0)),
             dst: View::whole(Base::Global(ParamId(0)), &[64, 64]),
@@ -90,21 +90,21 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
     let multiply = repeat("k", steps.clone(), ops(2, multiply));
     let mut tile = Vec::new();
     if each {
-        tile.extend(ops(2, [OpKind::Take { turns: turn }]));
+        tile.extend(ops(2, [OpKind::Sync(SyncOp::Take { turns: turn })]));
     }
     tile.push(multiply);
     if each {
-        tile.extend(ops(2, [OpKind::Pass { turns: turn }]));
+        tile.extend(ops(2, [OpKind::Sync(SyncOp::Pass { turns: turn })]));
     }
     tile.extend(ops(2, store));
     if each {
-        tile.extend(ops(2, [OpKind::Skip { pipe: PIPE, count: steps.clone() }]));
+        tile.extend(ops(2, [OpKind::Sync(SyncOp::Skip { pipe: PIPE, count: steps.clone() })]));
     }
     let group = Expr::symbol(var("g"));
     let mine = (rounds.clone() - group.clone()).ceil_div(&Expr::constant(2), &Facts::default());
     let mut consumer = Vec::new();
     if each {
-        consumer.extend(ops(2, [OpKind::Skip { pipe: PIPE, count: &group * &steps }]));
+        consumer.extend(ops(2, [OpKind::Sync(SyncOp::Skip { pipe: PIPE, count: &group * &steps })]));
     }
     consumer.push(repeat("w", if each { mine } else { rounds.clone() }, tile));
     let role = |scope: u32, index, body| Role { scope: ScopeId(scope), registers: None, index, body };

@@ -1,0 +1,73 @@
+//! The operations that order others.
+
+use hx_index::{Expr, Symbol};
+
+use crate::{Order, PipeId, TurnsId};
+
+/// An operation that orders others. It reads and writes no tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SyncOp {
+    /// Waits for all threads of the scope.
+    Scope,
+    /// Waits for all threads of the warp.
+    Warp,
+    /// Waits until it is the turn of the group.
+    Take { turns: TurnsId },
+    /// Ends the turn of the group: it is the next group's turn.
+    Pass { turns: TurnsId },
+    /// Closes the current group of asynchronous copies.
+    Commit,
+    /// Waits until at most `groups` of the thread's groups are in flight.
+    Wait { groups: u32 },
+    /// Waits until at most `leave` asynchronous products of the scope are in flight.
+    GemmWait { leave: u32 },
+    /// Waits until all readers have released the next stage, and sets `var` to its number. The scope keeps a position of its
+    /// own in the ring.
+    Acquire { pipe: PipeId, var: Symbol },
+    /// Waits until all copies of the next stage have arrived, and sets `var` to its number. The scope keeps a position of its
+    /// own in the ring.
+    WaitStage { pipe: PipeId, var: Symbol },
+    /// Gives back the stages that the scope has waited for and not given back, except the newest `keep`, which is 0 or 1.
+    Release { pipe: PipeId, keep: u32 },
+    /// Leaves the next `count` stages to other scopes.
+    Skip { pipe: PipeId, count: Expr },
+    /// Waits until at most `leave` of the scope's stores still read shared memory.
+    WaitStores { leave: u32 },
+}
+
+impl SyncOp {
+    /// Returns the word of the language for the operation.
+    pub fn name(&self) -> &'static str {
+        match self {
+            SyncOp::Scope => "sync",
+            SyncOp::Warp => "sync_warp",
+            SyncOp::Take { .. } => "take",
+            SyncOp::Pass { .. } => "pass",
+            SyncOp::Commit => "commit",
+            SyncOp::Wait { .. } | SyncOp::WaitStage { .. } => "wait",
+            SyncOp::GemmWait { .. } => "gemm_wait",
+            SyncOp::Acquire { .. } => "acquire",
+            SyncOp::Release { keep: 0, .. } => "release",
+            SyncOp::Release { .. } => "release_previous",
+            SyncOp::Skip { .. } => "skip",
+            SyncOp::WaitStores { .. } => "wait_stores",
+        }
+    }
+
+    /// Returns which accesses the operation orders.
+    pub(crate) fn order(&self) -> Order {
+        match self {
+            SyncOp::Scope => Order::Scope,
+            SyncOp::Warp => Order::Warp,
+            // A turn orders groups, and no other access of the program relies on that order. After a skip, the scopes that use
+            // the skipped stages order their own accesses.
+            SyncOp::Take { .. } | SyncOp::Pass { .. } | SyncOp::Skip { .. } => Order::Nothing,
+            SyncOp::Commit => Order::Close,
+            SyncOp::Wait { groups } => Order::Wait(*groups),
+            SyncOp::GemmWait { leave } => Order::WaitProducts(*leave),
+            SyncOp::Acquire { .. } | SyncOp::WaitStage { .. } => Order::Await,
+            SyncOp::Release { .. } => Order::Arrive,
+            SyncOp::WaitStores { leave } => Order::WaitStores(*leave),
+        }
+    }
+}
