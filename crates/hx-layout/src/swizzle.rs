@@ -41,6 +41,11 @@ impl Swizzle {
         self.bits == 0
     }
 
+    /// Reports whether both permute in the same way: all swizzles of no bits are the identity.
+    pub fn permutes_as(self, other: Swizzle) -> bool {
+        self == other || self.is_identity() && other.is_identity()
+    }
+
     /// Returns the number of bits that are xored.
     #[inline]
     pub const fn bits(self) -> u32 {

@@ -98,7 +98,7 @@ impl SwizzleMode {
 
     /// Returns the mode that permutes the offsets of elements of `bits` bits in this way, if the hardware has it.
     pub fn of(swizzle: Swizzle, bits: u32) -> Option<SwizzleMode> {
-        let is_same = |own: Swizzle| own == swizzle || own.is_identity() && swizzle.is_identity();
+        let is_same = |own: Swizzle| own.permutes_as(swizzle);
         SwizzleMode::ALL.into_iter().find(|mode| mode.of_elements(bits).is_some_and(is_same))
     }
 }

@@ -11,7 +11,10 @@ use hx_compile::{routed_program, solution};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::catalogue;
-use hx_tile::{Base, Choice, CopyChoice, OpId, OpKind, RearrangeChoice, Route, Solution, TileProgram, View};
+use hx_tile::{
+    Base, Choice, CopyChoice, OpId, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TileProgram,
+    View,
+};
 
 use super::instance::Checked;
 use super::{Launcher, cuda_text, stopped_at};
@@ -111,12 +114,26 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
         Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => vec![],
     });
     let mut rows = copies(solution).map(|c| c.row.as_str()).chain(others);
-    let found =
-        rows.any(|row| begins(row, asked)) || opcodes(&source.text).iter().any(|op| begins(op, asked));
+    let found = rows.any(|row| begins(row, asked))
+        || forms(solution).iter().any(|form| begins(form, asked))
+        || opcodes(&source.text).iter().any(|op| begins(op, asked));
     Ok(CodeAnswer::Bool(found))
 }
 
-/// Returns the name of every row of the catalogue, and the instructions that each row emits.
+/// Returns the forms in which products read their operands from shared memory: `a.k.128B`, `b.mn.64B`.
+fn forms(solution: &Solution) -> BTreeSet<String> {
+    let products = solution.choices.values().filter_map(|choice| match choice {
+        Choice::Gemm(gemm) => Some([("a", &gemm.a), ("b", &gemm.b)]),
+        _ => None,
+    });
+    let form = |(operand, choice): (&str, &OperandChoice)| match choice {
+        OperandChoice::Descriptor { reach } => Some(format!("{operand}.{reach}")),
+        OperandChoice::Registers(_) => None,
+    };
+    products.flatten().filter_map(form).collect()
+}
+
+/// Returns the name of every row of the catalogue, the instructions that each row emits, and the forms of operands.
 fn known_names() -> BTreeSet<String> {
     let all = catalogue();
     let mut known = BTreeSet::new();
@@ -136,6 +153,9 @@ fn known_names() -> BTreeSet<String> {
         (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
     }
     all.computes.iter().for_each(|r| add("", r.ptx.as_deref().unwrap_or_default()));
+    for operand in ["a", "b"] {
+        all.reaches.iter().for_each(|r| add(&format!("{operand}.{}", r.name), ""));
+    }
     known
 }
 

@@ -210,7 +210,7 @@ super::families! {
             "Fails the test unless `x` is near `y`.";
         // Questions about the code of the kernel that was launched last.
         Uses: "uses", [required("instruction")],
-            "Whether the last kernel's code has an instruction whose name begins with this.";
+            "Whether the last kernel's code has an instruction whose name begins with this, or reads an operand of a product in such a form, as in `a.k.128B`.";
         Conflicts: "conflicts", [], "Extra wavefronts that bank conflicts cost a block of the last kernel.";
         Redistributions: "redistributions", [],
             "Tensors that the compiler moves between the threads of the last kernel, because two operations need them in two layouts.";

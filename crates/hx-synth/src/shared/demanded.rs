@@ -32,7 +32,7 @@ impl Demanded {
     /// Returns the demand that meets both; `None` if they permute differently. A named swizzle keeps its name.
     pub(crate) fn unify(self, other: Demanded) -> Option<Demanded> {
         let is_named = matches!(self, Demanded::Mode(..));
-        (self.swizzle() == other.swizzle()).then_some(if is_named { self } else { other })
+        self.swizzle().permutes_as(other.swizzle()).then_some(if is_named { self } else { other })
     }
 
     /// Names the swizzle in a sentence: `the 128 B swizzle`, `no swizzle`, `swizzle<2, 0, 3>`.

@@ -158,7 +158,7 @@ fn along(
 /// Reports whether a pinned layout meets the constraint of an operand or of boxes, and begins the blocks of its swizzle at each index of the
 /// dimensions that the view does not walk.
 pub(super) fn is_met(constraint: &Constraint, view: &View, pin: &ComposedLayout) -> bool {
-    let is_swizzled = constraint.swizzle.is_some_and(|demanded| demanded.swizzle() == pin.swizzle);
+    let is_swizzled = constraint.swizzle.is_some_and(|demanded| demanded.swizzle().permutes_as(pin.swizzle));
     let block = swizzle::block(pin.swizzle);
     let is_block = |(dim, mode): (usize, &Layout)| {
         view.modes.iter().any(|m| m.dim == dim) || (0..mode.size()).all(|at| mode.eval(at) % block == 0)
