@@ -45,3 +45,97 @@ test "the blocks of a cluster share a tile" for m in [4, 256, 1000] {
     assert_eq(y[0, ..], x);
     assert_eq(y[1, ..], x * 2.0);
 }
+
+/// Copies the tiles of a product into stages. The blocks of a pair read rows of `a` of their own, and share the tile of `b`.
+fn feed<T: type>(
+    a: T[m, k],
+    b: T[n, k],
+    sa: shared mut T[M, K, S],
+    sb: shared mut T[N, K, S],
+    pipe: pipeline,
+    bm: i64,
+    bn: i64,
+) {
+    for ki in 0..cdiv(k, K) {
+        let s = pipe.acquire();
+        copy_async(tile(a, [M, K])[.., .., bm, ki], sa[.., .., s], signal: pipe);
+        copy_async(tile(b, [N, K])[.., .., bn, ki], sb[.., .., s], signal: pipe, multicast: 0);
+    }
+}
+
+/// Multiplies `steps` stages and gives all of them back.
+fn multiply<T: type>(
+    acc: register mut f32[M, N],
+    sa: shared T[M, K, S],
+    sb: shared T[N, K, S],
+    pipe: pipeline,
+    steps: i64,
+) {
+    fill(acc, 0.0);
+    for _ in 0..steps {
+        let s = pipe.wait();
+        gemm_async(acc, sa[.., .., s], sb[.., .., s]);
+        gemm_wait(1);
+        pipe.release_previous();
+    }
+    gemm_wait(0);
+    pipe.release();
+}
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ. Pairs of blocks walk over pairs of tiles, one below the other.
+kernel paired_product<BM = 128, BN = 128, BK = 64, STAGES = 3, T: type = f16>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut T[m, n],
+)
+    grid [2 * min(multiprocessors / 2, cdiv(m, 2 * BM) * cdiv(n, BN))]
+    cluster [2]
+{
+    let (rank, pair, pairs) = (block_idx % 2, block_idx / 2, grid_dim / 2);
+    let (rows, columns, steps) = (cdiv(m, 2 * BM), cdiv(n, BN), cdiv(k, BK));
+    let rounds = cdiv(rows * columns - pair, pairs);
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let pipe = pipeline(STAGES);
+    warp_groups {
+        producer {
+            for w in 0..rounds {
+                let t = pair + w * pairs;
+                feed(a, b, sa, sb, pipe, 2 * (t % rows) + rank, t / rows);
+            }
+        }
+        consumer 2 {
+            let acc = register_tensor(f32, [BM, BN]);
+            for w in 0..rounds {
+                let t = pair + w * pairs;
+                multiply(acc, sa, sb, pipe, steps);
+                copy(cast(acc, T), tile(c, [BM, BN])[.., .., 2 * (t % rows) + rank, t / rows]);
+            }
+        }
+    }
+}
+
+test "the blocks of a cluster share the tiles of a factor" for (m, n, k) in [
+    (256, 128, 64),
+    (300, 200, 136),
+    (8, 520, 40),
+    (1000, 72, 200),
+] {
+    let a = randn(f16, [m, k], seed: 6);
+    let b = randn(f16, [n, k], seed: 7);
+    let c = empty(f16, [m, n]);
+    paired_product(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    paired_product<BM = 128, BN = 64, BK = 32, STAGES = 2>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    assert(uses("tma.load") && uses("wgmma"));
+}
+
+/// Rows of 72 and 100 bytes are no multiples of 16, so each block copies both tiles for itself.
+test "blocks share no tiles that no box takes" {
+    let a = randn(f16, [300, 36], seed: 8);
+    let b = randn(f16, [50, 36], seed: 9);
+    let c = empty(f16, [300, 50]);
+    paired_product<BM = 128, BN = 64, BK = 32, STAGES = 3>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    assert(!uses("tma.load"));
+}

@@ -62,7 +62,7 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "let p = pipeline(2);\nlet t = shared_tensor(f16, [64, 64, 2]);\nlet s = p.acquire();\ncopy_async(gx, t[.., .., s], signal: p);\nlet s = p.wait();\ncopy(t[.., .., s], r);\np.release_previous();\np.release();\np.skip(2);",
             ),
             (
-                "copies with `multicast:`, for now made by each block for itself",
+                "copies with `multicast:`",
                 "kernel k(x: f16[m], y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let s = shared_tensor(f16, [64]);\n    let p = pipeline(1);\n    p.acquire();\n    copy_async(tile(x, [64])[.., 0], s, signal: p, multicast: 0);\n    p.wait();\n    copy(load(s), tile(y, [64])[.., block_idx]);\n    p.release();\n}",
             ),
             ("`mbarrier`", "let bar = mbarrier(2);"),

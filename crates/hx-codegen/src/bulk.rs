@@ -7,6 +7,7 @@ use hx_thread::{Bulk, BulkStore, Param, Stmt};
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::instruction::Sequence;
+use crate::pipe::steps;
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 
@@ -49,10 +50,10 @@ impl Emitter<'_> {
         let row = catalogue().bulk(&copy.row).filter(|row| row.is_load());
         let row = row.ok_or_else(|| MalformedProgram::UnknownRow(copy.row.clone()))?;
         self.check_arch(&row.name, row.arch)?;
-        let ptx = match (&copy.blocks, &row.multicast) {
-            (None, _) => &row.ptx,
-            (Some(_), Some(multicast)) => multicast,
-            (Some(_), None) => return Err(MalformedProgram::UnknownRow(format!("{} into blocks", row.name))),
+        let ptx = match (copy.blocks.as_slice(), &row.multicast) {
+            ([], _) => &row.ptx,
+            (_, Some(multicast)) => multicast,
+            (_, None) => return Err(MalformedProgram::UnknownRow(format!("{} into blocks", row.name))),
         };
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
@@ -61,8 +62,8 @@ impl Emitter<'_> {
         let barrier = self.barrier_address(copy.barrier.0, &copy.barrier.1)?;
         let word = |text| Operand { constraint: 'r', text };
         sequence.asm.inputs = vec![self.address(&copy.address)?, map, word(barrier)];
-        if let Some(blocks) = &copy.blocks {
-            let text = format!("(unsigned short)({})", self.expr(blocks)?.text);
+        if !copy.blocks.is_empty() {
+            let text = self.mask(&copy.blocks)?;
             sequence.asm.inputs.push(Operand { constraint: 'h', text });
         }
         let (rank, first) = (coordinates.len(), sequence.asm.inputs.len());
@@ -76,6 +77,20 @@ impl Emitter<'_> {
             "r" => Some(Slots::Number(rank as i64)),
             _ => None,
         })
+    }
+
+    /// Prints a number with the bits of these ranks.
+    fn mask(&mut self, ranks: &[Expr]) -> Result<String> {
+        if let (Some(step), Some(first)) = (steps(ranks), ranks.first()) {
+            let bits = (0..ranks.len() as i64).fold(0u16, |bits, at| bits | 1 << (at * step));
+            return Ok(match first.as_const() {
+                Some(first) => format!("(unsigned short){}", bits << first),
+                None => format!("(unsigned short)({bits} << ({}))", self.expr(first)?.text),
+            });
+        }
+        let bit = |rank: &Expr| Ok(format!("1 << ({})", self.expr(rank)?.text));
+        let bits = ranks.iter().map(bit).collect::<Result<Vec<String>>>()?;
+        Ok(format!("(unsigned short)({})", bits.join(" | ")))
     }
 
     pub(crate) fn bulk_store(&mut self, store: &BulkStore) -> Result<()> {

@@ -236,6 +236,7 @@ impl<'a> Emitter<'a> {
         self.prefetched_maps()?;
         self.make_barriers()?;
         self.body(&self.program.body)?;
+        self.leave_cluster()?;
         let body = std::mem::take(&mut self.out);
         let symbol = kernel_symbol(&self.program.name);
         self.depth = 0;
@@ -544,7 +545,7 @@ impl<'a> Emitter<'a> {
             Stmt::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
             Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
             Stmt::Await { barrier, index, parity } => self.await_phase(*barrier, index, parity),
-            Stmt::Arrive { barrier, index, by } => self.arrive(*barrier, index, *by),
+            Stmt::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
             Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
         }
     }

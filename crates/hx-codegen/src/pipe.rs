@@ -16,6 +16,14 @@ pub(crate) fn name_of(barrier: &Barrier) -> String {
     format!("{}_{}", barrier.pipe, barrier.kind.word())
 }
 
+/// Returns the distance between ranks if it is the same everywhere.
+pub(crate) fn steps(ranks: &[Expr]) -> Option<i64> {
+    let differences = ranks.windows(2).map(|pair| (pair[1].clone() - pair[0].clone()).as_const());
+    let differences = differences.collect::<Option<Vec<i64>>>()?;
+    let step = differences.first().copied().unwrap_or(0);
+    differences.iter().all(|other| *other == step).then_some(step)
+}
+
 impl Emitter<'_> {
     /// Returns the declarations of the addresses of barriers.
     pub(crate) fn barrier_addresses(&self) -> Vec<String> {
@@ -27,7 +35,8 @@ impl Emitter<'_> {
         self.program.barriers.iter().zip(&self.barriers).map(line).collect()
     }
 
-    /// Makes the barriers. One thread does it, and all threads see them before any of them goes on.
+    /// Makes the barriers. One thread does it, and all threads that may arrive at them see them before any of them goes on: those of
+    /// the block, or those of the cluster.
     pub(crate) fn make_barriers(&mut self) -> Result<()> {
         if self.program.barriers.is_empty() {
             return Ok(());
@@ -47,8 +56,19 @@ impl Emitter<'_> {
             }
             e.barrier_row("barrier.ready", Vec::new(), None, &|_| None)
         })?;
+        if self.program.crosses_blocks() {
+            return self.sync_row("cluster.sync", Vec::new(), &|_| None);
+        }
         self.statement("__syncthreads();");
         Ok(())
+    }
+
+    /// Keeps the shared memory of each block until no block of the cluster reaches it any more.
+    pub(crate) fn leave_cluster(&mut self) -> Result<()> {
+        if !self.program.crosses_blocks() {
+            return Ok(());
+        }
+        self.sync_row("cluster.sync", Vec::new(), &|_| None)
     }
 
     pub(crate) fn await_phase(&mut self, barrier: u32, index: &Expr, parity: &Expr) -> Result<()> {
@@ -61,24 +81,42 @@ impl Emitter<'_> {
         })
     }
 
-    pub(crate) fn arrive(&mut self, barrier: u32, index: &Expr, by: Arrivals) -> Result<()> {
+    pub(crate) fn arrive(&mut self, barrier: u32, index: &Expr, by: Arrivals, blocks: &[Expr]) -> Result<()> {
         let address = self.barrier_address(barrier, index)?;
-        let first_of = |threads: u32| {
-            let thread = Expr::symbol(Symbol::Thread);
-            let number = thread.rem(&Expr::constant(i64::from(threads)), &hx_index::Facts::default());
-            Cond::Cmp(CmpOp::Eq, number, Expr::default())
-        };
-        let (row, guard) = match by {
-            Arrivals::Copies => ("barrier.copied", None),
+        let threads = match by {
+            Arrivals::Copies => return self.barrier_row("barrier.copied", vec![address], None, &|_| None),
             Arrivals::Warps => {
                 // The thread that arrives speaks for its warp.
                 self.statement("__syncwarp();");
-                ("barrier.arrive", Some(first_of(WARP)))
+                WARP
             }
-            Arrivals::Groups => ("barrier.arrive", Some(first_of(GROUP))),
+            Arrivals::Groups => GROUP,
         };
-        let guard = guard.map(|guard| self.cond(&guard)).transpose()?;
-        self.barrier_row(row, vec![address], guard, &|_| None)
+        let thread = Expr::symbol(Symbol::Thread);
+        let number = thread.rem(&Expr::constant(i64::from(threads)), &hx_index::Facts::default());
+        if blocks.is_empty() {
+            let first = self.cond(&Cond::Cmp(CmpOp::Eq, number, Expr::default()))?;
+            return self.barrier_row("barrier.arrive", vec![address], Some(first), &|_| None);
+        }
+        // Each of the first threads arrives at another block.
+        if let Some(step) = steps(blocks) {
+            let count = Expr::constant(blocks.len() as i64);
+            let some = self.cond(&Cond::Cmp(CmpOp::Lt, number.clone(), count))?;
+            return self.arrive_at(address, &(blocks[0].clone() + number.scale(step)), some);
+        }
+        for (own, rank) in (0..).zip(blocks) {
+            let own = self.cond(&Cond::Cmp(CmpOp::Eq, number.clone(), Expr::constant(own)))?;
+            self.arrive_at(address.clone(), rank, own)?;
+        }
+        Ok(())
+    }
+
+    /// Arrives at the barrier of a block of the cluster.
+    fn arrive_at(&mut self, address: String, rank: &Expr, guard: String) -> Result<()> {
+        let rank = self.expr(rank)?.text;
+        self.barrier_row("barrier.arrive.remote", vec![address, rank], Some(guard), &|name| {
+            (name == "k").then_some(Slots::Input(1))
+        })
     }
 
     pub(crate) fn expect(&mut self, barrier: u32, index: &Expr, bytes: u32) -> Result<()> {

@@ -21,7 +21,7 @@ use crate::turn::{Turn, Until, Waiting};
 pub(crate) struct Agent<'a> {
     /// Its number among the agents of the block. The agent of all threads is 0.
     pub(crate) number: usize,
-    /// The number, within the block, of its first thread. The agent counts its threads from 0.
+    /// The number of its first thread on the clock. The agent counts its threads from 0.
     pub(crate) first: usize,
     pub(crate) threads: usize,
     /// The warps of its threads.
@@ -87,12 +87,12 @@ struct Repeat<'a> {
 
 impl<'a> Agent<'a> {
     /// Returns the agent of all threads of a block, before its first step.
-    pub(crate) fn of_block(code: &'a Code, index: [u32; 3]) -> Agent<'a> {
+    pub(crate) fn of_block(code: &'a Code, index: [u32; 3], base: usize) -> Agent<'a> {
         let mut env = Env::new(code.slots, code.lanes, code.threads);
         for (slot, i) in env.slots.iter_mut().zip(index) {
             *slot = i64::from(i);
         }
-        Agent::new(code, (0, 0..code.threads), env, &code.own, &code.body)
+        Agent::new(code, (0, base, 0..code.threads), env, &code.own, &code.body)
     }
 
     /// Returns the agent of a group of a role. It begins with the integers and the copies of the agent of the block.
@@ -103,6 +103,7 @@ impl<'a> Agent<'a> {
         group: usize,
         block: &Agent<'_>,
     ) -> Agent<'a> {
+        let base = block.first;
         let first = role.first + group * role.threads;
         let mut env = Env::new(code.slots, code.lanes, role.threads);
         env.slots.clone_from(&block.env.slots);
@@ -110,13 +111,13 @@ impl<'a> Agent<'a> {
             env.slots[slot as usize] = group as i64;
         }
         let threads = first..first + role.threads;
-        let flight = block.flight.of_threads(&threads);
-        Agent { flight, ..Agent::new(code, (number, threads), env, &role.own, &role.body) }
+        let flight = block.flight.of_threads(&(base + threads.start..base + threads.end));
+        Agent { flight, ..Agent::new(code, (number, base, threads), env, &role.own, &role.body) }
     }
 
     fn new(
         code: &'a Code,
-        (number, threads): (usize, std::ops::Range<usize>),
+        (number, base, threads): (usize, usize, std::ops::Range<usize>),
         env: Env,
         own: &[bool],
         body: &'a [Step],
@@ -128,9 +129,9 @@ impl<'a> Agent<'a> {
         };
         Agent {
             number,
-            first: threads.start,
+            first: base + threads.start,
             threads: count,
-            who: Warps::of_range(threads.start as u32, count as u32),
+            who: Warps::of_range(threads.start as u32, count as u32).of_block(base as u32),
             env,
             registers: code.arrays.iter().map(|a| a.len).zip(own).map(file).collect(),
             scratch: Scratch { offsets: vec![0; count], mask: vec![true; count], ..Scratch::default() },
@@ -253,7 +254,9 @@ impl<'a> Block<'a> {
             Step::Await { site, barrier, index, parity } => {
                 self.await_phase(*site, *barrier, index, parity)?
             }
-            Step::Arrive { site, barrier, index, by } => self.arrive(*site, *barrier, index, *by)?,
+            Step::Arrive { site, barrier, index, by, blocks } => {
+                self.arrive(*site, (*barrier, index), *by, blocks)?;
+            }
             Step::Expect { site, barrier, index, bytes } => {
                 self.expect_bytes(*site, *barrier, index, *bytes)?;
             }

@@ -1,6 +1,9 @@
 //! A running block: its agents, its shared memory, and its clock. [`crate::agent`] interprets the statements.
 
+use std::collections::VecDeque;
+
 use crate::agent::Agent;
+use crate::cluster::Sent;
 use crate::code::{Code, Regs, SiteId};
 use crate::error::{Fault, SimError};
 use crate::formula::Failure;
@@ -60,8 +63,13 @@ pub(crate) struct Block<'a> {
     pub(crate) tensors: &'a [Option<Tensor>],
     pub(crate) config: &'a Config<'a>,
     pub(crate) index: [u32; 3],
+    /// The number of the block among those that run together.
+    pub(crate) rank: usize,
     pub(crate) shared: SharedMemory,
+    /// Blocks that run together have one clock: the block that runs has it.
     pub(crate) clock: Clock,
+    /// What the last step did to other blocks.
+    pub(crate) sent: VecDeque<Sent>,
     /// The agent that runs.
     pub(crate) agent: Agent<'a>,
     /// The other agents.
@@ -84,23 +92,30 @@ impl<'a> Block<'a> {
         code: &'a Code,
         tensors: &'a [Option<Tensor>],
         config: &'a Config<'a>,
-        index: [u32; 3],
+        (rank, index): (usize, [u32; 3]),
         log: BlockLog,
     ) -> Block<'a> {
+        let (blocks, stride) = (code.cluster.iter().product(), code.stride() as u32);
+        let clock = match blocks {
+            1 => Clock::new(code.threads as u32),
+            _ => Clock::of_cluster(code.threads as u32, [if rank == 0 { blocks } else { 0 }, stride]),
+        };
         Block {
             code,
             tensors,
             config,
             index,
+            rank,
             shared: SharedMemory::new(code, config.check_races),
-            clock: Clock::new(code.threads as u32)
+            clock: clock
                 .with_parties(&code.parties)
                 .with_stages(code.barriers.iter().map(|barrier| barrier.stages as usize).sum()),
-            agent: Agent::of_block(code, index),
+            sent: VecDeque::new(),
+            agent: Agent::of_block(code, index, rank * stride as usize),
             parked: Vec::new(),
             order: Order::new(config.seed, index),
             named: vec![NamedBarrier::default(); NAMED_BARRIERS],
-            phases: Phases::new(code, config.seed, index),
+            phases: Phases::new(code, config.seed, (rank, index)),
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
@@ -134,9 +149,10 @@ impl<'a> Block<'a> {
         self.error_of(site, thread, fault)
     }
 
-    /// Returns the error of a fault in a thread that the block counts, as an epoch does.
+    /// Returns the error of a fault in a thread that the clock counts, as an epoch does.
     #[cold]
     pub(crate) fn error_of(&self, site: SiteId, thread: Option<u32>, fault: Fault) -> SimError {
+        let thread = thread.map(|thread| self.code.own(thread));
         let place = self.code.sites[site as usize].place(Some(self.index), thread);
         SimError { fault, place: Some(Box::new(place)) }
     }
@@ -144,6 +160,11 @@ impl<'a> Block<'a> {
     #[cold]
     pub(crate) fn failed(&self, site: SiteId, failure: Failure) -> SimError {
         self.error(site, failure.thread, Fault::Eval(failure.error))
+    }
+
+    /// Returns the number, within the block, of the first thread of the running agent.
+    pub(crate) fn first_thread(&self) -> u32 {
+        self.code.own(self.agent.first as u32)
     }
 
     pub(crate) fn warps(&self) -> usize {

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::block::Block;
+use crate::cluster::{Effect, Filled};
 use crate::code::{BulkCode, MapCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
@@ -133,19 +134,10 @@ impl<'a> Block<'a> {
         let pieces = self.box_of(c)?;
         let thread = self.agent.first as u32;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
-        self.phases.remember(&self.clock, epoch, (c.site, c.shared));
         self.counters[c.site as usize].instructions += 1;
         let global = self.code.maps[c.map].tensor;
-        let mut group = Group::default();
-        let touch = |piece: &Piece| Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
+        let mut box_bytes = Vec::with_capacity(pieces.len());
         for piece in &pieces {
-            let unused = self.shared.expect_unused(touch(piece), &self.clock, self.code);
-            unused.map_err(|fault| self.error(c.site, Some(0), fault))?;
-        }
-        for piece in &pieces {
-            let fenced = self.shared.expect_fenced(touch(piece), true, &self.clock, self.code);
-            let write = fenced.and_then(|()| self.shared.write(touch(piece), &self.clock, self.code));
-            write.map_err(|fault| self.error(c.site, Some(0), fault))?;
             let mut bytes = [0; PIECE];
             if let (Some((skip, at, len)), Some(tensor)) = (piece.inside, &self.tensors[global]) {
                 let out = &mut bytes[skip..skip + len];
@@ -159,7 +151,46 @@ impl<'a> Block<'a> {
                 }
                 self.counters[c.site as usize].bytes += len as u64;
             }
-            group.add((self.agent.first, c.site), piece.at, &bytes);
+            box_bytes.push((piece.at, bytes));
+        }
+        let filled = Filled {
+            site: c.site,
+            from: self.index,
+            thread,
+            tensor: c.shared,
+            barrier,
+            stage,
+            pieces: box_bytes.into(),
+        };
+        if c.blocks.is_empty() {
+            return self.filled(&filled);
+        }
+        for rank in self.ranks(c.site, &c.blocks)? {
+            self.send(rank, Effect::Filled(filled.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Receives a box that a thread of this or of another block has sent. The thread must know that nobody uses its place.
+    pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
+        let Filled { site, from, thread, tensor, barrier, stage, ref pieces } = *filled;
+        let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
+        self.phases.remember(&self.clock, epoch, (site, tensor));
+        let touch = |at: usize| Touch { at, len: PIECE, tensor, epoch, site };
+        let failed = |block: &Self, fault: Fault| {
+            let place = block.code.sites[site as usize].place(Some(from), Some(block.code.own(thread)));
+            SimError { fault, place: Some(Box::new(place)) }
+        };
+        for (at, _) in pieces.iter() {
+            let unused = self.shared.expect_unused(touch(*at), &self.clock, self.code);
+            unused.map_err(|fault| failed(self, fault))?;
+        }
+        let mut group = Group::default();
+        for (at, bytes) in pieces.iter() {
+            let fenced = self.shared.expect_fenced(touch(*at), true, &self.clock, self.code);
+            let write = fenced.and_then(|()| self.shared.write(touch(*at), &self.clock, self.code));
+            write.map_err(|fault| failed(self, fault))?;
+            group.add((thread as usize, site), *at, bytes);
         }
         let bytes = (pieces.len() * PIECE) as u32;
         let known = self.clock.filled(epoch);

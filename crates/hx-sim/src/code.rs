@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hx_dtype::DType;
 use hx_layout::Swizzle;
+use hx_target::GROUP;
 use hx_thread::{Arrivals, Fence, LogEntry, Warps};
 use hx_tile::{OpId, Origin};
 
@@ -19,6 +20,8 @@ pub(crate) type SiteId = u32;
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) threads: usize,
+    /// The blocks of a cluster along each axis if they run together; otherwise `[1, 1, 1]`.
+    pub(crate) cluster: [u32; 3],
     pub(crate) sites: Vec<Site>,
     pub(crate) slots: usize,
     pub(crate) lanes: usize,
@@ -39,6 +42,19 @@ pub(crate) struct Code {
     /// Whether the agent of all threads uses each array.
     pub(crate) own: Vec<bool>,
     pub(crate) body: Vec<Step>,
+}
+
+impl Code {
+    /// Returns the number of threads from the first thread of a block to that of the next on the clock of a cluster. A group of
+    /// threads that act together begins at a multiple of its size.
+    pub(crate) fn stride(&self) -> usize {
+        self.threads.next_multiple_of(GROUP as usize)
+    }
+
+    /// Returns the number, within its block, of a thread on the clock.
+    pub(crate) fn own(&self, thread: u32) -> u32 {
+        thread % self.stride() as u32
+    }
 }
 
 /// A tensor map with the numbers of the launch.
@@ -70,6 +86,8 @@ pub(crate) struct BulkCode {
     pub(crate) offset: Formula,
     /// The copy adds to global memory instead of writing it.
     pub(crate) adds: bool,
+    /// The ranks of the blocks that a load goes to; none for the block alone.
+    pub(crate) blocks: Vec<Formula>,
 }
 
 /// The tile operation that statements belong to. Site 0 means that they belong to none.
@@ -196,6 +214,8 @@ pub(crate) enum Step {
         barrier: usize,
         index: Formula,
         by: Arrivals,
+        /// As in [`BulkCode::blocks`].
+        blocks: Vec<Formula>,
     },
     /// One thread arrives, and the phase waits for more bytes.
     Expect {

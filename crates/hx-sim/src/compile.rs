@@ -70,6 +70,7 @@ pub(crate) fn compile(
     let arrays = program.registers.iter();
     Ok(Code {
         threads,
+        cluster: if program.crosses_blocks() { program.cluster } else { [1, 1, 1] },
         sites: c.sites,
         slots: c.slots as usize,
         lanes: c.lanes as usize,
@@ -282,11 +283,12 @@ impl<'a> Compilation<'a> {
                     index: self.uniform(index, "the stage")?,
                     parity: self.uniform(parity, "the parity")?,
                 },
-                Stmt::Arrive { barrier, index, by } => Step::Arrive {
+                Stmt::Arrive { barrier, index, by, blocks } => Step::Arrive {
                     site: self.site,
                     barrier: self.barrier(*barrier)?,
                     index: self.uniform(index, "the stage")?,
                     by: *by,
+                    blocks: self.ranks(blocks)?,
                 },
                 Stmt::Expect { barrier, index, bytes } => Step::Expect {
                     site: self.site,
@@ -322,6 +324,10 @@ impl<'a> Compilation<'a> {
             out.push(step);
         }
         Ok(out)
+    }
+
+    fn ranks(&self, blocks: &[Expr]) -> Result<Vec<Formula>, SimError> {
+        blocks.iter().map(|rank| self.uniform(rank, "the rank of a block")).collect()
     }
 
     fn barrier(&self, barrier: u32) -> Result<usize, SimError> {

@@ -50,7 +50,7 @@ pub(crate) struct Clash {
     pub(crate) other_deed: Deed,
 }
 
-/// Merges the accesses of block number `block` into the tensor. Blocks must come in ascending order. With `check`, the first
+/// Merges the accesses of block number `block` into the tensor. Blocks must come in the same order in every launch. With `check`, the first
 /// clash with an earlier block is an error.
 pub(crate) fn merge(
     tensor: &mut Tensor,

@@ -1,4 +1,5 @@
-//! Launches a program: matches arguments with parameters, runs the blocks in parallel, and merges their changes in order.
+//! Launches a program: matches arguments with parameters, runs the blocks in parallel, those of a cluster together if they reach
+//! each other, and merges their changes in order.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,6 +10,7 @@ use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram};
 use rayon::prelude::*;
 
 use crate::block::Block;
+use crate::cluster;
 use crate::code::Code;
 use crate::compile::compile;
 use crate::error::{Fault, SimError};
@@ -83,7 +85,7 @@ impl fmt::Debug for Config<'_> {
 /// before it.
 ///
 /// # Errors
-/// The fault of the first failing block in the order of the grid, x fastest; or an error of the launch or of the program.
+/// The fault of the first failing block in the order of the grid, x fastest, or of the first failing cluster; or an error of the launch or of the program.
 pub fn run(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
@@ -118,6 +120,11 @@ pub fn run_with_log(
     symbols.extend((0u8..).zip(grid).map(|(axis, blocks)| (Symbol::GridDim(axis), blocks as i64)));
     let lookup = |s: &Symbol| symbols.get(s).copied();
     let code = compile(program, &symbols, &numbers)?;
+    if let Some((blocks, size)) =
+        grid.iter().zip(code.cluster).find(|(blocks, size)| *blocks % u64::from(*size) != 0)
+    {
+        return argument_error(format!("a grid of {blocks} blocks, of which clusters take {size}"));
+    }
     let mut tensors = Vec::new();
     let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
     let launched = take_tensors(program, arguments, &lookup, &mut tensors)
@@ -238,14 +245,16 @@ fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
             && found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
-/// The log of a block that ran to its end or to an error, and its outcome.
+/// The logs of blocks that ran together to their end or to an error, and their outcomes.
 struct Ran {
-    log: BlockLog,
-    outcome: Result<Outcome, SimError>,
+    logs: Vec<BlockLog>,
+    outcome: Result<Vec<Outcome>, SimError>,
 }
 
 /// The effects of one block.
 struct Outcome {
+    /// Its number in the grid.
+    number: u64,
     overlays: Vec<Overlay>,
     counters: Vec<Counters>,
     barriers: u64,
@@ -262,27 +271,29 @@ fn run_grid(
     let mut histories: Vec<History> = tensors.iter().map(|_| History::default()).collect();
     let mut totals = vec![Counters::default(); code.sites.len()];
     let mut report = Report { blocks, ..Report::default() };
+    let together = u64::from(code.cluster.iter().product::<u32>());
+    let runs = blocks / together;
     let mut first = 0;
-    while first < blocks {
-        let last = (first + BATCH).min(blocks);
-        let batch = run_batch(code, grid, first..last, tensors, config, log.plan());
-        for (number, Ran { log: told, outcome }) in (first..last).zip(batch) {
-            log.merge(&code.log, &told);
-            let outcome = outcome?;
-            report.barriers += outcome.barriers;
-            for (total, here) in totals.iter_mut().zip(outcome.counters) {
-                *total += here;
-            }
-            for ((tensor, history), overlay) in tensors.iter_mut().zip(&mut histories).zip(outcome.overlays) {
-                let Some(tensor) = tensor else { continue };
-                merge(tensor, history, overlay, number as u32, config.check_races).map_err(|clash| {
-                    block_race(
-                        code,
-                        tensor,
-                        clash,
-                        [number, u64::from(clash.other.block)].map(|n| block_index(grid, n)),
-                    )
-                })?;
+    while first < runs {
+        let last = (first + BATCH.div_ceil(together)).min(runs);
+        for Ran { logs, outcome } in run_batch(code, grid, first..last, tensors, config, log.plan()) {
+            logs.iter().for_each(|told| log.merge(&code.log, told));
+            for Outcome { number, overlays, counters, barriers } in outcome? {
+                report.barriers += barriers;
+                for (total, here) in totals.iter_mut().zip(counters) {
+                    *total += here;
+                }
+                for ((tensor, history), overlay) in tensors.iter_mut().zip(&mut histories).zip(overlays) {
+                    let Some(tensor) = tensor else { continue };
+                    merge(tensor, history, overlay, number as u32, config.check_races).map_err(|clash| {
+                        block_race(
+                            code,
+                            tensor,
+                            clash,
+                            [number, u64::from(clash.other.block)].map(|n| block_index(grid, n)),
+                        )
+                    })?;
+                }
             }
         }
         first = last;
@@ -296,25 +307,24 @@ fn run_grid(
     Ok(report)
 }
 
-/// Returns the outcomes in the order of the blocks, up to and including the first error.
+/// Returns the outcomes of some runs, each of a block or of a cluster, in their order, up to and including the first error.
 fn run_batch(
     code: &Code,
     grid: [u64; 3],
-    blocks: std::ops::Range<u64>,
+    runs: std::ops::Range<u64>,
     tensors: &[Option<Tensor>],
     config: &Config<'_>,
     plan: &LogPlan,
 ) -> Vec<Ran> {
-    // Blocks after a failed one need not run, because the caller gets the first error only.
+    // Runs after a failed one need not happen, because the caller gets the first error only.
     let failed = AtomicU32::new(u32::MAX);
-    let ran: Vec<Option<Ran>> = (blocks.start as u32..blocks.end as u32)
+    let ran: Vec<Option<Ran>> = (runs.start as u32..runs.end as u32)
         .into_par_iter()
         .map(|number| {
             if number > failed.load(Ordering::Relaxed) {
                 return None;
             }
-            let log = BlockLog::new(&code.log, plan, u64::from(number));
-            let ran = run_block(code, block_index(grid, u64::from(number)), tensors, config, log);
+            let ran = run_together(code, grid, u64::from(number), tensors, config, plan);
             if ran.outcome.is_err() {
                 failed.fetch_min(number, Ordering::Relaxed);
             }
@@ -331,20 +341,46 @@ fn run_batch(
     ran
 }
 
-fn run_block(
+/// Runs the blocks that run together as number `number`.
+fn run_together(
     code: &Code,
-    index: [u32; 3],
+    grid: [u64; 3],
+    number: u64,
     tensors: &[Option<Tensor>],
     config: &Config<'_>,
-    log: BlockLog,
+    plan: &LogPlan,
 ) -> Ran {
+    let members = members(code.cluster, grid, number);
+    let logs = members.iter().map(|block| BlockLog::new(&code.log, plan, *block));
     if (config.cancel)() {
-        return Ran { log, outcome: Err(Fault::Cancelled.into()) };
+        return Ran { logs: logs.collect(), outcome: Err(Fault::Cancelled.into()) };
     }
-    let mut block = Block::new(code, tensors, config, index, log);
-    let result = block.run();
-    let Block { overlays, counters, barriers, log, .. } = block;
-    Ran { log, outcome: result.map(|()| Outcome { overlays, counters, barriers }) }
+    let new = |(rank, (block, log)): (usize, (&u64, BlockLog))| {
+        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log)
+    };
+    let mut blocks: Vec<Block<'_>> = members.iter().zip(logs).enumerate().map(new).collect();
+    let result = match blocks.as_mut_slice() {
+        [block] => block.run(),
+        blocks => cluster::run(blocks),
+    };
+    let (mut logs, mut outcomes) = (Vec::new(), Vec::new());
+    for (number, block) in members.into_iter().zip(blocks) {
+        let Block { overlays, counters, barriers, log, .. } = block;
+        logs.push(log);
+        outcomes.push(Outcome { number, overlays, counters, barriers });
+    }
+    Ran { logs, outcome: result.map(|()| outcomes) }
+}
+
+/// Returns the numbers, in the grid, of the blocks of a cluster in the order of their ranks. A block alone is a cluster of one.
+fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
+    let [x, y, z] = cluster.map(u64::from);
+    let first = block_index([grid[0] / x, grid[1] / y, grid[2] / z], number).map(u64::from);
+    let rank = |rank: u64| {
+        let [i, j, k] = block_index([x, y, z], rank).map(u64::from);
+        first[0] * x + i + grid[0] * (first[1] * y + j + grid[1] * (first[2] * z + k))
+    };
+    (0..x * y * z).map(rank).collect()
 }
 
 fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {

@@ -30,6 +30,7 @@ mod banks;
 mod block;
 mod bulk;
 mod cast;
+mod cluster;
 mod code;
 mod compile;
 mod compute;

@@ -11,6 +11,7 @@ use hx_thread::{Arrivals, BarrierKind, Clock, Epoch, Knowledge, Phase, Warps};
 use hx_tile::Origin;
 
 use crate::block::Block;
+use crate::cluster::{Arrived, Effect};
 use crate::code::{Code, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
@@ -22,7 +23,7 @@ use crate::turn::{Until, Waiting};
 pub(crate) struct Phases {
     /// Indexed by barrier, then by stage.
     barriers: Vec<Vec<Phase>>,
-    /// For each barrier the number of its first stage among the stages of all barriers.
+    /// For each barrier the number of its first stage among the stages of all barriers of all blocks that run together.
     first: Vec<usize>,
     /// The last operation that arrived on each.
     last: Vec<Vec<Option<SiteId>>>,
@@ -51,12 +52,15 @@ struct Arriving {
 }
 
 impl Phases {
-    pub(crate) fn new(code: &Code, seed: u64, block: [u32; 3]) -> Phases {
+    pub(crate) fn new(code: &Code, seed: u64, (rank, block): (usize, [u32; 3])) -> Phases {
         let stages = |b: &hx_thread::Barrier| vec![Phase::new(b.count); b.stages as usize];
         let block =
             block.iter().fold(seed, |mixed, index| mixed.wrapping_mul(31).wrapping_add(u64::from(*index)));
-        let first =
-            code.barriers.iter().scan(0, |next, b| Some(std::mem::replace(next, *next + b.stages as usize)));
+        let all: usize = code.barriers.iter().map(|b| b.stages as usize).sum();
+        let first = code
+            .barriers
+            .iter()
+            .scan(rank * all, |next, b| Some(std::mem::replace(next, *next + b.stages as usize)));
         Phases {
             first: first.collect(),
             barriers: code.barriers.iter().map(stages).collect(),
@@ -106,6 +110,12 @@ impl Phases {
         self.arriving.push(Arriving { barrier, stage, arrivals: 0, bytes, known, copies });
     }
 
+    /// Reports whether some copies have not arrived.
+    #[inline]
+    pub(crate) fn has_arriving(&self) -> bool {
+        !self.arriving.is_empty()
+    }
+
     /// Takes the copies that arrive next: the oldest, unless the seed asks for another order.
     fn next_arriving(&mut self) -> Option<Arriving> {
         let count = self.arriving.len();
@@ -138,15 +148,15 @@ impl Block<'_> {
     pub(crate) fn arrive(
         &mut self,
         site: SiteId,
-        barrier: usize,
-        index: &Formula,
+        (barrier, index): (usize, &Formula),
         by: Arrivals,
+        blocks: &[Formula],
     ) -> Result<(), SimError> {
         let stage = self.stage_of(site, barrier, index)?;
         self.counters[site as usize].instructions += self.agent.warps() as u64;
-        self.phases.last[barrier][stage] = Some(site);
         let (who, threads) = (self.agent.who, self.agent.threads as u32);
         if by == Arrivals::Copies {
+            self.phases.last[barrier][stage] = Some(site);
             let known = self.clock.signal_arrivals(who);
             let copies = self.agent.flight.take_signals();
             let bytes = 0;
@@ -155,7 +165,21 @@ impl Block<'_> {
         }
         let arrivals = if by == Arrivals::Warps { threads / WARP } else { threads / GROUP };
         let known = self.clock.release(who);
-        self.count_arrivals(site, (barrier, stage), arrivals.max(1), &known)
+        let arrived = Arrived { site, barrier, stage, arrivals: arrivals.max(1), known };
+        if blocks.is_empty() {
+            return self.arrived(&arrived);
+        }
+        for rank in self.ranks(site, blocks)? {
+            self.send(rank, Effect::Arrived(arrived.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Counts the arrivals of threads of this or of another block.
+    pub(crate) fn arrived(&mut self, arrived: &Arrived) -> Result<(), SimError> {
+        let Arrived { site, barrier, stage, arrivals, known } = arrived;
+        self.phases.last[*barrier][*stage] = Some(*site);
+        self.count_arrivals(*site, (*barrier, *stage), *arrivals, known)
     }
 
     /// Lets one thread arrive, whose phase then waits for more bytes.
@@ -169,7 +193,9 @@ impl Block<'_> {
         let stage = self.stage_of(site, barrier, index)?;
         self.counters[site as usize].instructions += 1;
         self.phases.last[barrier][stage] = Some(site);
-        let known = self.clock.release(Warps::of_range(self.agent.first as u32, WARP));
+        let base = (self.rank * self.code.stride()) as u32;
+        let first = Warps::of_range(self.agent.first as u32 - base, WARP).of_block(base);
+        let known = self.clock.release(first);
         self.clock.level(self.agent.who);
         self.phases.barriers[barrier][stage].expect(bytes);
         self.count_arrivals(site, (barrier, stage), 1, &known)
@@ -225,7 +251,7 @@ impl Block<'_> {
     /// Lets copies arrive before anyone waits for them: none with seed 0, all with seed 1, some with another seed.
     #[inline]
     pub(crate) fn land_early(&mut self) -> Result<(), SimError> {
-        if self.phases.arriving.is_empty() || self.phases.seed == 0 {
+        if !self.phases.has_arriving() || self.phases.seed == 0 {
             return Ok(());
         }
         if self.phases.seed == 1 {

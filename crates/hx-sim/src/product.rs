@@ -89,7 +89,7 @@ impl<'a> Block<'a> {
             array: self.code.arrays[array].name.clone(),
             element: element as u32,
             write,
-            product: Box::new(self.code.sites[issued.product.site as usize].copying(self.agent.first as u32)),
+            product: Box::new(self.code.sites[issued.product.site as usize].copying(self.first_thread())),
         })
     }
 
@@ -150,7 +150,7 @@ impl<'a> Block<'a> {
             array: self.code.arrays[m.c.array].name.clone(),
             element: base as u32,
             write: true,
-            product: Box::new(self.code.sites[issued.product.site as usize].copying(self.agent.first as u32)),
+            product: Box::new(self.code.sites[issued.product.site as usize].copying(self.first_thread())),
         };
         Err(self.error(m.site, None, fault))
     }

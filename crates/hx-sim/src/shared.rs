@@ -219,7 +219,7 @@ impl SharedMemory {
             tensor: code.shared[touch.tensor].name.clone(),
             element: element(touch, *at, code),
             collective: touch.epoch.is_collective(),
-            copy: Box::new(code.sites[*site as usize].copying(*thread)),
+            copy: Box::new(code.sites[*site as usize].copying(code.own(*thread))),
         })
     }
 
@@ -255,7 +255,7 @@ fn uninitialized(touch: Touch, byte: usize, code: &Code) -> Fault {
 
 #[cold]
 fn in_flight(touch: Touch, byte: usize, copy: Mark<SiteId>, write: bool, code: &Code) -> Fault {
-    let copy = code.sites[copy.by as usize].copying(copy.epoch.thread);
+    let copy = code.sites[copy.by as usize].copying(code.own(copy.epoch.thread));
     Fault::CopyInFlight {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),
@@ -270,7 +270,7 @@ fn operand_in_flight(touch: Touch, byte: usize, product: Mark<SiteId>, code: &Co
     Fault::OperandInFlight {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),
-        product: Box::new(code.sites[product.by as usize].copying(product.epoch.thread)),
+        product: Box::new(code.sites[product.by as usize].copying(code.own(product.epoch.thread))),
     }
 }
 
@@ -278,7 +278,7 @@ fn operand_in_flight(touch: Touch, byte: usize, product: Mark<SiteId>, code: &Co
 #[cold]
 fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), code: &Code) -> Fault {
     let (tensor, element) = (&code.shared[touch.tensor].name, element(touch, byte, code));
-    let (thread, earlier) = (earlier.epoch.thread, &code.sites[earlier.by as usize].title);
+    let (thread, earlier) = (code.own(earlier.epoch.thread), &code.sites[earlier.by as usize].title);
     let deed = match deed {
         Deed::Write | Deed::Add => "write to",
         Deed::Read => "read of",
@@ -292,7 +292,7 @@ fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), co
 #[cold]
 fn race(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), write: bool, code: &Code) -> Fault {
     let Mark { epoch, by } = earlier;
-    let earlier = code.sites[by as usize].access(epoch.thread, deed, epoch.is_collective());
+    let earlier = code.sites[by as usize].access(code.own(epoch.thread), deed, epoch.is_collective());
     Fault::SharedRace {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),

@@ -346,7 +346,7 @@ impl<'a> Block<'a> {
     ) -> SimError {
         let element = tensor.element_of(raced.byte);
         let (tensor, coord, deed) = (tensor.name.clone(), tensor.coordinate(element), raced.deed);
-        let by = |mark: Mark<SiteId>| (&self.code.sites[mark.by as usize], mark.epoch.thread);
+        let by = |mark: Mark<SiteId>| (&self.code.sites[mark.by as usize], self.code.own(mark.epoch.thread));
         let fault = match raced.earlier {
             Earlier::Access(mark, earlier) => {
                 let (site, thread) = by(mark);

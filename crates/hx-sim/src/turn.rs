@@ -59,7 +59,7 @@ pub(crate) struct NamedBarrier {
 pub(crate) struct Order {
     choice: Choice,
     /// Steps until another choice.
-    left: u64,
+    pub(crate) left: u64,
 }
 
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Order {
     }
 
     /// Returns a number below `count`, and 0 unless the order is drawn.
-    fn draw(&mut self, count: u64) -> u64 {
+    pub(crate) fn draw(&mut self, count: u64) -> u64 {
         let Choice::Drawn(state) = &mut self.choice else { return 0 };
         *state ^= *state << 13;
         *state ^= *state >> 7;
@@ -96,7 +96,7 @@ impl Order {
         *state % count
     }
 
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.left = match self.choice {
             Choice::Lowest | Choice::Highest => u64::MAX,
             Choice::Drawn(_) => 1 + self.draw(MOST_STEPS),
@@ -104,7 +104,7 @@ impl Order {
     }
 
     /// Returns the position of one of these agents, given by their numbers.
-    fn choose(&mut self, numbers: &[usize]) -> usize {
+    pub(crate) fn choose(&mut self, numbers: &[usize]) -> usize {
         let by_number = |at: &usize| numbers[*at];
         let at = match self.choice {
             Choice::Lowest => (0..numbers.len()).min_by_key(by_number),
@@ -152,21 +152,31 @@ impl<'a> Block<'a> {
         if self.parked.is_empty() {
             return self.can_go_on(&self.agent);
         }
-        let here = self.parked.len();
-        let at = |i: usize| if i == here { &self.agent } else { &self.parked[i] };
-        let ready: Vec<usize> = (0..=here).filter(|i| self.can_go_on(at(*i))).collect();
-        // Parked agents change places, so a choice must not depend on them.
-        let mut ready: Vec<(usize, usize)> = ready.into_iter().map(|i| (at(i).number, i)).collect();
-        ready.sort_unstable();
+        let ready = self.ready();
         if ready.is_empty() {
             return false;
         }
         let numbers: Vec<usize> = ready.iter().map(|(number, _)| *number).collect();
         let (_, chosen) = ready[self.order.choose(&numbers)];
-        if chosen != here {
-            std::mem::swap(&mut self.agent, &mut self.parked[chosen]);
-        }
+        self.turn_to(chosen);
         true
+    }
+
+    /// Returns the agents that can go on, by their numbers, each with its place. Agents change places, so a choice must not depend
+    /// on these.
+    pub(crate) fn ready(&self) -> Vec<(usize, usize)> {
+        let agents = self.parked.iter().chain([&self.agent]).enumerate();
+        let ready = agents.filter(|(_, agent)| self.can_go_on(agent));
+        let mut ready: Vec<(usize, usize)> = ready.map(|(place, agent)| (agent.number, place)).collect();
+        ready.sort_unstable();
+        ready
+    }
+
+    /// Gives the turn to the agent at a place.
+    pub(crate) fn turn_to(&mut self, place: usize) {
+        if let Some(parked) = self.parked.get_mut(place) {
+            std::mem::swap(&mut self.agent, parked);
+        }
     }
 
     /// Reports whether an agent has a step that it can do now.
@@ -244,18 +254,19 @@ impl<'a> Block<'a> {
     }
 
     /// Fails if an agent is left. None can go on.
-    fn expect_ended(&self) -> Result<(), SimError> {
+    pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
         let agents = self.parked.iter().chain([&self.agent]);
         let mut left: Vec<&Agent<'_>> = agents.filter(|a| !a.has_ended()).collect();
         left.sort_by_key(|agent| agent.number);
         // The agent of the block waits for those of the roles, which are the cause.
         left.retain(|agent| agent.waiting.as_ref().is_some_and(|w| w.until != Until::Others));
         let Some(first) = left.first().and_then(|agent| agent.waiting.as_ref()) else { return Ok(()) };
+        let first_of = |agent: &Agent<'_>| self.code.own(agent.first as u32);
         let blocked = left.iter().filter_map(|agent| {
             let waiting = agent.waiting.as_ref()?;
             let site = &self.code.sites[waiting.site as usize];
             Some(Blocked {
-                threads: [agent.first as u32, (agent.first + agent.threads) as u32],
+                threads: [first_of(agent), first_of(agent) + agent.threads as u32],
                 event: self.event(&waiting.until),
                 last: self.last_arrival(&waiting.until),
                 op: site.op,

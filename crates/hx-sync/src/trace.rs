@@ -393,7 +393,7 @@ impl Tracer<'_> {
                 }
                 None => self.trace.complete = false,
             },
-            Stmt::Arrive { barrier, index, by } => match self.scope.places().uniform(index) {
+            Stmt::Arrive { barrier, index, by, .. } => match self.scope.places().uniform(index) {
                 Some(stage) => out.push(Event::Arrive(*barrier, stage, *by)),
                 None => self.trace.complete = false,
             },

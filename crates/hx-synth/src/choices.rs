@@ -276,7 +276,8 @@ pub(crate) fn shared(
                     solution.constraints.push(demand(*op, constraint));
                     let (dims, extents) = (boxes.dims.clone(), boxes.extents.clone());
                     let reason = Reason { text: why.clone(), from: vec![] };
-                    let choice = BulkChoice { row: boxes.row.name.clone(), dims, extents, reason };
+                    let (row, share) = (boxes.row.name.clone(), boxes.share);
+                    let choice = BulkChoice { row, dims, extents, share, reason };
                     solution.choices.insert(*op, Choice::Bulk(choice));
                     continue;
                 }

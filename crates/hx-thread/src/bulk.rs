@@ -50,9 +50,9 @@ pub struct Bulk {
     pub address: Address,
     /// The barrier that counts the bytes, a position in [`crate::ThreadProgram::barriers`], and its stage.
     pub barrier: (u32, Expr),
-    /// The blocks of the cluster that get the box, one bit each; `None` for the block alone. Each gets it at the same address
-    /// of its shared memory, and its own barrier counts the bytes.
-    pub blocks: Option<Expr>,
+    /// The ranks, in the cluster, of the blocks that get the box; none for the executing block alone. Each gets it at the same
+    /// address of its shared memory, and its own barrier counts the bytes.
+    pub blocks: Vec<Expr>,
 }
 
 /// A bulk copy from shared to global memory. One thread of the scope executes it, always the same. It joins the thread's

@@ -1,4 +1,4 @@
-//! Happens-before between the agents of a block, as vector clocks.
+//! Happens-before between the agents of a block, or of the blocks of a cluster, as vector clocks.
 //!
 //! An agent acts in an order of its own, and synchronization alone tells other agents how far it has come. Every warp is an
 //! agent. The asynchronous copies that a warp has issued are a second agent beside it, and those of them that signal a barrier
@@ -22,32 +22,47 @@ use hx_target::WARP;
 
 /// A set of warps of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Warps(u64);
+pub struct Warps {
+    /// The number of the block's first warp.
+    base: u32,
+    /// One bit for each warp of the block.
+    set: u64,
+}
 
 impl Warps {
     /// Returns the warps of the threads below `threads`. A block has no more than 2048 threads.
     pub fn of_threads(threads: u32) -> Warps {
         let count = threads.div_ceil(WARP).min(u64::BITS);
-        Warps(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
+        Warps::of(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
+    }
+
+    fn of(set: u64) -> Warps {
+        Warps { base: 0, set }
+    }
+
+    /// Returns the warps with the same numbers of the block whose first thread has this number on the clock.
+    #[must_use]
+    pub fn of_block(self, first: u32) -> Warps {
+        Warps { base: first / WARP, ..self }
     }
 
     /// Returns the warps of `threads` threads from `first` on, which are whole warps.
     pub fn of_range(first: u32, threads: u32) -> Warps {
-        Warps(Warps::of_threads(first + threads).0 & !Warps::of_threads(first).0)
+        Warps::of(Warps::of_threads(first + threads).set & !Warps::of_threads(first).set)
     }
 
     /// Returns the warps all of whose threads are in a set of threads.
     pub fn all_of(threads: &[bool]) -> Warps {
         let warps = threads.chunks(WARP as usize).take(u64::BITS as usize).enumerate();
         let all = warps.filter(|(_, lanes)| lanes.iter().all(|lane| *lane));
-        Warps(all.fold(0, |set, (warp, _)| set | 1 << warp))
+        Warps::of(all.fold(0, |set, (warp, _)| set | 1 << warp))
     }
 
     /// Returns the numbers of the warps in ascending order.
     fn iter(self) -> impl Iterator<Item = usize> {
-        let mut left = self.0;
+        let (mut left, base) = (self.set, self.base as usize);
         std::iter::from_fn(move || {
-            let warp = (left != 0).then(|| left.trailing_zeros() as usize);
+            let warp = (left != 0).then(|| base + left.trailing_zeros() as usize);
             left &= left.wrapping_sub(1);
             warp
         })
@@ -171,15 +186,19 @@ const SIGNALS: usize = 4;
 /// The agents for what fences make visible of copies that signal.
 const FENCED_SIGNALS: usize = 5;
 
-/// The clocks of the agents of a block.
+/// The clocks of the agents of a block, or of the blocks of a cluster. The blocks number their warps one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clock {
-    /// The number of warps. Warp `w` is agent `w`; its copies are agent `warps + w`. Further agents stand for what fences make
+    /// The number of warps of each block.
+    own: usize,
+    /// The distance between the first warps of two blocks.
+    stride: usize,
+    /// The number of warps of all blocks. Warp `w` is agent `w`; its copies are agent `warps + w`. Further agents stand for what fences make
     /// visible to the asynchronous proxy: `2 · warps + w` of the warp, and `3 · warps + w` of its copies. Its copies that signal
     /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed. The stages
     /// of barriers are the last agents.
     warps: usize,
-    /// The number of stages of barriers.
+    /// The number of stages of barriers of all blocks.
     stages: usize,
     /// Indexed by warp and by its copies: the first epoch that no fence has followed.
     fenced: Vec<u32>,
@@ -190,9 +209,9 @@ pub struct Clock {
     landed: Vec<u32>,
     /// At `warp · agents + agent`: the first epoch of the agent that the warp does not know of.
     known: Vec<u32>,
-    /// Indexed by agent: the least such epoch over all warps.
+    /// Indexed by agent: the least such epoch over all warps of the agent's block.
     known_to_all: Vec<u32>,
-    /// Indexed by warp: the number of its party.
+    /// Indexed by the number of a warp in its block: the number of its party.
     party: Vec<u32>,
     parties: usize,
 }
@@ -200,9 +219,18 @@ pub struct Clock {
 impl Clock {
     /// Returns the clocks at the start of a block of `threads` threads.
     pub fn new(threads: u32) -> Clock {
-        let warps = threads.div_ceil(WARP) as usize;
+        Clock::of_cluster(threads, [1, threads])
+    }
+
+    /// Returns the clocks at the start of some blocks of `threads` threads each. `stride` is the number of threads between the
+    /// first threads of two blocks, a multiple of whole warps, and of the threads of the widest access.
+    pub fn of_cluster(threads: u32, [blocks, stride]: [u32; 2]) -> Clock {
+        let (own, stride) = (threads.div_ceil(WARP) as usize, stride.div_ceil(WARP) as usize);
+        let warps = blocks as usize * stride;
         let epochs = |count| vec![1; count];
         Clock {
+            own,
+            stride,
             warps,
             stages: 0,
             fenced: epochs(2 * warps),
@@ -210,7 +238,7 @@ impl Clock {
             landed: epochs(2 * warps),
             known: epochs(warps * KINDS * warps),
             known_to_all: epochs(KINDS * warps),
-            party: vec![0; warps],
+            party: vec![0; stride],
             parties: 1,
         }
     }
@@ -226,16 +254,20 @@ impl Clock {
         self
     }
 
-    /// Adds an agent for each stage of the barriers that bulk copies signal. Call it before any event.
+    /// Adds an agent for each stage of the barriers of a block that bulk copies signal. Call it before any event.
     #[must_use]
     pub fn with_stages(mut self, stages: usize) -> Clock {
-        self.stages = stages;
+        self.stages = stages * self.blocks();
         let agents = self.agents();
         self.now.resize(agents, 1);
-        self.landed.resize(2 * self.warps + stages, 1);
+        self.landed.resize(2 * self.warps + self.stages, 1);
         self.known = vec![1; self.warps * agents];
         self.known_to_all = vec![1; agents];
         self
+    }
+
+    fn blocks(&self) -> usize {
+        self.warps / self.stride.max(1)
     }
 
     /// Returns the number of agents.
@@ -253,7 +285,7 @@ impl Clock {
     /// Returns the number of the party whose warps perform an access.
     #[inline]
     pub fn party(&self, epoch: Epoch) -> usize {
-        if self.parties == 1 { 0 } else { self.party[epoch.warp()] as usize }
+        if self.parties == 1 { 0 } else { self.party[epoch.warp() % self.stride] as usize }
     }
 
     /// Returns the epoch of an access now. `lanes` threads take part: `thread` alone, or the aligned range of that length
@@ -298,7 +330,7 @@ impl Clock {
 
     /// Passes a barrier of each of these warps on its own.
     pub fn barrier_each(&mut self, who: Warps) {
-        who.iter().for_each(|warp| self.join(Warps(1 << warp)));
+        who.iter().for_each(|warp| self.join(Warps { base: warp as u32, set: 1 }));
         self.find_known_to_all();
     }
 
@@ -375,9 +407,24 @@ impl Clock {
 
     fn find_known_to_all(&mut self) {
         self.known_to_all.fill(u32::MAX);
-        for row in self.known.chunks_exact(self.agents()) {
-            let least = self.known_to_all.iter_mut().zip(row);
+        let (agents, stages) = (self.agents(), self.stages / self.blocks().max(1));
+        let mut lower = |columns: std::ops::Range<usize>, row: &[u32]| {
+            let least = self.known_to_all[columns.clone()].iter_mut().zip(&row[columns]);
             least.for_each(|(least, known)| *least = (*least).min(*known));
+        };
+        for (warp, row) in self.known.chunks_exact(agents).enumerate() {
+            if self.stride == self.warps {
+                lower(0..agents, row);
+                continue;
+            }
+            // Only accesses of the warp's own block are compared with what all of the block know.
+            let (block, number) = (warp / self.stride, warp % self.stride);
+            if number < self.own {
+                let first = |kind: usize| kind * self.warps + block * self.stride;
+                (0..KINDS).for_each(|kind| lower(first(kind)..first(kind) + self.own, row));
+                let first = KINDS * self.warps + block * stages;
+                lower(first..first + stages, row);
+            }
         }
     }
 
@@ -459,7 +506,7 @@ impl Clock {
         }
     }
 
-    /// Reports whether an access happens before everything that any thread of the block does from now on.
+    /// Reports whether an access happens before everything that any thread of its block does from now on.
     #[inline]
     pub fn is_known_to_all(&self, earlier: Epoch) -> bool {
         let known = |from: usize| earlier.time < self.known_to_all[self.agent(earlier, from)];

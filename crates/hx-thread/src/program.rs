@@ -251,11 +251,12 @@ pub enum Stmt {
         index: Expr,
         parity: Expr,
     },
-    /// Arrives on a barrier.
+    /// Arrives on a barrier of the blocks with these ranks in the cluster; without ranks, on that of the executing block.
     Arrive {
         barrier: u32,
         index: Expr,
         by: Arrivals,
+        blocks: Vec<Expr>,
     },
     /// One thread of the scope arrives on a barrier. The current phase then also waits for this many bytes of bulk copies.
     Expect {
@@ -538,6 +539,18 @@ impl ThreadProgram {
     /// Returns the numbers of the named barriers of a scope, one for each group.
     pub fn barriers_of(&self, id: ScopeId) -> std::ops::Range<u32> {
         barriers_of(&self.scopes, id)
+    }
+
+    /// Reports whether blocks of a cluster reach each other's shared memory. Then the threads of all of them meet before the body,
+    /// when the barriers are ready, and after it.
+    pub fn crosses_blocks(&self) -> bool {
+        let mut crosses = false;
+        crate::visit(&self.body, &mut |stmt| {
+            if let Stmt::Bulk(Bulk { blocks, .. }) | Stmt::Arrive { blocks, .. } = stmt {
+                crosses |= !blocks.is_empty();
+            }
+        });
+        crosses
     }
 
     /// Returns the number of threads of a block.

@@ -123,7 +123,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         }
         Stmt::Bulk(b) => {
             let (global, (barrier, index)) = (box_text(program, b.map, &b.coordinates), &b.barrier);
-            let blocks = b.blocks.as_ref().map_or(String::new(), |blocks| format!(" to blocks {blocks}"));
+            let blocks = blocks_text(" to", &b.blocks);
             let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
             format!("{} {} <- {global}{signals}{blocks}", b.row, address(&b.address))
         }
@@ -173,13 +173,14 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Await { barrier, index, parity } => {
             format!("await {}[{index}] parity {parity}", barrier_text(program, *barrier))
         }
-        Stmt::Arrive { barrier, index, by } => {
+        Stmt::Arrive { barrier, index, by, blocks } => {
             let by = match by {
                 Arrivals::Copies => "copies of each thread",
                 Arrivals::Warps => "each warp",
                 Arrivals::Groups => "each group",
             };
-            format!("arrive {}[{index}] by {by}", barrier_text(program, *barrier))
+            let blocks = blocks_text(" of", blocks);
+            format!("arrive {}[{index}]{blocks} by {by}", barrier_text(program, *barrier))
         }
         Stmt::Expect { barrier, index, bytes } => {
             format!("expect {bytes} bytes at {}[{index}]", barrier_text(program, *barrier))
@@ -261,6 +262,12 @@ fn log_text(program: &ThreadProgram, entry: u32) -> String {
     let text = if entry.text.is_empty() { String::new() } else { format!(" {:?}", entry.text) };
     let value = entry.value.as_ref().map_or(String::new(), |v| format!(" {}{:?}", v.dtype, v.shape));
     format!("{word}{text}{value}")
+}
+
+/// Returns blocks of the cluster as text; nothing for the executing block alone.
+fn blocks_text(word: &str, ranks: &[hx_index::Expr]) -> String {
+    let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    if ranks.is_empty() { String::new() } else { format!("{word} blocks {}", ranks.join(", ")) }
 }
 
 /// Formats a box by the coordinates of its first element, as in `a{64 * ki, 128 * block_idx.x}`.

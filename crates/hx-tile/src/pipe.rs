@@ -40,6 +40,15 @@ impl TileProgram {
     pub fn barrier_bytes(&self) -> u32 {
         self.pipes.iter().map(|pipe| 2 * BARRIER_BYTES * pipe.stages).sum()
     }
+
+    /// Returns the number of blocks that the tile of an operation goes to: those of the cluster along the axis of a copy with
+    /// `multicast:`, and 1 for everything else.
+    pub fn blocks_of(&self, op: &Op) -> u32 {
+        if let OpKind::CopyAsync { multicast: Some(axis), .. } = op.kind {
+            return self.cluster.get(usize::from(axis)).copied().unwrap_or(1);
+        }
+        1
+    }
 }
 
 /// The count at which counting ends: it stands for this many stages or more.

@@ -243,6 +243,10 @@ pub struct BulkChoice {
     pub dims: Vec<usize>,
     /// The extent of a box along each of `dims`; 1 for a dimension that the view does not walk.
     pub extents: Vec<u32>,
+    /// The mode of the view of global memory whose boxes the blocks of a cluster deal out among each other. Of `n` blocks along
+    /// the axis of the copy, the block with the coordinate `r` brings the `r`-th of `n` equal runs of boxes along this mode to all
+    /// of them. `None` if each block brings the whole tile for itself.
+    pub share: Option<usize>,
     pub reason: Reason,
 }
 

@@ -401,7 +401,9 @@ pub fn choice_text<'a>(
         }
         Choice::Bulk(b) => {
             let extents: Vec<String> = b.extents.iter().map(u32::to_string).collect();
-            (format!("{} in boxes of {}", b.row, extents.join("×")), &b.reason)
+            let shared = b.share.map(|_| format!(", shared by {} blocks", program.blocks_of(op)));
+            let shared = shared.unwrap_or_default();
+            (format!("{} in boxes of {}{shared}", b.row, extents.join("×")), &b.reason)
         }
         Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
     };

@@ -7,8 +7,14 @@ use hx_tile::{Base, BulkChoice, SharedLayout, TensorParam, View};
 use crate::{Check, Checked, Walk};
 
 impl Check<'_> {
-    /// Checks a copy between global and shared memory, a load or a store.
-    pub(crate) fn boxed(&self, global: &View, shared: &View, is_load: bool, choice: &BulkChoice) -> Checked {
+    /// Checks a copy between global and shared memory, a load for some blocks of a cluster or a store.
+    pub(crate) fn boxed(
+        &self,
+        global: &View,
+        shared: &View,
+        (is_load, blocks): (bool, u32),
+        choice: &BulkChoice,
+    ) -> Checked {
         let ends = if is_load { [Space::Global, Space::Shared] } else { [Space::Shared, Space::Global] };
         let row = catalogue().bulk(&choice.row).filter(|row| [row.from, row.to] == ends && !row.adds);
         let row = row.ok_or_else(|| format!("`{}` is no such copy", choice.row))?;
@@ -33,7 +39,15 @@ impl Check<'_> {
             return Err(format!("the rows of a box have {width} B under {}", mode.phrase()));
         }
         let (shape, bytes) = (&info.shape[..], i64::from(info.dtype.bits()) / 8);
-        Boxes { global, shared, choice, layout, mode, shape, bytes }.cover()
+        let blocks = match choice.share {
+            None => 1,
+            Some(_) if blocks > 1 => i64::from(blocks),
+            Some(_) => return Err("blocks share a copy that is for one of them".into()),
+        };
+        if choice.share.is_some() && row.multicast.is_none() {
+            return Err(format!("`{}` brings a box to one block only", row.name));
+        }
+        Boxes { global, shared, choice, layout, mode, shape, bytes, blocks }.cover()
     }
 
     /// Checks what does not depend on the shared tensor: the limits of a map, and that the view walks its dimensions one by one.
@@ -82,6 +96,8 @@ struct Boxes<'a> {
     shape: &'a [i64],
     /// Bytes of an element.
     bytes: i64,
+    /// The blocks that deal out the boxes among each other.
+    blocks: i64,
 }
 
 impl Boxes<'_> {
@@ -115,15 +131,42 @@ impl Boxes<'_> {
             .collect();
         let count = |extents: &[i64]| extents.iter().product::<i64>();
         let boxes: Vec<i64> = tile.iter().zip(&steps).map(|(all, step)| all / step).collect();
+        let brought = self.brought(&boxes)?;
         for index in 0..count(&still) {
             let index = hx_tile::coordinate(index, &still);
-            for number in 0..count(&boxes) {
-                let number = hx_tile::coordinate(number, &boxes);
+            for number in &brought {
                 let first: Vec<i64> = number.iter().zip(&steps).map(|(n, step)| n * step).collect();
                 self.compare(&index, &first)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the number of each box along each mode, over all blocks that bring some, after checking that one block brings each.
+    fn brought(&self, boxes: &[i64]) -> Result<Vec<Vec<i64>>, String> {
+        let mut own = boxes.to_vec();
+        if let Some(mode) = self.choice.share {
+            *own.get_mut(mode).ok_or("the tile has no such mode")? /= self.blocks;
+        }
+        let mut times = vec![0u32; boxes.iter().product::<i64>() as usize];
+        let mut all = Vec::with_capacity(times.len());
+        for block in 0..self.blocks {
+            for number in 0..own.iter().product::<i64>() {
+                let mut number = hx_tile::coordinate(number, &own);
+                if let Some(mode) = self.choice.share {
+                    number[mode] += block * own[mode];
+                }
+                times[hx_tile::index(&number, boxes) as usize] += 1;
+                all.push(number);
+            }
+        }
+        match times.iter().position(|times| *times != 1) {
+            None => Ok(all),
+            Some(at) => {
+                let (number, times) = (hx_tile::coordinate(at as i64, boxes), times[at]);
+                Err(format!("{times} of {} blocks bring the box {number:?}", self.blocks))
+            }
+        }
     }
 
     /// Compares a box, which begins at the element `first` of the tile, with the places of its elements.

@@ -70,7 +70,7 @@ fn loaded() -> ThreadProgram {
             coordinates: vec![block(0).scale(64), c(row), block(1)],
             address: Address { memory: Memory::Shared(0), offset: stage().scale(1024) + c(64 * row) },
             barrier: (0, stage()),
-            blocks: None,
+            blocks: Vec::new(),
         })
     };
     let expect = Stmt::Expect { barrier: 0, index: stage(), bytes: 2048 };
@@ -78,7 +78,7 @@ fn loaded() -> ThreadProgram {
     let registers = regs(0, c(0), 0..8);
     let read = load(16, registers.clone(), Memory::Shared(0), stage().scale(1024) + thread().scale(8));
     let write = store(16, registers, Memory::Global(1), thread().scale(8));
-    let release = Stmt::Arrive { barrier: 1, index: stage(), by: Arrivals::Groups };
+    let release = Stmt::Arrive { barrier: 1, index: stage(), by: Arrivals::Groups, blocks: Vec::new() };
     let program = kernel(
         "bulk_load",
         vec![

@@ -97,11 +97,9 @@ impl Compilation<'_> {
         if catalogue().bulk(&b.row).is_none_or(|row| !row.is_load()) {
             return self.malformed(format!("the catalogue has no bulk load `{}`", b.row));
         }
-        if b.blocks.is_some() {
-            return self.malformed(format!("`{}` copies into other blocks, which run apart", b.row));
-        }
         self.asynchronous = true;
-        self.boxed(&b.row, b.map, &b.coordinates, &b.address)
+        let code = self.boxed(&b.row, b.map, &b.coordinates, &b.address)?;
+        Ok(BulkCode { blocks: self.ranks(&b.blocks)?, ..code })
     }
 
     pub(super) fn bulk_store(&mut self, s: &hx_thread::BulkStore) -> Result<BulkCode, SimError> {
@@ -149,7 +147,8 @@ impl Compilation<'_> {
         let coordinates =
             coordinates.iter().map(|c| self.uniform(c, "the coordinate")).collect::<Result<_, _>>()?;
         let offset = self.uniform(&address.offset, "the address of a box")?;
-        Ok(BulkCode { site: self.site, map: map as usize, coordinates, shared, offset, adds: false })
+        let (map, blocks) = (map as usize, Vec::new());
+        Ok(BulkCode { site: self.site, map, coordinates, shared, offset, adds: false, blocks })
     }
 
     /// Compiles a copy from a global tensor to a shared tensor that bypasses the registers.

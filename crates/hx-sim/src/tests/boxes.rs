@@ -68,7 +68,7 @@ impl Loaded {
             coordinates: coordinates.map(c).to_vec(),
             address: Address { memory: self.s, offset: c(0) },
             barrier: (FULL, c(0)),
-            blocks: None,
+            blocks: Vec::new(),
         };
         self.k.op("copy_async(x, s)", vec![Stmt::Bulk(load)]);
     }
@@ -78,7 +78,10 @@ impl Loaded {
     }
 
     fn release(&mut self) {
-        self.k.op("release()", vec![Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps }]);
+        self.k.op(
+            "release()",
+            vec![Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks: Vec::new() }],
+        );
     }
 
     fn read(&mut self) {

@@ -25,6 +25,10 @@ pub(crate) struct Boxes {
     pub(crate) extents: Vec<u32>,
     /// Bytes of the unit to whose multiples boxes are aligned.
     pub(super) align: u32,
+    /// The mode of the tile whose boxes the blocks of a cluster deal out: [`hx_tile::BulkChoice::share`].
+    pub(crate) share: Option<usize>,
+    /// Why each block of the cluster copies the whole tile although the copy is for all of them.
+    pub(super) alone: Option<String>,
 }
 
 /// The rows of the swizzles that a box is tried with, widest first. `None` is a whole row of the tile without a swizzle.
@@ -64,10 +68,16 @@ pub(super) fn candidates(
     }
     let dims = dimensions(cx, param, global)?;
     let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
+    let blocks = i64::from(cx.program().blocks_of(u.op));
     let mut out = Vec::new();
     let mut refused = None;
     for width in WIDTHS {
-        match cut(cx, (info, u), (param, global), &dims, width) {
+        let (share, alone, found) = match dealt(cx, (info, u), (param, global), &dims, width, blocks) {
+            Some(Ok((mode, cut))) => (Some(mode), None, Ok(cut)),
+            Some(Err(why)) => (None, Some(why), cut(cx, (info, u), (param, global), &dims, width, None)),
+            None => (None, None, cut(cx, (info, u), (param, global), &dims, width, None)),
+        };
+        match found {
             Ok((extents, align, constraint)) => {
                 if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
                     refused = Some(format!("the layout pinned to `{}` has another form", info.name));
@@ -76,8 +86,10 @@ pub(super) fn candidates(
                 let bytes = info.dtype.bits() as f64 / 8.0 * u.shape.iter().product::<i64>() as f64;
                 let elements = extents.iter().map(|extent| f64::from(*extent)).product::<f64>();
                 let boxes = u.shape.iter().product::<i64>() as f64 / elements;
-                let global = cost::in_boxes(bytes, boxes) * u.trips;
-                let by = By::Boxes(Boxes { row, dims: dims.clone(), extents, align });
+                // Each block reads its share of the tile from global memory, and gets all of it in shared memory.
+                let of = share.map_or(1.0, |_| blocks as f64);
+                let global = cost::in_boxes(bytes / of, boxes / of) * u.trips;
+                let by = By::Boxes(Boxes { row, dims: dims.clone(), extents, align, share, alone });
                 let alone = bytes / f64::from(WAVEFRONT_BYTES);
                 let costs = [alone * u.trips + global, global, alone];
                 out.push(Candidate::new(by, constraint, costs));
@@ -144,15 +156,49 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
     Ok(std::iter::once(inner).chain((0..rank).rev().filter(|dim| *dim != inner)).collect())
 }
 
-/// Returns the extents of a box along the dimensions, its alignment in bytes, and the constraint on the shared tensor. A box has
-/// rows as wide as the swizzle, or whole rows of the tile.
+/// Returns the boxes of a copy that several blocks deal out among each other, with the mode of the tile along which they do, the
+/// outermost that allows it. `None` if the copy is for one block.
+///
+/// # Errors
+/// The reason why no mode has equal runs of whole boxes for the blocks.
+fn dealt(
+    cx: &Cx<'_, '_>,
+    (info, u): (&Tensor, &Use<'_>),
+    (param, global): (&TensorParam, &View),
+    dims: &[usize],
+    width: Option<SwizzleMode>,
+    blocks: i64,
+) -> Option<Result<(usize, Cut), String>> {
+    if blocks < 2 {
+        return None;
+    }
+    let mut refused = None;
+    for mode in dims.iter().rev().filter_map(|dim| global.modes.iter().position(|mode| mode.dim == *dim)) {
+        if u.shape[mode] % blocks != 0 {
+            continue;
+        }
+        match cut(cx, (info, u), (param, global), dims, width, Some((mode, blocks))) {
+            Ok(cut) => return Some(Ok((mode, cut))),
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    let odd = || format!("no extent of the tile of `{}` is a multiple of {blocks}", param.name);
+    Some(Err(refused.unwrap_or_else(odd)))
+}
+
+/// The extents of a box along the dimensions, its alignment in bytes, and the constraint on the shared tensor.
+type Cut = (Vec<u32>, u32, Constraint);
+
+/// Returns the boxes of a copy. A box has rows as wide as the swizzle, or whole rows of the tile. With `share`, a mode of the tile
+/// and a number of blocks, the part of each block along the mode consists of whole boxes.
 fn cut(
     cx: &Cx<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),
     (param, global): (&TensorParam, &View),
     dims: &[usize],
     width: Option<SwizzleMode>,
-) -> Result<(Vec<u32>, u32, Constraint), String> {
+    share: Option<(usize, i64)>,
+) -> Result<Cut, String> {
     let (name, limits) = (&info.name, &catalogue().map);
     let bytes = i64::from(info.dtype.bits()) / 8;
     let mode = width.unwrap_or(SwizzleMode::Plain);
@@ -164,7 +210,8 @@ fn cut(
             extents.push(1);
             continue;
         };
-        let (all, own) = (u.shape[at], &u.view.modes[at]);
+        let own = &u.view.modes[at];
+        let all = share.filter(|(mode, _)| *mode == at).map_or(u.shape[at], |(_, of)| u.shape[at] / of);
         let extent = match width {
             Some(mode) if extents.is_empty() => i64::from(mode.width_bytes()) / bytes,
             None if extents.is_empty() => all,

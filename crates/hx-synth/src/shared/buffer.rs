@@ -184,8 +184,10 @@ pub(super) struct Options {
     pub(super) usable: Vec<Candidate>,
     /// Widest first.
     pub(super) barred: Vec<Barred>,
-    /// Why a copy is not made in boxes, or is not shared by the blocks of a cluster, although its source could have it so.
+    /// Why a copy is not made in boxes, although its source could have it so.
     pub(super) unboxed: Option<String>,
+    /// The copy is for all blocks of a cluster along an axis.
+    pub(super) multicast: bool,
 }
 
 impl Options {

@@ -267,11 +267,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             Err(why) => options.unboxed = Some(format!("not `{}`: {why}", row.name)),
         }
     }
-    if let OpKind::CopyAsync { multicast: Some(_), .. } = u.op.kind {
-        let alone = "each block of the cluster copies the whole tile";
-        let why = options.unboxed.take();
-        options.unboxed = Some(why.map_or_else(|| alone.to_owned(), |why| format!("{why}; {alone}")));
-    }
+    options.multicast = matches!(u.op.kind, OpKind::CopyAsync { multicast: Some(_), .. });
     let accesses = match &u.end {
         End::Register(tv) => {
             let (from, to) = ends(u);
@@ -425,10 +421,16 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
     })
 }
 
+/// The note on a copy for all blocks of a cluster that they do not share.
+const EACH_BLOCK: &str = "each block of the cluster copies the whole tile";
+
 /// Adds to each access the reason why it is not wider.
 fn explain(buffer: &mut Buffer, options: &[Options]) {
-    for (i, Options { usable, barred, unboxed }) in options.iter().enumerate() {
-        let told = |text: String| unboxed.as_ref().map_or(text.clone(), |why| format!("{why}; {text}"));
+    for (i, Options { usable, barred, unboxed, multicast }) in options.iter().enumerate() {
+        let alone = multicast.then(|| EACH_BLOCK.to_owned());
+        let told = |text: String| -> String {
+            [unboxed.clone(), alone.clone(), Some(text)].into_iter().flatten().collect::<Vec<_>>().join("; ")
+        };
         let Chosen { op, by, constraint, .. } = &buffer.accesses[i];
         let access = match by {
             By::Access(access) => access,
@@ -436,8 +438,12 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
                 buffer.accesses[i].why = format!("read by descriptor from `{constraint}`");
                 continue;
             }
-            By::Boxes(_) => {
-                buffer.accesses[i].why = told(format!("asks for `{constraint}`; whole boxes by one thread"));
+            By::Boxes(boxes) => {
+                let alone = boxes.alone.as_ref().map(|why| format!("{EACH_BLOCK}: {why}; "));
+                let shared = boxes.share.map(|_| "; each block of the cluster brings its share to all");
+                let (alone, shared) = (alone.unwrap_or_default(), shared.unwrap_or_default());
+                buffer.accesses[i].why =
+                    format!("{alone}asks for `{constraint}`; whole boxes by one thread{shared}");
                 continue;
             }
         };

@@ -110,7 +110,7 @@ impl Threads {
 /// Steps with barriers of any warps, or of all and of one only.
 fn steps(any: bool) -> impl Strategy<Value = Vec<Step>> {
     let some = if any { (1u64..1 << WARPS).boxed() } else { Just((1u64 << WARPS) - 1).boxed() };
-    let warps = move || some.clone().prop_map(Warps);
+    let warps = move || some.clone().prop_map(Warps::of);
     // Few threads make the same thread and the same warp come often.
     let thread = || (0..WARPS, 0..3u32).prop_map(|(warp, lane)| warp * WARP + lane * 5);
     let lanes = prop_oneof![4 => Just(1u16), 2 => Just(32), 1 => Just(64), 1 => Just(128)];

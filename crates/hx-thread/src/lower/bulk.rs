@@ -67,32 +67,40 @@ fn map(
 }
 
 impl Lowering<'_> {
-    /// Returns the position of the map of a copy, and its boxes, the first dimension of the map fastest.
-    pub(super) fn boxes(&self, op: &Op, choice: &BulkChoice) -> Result<(u32, Vec<Boxed>), LowerError> {
+    /// Returns the position of the map of a copy, and the boxes that the executing block brings, the first mode of the tile fastest.
+    /// `place` is the coordinate of the block among `blocks` that share the copy.
+    fn boxes(
+        &self,
+        op: &Op,
+        choice: &BulkChoice,
+        (place, blocks): (&Expr, i64),
+    ) -> Result<(u32, Vec<Boxed>), LowerError> {
         let own = map(self.program, self.solution, op, choice)?;
         let map = self.maps.iter().position(|map| *map == own);
         let map = map.ok_or_else(|| self.error(op, "the copy has no tensor map"))?;
         let [global, shared] = sides(op).ok_or_else(|| self.error(op, "only copies have boxes"))?;
         let facts = self.facts_of(op);
-        // For each mode of the tile: how many boxes there are along it, and the extent of each.
+        // For each mode of the tile: how many boxes of the block there are along it, the extent of each, and the first of them.
         let along = |dim: usize| choice.dims.iter().position(|own| *own == dim);
         let mut steps = Vec::with_capacity(global.modes.len());
-        for mode in &global.modes {
+        for (at, mode) in global.modes.iter().enumerate() {
+            let blocks = if choice.share == Some(at) { blocks } else { 1 };
             let extent = along(mode.dim).and_then(|at| choice.extents.get(at)).map(|n| i64::from(*n));
-            let extent = extent.filter(|n| *n > 0 && mode.extent % n == 0);
+            let extent = extent.filter(|n| *n > 0 && mode.extent % (n * blocks) == 0);
             let extent = extent.ok_or_else(|| self.error(op, "the boxes do not tile the copy"))?;
-            steps.push((mode.extent / extent, extent));
+            let first = if blocks > 1 { place.scale(mode.extent / blocks) } else { Expr::default() };
+            steps.push((mode.extent / extent / blocks, extent, first));
         }
-        let count: i64 = steps.iter().map(|(boxes, _)| boxes).product();
+        let count: i64 = steps.iter().map(|(boxes, ..)| boxes).product();
         let mut out = Vec::with_capacity(count as usize);
         for number in 0..count {
             let mut rest = number;
             let first: Vec<Expr> = steps
                 .iter()
-                .map(|(boxes, extent)| {
+                .map(|(boxes, extent, first)| {
                     let at = rest % boxes * extent;
                     rest /= boxes;
-                    Expr::constant(at)
+                    first.clone() + Expr::constant(at)
                 })
                 .collect();
             let coordinate = |dim: &usize| global.coordinate(*dim, &first).simplify(facts);
@@ -108,17 +116,21 @@ impl Lowering<'_> {
     /// Lowers a copy whose boxes signal the barrier of the stage that they fill.
     pub(super) fn load(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
         let barrier = self.stage_signalled(op)?;
-        let (map, boxes) = self.boxes(op, choice)?;
+        let (place, blocks) = match choice.share {
+            Some(_) => self.sharers(op)?,
+            None => (Expr::default(), Vec::new()),
+        };
+        let (map, boxes) = self.boxes(op, choice, (&place, blocks.len().max(1) as i64))?;
         let load = |boxed: Boxed| {
             let Boxed { coordinates, address } = boxed;
-            let (row, barrier) = (choice.row.clone(), barrier.clone());
-            Stmt::Bulk(Bulk { row, map, coordinates, address, barrier, blocks: None })
+            let (row, barrier, blocks) = (choice.row.clone(), barrier.clone(), blocks.clone());
+            Stmt::Bulk(Bulk { row, map, coordinates, address, barrier, blocks })
         };
         Ok(boxes.into_iter().map(load).collect())
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
-        let (map, boxes) = self.boxes(op, choice)?;
+        let (map, boxes) = self.boxes(op, choice, (&Expr::default(), 1))?;
         let store = |boxed: Boxed| {
             let Boxed { coordinates, address } = boxed;
             Stmt::BulkStore(BulkStore { row: choice.row.clone(), map, coordinates, address })

@@ -3,6 +3,7 @@
 
 mod address;
 mod bulk;
+mod cluster;
 mod copy;
 mod elementwise;
 mod fences;

@@ -14,7 +14,7 @@ use hx_tile::{
 };
 
 use super::signal::{self, Fills};
-use super::{LowerError, Lowering};
+use super::{LowerError, Lowering, cluster};
 use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt};
 
 /// Positions have numbers from this one on, above all other locals.
@@ -33,14 +33,16 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
 /// Returns the barriers of all pipelines, two for each. They are the end of the block's shared memory.
 pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrier> {
     let mut at = solution.shared_bytes - program.barrier_bytes();
-    let fills = signal::fills(program, solution);
+    let (fills, axes) = (signal::fills(program, solution), cluster::shared_axes(program, solution));
     let mut out = Vec::new();
     for id in program.pipe_ids() {
         let pipe = program.pipe(id);
+        // A stage that several blocks fill is free for each of them when the readers of all of them have released it.
+        let blocks = axes.get(&id).map_or(1, |axes| cluster::senders(program, axes));
         for kind in [BarrierKind::Full, BarrierKind::Empty] {
             let count = match kind {
                 BarrierKind::Full => fills.get(&id).map_or(1, Fills::arrivals),
-                BarrierKind::Empty => readers(program, id),
+                BarrierKind::Empty => readers(program, id) * blocks,
             };
             let (name, origin) = (pipe.name.clone(), pipe.origin);
             out.push(Barrier { kind, pipe: name, stages: pipe.stages, count: count.max(1), at, origin });
@@ -50,7 +52,7 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
     out
 }
 
-/// Returns how many arrivals give a stage back.
+/// Returns how many arrivals of a block give a stage back.
 fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
     let each = match released_by(program, pipe) {
         Arrivals::Groups => GROUP,
@@ -144,6 +146,8 @@ pub(super) struct Pipes {
     pub(super) fills: BTreeMap<PipeId, Fills>,
     /// The stage that each copy fills: the local that its acquisition defines.
     pub(super) stages: BTreeMap<OpId, Symbol>,
+    /// The axes of the cluster along which blocks share copies of each pipeline.
+    pub(super) axes: BTreeMap<PipeId, BTreeSet<u8>>,
     positions: BTreeMap<(ScopeId, PipeId, Side), Position>,
     gives: BTreeMap<OpId, Give>,
 }
@@ -151,7 +155,8 @@ pub(super) struct Pipes {
 impl Pipes {
     pub(super) fn new(program: &TileProgram, solution: &Solution) -> Pipes {
         let (fills, stages) = (signal::fills(program, solution), signal::stages(program));
-        let mut pipes = Pipes { fills, stages, ..Pipes::default() };
+        let axes = cluster::shared_axes(program, solution);
+        let mut pipes = Pipes { fills, stages, axes, ..Pipes::default() };
         for (op, _) in program.ops(1.0) {
             let key = if let OpKind::Sync(SyncOp::Acquire { pipe, .. }) = op.kind {
                 (op.scope, pipe, Side::Write)
@@ -320,7 +325,7 @@ impl Lowering<'_> {
         let position = self.position(op, pipe, Side::Read)?;
         let barrier = barrier_of(pipe, BarrierKind::Empty);
         let (index, by) = (self.index_of(pipe, &position.back), released_by(self.program, pipe));
-        let mut body = vec![Stmt::Arrive { barrier, index, by }];
+        let mut body = vec![Stmt::Arrive { barrier, index, by, blocks: self.sending(pipe) }];
         body.extend(self.advance(pipe, &position.back, None));
         if self.pipes.counts(self.program, op.scope, pipe) {
             body.push(changed(&position.held, -1));

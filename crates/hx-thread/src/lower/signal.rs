@@ -144,7 +144,7 @@ impl Lowering<'_> {
                 out.entry(first.0).or_default().before.push(self.titled(&first.1, title, expect));
             }
             if threads > 0 {
-                let arrive = vec![Stmt::Arrive { barrier, index, by: Arrivals::Copies }];
+                let arrive = vec![Stmt::Arrive { barrier, index, by: Arrivals::Copies, blocks: Vec::new() }];
                 let signal = self.titled(&last.1, format!("signal {name}"), arrive);
                 out.entry(last.0).or_default().after.push(signal);
             }

@@ -1,0 +1,198 @@
+//! The blocks of a cluster that reach each other's shared memory: they run together, one agent at a time.
+//!
+//! A block changes only itself. What a step does to other blocks it sends, and it takes effect at once after the step: arrivals at
+//! barriers of other blocks, and boxes that go to them. The bytes of a box become visible in each block at a time of its own.
+//! The blocks have one clock, so that a block that fills the memory of another is ordered after the accesses of that one's threads
+//! exactly if it has learned of them.
+//!
+//! All threads of a cluster meet before their first step and after their last one, so no block is gone while another reaches it.
+
+use std::rc::Rc;
+
+use hx_thread::Knowledge;
+
+use crate::block::Block;
+use crate::bulk::PIECE;
+use crate::code::SiteId;
+use crate::error::{Fault, SimError};
+use crate::formula::Formula;
+use crate::turn::{Order, Turn};
+
+/// Arrivals of threads at a stage.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) site: SiteId,
+    pub(crate) barrier: usize,
+    pub(crate) stage: usize,
+    pub(crate) arrivals: u32,
+    /// What the threads know that arrived.
+    pub(crate) known: Knowledge,
+}
+
+/// A box on its way to shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled {
+    pub(crate) site: SiteId,
+    /// The block that sends it.
+    pub(crate) from: [u32; 3],
+    /// The thread that sends it, as the clock counts it.
+    pub(crate) thread: u32,
+    /// Position among the shared tensors.
+    pub(crate) tensor: usize,
+    pub(crate) barrier: usize,
+    pub(crate) stage: usize,
+    /// The places in shared memory, each with its bytes.
+    pub(crate) pieces: Rc<[(usize, [u8; PIECE])]>,
+}
+
+/// A change of a block by a step of this or of another block.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    Arrived(Arrived),
+    Filled(Filled),
+}
+
+/// A change of another block.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    /// The rank of that block.
+    to: usize,
+    effect: Effect,
+}
+
+impl Block<'_> {
+    /// Returns the ranks of the blocks that a statement names.
+    pub(crate) fn ranks(&self, site: SiteId, blocks: &[Formula]) -> Result<Vec<usize>, SimError> {
+        let all = self.code.cluster.iter().product::<u32>();
+        let rank = |block: &Formula| {
+            let rank = block.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
+            let known = usize::try_from(rank).ok().filter(|rank| *rank < all as usize);
+            let text = || Fault::Malformed(format!("block {rank} of a cluster of {all}"));
+            known.ok_or_else(|| self.error(site, None, text()))
+        };
+        blocks.iter().map(rank).collect()
+    }
+
+    /// Makes a step take effect in this block at once, in another one after the step.
+    pub(crate) fn send(&mut self, to: usize, effect: Effect) -> Result<(), SimError> {
+        if to == self.rank {
+            return self.receive(&effect);
+        }
+        self.sent.push_back(Sent { to, effect });
+        Ok(())
+    }
+
+    fn receive(&mut self, effect: &Effect) -> Result<(), SimError> {
+        match effect {
+            Effect::Arrived(arrived) => self.arrived(arrived),
+            Effect::Filled(filled) => self.filled(filled),
+        }
+    }
+}
+
+/// The blocks of a cluster, in the order of their ranks.
+struct Cluster<'b, 'a> {
+    blocks: &'b mut [Block<'a>],
+    /// The block that has the clock.
+    running: usize,
+    order: Order,
+}
+
+/// Runs all agents of all blocks to their end. The first block comes with the clock of all.
+///
+/// # Errors
+/// On the first fault, and if agents are left that wait for ever.
+pub(crate) fn run(blocks: &mut [Block<'_>]) -> Result<(), SimError> {
+    let Some(first) = blocks.first() else { return Ok(()) };
+    let order = Order::new(first.config.seed, first.index);
+    let mut cluster = Cluster { blocks, running: 0, order };
+    loop {
+        match cluster.advance()? {
+            Turn::Stepped => {
+                cluster.order.left -= 1;
+                if cluster.order.left == 0 && !cluster.blocks[cluster.running].agent.is_logging() {
+                    cluster.next_agent();
+                } else {
+                    cluster.order.left = cluster.order.left.max(1);
+                }
+            }
+            Turn::Blocked | Turn::Ended => {
+                while !cluster.next_agent() {
+                    if !cluster.land_next()? {
+                        return cluster.end();
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Cluster<'_, '_> {
+    /// Gives the clock to a block.
+    fn enter(&mut self, block: usize) {
+        if block != self.running {
+            let [from, to] = if block < self.running {
+                let (low, high) = self.blocks.split_at_mut(self.running);
+                [&mut high[0], &mut low[block]]
+            } else {
+                let (low, high) = self.blocks.split_at_mut(block);
+                [&mut low[self.running], &mut high[0]]
+            };
+            std::mem::swap(&mut from.clock, &mut to.clock);
+            self.running = block;
+        }
+    }
+
+    /// Performs the next step of the running agent, with all that it does to other blocks.
+    fn advance(&mut self) -> Result<Turn, SimError> {
+        let turn = self.blocks[self.running].advance()?;
+        let here = self.running;
+        while let Some(Sent { to, effect }) = self.blocks[here].sent.pop_front() {
+            self.enter(to);
+            self.blocks[to].receive(&effect)?;
+            self.blocks[to].land_early()?;
+            self.enter(here);
+        }
+        Ok(turn)
+    }
+
+    /// Gives the turn to an agent that can go on. Returns false if there is none.
+    fn next_agent(&mut self) -> bool {
+        self.order.begin();
+        let ready = self.blocks.iter().enumerate().flat_map(|(block, run)| {
+            let agents = run.ready().into_iter();
+            agents.map(move |(number, place)| (block, number, place))
+        });
+        let ready: Vec<(usize, usize, usize)> = ready.collect();
+        if ready.is_empty() {
+            return false;
+        }
+        let numbers: Vec<usize> = (0..ready.len()).collect();
+        let (block, _, place) = ready[self.order.choose(&numbers)];
+        self.enter(block);
+        self.blocks[block].turn_to(place);
+        true
+    }
+
+    /// Lets copies into some block arrive. Returns false if there are none.
+    fn land_next(&mut self) -> Result<bool, SimError> {
+        let waiting: Vec<usize> =
+            (0..self.blocks.len()).filter(|block| self.blocks[*block].phases.has_arriving()).collect();
+        if waiting.is_empty() {
+            return Ok(false);
+        }
+        let block = waiting[self.order.draw(waiting.len() as u64) as usize];
+        self.enter(block);
+        self.blocks[block].land_next()
+    }
+
+    fn end(&mut self) -> Result<(), SimError> {
+        self.blocks.iter().try_for_each(Block::expect_ended)?;
+        for block in 0..self.blocks.len() {
+            self.enter(block);
+            self.blocks[block].expect_waited()?;
+            self.blocks[block].count_unwaited();
+        }
+        Ok(())
+    }
+}
