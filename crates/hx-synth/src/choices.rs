@@ -1,6 +1,7 @@
 //! Chooses the instruction of every operation, once the layouts are known.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use hx_target::{Arch, CopyRow, GemmRow, catalogue};
 use hx_tile::{
@@ -30,8 +31,8 @@ pub(crate) fn gemm(
 ) -> Result<GemmChoice, Failure> {
     let [im, i_n, ik, il] = tiling.issues;
     let (c_order, c_extents) = tiling.c_by_issue();
-    let positions = |tensor: TensorId, wanted: &Tv, extents: &[i64]| {
-        let table = layouts[tensor].tv.positions_of(wanted);
+    let positions = |tensor: TensorId, wanted: &Rc<Tv>, extents: &[i64]| {
+        let table = cx.pool.positions(&layouts[tensor].tv, wanted);
         table.and_then(|t| layout_of_table(extents, &t)).ok_or_else(|| {
             Failure::new(FailureKind::Conflict, "the values of a fragment lie in no regular order")
                 .at(gemm.op.id)
@@ -66,7 +67,7 @@ pub(crate) fn gemm(
         arrangement: tiling.arrangement,
         a: held(a, &tiling.operands[0], [tiling.row.a.values(), im, ik, il])?,
         b: held(b, &tiling.operands[1], [tiling.row.b.values(), i_n, ik, il])?,
-        c: positions(gemm.c, &c_order, &c_extents)?,
+        c: positions(gemm.c, &cx.pool.keep(c_order), &c_extents)?,
         issues: tiling.issues,
         stream: None,
         reason: Reason { text, from: vec![] },

@@ -13,6 +13,8 @@ pub(crate) struct Component<'p> {
     pub(crate) tensors: Vec<TensorId>,
     /// Each operation with its trip count.
     pub(crate) ops: Vec<(&'p Op, f64)>,
+    /// The register tensors of each of these operations.
+    pub(crate) registers: Vec<Vec<TensorId>>,
 }
 
 /// Trip count assumed for a loop with symbolic bounds.
@@ -24,11 +26,13 @@ pub(crate) fn components<'p>(system: &System<'p>) -> Vec<Component<'p>> {
     let mut of: BTreeMap<TensorId, usize> = BTreeMap::new();
     for tensors in system.tied().into_values() {
         of.extend(tensors.iter().map(|t| (*t, out.len())));
-        out.push(Component { tensors, ops: vec![] });
+        out.push(Component { tensors, ops: vec![], registers: vec![] });
     }
     for (op, trips) in system.program.ops(UNKNOWN_TRIPS) {
-        if let Some(component) = op.kind.registers().first().and_then(|t| of.get(t)) {
+        let registers = op.kind.registers();
+        if let Some(component) = registers.first().and_then(|t| of.get(t)) {
             out[*component].ops.push((op, trips));
+            out[*component].registers.push(registers);
         }
     }
     out
@@ -59,10 +63,11 @@ impl<'p> Component<'p> {
         let mut out = Vec::new();
         for operand in [a, b].into_iter().flatten() {
             let pinned = matches!(program.tensor(operand).kind, TensorKind::Register { pinned: Some(_) });
-            let touching = || self.ops.iter().filter(|(op, _)| op.kind.registers().contains(&operand));
-            let own = |(op, _): &(&Op, f64)| op.id == gemm.op.id || matches!(op.kind, OpKind::Copy { .. });
+            let ops = || self.ops.iter().zip(&self.registers);
+            let touching = || ops().filter(|(_, all)| all.contains(&operand)).map(|(op, _)| *op);
+            let own = |(op, _): (&Op, f64)| op.id == gemm.op.id || matches!(op.kind, OpKind::Copy { .. });
             if !pinned && touching().all(own) {
-                out.extend(touching().filter(|(op, _)| op.id != gemm.op.id).copied());
+                out.extend(touching().filter(|(op, _)| op.id != gemm.op.id));
             }
         }
         out

@@ -199,6 +199,13 @@ pub(crate) fn shared_least(threads: u32, row: &CopyRow, issues: i64) -> f64 {
     instructions * (wavefronts_ideal(row) + machine().issue_slot) + row.latency
 }
 
+/// Returns a lower bound on the cycles of a copy of `bytes` to or from shared memory, with at least `issues` instructions of each
+/// warp.
+pub(crate) fn shared_floor(threads: u32, row: &CopyRow, bytes: f64, issues: i64) -> f64 {
+    let instructions = issues as f64 * warps(threads);
+    bytes / f64::from(WAVEFRONT_BYTES) + instructions * machine().issue_slot + row.latency
+}
+
 /// Returns a lower bound on the cycles of moving `bytes` between threads: through shared memory, without a stall.
 pub(crate) fn exchange(threads: u32, bytes: f64) -> f64 {
     barriers(threads) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)

@@ -1,6 +1,6 @@
 //! The cycles of one execution of an operation with known layouts, as far as they do not depend on a search.
 
-use hx_tile::{Op, OpKind};
+use hx_tile::{Op, OpKind, TensorId};
 
 use crate::access::{Transfer, global};
 use crate::cx::Cx;
@@ -12,9 +12,20 @@ use crate::{cost, parts, reduce, shared};
 impl<'p> Cx<'_, 'p> {
     /// Returns the cycles of one execution of an operation that is not a gemm, if its layouts are known.
     pub(crate) fn cycles(&self, op: &'p Op, known: &Layouts) -> Result<Option<f64>, Failure> {
-        let layouts: Option<Vec<LayoutKey>> =
-            op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
-        let Some(layouts) = layouts else { return Ok(None) };
+        self.cycles_with(op, &op.kind.registers(), known)
+    }
+
+    /// Returns [`Cx::cycles`], given the register tensors of the operation.
+    pub(crate) fn cycles_with(
+        &self,
+        op: &'p Op,
+        registers: &[TensorId],
+        known: &Layouts,
+    ) -> Result<Option<f64>, Failure> {
+        if registers.iter().any(|t| known.get(*t).is_none()) {
+            return Ok(None);
+        }
+        let layouts: Vec<LayoutKey> = registers.iter().map(|t| key(&known[*t].tv)).collect();
         let meets = matches!(op.kind, OpKind::Reduce { .. } | OpKind::Scan { .. });
         let entry = (op.id, layouts, self.single, if meets { self.drain.to_bits() } else { 0 });
         let met = self.pool.costs.borrow().get(&entry).copied();

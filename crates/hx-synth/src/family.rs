@@ -18,8 +18,9 @@ use crate::cx::Cx;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::layouts::{Known, Layouts};
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
+use crate::solve::{ROUNDING, is_reached};
 use crate::solver::{CANDIDATES, Solver};
-use crate::{choices, cost, pinned, pipes, route, stream};
+use crate::{choices, cost, floor, pinned, pipes, route, stream};
 
 /// Limit on the leaves that are kept for a component.
 const LEAVES: usize = CANDIDATES;
@@ -79,13 +80,17 @@ impl<'s> Solver<'s> {
     pub(crate) fn bettered_in_family(&self, mut best: Solution, still: &BTreeSet<OpId>) -> Solution {
         let moves = best.edits.moves.clone();
         let mut tries = TRIES;
+        // No leaf changes these cycles.
+        let fixed = floor::of_transfers(self.program);
         for single in [false, true] {
-            if best.strain <= 0.0 || single && !self.has_collective() {
+            let within = best.strain - fixed - ROUNDING * best.cost;
+            if within <= 0.0 || single && !self.has_collective() {
                 break;
             }
             // An error means that this family has no solution: keep `best`.
             let family = Family { moves: &moves, still, single };
-            let ended = self.on_ground(family, |ground| ground.better(&mut best, &mut tries));
+            let ended =
+                self.on_ground(family, |ground| ground.better(&mut best, [within, fixed], &mut tries));
             self.ended[usize::from(single)].set(ended.unwrap_or(f64::INFINITY));
         }
         best
@@ -138,10 +143,16 @@ impl<'p> Ground<'_, 'p> {
         self.components.iter().map(|component| Ok(self.search(component, wanted)?.leaves)).collect()
     }
 
-    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost.
-    /// Returns the lowest bound of the solutions that the budget excluded.
-    fn better(&self, best: &mut Solution, tries: &mut u64) -> Result<f64, Blocked> {
-        let leaves = self.leaves(best.strain)?;
+    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost. Every
+    /// solution takes `fixed` cycles besides those of its leaves, so only leaves `within` so many cycles of the cheapest may make a
+    /// cheaper one. Returns the lowest bound of the solutions that the budget excluded.
+    fn better(
+        &self,
+        best: &mut Solution,
+        [within, fixed]: [f64; 2],
+        tries: &mut u64,
+    ) -> Result<f64, Blocked> {
+        let leaves = self.leaves(within)?;
         let firsts: Vec<&Leaf<'p>> = leaves.iter().filter_map(|leaves| leaves.first()).collect();
         let all: f64 = firsts.iter().map(|leaf| leaf.cost).sum();
         let mut picks: Vec<(f64, usize, usize)> = vec![(all, 0, 0)];
@@ -153,7 +164,7 @@ impl<'p> Ground<'_, 'p> {
         let before = self.solver.pool.looked.get();
         let mut ended = f64::INFINITY;
         for (least, component, leaf) in picks {
-            if least >= best.cost || self.is_cancelled() {
+            if is_reached(least + fixed, best.cost) || self.is_cancelled() {
                 break;
             }
             let mut picked = firsts.clone();
@@ -173,7 +184,7 @@ impl<'p> Ground<'_, 'p> {
             *tries -= u64::from(!matches!(made, Ok(Made::Dearer)));
             // Ignore improvements within rounding errors.
             if let Ok(Made::Solution(made)) = made
-                && made.cost < best.cost * (1.0 - 1e-9)
+                && made.cost < best.cost * (1.0 - ROUNDING)
             {
                 *best = Solution { unexplored: best.unexplored, ..*made };
             }

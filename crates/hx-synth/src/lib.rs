@@ -27,6 +27,7 @@ mod cycles;
 mod distribution;
 mod failure;
 mod family;
+mod floor;
 mod layouts;
 mod loads;
 mod parts;

@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use hx_dtype::DType;
-use hx_target::CopyRow;
-use hx_tile::{OpId, Route};
+use hx_target::{Arch, CopyRow};
+use hx_tile::{OpId, Route, TileProgram};
 
 use crate::access::Access;
 use crate::access::alignment::Alignment;
+use crate::anchor::gemm::{self, Gemm, Tiling};
 use crate::distribution::{LayoutKey, Tv, key, layout_of_table};
+use crate::failure::Failure;
 use crate::shared::buffer::Known;
 use crate::shared::measured::{Measured, MeasuredOf};
 
@@ -27,6 +29,9 @@ pub(crate) struct Pool {
     positions: RefCell<HashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
     accesses: RefCell<HashMap<Moved, Rc<[Access]>>>,
     regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
+    tilings: RefCell<HashMap<Tiled, Tilings>>,
+    /// Whether instructions can read an operand: the layout in which it is held, the layout in their order, and its extents.
+    pub(crate) read: RefCell<HashMap<([LayoutKey; 2], [i64; 4]), bool>>,
     alignments: RefCell<HashMap<OpId, Rc<Alignment>>>,
     pub(crate) costs: RefCell<HashMap<CostOf, f64>>,
     pub(crate) ideals: RefCell<HashMap<(OpId, LayoutKey, bool), f64>>,
@@ -58,6 +63,13 @@ pub(crate) type RouteOf = ([LayoutKey; 2], DType, i64, u64);
 /// An exchange through shared memory between two layouts: the element type, the number of elements, the bits of the trip count,
 /// and whether collective copies are excluded.
 pub(crate) type ExchangeOf = ([LayoutKey; 2], DType, i64, u64, bool);
+
+/// A product, which of its operands are in registers, and the bits of the elements from which one is widened. An operation keeps
+/// its other inputs in all attempts.
+type Tiled = (OpId, [bool; 2], Option<u32>);
+
+/// The ways to tile a product.
+pub(crate) type Tilings = Rc<[Rc<Tiling>]>;
 
 /// A layout, the axes that are collapsed, and whether the values keep their number.
 type Projection = (LayoutKey, Vec<usize>, bool);
@@ -119,6 +131,24 @@ impl Pool {
         let found = Rc::new(find());
         self.alignments.borrow_mut().insert(op, found.clone());
         found
+    }
+
+    /// Returns [`gemm::tilings`], computed once.
+    pub(crate) fn tilings(
+        &self,
+        program: &TileProgram,
+        gemm: &Gemm<'_>,
+        arch: Arch,
+        packed: Option<u32>,
+    ) -> Result<Tilings, Failure> {
+        let tiled = (gemm.op.id, gemm.registers().map(|tensor| tensor.is_some()), packed);
+        if let Some(known) = self.tilings.borrow().get(&tiled) {
+            return Ok(known.clone());
+        }
+        let made = gemm::tilings(program, gemm, arch, self, packed)?;
+        let made: Tilings = made.into_iter().map(Rc::new).collect();
+        self.tilings.borrow_mut().insert(tiled, made.clone());
+        Ok(made)
     }
 
     /// Returns [`Tv::positions_of`].

@@ -9,7 +9,7 @@ use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 
 use crate::access::Transfer;
 use crate::anchor::copy::{coalesced, deal_plain};
-use crate::anchor::gemm::{Gemm, Tiling, tilings};
+use crate::anchor::gemm::{Gemm, Tiling};
 use crate::component::Component;
 use crate::cost;
 use crate::cx::Cx;
@@ -51,12 +51,13 @@ impl<'p> Cx<'_, 'p> {
         let mut cost = branch.moves.iter().map(|m| self.move_cost(component, *m)).sum();
         let mut paid = branch.paid.borrow_mut();
         paid.resize(component.ops.len(), None);
-        for ((op, trips), paid) in component.ops.iter().zip(paid.iter_mut()) {
+        let ops = component.ops.iter().zip(&component.registers);
+        for (((op, trips), registers), paid) in ops.zip(paid.iter_mut()) {
             if branch.freed.contains(&op.id) {
                 continue;
             }
             if paid.is_none() {
-                *paid = self.paid(op, branch)?;
+                *paid = self.paid(op, registers, branch)?;
             }
             cost += trips * paid.unwrap_or(0.0);
         }
@@ -64,16 +65,16 @@ impl<'p> Cx<'_, 'p> {
     }
 
     /// Returns the cycles of one execution of an operation with known layouts. No deeper branch changes them.
-    fn paid(&self, op: &'p Op, branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
+    fn paid(&self, op: &'p Op, registers: &[TensorId], branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
         if let OpKind::Gemm { .. } = &op.kind {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
             return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().threads_of(op))));
         }
-        self.cycles(op, &branch.known)
+        self.cycles_with(op, registers, &branch.known)
     }
 
     /// Returns a tiling of a gemm with trip count `trips`, with the cost of the loads of operands that no other operation uses.
-    fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Tiling) -> Way {
+    fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Rc<Tiling>) -> Way {
         let mut known = Layouts::new(self.program().tensors.len());
         for (tensor, held) in gemm.registers().into_iter().zip(&tiling.operands) {
             let (Some(tensor), Some(held)) = (tensor, held) else { continue };
@@ -86,15 +87,16 @@ impl<'p> Cx<'_, 'p> {
         };
         let loads = own_loads.iter().map(load).sum();
         let cycles = trips * cost::gemm(&tiling, self.program().threads_of(gemm.op));
-        Way { tiling: Rc::new(tiling), cycles, loads }
+        Way { tiling, cycles, loads }
     }
 
     /// Returns a lower bound on the cycles of moving an operand.
     fn move_cost(&self, component: &Component<'p>, m: Move) -> f64 {
-        let Some((op, trips)) = component.ops.iter().find(|(op, _)| op.id == m.at) else {
+        let mut ops = component.ops.iter().zip(&component.registers);
+        let Some(((op, trips), registers)) = ops.find(|((op, _), _)| op.id == m.at) else {
             return f64::INFINITY;
         };
-        let Some(tensor) = op.kind.registers().get(m.operand).copied() else { return f64::INFINITY };
+        let Some(tensor) = registers.get(m.operand).copied() else { return f64::INFINITY };
         let tensor = self.program().tensor(tensor);
         let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
         let times = if m.after && op.kind.updates(m.operand) { 2.0 } else { 1.0 };
@@ -218,11 +220,11 @@ fn ways<'p>(
     let mut out = Vec::new();
     for (op, trips) in component.gemms() {
         let Some(gemm) = Gemm::of(program, op) else { continue };
-        let tilings = tilings(program, &gemm, cx.arch, cx.pool, packed)?;
+        let tilings = cx.pool.tilings(program, &gemm, cx.arch, packed)?;
         // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
         let own =
             if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
-        let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(&gemm, trips, &own, t)).collect();
+        let mut found: Vec<Way> = tilings.iter().map(|t| cx.way(&gemm, trips, &own, t.clone())).collect();
         // The first leaf is then as cheap as its bound. Of equal bounds, the fewest cycles of the gemm itself come first.
         found.sort_by(|a, b| a.bound().total_cmp(&b.bound()).then(a.cycles.total_cmp(&b.cycles)));
         out.push((gemm, found));
@@ -414,7 +416,7 @@ impl<'p> Search<'_, '_, 'p> {
                 }
                 Ok(_) => return Ok(()),
                 Err(failure) => {
-                    let op = failure.op.and_then(|op| self.cx.program().op(op));
+                    let op = failure.op.and_then(|op| self.cx.system.op(op));
                     self.failure.get_or_insert(failure);
                     let Some(op) = op.filter(|_| self.conflicts == Conflicts::Mend) else { return Ok(()) };
                     let moves = freeing(self.cx.program(), &branch.known, op);
@@ -491,7 +493,7 @@ impl<'p> Search<'_, '_, 'p> {
         }
         let Some(tensor) = gemm.tensors()[operand] else { return moves };
         let from = known.get(tensor).and_then(|k| k.reason.from.first().copied());
-        if let Some(op) = from.and_then(|op| self.cx.program().op(op))
+        if let Some(op) = from.and_then(|op| self.cx.system.op(op))
             && op.id != gemm.op.id
             && let Some(operand) = op.kind.registers().iter().position(|t| *t == tensor)
         {

@@ -14,7 +14,7 @@ use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
 use crate::solver::Solver;
-use crate::{convertible, crossing, pipes, size};
+use crate::{convertible, crossing, floor, pipes, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -66,7 +66,8 @@ impl<'r> Run<'r> {
         Run { program, arch, means, cancelled, pool: Pool::default(), branches: Cell::new(0) }
     }
 
-    /// Returns the cheapest solution over all routes, the first of equally cheap ones.
+    /// Returns the cheapest solution over all routes, the first of equally cheap ones. A route whose cycles cannot fall below those
+    /// of a solution found already is not searched.
     ///
     /// # Errors
     /// The failure of the last route, if no route has a solution.
@@ -74,8 +75,13 @@ impl<'r> Run<'r> {
         let mut best: Option<Routed> = None;
         let mut failed = None;
         for route in routes(self.program, self.arch, self.means.by_descriptor) {
-            match self.on(&route) {
-                Ok(found) if best.as_ref().is_none_or(|b| found.solution.cost < b.solution.cost) => {
+            let loaded = route.loaded(self.program);
+            let cost = best.as_ref().map_or(f64::INFINITY, |best: &Routed| best.solution.cost);
+            if best.is_some() && is_reached(floor::of_program(&loaded, self.arch, &self.pool), cost) {
+                continue;
+            }
+            match self.on(&route, &loaded) {
+                Ok(found) if found.solution.cost < cost => {
                     best = Some(found);
                 }
                 Ok(_) => {}
@@ -87,11 +93,10 @@ impl<'r> Run<'r> {
     }
 
     /// Returns the cheapest solution for a route. Each route has the whole budget of branches.
-    fn on(&self, route: &Edits) -> Result<Routed, Failure> {
-        let loaded = route.loaded(self.program);
-        check(&loaded, self.arch)?;
+    fn on(&self, route: &Edits, loaded: &TileProgram) -> Result<Routed, Failure> {
+        check(loaded, self.arch)?;
         self.pool.branches.set(0);
-        let solver = Solver::new(&loaded, self.arch, &self.pool, self.cancelled);
+        let solver = Solver::new(loaded, self.arch, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes);
         let found = solver.solve();
         self.branches.set(self.branches.get() + self.pool.branches.get());
@@ -111,6 +116,11 @@ impl<'r> Run<'r> {
         others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         Ok(others.into_iter().map(|solution| self::routed(solution, &route)).collect())
     }
+}
+
+/// Reports whether a lower bound on the cycles of a solution reaches `cost`, whatever the rounding of their sums.
+pub(crate) fn is_reached(floor: f64, cost: f64) -> bool {
+    floor * (1.0 - ROUNDING) >= cost
 }
 
 /// Records the loads of a route in a solution of the program with these loads.
@@ -159,6 +169,9 @@ pub fn candidates(
     let others = run.others(&best)?;
     Ok(std::iter::once(best.solution).chain(others).collect())
 }
+
+/// Relative difference of costs that counts as none.
+pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// The result of an attempt.
 enum Attempt {

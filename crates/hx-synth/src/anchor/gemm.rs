@@ -7,7 +7,7 @@ use hx_target::{Arch, Fragment, GemmRow, WARP, catalogue};
 use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View, tile_modes};
 
 use super::descriptor;
-use crate::distribution::{Tv, layout_of_table};
+use crate::distribution::{Tv, key, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::pool::Pool;
 
@@ -421,17 +421,18 @@ impl Tiling {
             return false;
         }
         let [im, i_n, ik, il] = self.issues;
-        let regular = |wanted: &Tv, extents: &[i64]| {
-            held.positions_of(wanted).is_some_and(|table| layout_of_table(extents, &table).is_some())
-        };
         let [a, b] = &self.operands;
         match operand {
             0 => {
                 let (order, extents) = self.c_by_issue();
-                regular(&order, &extents)
+                is_regular(pool, held, &pool.keep(order), extents)
             }
-            1 => a.as_ref().is_some_and(|a| regular(&a.by_issue, &[self.row.a.values(), im, ik, il])),
-            _ => b.as_ref().is_some_and(|b| regular(&b.by_issue, &[self.row.b.values(), i_n, ik, il])),
+            1 => a
+                .as_ref()
+                .is_some_and(|a| is_regular(pool, held, &a.by_issue, [self.row.a.values(), im, ik, il])),
+            _ => b
+                .as_ref()
+                .is_some_and(|b| is_regular(pool, held, &b.by_issue, [self.row.b.values(), i_n, ik, il])),
         }
     }
 
@@ -439,6 +440,18 @@ impl Tiling {
     pub(crate) fn count(&self) -> i64 {
         self.issues.iter().product()
     }
+}
+
+/// Reports whether the values of `wanted` lie in `held` at positions that a layout of these extents describes, computed once.
+fn is_regular(pool: &Pool, held: &Rc<Tv>, wanted: &Rc<Tv>, extents: [i64; 4]) -> bool {
+    let entry = ([key(held), key(wanted)], extents);
+    if let Some(known) = pool.read.borrow().get(&entry) {
+        return *known;
+    }
+    let table = pool.positions(held, wanted);
+    let regular = table.is_some_and(|table| layout_of_table(&extents, &table).is_some());
+    pool.read.borrow_mut().insert(entry, regular);
+    regular
 }
 
 pub(crate) fn ceil_div(a: i64, b: i64) -> i64 {

@@ -68,6 +68,8 @@ pub(crate) struct System<'p> {
     touching: Vec<Vec<usize>>,
     /// The orders of packed elements that differ from the order of their tile.
     orders: BTreeMap<TensorId, Run>,
+    /// The operations, by number.
+    ops: BTreeMap<OpId, &'p Op>,
 }
 
 impl<'p> System<'p> {
@@ -80,7 +82,9 @@ impl<'p> System<'p> {
             _ => None,
         });
         let mut constraints: Vec<Demanded> = pins.collect();
+        let mut ops = BTreeMap::new();
         for (op, _) in program.ops(1.0) {
+            ops.insert(op.id, op);
             let demanded = demands(program, op, still).into_iter();
             constraints.extend(demanded.map(|constraint| Demanded { op: Some(op.id), constraint }));
         }
@@ -93,7 +97,12 @@ impl<'p> System<'p> {
                 }
             }
         }
-        System { program, constraints, touching, orders: order::orders(program) }
+        System { program, constraints, touching, orders: order::orders(program), ops }
+    }
+
+    /// Returns the operation with this number.
+    pub(crate) fn op(&self, id: OpId) -> Option<&'p Op> {
+        self.ops.get(&id).copied()
     }
 
     /// Derives the layout of a tensor that has none from a narrower tensor: its reduction, or an operand that is broadcast to it.

@@ -119,7 +119,7 @@ impl System<'_> {
             Constraint::Project { from, to, axes } => (*from, *to, &axes[..]),
             _ => return vec![],
         };
-        let Some(op) = demanded.op.and_then(|op| self.program.op(op)) else { return vec![] };
+        let Some(op) = demanded.op.and_then(|op| self.op(op)) else { return vec![] };
         if let (Some(x), Some(y)) = (known.get(first), known.get(second))
             && x.pin.is_some()
             && y.pin.is_some()

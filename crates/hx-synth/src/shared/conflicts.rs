@@ -26,6 +26,11 @@ pub(crate) struct Places {
 /// Limit on the phases of a sample.
 const SAMPLE: usize = 256;
 
+/// Returns the number of phases that each phase of a sample represents, if there are `phases`.
+pub(super) fn sampled(phases: i64) -> f64 {
+    phases as f64 / phases.clamp(1, SAMPLE as i64) as f64
+}
+
 /// First coordinate of a lane that addresses nothing.
 const IDLE: i64 = i64::MIN;
 
@@ -77,8 +82,18 @@ impl Places {
         phases.filter(|phase| phase.chunks(self.rank).any(|at| at[0] != IDLE))
     }
 
-    /// Returns a sample of phases, spread over all, with the number of phases that each represents.
-    pub(crate) fn sample(&self) -> Sample {
+    /// Reports whether a sample would contain all phases.
+    pub(crate) fn are_few(&self) -> bool {
+        self.phases().nth(SAMPLE).is_none()
+    }
+
+    /// Returns the number of phases.
+    pub(crate) fn count(&self) -> i64 {
+        self.phases().count() as i64
+    }
+
+    /// Returns a sample of phases, spread over all.
+    pub(crate) fn sample(&self) -> Places {
         let all: Vec<&[i64]> = self.phases().collect();
         let count = all.len().min(SAMPLE);
         // Pick a pseudo-random phase of each stretch: phases at a regular step may be alike.
@@ -92,21 +107,12 @@ impl Places {
             // The last phase of a narrow block has fewer lanes.
             lanes.resize(lanes.len().next_multiple_of(self.lanes_per_phase * self.rank), IDLE);
         }
-        let places = Places { lanes, lanes_per_warp: self.lanes_per_phase, ..self.empty() };
-        Sample { places, each: all.len() as f64 / count.max(1) as f64 }
+        Places { lanes, lanes_per_warp: self.lanes_per_phase, ..self.empty() }
     }
 
     fn empty(&self) -> Places {
         Places { lanes: Vec::new(), ..*self }
     }
-}
-
-/// Some phases of an access that represent all.
-#[derive(Clone, Debug)]
-pub(crate) struct Sample {
-    pub(crate) places: Places,
-    /// Number of phases that each phase of the sample represents.
-    pub(crate) each: f64,
 }
 
 /// Bytes of a block. Phases at a distance of whole blocks are equivalent under every swizzle that permutes within blocks.

@@ -8,7 +8,7 @@ use hx_layout::Layout;
 use hx_target::CopyRow;
 use hx_tile::OpId;
 
-use super::conflicts::{Places, Requests, Sample};
+use super::conflicts::{Places, Requests};
 use crate::access::Run;
 use crate::distribution::LayoutKey;
 
@@ -39,34 +39,39 @@ pub(super) enum How {
 #[derive(Debug)]
 pub(crate) struct Measured {
     places: Places,
-    sample: OnceCell<Sample>,
+    are_few: OnceCell<bool>,
+    sample: OnceCell<Places>,
     requests: RefCell<HashMap<(How, Layout), Rc<Requests>>>,
 }
 
 impl Measured {
     pub(super) fn new(places: Places) -> Measured {
-        Measured { places, sample: OnceCell::new(), requests: RefCell::default() }
+        Measured { places, are_few: OnceCell::new(), sample: OnceCell::new(), requests: RefCell::default() }
     }
 
-    /// Returns the number of phases that each phase of the sample represents.
-    pub(super) fn each(&self) -> f64 {
-        self.sample().each
+    fn are_few(&self) -> bool {
+        *self.are_few.get_or_init(|| self.places.are_few())
     }
 
-    fn sample(&self) -> &Sample {
+    /// Returns the number of all phases.
+    pub(super) fn phases(&self) -> i64 {
+        self.places.count()
+    }
+
+    fn sample(&self) -> &Places {
         self.sample.get_or_init(|| self.places.sample())
     }
 
     /// Returns the addresses under a layout, computed once.
     pub(super) fn requests(&self, how: How, layout: &Layout, bits: u32) -> Rc<Requests> {
         // A sample that contains all phases equals the count of all phases in whole words.
-        let how = if how == How::Sample && self.each() <= 1.0 { How::Words } else { how };
+        let how = if how == How::Sample && self.are_few() { How::Words } else { how };
         let entry = (how, layout.clone());
         if let Some(known) = self.requests.borrow().get(&entry) {
             return known.clone();
         }
         let made = Rc::new(match how {
-            How::Sample => Requests::new(&self.sample().places, layout, bits),
+            How::Sample => Requests::new(self.sample(), layout, bits),
             How::Words => Requests::new(&self.places, layout, bits),
             How::Exact => Requests::exact(&self.places, layout, bits),
         });

@@ -1,11 +1,14 @@
 //! Finds the layout and the swizzle that serve all uses of a shared tensor at least cost.
 
+use std::rc::Rc;
+
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{WAVEFRONT_BYTES, machine};
 use hx_tile::{Conflicts, TensorId, TileProgram};
 
 use super::addresses::{Addressed, measured};
 use super::buffer::{Buffer, By, Candidate, Chosen, End, Joint, Joints, Options, Use};
+use super::conflicts::{Requests, sampled};
 use super::demanded::Demanded;
 use super::measured::How;
 use super::swizzle::{self, Looking, Served, Way};
@@ -197,12 +200,23 @@ impl Serve<'_, '_, '_> {
         let served = |((u, candidates), ways): ((&'b Use<'_>, &'b Options), &Vec<usize>)| {
             let way = |i: &usize| {
                 let candidate = &candidates.usable[*i];
-                let Some(measured) = measured(cx, candidate, u) else { return Way::free(candidate.alone) };
-                let beside = cost::shared(program.threads_of(u.op), measured.access, 0.0);
+                let Some(access) = candidate.by.access() else { return Way::free(candidate.alone) };
+                let threads = program.threads_of(u.op);
+                let beside = cost::shared(threads, access, 0.0);
                 let least = candidate.alone - beside;
-                let measured = measured.addresses;
-                let (each, how) = if exact { (1.0, How::Exact) } else { (measured.each(), How::Sample) };
-                Way::new([least, beside, each], move || measured.requests(how, layout, bits))
+                let (each, how) = match exact {
+                    true => (1.0, How::Exact),
+                    false => (sampled(access.phases(threads, &u.shape)), How::Sample),
+                };
+                // Most ways lose by `least` alone, so their addresses are computed only if they are asked for.
+                let requests = move || match measured(cx, candidate, u) {
+                    Some(Addressed { addresses, .. }) => {
+                        debug_assert_eq!(addresses.phases(), access.phases(threads, &u.shape));
+                        addresses.requests(how, layout, bits)
+                    }
+                    None => Rc::new(Requests::none()),
+                };
+                Way::new([least, beside, each], requests)
             };
             Served { ways: ways.iter().map(way).collect(), trips: u.trips }
         };
