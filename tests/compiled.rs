@@ -31,9 +31,22 @@ struct Family {
     opcodes: &'static [&'static str],
 }
 
-const FAMILIES: [Family; 7] = [
+/// The end of the name of a bulk copy into several blocks, and the opcodes for each number of dimensions.
+const MULTICAST: &str = "d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast";
+const MULTICASTS: [&str; 5] = [
+    "UTMALDG.1D.MULTICAST",
+    "UTMALDG.2D.MULTICAST",
+    "UTMALDG.3D.MULTICAST",
+    "UTMALDG.4D.MULTICAST",
+    "UTMALDG.5D.MULTICAST",
+];
+
+const FAMILIES: [Family; 10] = [
     Family { ptx: "wgmma.mma_async", then: "", opcodes: &["HGMMA", "IGMMA", "QGMMA"] },
     Family { ptx: "cp.async.bulk.tensor.", then: "d.shared::", opcodes: &["UTMALDG"] },
+    Family { ptx: "cp.async.bulk.tensor.", then: MULTICAST, opcodes: &MULTICASTS },
+    Family { ptx: "mbarrier.arrive.shared::cluster", then: "", opcodes: &["SYNCS.ARRIVE.TRANS64.RED"] },
+    Family { ptx: "barrier.cluster.arrive", then: "", opcodes: &["UCGABAR_ARV"] },
     Family { ptx: "cp.async.bulk.tensor.", then: "d.global.", opcodes: &["UTMASTG"] },
     Family { ptx: "cp.reduce.async.bulk.tensor.", then: "d.global.", opcodes: &["UTMAREDG"] },
     Family { ptx: "cp.async.bulk.", then: "shared::", opcodes: &["UBLKCP"] },

@@ -139,3 +139,43 @@ test "blocks share no tiles that no box takes" {
     assert_close(c, a @ b.T, ulp: 4);
     assert(!uses("tma.load"));
 }
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ. Four blocks compute two by two tiles: two of them share each tile of `a`, two each tile of `b`.
+kernel square_product<BM = 64, BN = 64, BK = 64, STAGES = 3, T: type = f16>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut T[m, n],
+)
+    grid [2 * cdiv(m, 2 * BM), 2 * cdiv(n, 2 * BN)]
+    cluster [2, 2]
+{
+    let [bm, bn] = block_idx;
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let pipe = pipeline(STAGES);
+    warp_groups {
+        producer {
+            for ki in 0..cdiv(k, BK) {
+                let s = pipe.acquire();
+                copy_async(tile(a, [BM, BK])[.., .., bm, ki], sa[.., .., s], signal: pipe, multicast: 1);
+                copy_async(tile(b, [BN, BK])[.., .., bn, ki], sb[.., .., s], signal: pipe, multicast: 0);
+            }
+        }
+        consumer {
+            let acc = register_tensor(f32, [BM, BN]);
+            multiply(acc, sa, sb, pipe, cdiv(k, BK));
+            copy(cast(acc, T), tile(c, [BM, BN])[.., .., bm, bn]);
+        }
+    }
+}
+
+test "blocks of a cluster share the tiles of both factors" for (m, n, k) in [
+    (128, 128, 256),
+    (200, 136, 72),
+    (8, 400, 320),
+] {
+    let a = randn(f16, [m, k], seed: 10);
+    let b = randn(f16, [n, k], seed: 11);
+    let c = empty(f16, [m, n]);
+    square_product(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+}

@@ -311,15 +311,12 @@ impl Cx<'_> {
     fn multicast(&mut self, at: ExprId) -> Lower<u8> {
         let axis = self.const_int(at, "the axis of `multicast`")?;
         let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
-        let Some(blocks) = along.filter(|blocks| *blocks > 1) else {
-            let blocks = along.unwrap_or(1);
+        let blocks = along.unwrap_or(1);
+        if blocks < 2 {
             let message = format!(
                 "found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `multicast`"
             );
             return self.fail(&codes::BAD_CLUSTER, at, message);
-        };
-        if self.cluster.iter().product::<u32>() > blocks {
-            return self.unsupported(at, "`multicast` in a cluster along several axes");
         }
         Ok(axis as u8)
     }

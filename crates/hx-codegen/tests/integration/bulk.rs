@@ -121,9 +121,33 @@ fn loaded() -> ThreadProgram {
     }
 }
 
+/// The kernel of [`loaded`] in clusters of two by two blocks: the boxes go to the blocks along the first axis, and the stages are
+/// given back to the blocks along both.
+fn shared() -> ThreadProgram {
+    let place = |axis: u8| block(axis).rem(&c(2), &Facts::default());
+    let along = |at: i64| place(1).scale(2) + c(at);
+    let mut program = loaded();
+    program.name = "bulk_multicast".into();
+    program.cluster = [2, 2, 1];
+    for stmt in &mut program.body {
+        let Stmt::Group(group) = stmt else { continue };
+        for stmt in &mut group.body {
+            match stmt {
+                Stmt::Bulk(copy) => copy.blocks = vec![along(0), along(1)],
+                Stmt::Arrive { blocks, .. } => {
+                    let other = (place(1) + c(1)).rem(&c(2), &Facts::default());
+                    *blocks = vec![along(0), along(1), other.scale(2) + place(0)];
+                }
+                _ => {}
+            }
+        }
+    }
+    program
+}
+
 #[test]
 fn boxes_are_stored_and_loaded() {
-    for (name, program) in [("bulk_store", stored()), ("bulk_load", loaded())] {
+    for (name, program) in [("bulk_store", stored()), ("bulk_load", loaded()), ("bulk_multicast", shared())] {
         let golden = format!("{}/tests/golden_sm_90a/{name}.cu", env!("CARGO_MANIFEST_DIR"));
         expect_file![golden].assert_eq(&text(&program));
     }

@@ -1,9 +1,10 @@
 //! Tests bulk loads: zeros outside of the tensor, the bytes that a phase waits for, and the order with accesses of threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
+use hx_index::{Expr, Symbol};
 use hx_target::SwizzleMode;
 use hx_thread::{
     Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, RegId, Stmt, TensorMap,
@@ -30,13 +31,20 @@ struct Loaded {
     s: Memory,
     y: Memory,
     r: RegId,
+    blocks: i64,
 }
 
 fn loaded() -> Loaded {
+    loaded_by(1)
+}
+
+/// As [`loaded`], with a box and a result for each of some blocks.
+fn loaded_by(blocks: i64) -> Loaded {
     let mut k = Kernel::new(32);
     k.input("x", DType::F16, &[ROWS, COLUMNS], &[LD, 1]);
-    let y = k.output("y", DType::F16, &[i64::from(BOX[1]), i64::from(BOX[0])], &[i64::from(BOX[0]), 1]);
-    let s = k.shared("s", DType::F16, BOX[0] * BOX[1]);
+    let shape = [blocks * i64::from(BOX[1]), i64::from(BOX[0])];
+    let y = k.output("y", DType::F16, &shape, &[shape[1], 1]);
+    let s = k.shared("s", DType::F16, blocks as u32 * BOX[0] * BOX[1]);
     let r = k.registers("r", DType::F16, 2);
     k.program.maps.push(TensorMap {
         param: 0,
@@ -53,7 +61,7 @@ fn loaded() -> Loaded {
         k.program.barriers.push(Barrier { kind, pipe, stages: 1, count, at, origin });
         k.program.shared_bytes += 8;
     }
-    Loaded { k, s, y, r }
+    Loaded { k, s, y, r, blocks }
 }
 
 impl Loaded {
@@ -99,19 +107,23 @@ impl Loaded {
 
     /// Runs the kernel with several orders of arrival, which must agree.
     fn check(&self, want: Expect) {
-        let texts = [0, 1, 2, 3].map(|seed| {
+        let texts = self.texts([0, 1, 2, 3]);
+        assert!(texts.iter().all(|text| *text == texts[0]), "{texts:#?}");
+        want.assert_eq(&texts[0]);
+    }
+
+    fn texts<const N: usize>(&self, seeds: [u64; N]) -> [String; N] {
+        seeds.map(|seed| {
             let all: Vec<f64> = (0..ROWS * LD).map(|i| (i / LD * 10 + i % LD) as f64).collect();
-            let (size, shape) = ((BOX[0] * BOX[1]) as usize, [i64::from(BOX[1]), i64::from(BOX[0])]);
-            let y = tensor(DType::F16, &shape, &[shape[1], 1], &vec![-1.0; size]);
+            let shape = [self.blocks * i64::from(BOX[1]), i64::from(BOX[0])];
+            let y = tensor(DType::F16, &shape, &[shape[1], 1], &vec![-1.0; (shape[0] * shape[1]) as usize]);
             let mut arguments = [tensor(DType::F16, &[ROWS, COLUMNS], &[LD, 1], &all), y];
             let config = Config { seed, ..Config::default() };
             match run(&self.k.program, &BTreeMap::new(), &mut arguments, &config) {
                 Ok(_) => picture(&values(DType::F16, &arguments[1])),
                 failed => error_text(failed),
             }
-        });
-        assert!(texts.iter().all(|text| *text == texts[0]), "{texts:#?}");
-        want.assert_eq(&texts[0]);
+        })
     }
 }
 
@@ -275,4 +287,72 @@ fn a_load_follows_what_threads_did_over_a_fence_and_a_barrier() {
               thread 0, block [0, 0, 0], #2 `copy_async(x, s)`
         "#]],
     );
+}
+
+/// Blocks of a pair that bring a box each to both, twice. Each reads the box of the other one, and gives the boxes back to both
+/// after that, or too early.
+fn pair(early: bool) -> Loaded {
+    let mut loaded = loaded_by(2);
+    loaded.k.program.grid = vec![c(2)];
+    loaded.k.program.cluster = [2, 1, 1];
+    loaded.k.program.barriers[EMPTY as usize].count = 2;
+    let (rank, elements) = (Expr::symbol(Symbol::BlockIdx(0)), i64::from(BOX[0] * BOX[1]));
+    for (round, column) in [(0, 2), (1, 4)] {
+        if round > 0 {
+            loaded.wait(EMPTY, 0);
+        }
+        loaded.expect(2 * BYTES);
+        let share = Bulk {
+            row: "tma.load".into(),
+            map: 0,
+            coordinates: vec![c(column), rank.clone()],
+            address: Address { memory: loaded.s, offset: rank.scale(elements) },
+            barrier: (FULL, c(0)),
+            blocks: vec![c(0), c(1)],
+        };
+        loaded.k.op("copy_async(x, s)", vec![Stmt::Bulk(share)]);
+        loaded.wait(FULL, round);
+        let (own, place) = (first(loaded.r, 2), thread() * c(2));
+        let theirs = (c(1) - rank.clone()).scale(elements) + place.clone();
+        let load = transfer("ld.shared.b32", own.clone(), loaded.s, theirs);
+        let store = transfer("st.global.b32", own, loaded.y, rank.scale(elements) + place);
+        let blocks = vec![c(0), c(1)];
+        let arrive = Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks };
+        let mut ops =
+            [("copy(s, y)", vec![load, store]), ("release()", vec![Stmt::Fence(Fence::Proxy), arrive])];
+        if early {
+            ops.reverse();
+        }
+        ops.into_iter().for_each(|(title, body)| loaded.k.op(title, body));
+    }
+    loaded
+}
+
+#[test]
+fn a_cluster_fills_the_memory_of_all_its_blocks() {
+    // Each block waits until both have given the first boxes back.
+    pair(false).check(expect![[r#"
+        14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29
+        24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
+        34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49
+        44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
+        4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19
+        14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29
+        24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
+        34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49
+    "#]]);
+}
+
+/// The order decides which block fills the memory of the other one first, and whether that one has read it.
+#[test]
+fn a_block_fills_memory_that_another_block_reads() {
+    let texts = BTreeSet::from(pair(true).texts::<24>(std::array::from_fn(|seed| seed as u64)));
+    expect![[r#"
+        reads element 0 of the shared tensor `s` before the asynchronous copy into it by thread 0 in #7 `copy_async(x, s)` was waited for
+          thread 0, block [1, 0, 0], #4 `copy(s, y)`
+        writes element 0 of the shared tensor `s`, which thread 0 read in #4 `copy(s, y)`, with no barrier in between
+          thread 0, block [0, 0, 0], #7 `copy_async(x, s)`
+        writes element 64 of the shared tensor `s`, which thread 0 read in #4 `copy(s, y)`, with no barrier in between
+          thread 0, block [1, 0, 0], #7 `copy_async(x, s)`
+    "#]].assert_eq(&texts.into_iter().collect::<String>());
 }

@@ -92,5 +92,5 @@ fn is_left_to_the_trace(a: &Access, b: &Access) -> bool {
 
 /// Each block of a cluster brings its share of a multicast copy.
 fn are_shares(a: &Access, b: &Access) -> bool {
-    matches!(a.by, By::Fill { .. }) && a.by == b.by && a.agent != b.agent
+    matches!(a.by, By::Fill { .. }) && a.by == b.by && a.op == b.op && a.agent != b.agent
 }

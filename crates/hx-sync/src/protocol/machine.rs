@@ -3,7 +3,7 @@
 mod steps;
 mod stuck;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hx_tile::{OpId, TensorId};
 
@@ -148,8 +148,8 @@ struct PipeState {
     stages: u32,
     /// The number of releases that make a stage free.
     releases: u32,
-    /// Whether copies of one block fill stages of all blocks.
-    crosses: bool,
+    /// The axes of the cluster along which blocks share copies.
+    axes: BTreeSet<u8>,
     /// By `n`.
     all: Vec<Stage>,
 }
@@ -222,7 +222,7 @@ impl<'a> Machine<'a> {
             scripts,
             components,
             agents: scripts.iter().map(agent).collect(),
-            pipes: (0..blocks).map(|_| pipe_states(protocol, scripts, blocks)).collect(),
+            pipes: (0..blocks).map(|block| pipe_states(protocol, scripts, block)).collect(),
             turns: (0..blocks).map(|_| protocol.turns.iter().map(|_| turn()).collect()).collect(),
             barriers: BTreeMap::new(),
             memory: (0..blocks).map(|_| Accesses::default()).collect(),
@@ -238,16 +238,17 @@ impl<'a> Machine<'a> {
         for script in self.scripts {
             for step in &script.steps {
                 let StepKind::Fill { pipe, n, multicast, .. } = &step.kind else { continue };
-                for block in self.targets(script.block, multicast.is_some()) {
+                let axes = multicast.iter().map(|cast| cast.axis).collect();
+                for block in self.targets(script.block, &axes) {
                     self.pipes[block as usize][*pipe as usize].stage(*n).expected += 1;
                 }
             }
         }
     }
 
-    /// Returns the blocks that a copy of a block fills stages of.
-    fn targets(&self, block: u32, multicast: bool) -> std::ops::Range<u32> {
-        if multicast { 0..self.pipes.len() as u32 } else { block..block + 1 }
+    /// Returns the blocks that share copies with a block along some of these axes, and the block itself.
+    fn targets(&self, block: u32, axes: &BTreeSet<u8>) -> Vec<u32> {
+        targets(self.scripts, block, axes)
     }
 
     /// Finds the copies that a block can still receive after its end.
@@ -259,7 +260,10 @@ impl<'a> Machine<'a> {
             agents.for_each(|agent| known.join(&agent.own));
             for script in self.scripts.iter().filter(|script| script.block as usize != block) {
                 for step in &script.steps {
-                    let StepKind::Fill { pipe, n, multicast: Some(_), .. } = &step.kind else { continue };
+                    let StepKind::Fill { pipe, n, multicast: Some(cast), .. } = &step.kind else { continue };
+                    if !self.targets(script.block, &BTreeSet::from([cast.axis])).contains(&(block as u32)) {
+                        continue;
+                    }
                     let stages = self.pipes[block][*pipe as usize].stages;
                     let component = self.components.stage(block as u32, *pipe, n % stages);
                     if !known.knows(Epoch { component, time: n / stages }) {
@@ -271,18 +275,37 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn pipe_states(protocol: &Protocol, scripts: &[Script], blocks: u32) -> Vec<PipeState> {
-    let crosses = |wanted: usize| {
-        let mut steps = scripts.iter().flat_map(|script| &script.steps);
-        steps.any(|step| match &step.kind {
-            StepKind::Fill { pipe, multicast, .. } => *pipe as usize == wanted && multicast.is_some(),
+/// Returns the blocks whose place differs from that of a block along one of these axes at most.
+fn targets(scripts: &[Script], block: u32, axes: &BTreeSet<u8>) -> Vec<u32> {
+    let place = |block: u32| scripts.iter().find(|script| script.block == block).map(|script| script.place);
+    let Some(here) = place(block).filter(|_| !axes.is_empty()) else { return vec![block] };
+    let blocks = scripts.iter().map(|script| script.block + 1).max().unwrap_or(1);
+    let shares = |other: &u32| {
+        let other = place(*other).unwrap_or(here);
+        let differ = (0u8..).zip(here.iter().zip(other)).filter(|(_, (a, b))| **a != *b);
+        let differ: Vec<u8> = differ.map(|(axis, _)| axis).collect();
+        match differ.as_slice() {
+            [] => true,
+            [axis] => axes.contains(axis),
             _ => false,
-        })
+        }
+    };
+    (0..blocks).filter(shares).collect()
+}
+
+fn pipe_states(protocol: &Protocol, scripts: &[Script], block: u32) -> Vec<PipeState> {
+    let axes = |wanted: usize| -> BTreeSet<u8> {
+        let steps = scripts.iter().flat_map(|script| &script.steps);
+        let cast = steps.filter_map(|step| match &step.kind {
+            StepKind::Fill { pipe, multicast: Some(cast), .. } if *pipe as usize == wanted => Some(cast.axis),
+            _ => None,
+        });
+        cast.collect()
     };
     let state = |(at, pipe): (usize, &super::Pipe)| {
-        let crosses = crosses(at);
-        let releases = if crosses { pipe.readers * blocks } else { pipe.readers };
-        PipeState { stages: pipe.stages.max(1), releases, crosses, all: Vec::new() }
+        let axes = axes(at);
+        let releases = pipe.readers * targets(scripts, block, &axes).len() as u32;
+        PipeState { stages: pipe.stages.max(1), releases, axes, all: Vec::new() }
     };
     protocol.pipes.iter().enumerate().map(state).collect()
 }

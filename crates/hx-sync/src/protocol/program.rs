@@ -114,9 +114,10 @@ pub enum Act {
     SyncCluster,
 }
 
-/// A copy that each block of a cluster makes a share of, for all of them.
+/// A copy that each block of a cluster along an axis makes a share of, for all of these blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Multicast {
+    pub axis: u8,
     /// The coordinates of the source, which must be the same in all blocks.
     pub source: Vec<Expr>,
 }

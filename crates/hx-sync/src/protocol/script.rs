@@ -16,6 +16,8 @@ const MOST_STEPS: usize = 60_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     pub(crate) block: u32,
+    /// The index of the block along each axis of the grid.
+    pub(crate) place: [i64; 3],
     pub(crate) group: u32,
     pub(crate) steps: Vec<Step>,
 }
@@ -41,7 +43,7 @@ pub(crate) enum StepKind {
     Acquire { pipe: u32, n: u32 },
     Wait { pipe: u32, n: u32 },
     Release { pipe: u32, n: u32 },
-    Fill { pipe: u32, n: u32, into: Option<Span>, bytes: u64, multicast: Option<Vec<i64>> },
+    Fill { pipe: u32, n: u32, into: Option<Span>, bytes: u64, multicast: Option<Cast> },
     Copy(Span),
     Commit,
     WaitCopies(u32),
@@ -55,6 +57,14 @@ pub(crate) enum StepKind {
     Pass(u32),
     Sync,
     SyncCluster,
+}
+
+/// A copy for all blocks of the cluster along an axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cast {
+    pub(crate) axis: u8,
+    /// The coordinates of the tile that the block copies.
+    pub(crate) source: Vec<i64>,
 }
 
 /// A part of a shared tensor.
@@ -98,6 +108,8 @@ pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, assume: bool) -> Opt
     let (mut left, mut assumed) = (MOST_STEPS, false);
     let mut scripts = Vec::new();
     for (block, values) in (0..).zip(&launch.blocks) {
+        let index = |axis: u8| values.get(&Symbol::BlockIdx(axis)).copied().unwrap_or(0);
+        let place = [index(0), index(1), index(2)];
         for group in 0..protocol.groups {
             let mut unroller = Unroller {
                 stages: protocol.pipes.iter().map(|pipe| pipe.stages.max(1)).collect(),
@@ -120,7 +132,7 @@ pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, assume: bool) -> Opt
             }
             left = unroller.left;
             assumed |= unroller.assumed;
-            scripts.push(Script { block, group, steps: unroller.steps });
+            scripts.push(Script { block, place, group, steps: unroller.steps });
         }
     }
     Some(Scripts { all: scripts, assumed })
@@ -274,7 +286,10 @@ impl Unroller<'_> {
                 let into = into.as_ref().and_then(|place| self.span(place));
                 let source = |source: &Expr| self.value(source);
                 let multicast = match multicast {
-                    Some(cast) => Some(cast.source.iter().map(source).collect::<Option<Vec<i64>>>()?),
+                    Some(cast) => {
+                        let source = cast.source.iter().map(source).collect::<Option<_>>()?;
+                        Some(Cast { axis: cast.axis, source })
+                    }
                     None => None,
                 };
                 self.push(op, StepKind::Fill { pipe: *pipe, n, into, bytes: *bytes, multicast })

@@ -201,7 +201,7 @@ impl Translator<'_> {
                     Base::Global(_) | Base::Register(_) => 0,
                 };
                 let bytes = elements.unsigned_abs() * u64::from(bits) / 8;
-                let multicast = multicast.map(|_| Multicast { source: src.offsets.clone() });
+                let multicast = multicast.map(|axis| Multicast { axis, source: src.offsets.clone() });
                 push(Act::Fill { pipe: pipe.0, into, bytes, multicast });
             }
             OpKind::Gemm { c, a, b, asynchronous, .. } => {

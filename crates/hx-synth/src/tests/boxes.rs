@@ -306,3 +306,80 @@ fn wrong_boxes_are_found() {
         a box puts element [0, 1] at byte 2, and it lies at 288"#]]
     .assert_eq(&lines.join("\n"));
 }
+
+/// Returns a product whose blocks in a pair share the tiles of both factors.
+fn shared_by_two(config: &Tiles) -> TileProgram {
+    let mut program = signalled(config);
+    program.cluster = [2, 1, 1];
+    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    for stmt in body {
+        if let Stmt::Op(Op { kind: OpKind::CopyAsync { multicast, .. }, .. }) = stmt {
+            *multicast = Some(0);
+        }
+    }
+    program
+}
+
+/// The parts of the blocks are whole boxes: half of the rows if these are whole blocks of the swizzle, and half of the columns
+/// otherwise, under a narrower swizzle if the tile was one box wide.
+#[test]
+fn blocks_share_boxes() {
+    let text = |tile: [i64; 3]| {
+        let program = shared_by_two(&Tiles { tile, stages: 2, ..Tiles::default() });
+        let solution = solved(&program).expect("the program has layouts");
+        assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
+        let choices = program.ops(1.0).into_iter().filter_map(|(op, _)| {
+            let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id) else { return None };
+            let BulkChoice { extents, share, reason, .. } = choice;
+            Some(format!("{extents:?} shared along {share:?}: {}\n", reason.text))
+        });
+        format!("{tile:?}\n{}", choices.collect::<String>())
+    };
+    expect![[r#"
+        [128, 128, 64]
+        [64, 64] shared along Some(0): asks for `128B swizzle ∘ ((64,2),64,2):((64,D),1,D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [64, 64] shared along Some(0): asks for `128B swizzle ∘ ((64,2),64,2):((64,D),1,D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [64, 8, 128]
+        [64, 32] shared along Some(0): asks for `128B swizzle ∘ ((32,2),(64,2),2):((64,D),(1,D),D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [64, 8] shared along Some(1): asks for `128B swizzle ∘ (8,(64,2),2):(64,(1,D),D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [64, 8, 64]
+        [64, 32] shared along Some(0): asks for `128B swizzle ∘ ((32,2),64,2):((64,D),1,D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [32, 8] shared along Some(1): asks for `64B swizzle ∘ (8,(32,2),2):(32,(1,D),D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [64, 8, 16]
+        [16, 32] shared along Some(0): asks for `32B swizzle ∘ ((32,2),16,2):((16,D),1,D)`; whole boxes by one thread; each block of the cluster brings its share to all
+        [8, 8] shared along Some(1): asks for `(8,(8,2),2):(8,(1,D),D)`; whole boxes by one thread; each block of the cluster brings its share to all
+    "#]].assert_eq(&[[128, 128, 64], [64, 8, 128], [64, 8, 64], [64, 8, 16]].map(text).concat());
+}
+
+/// The verifier finds shares that leave out boxes, or that no cluster has.
+#[test]
+fn wrong_shares_are_found() {
+    let right = shared_by_two(&Tiles { tile: [128, 128, 128], stages: 2, ..Tiles::default() });
+    let found = |spoil: &dyn Fn(&mut TileProgram, &mut BulkChoice)| {
+        let (mut program, mut solution) = (right.clone(), solved(&right).expect("the program has layouts"));
+        let boxed = |choice: &&mut Choice| matches!(choice, Choice::Bulk(_));
+        let Some(Choice::Bulk(choice)) = solution.choices.values_mut().find(boxed) else { panic!("boxes") };
+        spoil(&mut program, choice);
+        let all = hx_verify::verify(&program, &solution, Arch::Sm90a);
+        all.first().map_or("nothing".to_owned(), |violation| violation.message.clone())
+    };
+    let lines = [
+        found(&|_, _| ()),
+        found(&|_, choice| choice.share = Some(1)),
+        found(&|_, choice| choice.extents = vec![64, 128]),
+        found(&|_, choice| choice.share = Some(2)),
+        found(&|program, _| program.cluster = [1, 1, 1]),
+        found(&|program, _| program.cluster = [4, 1, 1]),
+        // Each block copies the tile for itself.
+        found(&|_, choice| choice.share = None),
+    ];
+    expect![[r#"
+        nothing
+        nothing
+        0 of 2 blocks bring the box [0, 0]
+        the tile has no such mode
+        blocks share a copy that is for one of them
+        0 of 4 blocks bring the box [0, 0]
+        nothing"#]]
+    .assert_eq(&lines.join("\n"));
+}

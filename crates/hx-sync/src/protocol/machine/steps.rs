@@ -1,10 +1,12 @@
 //! One step of a group.
 
+use std::collections::BTreeSet;
+
 use hx_tile::{OpId, TensorId};
 
 use super::super::accesses::{Access, By};
 use super::super::knowledge::{Epoch, Knowledge};
-use super::super::script::{Span, Step, StepKind, Team};
+use super::super::script::{Cast, Span, Step, StepKind, Team};
 use super::super::{Cause, Deed, Kind, Role};
 use super::{BarrierState, Machine, Product, Queue};
 
@@ -36,7 +38,7 @@ impl Machine<'_> {
         match kind {
             StepKind::Release { pipe, n } => self.release(agent, op, (*pipe, *n)),
             StepKind::Fill { pipe, n, into, multicast, .. } => {
-                self.fill(agent, op, team, (*pipe, *n), into.as_ref(), multicast.as_deref());
+                self.fill(agent, op, team, (*pipe, *n), into.as_ref(), multicast.as_ref());
             }
             StepKind::Copy(into) => {
                 let time = self.agents[agent].issued[Queue::Copies as usize];
@@ -182,8 +184,8 @@ impl Machine<'_> {
         }
         let told = self.publish(agent);
         let block = self.agents[agent].block;
-        let crosses = self.pipes[block as usize][pipe as usize].crosses;
-        for block in self.targets(block, crosses) {
+        let axes = &self.pipes[block as usize][pipe as usize].axes;
+        for block in self.targets(block, axes) {
             let state = &mut self.pipes[block as usize][pipe as usize];
             let most = state.releases;
             let stage = state.stage(n);
@@ -208,16 +210,16 @@ impl Machine<'_> {
         team: Team,
         (pipe, n): (u32, u32),
         into: Option<&Span>,
-        multicast: Option<&[i64]>,
+        multicast: Option<&Cast>,
     ) {
         let sender = self.agents[agent].block;
-        if let Some(source) = multicast
-            && self.reads_another_tile(sender, op, (pipe, n), source)
+        if let Some(cast) = multicast
+            && self.reads_another_tile(sender, op, (pipe, n), cast)
         {
             self.faults.push(Kind::Divided { copy: op });
         }
         let told = self.agents[agent].own.clone();
-        for block in self.targets(sender, multicast.is_some()) {
+        for block in self.targets(sender, &multicast.iter().map(|cast| cast.axis).collect()) {
             let state = &mut self.pipes[block as usize][pipe as usize];
             let stages = state.stages;
             let stage = state.stage(n);
@@ -236,12 +238,14 @@ impl Machine<'_> {
         self.woke = true;
     }
 
-    /// Reports whether the same copy reads other coordinates in another block.
-    fn reads_another_tile(&self, sender: u32, op: OpId, stage: (u32, u32), source: &[i64]) -> bool {
-        let others = self.scripts.iter().filter(|script| script.block < sender);
+    /// Reports whether the same copy reads other coordinates in another block that shares it.
+    fn reads_another_tile(&self, sender: u32, op: OpId, stage: (u32, u32), cast: &Cast) -> bool {
+        let sharing = self.targets(sender, &BTreeSet::from([cast.axis]));
+        let others =
+            self.scripts.iter().filter(|script| script.block < sender && sharing.contains(&script.block));
         others.flat_map(|script| &script.steps).any(|step| match &step.kind {
             StepKind::Fill { pipe, n, multicast: Some(other), .. } => {
-                step.op == op && (*pipe, *n) == stage && other != source
+                step.op == op && (*pipe, *n) == stage && other.source != cast.source
             }
             _ => false,
         })

@@ -62,7 +62,8 @@ impl Machine<'_> {
         let releases = |step: &Step| step.kind == StepKind::Release { pipe, n: before };
         let waits = |step: &&Step| step.kind == StepKind::Wait { pipe, n: before };
         let (mut readers, mut waited, mut hopeful) = (Vec::new(), None, 0);
-        for mate in (0..self.agents.len()).filter(|mate| state.crosses || self.agents[*mate].block == block) {
+        let sharing = self.targets(block, &state.axes);
+        for mate in (0..self.agents.len()).filter(|mate| sharing.contains(&self.agents[*mate].block)) {
             let made = &self.scripts[mate].steps[..self.agents[mate].at];
             let will = self.left(mate).iter().any(releases);
             hopeful += u32::from(will);

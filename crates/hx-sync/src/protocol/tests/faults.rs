@@ -392,6 +392,52 @@ role use {
 }
 
 #[test]
+fn blocks_share_copies_along_two_axes() {
+    let square = "\
+pipe p 2
+cluster 2 2
+role load {
+    for k in K {
+        acquire p
+        fill sa[p] 16 multicast block along 1
+        fill sb[p] 16 multicast k along 0
+    }
+    sync_cluster
+}
+role use {
+    for k in K {
+        wait p
+        gemm acc, sa[p], sb[p]
+        release p
+    }
+    sync_cluster
+}
+";
+    check_text(square, expect![""]);
+    // The tile depends on the place along axis 0, and the copy goes to the blocks along that axis.
+    check_changed(
+        square,
+        "multicast block along 1",
+        "multicast block along 0",
+        expect![[r#"
+        divided: 6 `fill sa[p] 16 multicast block along 0`
+          with K = 1
+    "#]],
+    );
+    check_changed(
+        square,
+        "        release p\n",
+        "",
+        expect![[r#"
+        stuck: `load` at 5 `acquire p` wants a release of p by `use`: 0 of 3
+        stuck: `use` at 13 `wait p` wants a copy into p: stage 3 of 3
+          with K = 3
+          fix: release p after 14 `gemm acc, sa[p], sb[p]`
+    "#]],
+    );
+}
+
+#[test]
 fn a_staging_buffer_is_overwritten_while_a_store_reads_it() {
     // An odd number of slices: the buffer of the last one is that of the next tile's first one.
     check_changed(

@@ -17,7 +17,7 @@ pub(super) struct Parsed {
 pub(super) fn parse(text: &str) -> Parsed {
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
     let mut reader = Reader { lines: &lines, at: 0, protocol: Protocol::default(), names: Vec::new() };
-    let mut cluster = 1;
+    let mut cluster = vec![1];
     while reader.at < lines.len() {
         let line = lines[reader.at].clone();
         reader.at += 1;
@@ -31,7 +31,9 @@ pub(super) fn parse(text: &str) -> Parsed {
                 reader.protocol.pipes.push(Pipe { name: (*name).into(), stages, readers });
             }
             ["turns", name] => reader.protocol.turns.push(Turns { name: (*name).into() }),
-            ["cluster", blocks] => cluster = blocks.parse().expect("a number of blocks"),
+            ["cluster", blocks @ ..] => {
+                cluster = blocks.iter().map(|blocks| blocks.parse().expect("a number of blocks")).collect();
+            }
             ["block", ..] => {
                 reader.protocol.groups = number(1, 1);
                 reader.protocol.body = reader.body();
@@ -70,8 +72,8 @@ pub(super) fn parse(text: &str) -> Parsed {
     }
     let launchable = Launchable {
         facts: Facts::default(),
-        grid: vec![Expr::constant(i64::from(cluster))],
-        cluster: vec![i64::from(cluster)],
+        grid: cluster.iter().map(|blocks| Expr::constant(*blocks)).collect(),
+        cluster,
         ..Launchable::default()
     };
     Parsed { protocol, launchable, lines }
@@ -140,11 +142,12 @@ impl Reader<'_> {
                         (place, std::iter::once("").chain(rest.split_whitespace()).collect())
                     });
                 let source = words.get(3).map(|source| self.expr(source));
+                let axis = words.get(5).map_or(0, |axis| axis.parse().expect("an axis"));
                 Act::Fill {
                     pipe: self.pipe_of(place),
                     into: Some(self.place(place)),
                     bytes: words[1].parse().expect("bytes"),
-                    multicast: source.map(|source| Multicast { source: vec![source] }),
+                    multicast: source.map(|source| Multicast { axis, source: vec![source] }),
                 }
             }
             "copy" => Act::Copy { into: self.place(rest) },
