@@ -50,7 +50,11 @@ const BEYOND: &[(&[&str], &str)] = &[
         &["And.i", "And.u", "Or.i", "Or.u", "Xor.", "Shl.", "Shr."],
         "the language has no operators on the bits of a tile",
     ),
-    (&["tma.reduce."], "no solution adds boxes"),
+    (&["tma.reduce."], "the programs add from registers"),
+    (
+        &["bulk.load", "bulk.store"],
+        "runs lie inside of their tensors for certain, and the launch alone knows the extents of the programs' tensors",
+    ),
     (&["elect"], "the first thread of a scope does what one thread does"),
     (&["named.arrive"], "the programs have no turns"),
 ];

@@ -91,3 +91,46 @@ test "two roles read the stages of one producer" for (m, n) in [(64, 32), (100, 
     assert_close(sums[.., 0], sum(x, axis: 1), rtol: 1e-4, atol: 1e-4);
     assert_close(largest[.., 0], max(abs(x), axis: 1), rtol: 0.0, atol: 0.0);
 }
+
+/// Copies the tiles that a list names, up to the first negative number: both roles read the list, and the simulator alone learns how
+/// many stages they pass on.
+kernel listed<N = 128, S = 2>(x: f32[m], list: i32[k], y: mut f32[m])
+    grid [1]
+{
+    let stages = shared_tensor(f32, [N, S]);
+    let pipe = pipeline(S);
+    warp_groups {
+        producer {
+            let i = 0;
+            let t = scalar(load(tile(list, [1])[.., i]));
+            while t >= 0 {
+                let s = pipe.acquire();
+                copy_async(tile(x, [N])[.., t], stages[.., s], signal: pipe);
+                i = i + 1;
+                t = scalar(load(tile(list, [1])[.., i]));
+            }
+        }
+        consumer {
+            let i = 0;
+            let t = scalar(load(tile(list, [1])[.., i]));
+            while t >= 0 {
+                let s = pipe.wait();
+                copy(load(stages[.., s]) * 2.0, tile(y, [N])[.., t]);
+                pipe.release();
+                i = i + 1;
+                t = scalar(load(tile(list, [1])[.., i]));
+            }
+        }
+    }
+}
+
+test "trip counts that memory holds" {
+    let (x, list) = (randn(f32, [1000], seed: 6), 7 - arange(i32, [9]));
+    let y = zeros(f32, [1000]);
+    listed(x, cast(list, i32), y);
+    assert_eq(y, x * 2.0);
+    let z = zeros(f32, [1000]);
+    listed(x, cast(list, i32)[4..], z);
+    assert_eq(z[..512], x[..512] * 2.0);
+    assert_eq(z[512..], zeros(f32, [488]));
+}

@@ -197,3 +197,107 @@ test "stores in boxes" for (m, n) in [(64, 32), (100, 264), (33, 80)] {
     doubled(f, g);
     assert_eq(g, f + f);
 }
+
+/// Doubles the rows of a matrix whose length no tensor map can have: a tile of whole rows is one run of bytes on both sides.
+kernel whole_rows<B = 8, N = 33, S = 2, T: type = f32>(x: T[m, N], y: mut T[m, N])
+    where m % B == 0
+    grid [1]
+    threads 64
+{
+    let stages = shared_tensor(T, [B, N, S]);
+    let (pipe, out) = (pipeline(S), shared_tensor(T, [B, N]));
+    for i in 0..m / B {
+        let s = pipe.acquire();
+        copy_async(tile(x, [B, N])[.., .., i, 0], stages[.., .., s], signal: pipe);
+        let s = pipe.wait();
+        let v = load(stages[.., .., s]);
+        pipe.release();
+        wait_stores(0);
+        sync();
+        copy(v + v, out);
+        sync();
+        copy_async(out, tile(y, [B, N])[.., .., i, 0]);
+    }
+}
+
+test "runs of whole rows" for m in [8, 40] {
+    let (x, y) = (randn(f32, [m, 33], seed: 11), empty(f32, [m, 33]));
+    whole_rows(x, y);
+    assert_eq(y, x + x);
+    assert(uses("bulk.load") && uses("bulk.store") && !uses("tma"));
+    let (h, g) = (cast(x, f16), empty(f16, [m, 33]));
+    whole_rows(h, g);
+    assert_eq(g, h + h);
+}
+
+/// Copies a vector in runs that are longer than a box. Without `where`, the last tile may pass the end, so boxes bring it.
+kernel long_runs<N = 1024, S = 3>(x: f32[m], y: mut f32[m])
+    where m % N == 0
+    grid [1]
+    threads 128
+{
+    let (stages, pipe) = (shared_tensor(f32, [N, S]), pipeline(S));
+    for i in 0..m / N {
+        let s = pipe.acquire();
+        copy_async(tile(x, [N])[.., i], stages[.., s], signal: pipe);
+        let s = pipe.wait();
+        copy(load(stages[.., s]), tile(y, [N])[.., i]);
+        pipe.release();
+    }
+}
+
+test "runs longer than a box" for m in [1024, 5120] {
+    let (x, y) = (randn(f32, [m], seed: 12), empty(f32, [m]));
+    long_runs(x, y);
+    assert_eq(y, x);
+    assert(uses("bulk.load") && !uses("tma.load"));
+}
+
+/// y[m, n] += Σᵢ x[i, m, n]: each block adds a tile to those of the other blocks.
+kernel added<BM = 32, BN = 32, T: type = f32>(x: T[b, m, n], y: mut T[m, n])
+    grid [cdiv(m, BM), cdiv(n, BN), b]
+    threads 128
+{
+    let [bm, bn, i] = block_idx;
+    let s = shared_tensor(T, [BM, BN]);
+    copy(tile(x[i], [BM, BN])[.., .., bm, bn], s);
+    sync();
+    copy_async(s, tile(y, [BM, BN])[.., .., bm, bn], add: true);
+}
+
+/// Blocks add in any order: the numbers are so small that sums are exact.
+test "stores that add" for (m, n) in [(32, 32), (40, 80)] {
+    let x = uniform(i32, [5, m, n], low: -8, high: 8, seed: 13);
+    let y = uniform(i32, [m, n], low: -8, high: 8, seed: 14);
+    let sum = y + sum(x, axis: 0);
+    let z = cast(y, i32);
+    added(x, z);
+    assert(uses("tma.reduce.add"));
+    assert_eq(z, sum);
+    let z = cast(y, f32);
+    added(cast(x, f32), z);
+    assert_eq(z, sum);
+    let z = cast(y, f16);
+    added(cast(x, f16), z);
+    assert_eq(z, sum);
+    let z = cast(y, bf16);
+    added(cast(x, bf16), z);
+    assert_eq(z, sum);
+    let z = cast(y, f64);
+    added(cast(x, f64), z);
+    assert_eq(z, sum);
+    let (a, z) = (cast(x + 8, u32), cast(y + 8, u32));
+    added(a, z);
+    assert_eq(z, sum + 48);
+    let (a, z) = (cast(x + 8, u64), cast(y + 8, u64));
+    added(a, z);
+    assert_eq(z, sum + 48);
+}
+
+test "a stride that no box has is added by threads" {
+    let x = uniform(f32, [3, 33, 35], low: -1.0, high: 1.0, seed: 15);
+    let z = zeros(f32, [33, 35]);
+    added(x, z);
+    assert(!uses("tma") && uses("red.global.add"));
+    assert_close(z, sum(x, axis: 0), rtol: 1e-5, atol: 1e-5);
+}

@@ -51,6 +51,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`copy_async` from shared to global memory, `wait_stores`",
                 "copy(r, sh);\nsync();\ncopy_async(sh, gy);\ncommit();\nwait_stores(0);",
             ),
+            (
+                "`copy_async` to global memory with `add: true`",
+                "copy(r, sh);\nsync();\ncopy_async(sh, gy, add: true);\nwait_stores(0);",
+            ),
             ("`atomic_add`", "atomic_add(gy, r);"),
             ("`rearrange`", "let t = rearrange(r, auto);\ncopy(t, gy);"),
             (

@@ -1,8 +1,8 @@
 //! Emits bulk copies and the tensor maps that they address.
 
 use hx_index::{Expr, Symbol};
-use hx_target::catalogue;
-use hx_thread::{Bulk, BulkStore, Param, Stmt};
+use hx_target::{BulkRow, catalogue};
+use hx_thread::{Bulk, BulkStore, Param, Part, Stmt};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
@@ -58,19 +58,20 @@ impl Emitter<'_> {
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.guard = self.one_thread()?;
-        let (map, coordinates) = self.box_operands(copy.map, &copy.coordinates)?;
+        let part = self.part(row, &copy.from)?;
         let barrier = self.barrier_address(copy.barrier.0, &copy.barrier.1)?;
         let word = |text| Operand { constraint: 'r', text };
-        sequence.asm.inputs = vec![self.address(&copy.address)?, map, word(barrier)];
+        sequence.asm.inputs = vec![self.address(&copy.address)?, part.base, word(barrier)];
         if !copy.blocks.is_empty() {
             let text = self.mask(&copy.blocks)?;
             sequence.asm.inputs.push(Operand { constraint: 'h', text });
         }
-        let (rank, first) = (coordinates.len(), sequence.asm.inputs.len());
-        sequence.asm.inputs.extend(coordinates);
+        let (rank, first) = (part.coordinates.len(), sequence.asm.inputs.len());
+        sequence.asm.inputs.extend(part.coordinates);
         self.sequence(&row.name, ptx, sequence, &|name| match name {
             "s" => Some(Slots::Input(0)),
-            "m" => Some(Slots::Input(1)),
+            "m" | "a" => Some(Slots::Input(1)),
+            "n" => Some(Slots::Number(part.bytes)),
             "b" => Some(Slots::Input(2)),
             "k" => Some(Slots::Input(3)),
             "c" => Some(Slots::Vector(first..first + rank)),
@@ -100,17 +101,35 @@ impl Emitter<'_> {
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.guard = self.one_thread()?;
-        let (map, coordinates) = self.box_operands(store.map, &store.coordinates)?;
-        sequence.asm.inputs = vec![map, self.address(&store.address)?];
-        let rank = coordinates.len();
-        sequence.asm.inputs.extend(coordinates);
+        let part = self.part(row, &store.to)?;
+        sequence.asm.inputs = vec![part.base, self.address(&store.address)?];
+        let rank = part.coordinates.len();
+        sequence.asm.inputs.extend(part.coordinates);
         self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
-            "m" => Some(Slots::Input(0)),
+            "m" | "a" => Some(Slots::Input(0)),
+            "n" => Some(Slots::Number(part.bytes)),
             "s" => Some(Slots::Input(1)),
             "c" => Some(Slots::Vector(2..2 + rank)),
             "r" => Some(Slots::Number(rank as i64)),
             _ => None,
         })
+    }
+
+    /// Returns the operands for the part of global memory that a row copies. Rows of runs take runs, and rows of boxes take boxes.
+    fn part(&mut self, row: &BulkRow, part: &Part) -> Result<PartOperands> {
+        match part {
+            Part::Box { map, coordinates } if row.run.is_none() => {
+                let (base, coordinates) = self.box_operands(*map, coordinates)?;
+                Ok(PartOperands { base, coordinates, bytes: 0 })
+            }
+            Part::Run { first, elements } if row.run.is_some() => {
+                let dtype = self.program.memory_dtype(first.memory);
+                let dtype = dtype.ok_or_else(|| MalformedProgram::Missing("the tensor of a run".into()))?;
+                let bytes = i64::from(*elements) * i64::from(dtype.bits()) / 8;
+                Ok(PartOperands { base: self.address(first)?, coordinates: Vec::new(), bytes })
+            }
+            Part::Box { .. } | Part::Run { .. } => Err(MalformedProgram::UnknownRow(row.name.clone())),
+        }
     }
 
     /// Returns the operands for a box: its map, and its coordinates.
@@ -155,6 +174,16 @@ impl Emitter<'_> {
         let thread = self.expr(&Expr::symbol(Symbol::Thread))?.text;
         Ok(Some(format!("{thread} == 0")))
     }
+}
+
+/// The operands of an instruction for the part of global memory that it copies.
+struct PartOperands {
+    /// The tensor map of a box, or the address of a run.
+    base: Operand,
+    /// None for a run.
+    coordinates: Vec<Operand>,
+    /// The length of a run.
+    bytes: i64,
 }
 
 fn map_operand(name: &str) -> Operand {

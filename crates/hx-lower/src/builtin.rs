@@ -5,6 +5,7 @@ use hx_dtype::Operator;
 use hx_hir::{Arg, Builtin, CommonFn, ExprId, KernelFn, MathFn};
 use hx_tile::{OpKind, SyncOp};
 
+use crate::asynchronous::Named;
 use crate::cx::Cx;
 use crate::elementwise::is_elementwise;
 use crate::error::Lower;
@@ -69,8 +70,8 @@ impl<'db> Cx<'db> {
                 self.copy(id, src, dst)
             }
             KernelFn::CopyAsync => match given.slots[..] {
-                [Some(src), Some(dst), signal, multicast] => {
-                    self.copy_async(id, src, dst, (signal, multicast))
+                [Some(src), Some(dst), signal, multicast, add] => {
+                    self.copy_async(id, src, dst, Named { signal, multicast, add })
                 }
                 _ => self.not_compiled(given),
             },

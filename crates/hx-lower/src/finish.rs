@@ -61,7 +61,7 @@ fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
 fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
     match kind {
         OpKind::Fill { dst, .. } => f(dst),
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst } => {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
             [src, dst].into_iter().for_each(|view| each_base(view, f));
         }
         OpKind::Slice { dst, src } => {

@@ -9,6 +9,7 @@
 //!
 //! Start at [`lower`].
 
+mod asynchronous;
 mod bounds;
 mod builtin;
 mod call;

@@ -476,6 +476,18 @@ impl<'db> Cx<'db> {
         }
     }
 
+    /// Evaluates a truth value that must be known at compile time.
+    pub(crate) fn const_bool(&mut self, id: ExprId, what: &str) -> Lower<bool> {
+        match self.cond(id)? {
+            Cond::True => Ok(true),
+            Cond::False => Ok(false),
+            open => {
+                let message = format!("{what} is `{open}`, which is known only at run time");
+                self.fail(&codes::NOT_CONSTANT, id, message)
+            }
+        }
+    }
+
     /// Evaluates an expression that must be a truth value.
     pub(crate) fn cond(&mut self, id: ExprId) -> Lower<Cond> {
         match self.eval(id)? {

@@ -199,24 +199,7 @@ impl Cx<'_> {
                 self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
         }
-        let fits = matches!(
-            to.dtype,
-            DType::F16
-                | DType::Bf16
-                | DType::F32
-                | DType::F64
-                | DType::I32
-                | DType::U32
-                | DType::U64
-                | DType::I64
-        );
-        if !fits {
-            let message = format!("found elements of type `{}`, which no device adds in memory", to.dtype);
-            let error = self
-                .error(&codes::NO_SUCH_OPERATION, view, message)
-                .help("`atomic_add` knows f16, bf16, f32, f64, i32, u32, i64 and u64");
-            return Err(self.report(error));
-        }
+        self.want_addable(view, to.dtype)?;
         let dst = self.static_view(view, &to)?;
         let (src, dst) = if self.register_order(&from).is_some() {
             self.straighten(t, &from, view, &to)?
@@ -225,6 +208,19 @@ impl Cx<'_> {
         };
         self.emit(OpKind::AtomicAdd { src, dst }, id);
         Ok(Value::Unit)
+    }
+
+    /// Refuses types of elements that no device adds in memory.
+    pub(crate) fn want_addable(&mut self, at: ExprId, dtype: DType) -> Lower<()> {
+        use DType::{Bf16, F16, F32, F64, I32, I64, U32, U64};
+        if matches!(dtype, F16 | Bf16 | F32 | F64 | I32 | U32 | U64 | I64) {
+            return Ok(());
+        }
+        let message = format!("found elements of type `{dtype}`, which no device adds in memory");
+        let error = self
+            .error(&codes::NO_SUCH_OPERATION, at, message)
+            .help("memory adds f16, bf16, f32, f64, i32, u32, i64 and u64");
+        Err(self.report(error))
     }
 
     /// Returns the order of the modes if the view of a register tensor only reorders them.

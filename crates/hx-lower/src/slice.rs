@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, PatId, Resolution, StmtKind};
 use hx_index::Expr;
 use hx_layout::Layout;
-use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
+use hx_tile::{OpKind, Scalar, ScopeId, TensorId, TensorKind, View};
 
 use crate::cx::Cx;
 use crate::error::Lower;
@@ -77,7 +77,11 @@ impl Cx<'_> {
             return self.unsupported(id, format!("a number of type `{}`", tensor.dtype));
         }
         // A pinned layout with stride 0 along the threads: every thread holds the element.
-        let each = Layout::flat(&[(i64::from(self.block.threads), 0)]);
+        let threads = match self.scope {
+            ScopeId::BLOCK => self.block.threads,
+            role => self.scopes[role.0 as usize].threads,
+        };
+        let each = Layout::flat(&[(i64::from(threads), 0)]);
         let pinned = each.and_then(|each| Layout::concat(&[each, Layout::flat(&[(1, 0)])?]));
         let pinned = match pinned {
             Ok(layout) => Some(layout),

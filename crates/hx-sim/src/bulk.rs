@@ -1,4 +1,4 @@
-//! Bulk copies: boxes of tensor maps, groups of stores, and the reads of shared memory that are in flight.
+//! Bulk copies: boxes of tensor maps and runs, groups of stores, and the reads of shared memory that are in flight.
 //!
 //! A load reads its tensor when it is issued. Its bytes become visible at some time until the phase of its barrier is complete,
 //! which its own bytes complete; see [`crate::phases`].
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::block::Block;
 use crate::cluster::{Effect, Filled};
-use crate::code::{BulkCode, MapCode, SiteId};
+use crate::code::{BulkCode, MapCode, PartCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
@@ -93,34 +93,60 @@ impl MapCode {
     }
 }
 
+/// Returns the pieces of `bytes` contiguous bytes that begin at byte `from` of a tensor and at `start` in shared memory.
+///
+/// # Errors
+/// If one of the two is no multiple of a piece, or the run begins before the tensor.
+fn run(from: i64, start: usize, bytes: usize) -> Result<Vec<Piece>, String> {
+    let Some(first) = usize::try_from(from).ok().filter(|at| (at | start).is_multiple_of(PIECE)) else {
+        return Err(format!("a run from byte {from} of its tensor to byte {start} of shared memory"));
+    };
+    let piece = |at| Piece { at: start + at, inside: Some((0, first + at, PIECE)) };
+    Ok((0..bytes).step_by(PIECE).map(piece).collect())
+}
+
 impl<'a> Block<'a> {
-    /// Returns the pieces of a box.
-    fn box_of(&mut self, c: &BulkCode) -> Result<Vec<Piece>, SimError> {
+    /// Returns the pieces of a bulk copy.
+    fn pieces_of(&mut self, c: &BulkCode) -> Result<Vec<Piece>, SimError> {
         let malformed = |block: &Self, text: String| block.error(c.site, None, Fault::Malformed(text));
-        let mut first = Vec::with_capacity(c.coordinates.len());
-        for coordinate in &c.coordinates {
-            first.push(coordinate.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?);
-        }
+        let code = self.code;
+        let bytes = match &c.part {
+            PartCode::Box { map, .. } => code.maps[*map].extents.iter().product::<u32>() as usize * c.element,
+            PartCode::Run { bytes, .. } => *bytes,
+        };
         let offset = c.offset.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;
-        let (code, map) = (self.code, &self.code.maps[c.map]);
         let shared = &code.shared[c.shared];
-        let bytes = map.extents.iter().product::<u32>() as usize * map.element;
-        let within = offset.checked_mul(map.element as i64).and_then(|at| usize::try_from(at).ok());
+        let within = offset.checked_mul(c.element as i64).and_then(|at| usize::try_from(at).ok());
         let Some(within) = within.filter(|at| at + bytes <= shared.bytes) else {
-            let text = format!("a box of {bytes} bytes at element {offset} of `{}`", shared.name);
+            let text = format!("{bytes} bytes are copied at element {offset} of `{}`", shared.name);
             return Err(malformed(self, text));
         };
         let start = shared.offset + within;
-        if start % BOX_ALIGN != 0 {
-            let text = format!("a box at byte {start} of shared memory, which is no multiple of {BOX_ALIGN}");
-            return Err(malformed(self, text));
-        }
-        let pieces = map.pieces(&first, start).map_err(|text| malformed(self, text))?;
-        let held = self.tensors[map.tensor].as_ref().map_or(0, |tensor| tensor.bytes.len());
+        let pieces = match &c.part {
+            PartCode::Box { map, coordinates } => {
+                if start % BOX_ALIGN != 0 {
+                    let text = format!(
+                        "a box at byte {start} of shared memory, which is no multiple of {BOX_ALIGN}"
+                    );
+                    return Err(malformed(self, text));
+                }
+                let mut first = Vec::with_capacity(coordinates.len());
+                for coordinate in coordinates {
+                    first.push(coordinate.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?);
+                }
+                code.maps[*map].pieces(&first, start)
+            }
+            PartCode::Run { offset, .. } => {
+                let offset = offset.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;
+                run(offset.saturating_mul(c.element as i64), start, bytes)
+            }
+        };
+        let pieces = pieces.map_err(|text| malformed(self, text))?;
+        let held = self.tensors[c.tensor].as_ref().map_or(0, |tensor| tensor.bytes.len());
         match pieces.iter().filter_map(|piece| piece.inside).find(|(_, byte, len)| byte + len > held) {
             None => Ok(pieces),
             Some((_, byte, _)) => {
-                Err(malformed(self, format!("a map reaches byte {byte} of a tensor of {held} bytes")))
+                Err(malformed(self, format!("a copy reaches byte {byte} of a tensor of {held} bytes")))
             }
         }
     }
@@ -131,11 +157,11 @@ impl<'a> Block<'a> {
         (barrier, index): (usize, &Formula),
     ) -> Result<(), SimError> {
         let stage = self.stage_of(c.site, barrier, index)?;
-        let pieces = self.box_of(c)?;
+        let pieces = self.pieces_of(c)?;
         let thread = self.agent.first as u32;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
         self.counters[c.site as usize].instructions += 1;
-        let global = self.code.maps[c.map].tensor;
+        let global = c.tensor;
         let mut box_bytes = Vec::with_capacity(pieces.len());
         for piece in &pieces {
             let mut bytes = [0; PIECE];
@@ -199,11 +225,11 @@ impl<'a> Block<'a> {
     }
 
     pub(crate) fn bulk_store(&mut self, c: &'a BulkCode) -> Result<(), SimError> {
-        let pieces = self.box_of(c)?;
+        let pieces = self.pieces_of(c)?;
         let thread = self.agent.first as u32;
         let epoch = self.clock.access(thread, 1).by_proxy();
         self.counters[c.site as usize].instructions += 1;
-        let global = self.code.maps[c.map].tensor;
+        let global = c.tensor;
         for piece in &pieces {
             let touch = Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
             let read = self.shared.read(touch, &self.clock, self.code);

@@ -60,8 +60,6 @@ impl Code {
 /// A tensor map with the numbers of the launch.
 #[derive(Debug)]
 pub(crate) struct MapCode {
-    /// Position among the tensors of the launch.
-    pub(crate) tensor: usize,
     /// In elements, innermost first.
     pub(crate) dims: Vec<i64>,
     /// In bytes, of all dimensions but the innermost.
@@ -73,13 +71,30 @@ pub(crate) struct MapCode {
     pub(crate) element: usize,
 }
 
-/// A bulk copy between a box of a tensor map and shared memory.
+/// The part of global memory that a bulk copy moves.
+#[derive(Debug)]
+pub(crate) enum PartCode {
+    Box {
+        /// Position in [`Code::maps`].
+        map: usize,
+        coordinates: Vec<Formula>,
+    },
+    Run {
+        /// The first element.
+        offset: Formula,
+        bytes: usize,
+    },
+}
+
+/// A bulk copy between global and shared memory.
 #[derive(Debug)]
 pub(crate) struct BulkCode {
     pub(crate) site: SiteId,
-    /// Position in [`Code::maps`].
-    pub(crate) map: usize,
-    pub(crate) coordinates: Vec<Formula>,
+    /// Position among the tensors of the launch.
+    pub(crate) tensor: usize,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+    pub(crate) part: PartCode,
     /// Position among the shared tensors.
     pub(crate) shared: usize,
     /// The first element in shared memory.

@@ -99,7 +99,6 @@ fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<
         let values = map.values(&lookup).map_err(Fault::Eval)?;
         map.check(&tensor.name, tensor.dtype, &values).map_err(Fault::Malformed)?;
         out.push(MapCode {
-            tensor: map.param as usize,
             dims: values.dims,
             strides: values.strides,
             extents: map.extents.clone(),

@@ -209,7 +209,7 @@ pub(crate) fn uses<'p>(
         if let OpKind::CopyAsync { src, dst, .. } = &op.kind {
             let hx_tile::Base::Shared(tensor) = dst.base else { continue };
             uses.entry(tensor).or_default().push(shared::Use::asynchronous(op, src, dst, trips));
-        } else if let OpKind::Store { src, dst } = &op.kind {
+        } else if let OpKind::Store { src, dst, .. } = &op.kind {
             let Base::Shared(tensor) = src.base else { continue };
             uses.entry(tensor).or_default().push(shared::Use::store(op, src, dst, trips));
         } else if let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind {
@@ -277,8 +277,8 @@ pub(crate) fn shared(
                     solution.constraints.push(demand(*op, constraint));
                     let (dims, extents) = (boxes.dims.clone(), boxes.extents.clone());
                     let reason = Reason { text: why.clone(), from: vec![] };
-                    let (row, share) = (boxes.row.name.clone(), boxes.share);
-                    let choice = BulkChoice { row, dims, extents, share, reason };
+                    let (row, runs, share) = (boxes.row.name.clone(), boxes.row.run.is_some(), boxes.share);
+                    let choice = BulkChoice { row, runs, dims, extents, share, reason };
                     solution.choices.insert(*op, Choice::Bulk(choice));
                     continue;
                 }

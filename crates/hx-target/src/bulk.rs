@@ -1,23 +1,29 @@
-//! Copies of whole boxes between global and shared memory, and the limits of the tensors that they address.
+//! Copies of whole boxes or runs between global and shared memory, and the limits of the tensors that boxes address.
 
+use hx_dtype::DType;
 use serde::Deserialize;
 
 use crate::Space;
 
-/// An instruction by which one thread copies a box between global and shared memory.
+/// An instruction by which one thread copies a box of a tensor map, or a run of contiguous bytes, between global and shared memory.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BulkRow {
     pub name: String,
     pub from: Space,
     pub to: Space,
-    /// The copy adds to memory instead of writing it.
+    /// The types of elements that the copy adds to memory; none if it writes them, of any type.
     #[serde(default)]
-    pub adds: bool,
+    pub adds: Vec<DType>,
+    /// The copy takes a run of contiguous bytes without a tensor map. Both addresses and the number of bytes are multiples of this
+    /// number.
+    #[serde(default)]
+    pub run: Option<u32>,
     /// The oldest architecture that has the instruction.
     pub arch: u32,
-    /// PTX with `{m}` for the tensor map, `{c}` for the coordinates and `{r}` for their number, `{s}` for the address in
-    /// shared memory and `{b}` for that of a load's barrier.
+    /// PTX with `{s}` for the address in shared memory and `{b}` for that of a load's barrier. A box also has `{m}` for the tensor
+    /// map, `{c}` for the coordinates and `{r}` for their number; a run has `{a}` for the address in global memory and `{n}` for the
+    /// number of bytes.
     pub ptx: String,
     /// PTX of the copy into several blocks of a cluster, with `{k}` for the blocks, one bit each.
     pub multicast: Option<String>,
@@ -27,6 +33,11 @@ impl BulkRow {
     /// Reports whether the copy writes shared memory and signals a barrier. Otherwise it joins a group.
     pub fn is_load(&self) -> bool {
         self.to == Space::Shared
+    }
+
+    /// Reports whether the copy writes elements of this type or, if `adds`, adds them to memory.
+    pub fn moves(&self, dtype: DType, adds: bool) -> bool {
+        if adds { self.adds.contains(&dtype) } else { self.adds.is_empty() }
     }
 }
 

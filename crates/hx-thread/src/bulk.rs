@@ -1,8 +1,9 @@
-//! Bulk copies: one thread moves a whole box between global and shared memory.
+//! Bulk copies: one thread moves a whole box or run between global and shared memory.
 //!
 //! A box is a part of a [`TensorMap`], which describes a tensor of global memory. In shared memory the elements of a box lie
 //! one after the other, the first dimension fastest, under the swizzle of the map. Elements outside of the tensor are zero
-//! when they are read, and are not written.
+//! when they are read, and are not written. A run has no map: its elements lie one after the other on both sides, and all of them
+//! are inside of the tensor.
 
 use hx_dtype::DType;
 use hx_index::{EvalError, Expr, Symbol};
@@ -36,21 +37,33 @@ pub enum Outside {
     Nan,
 }
 
+/// The elements of global memory that a bulk copy moves. No expression depends on the thread.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Part {
+    Box {
+        /// Position in [`crate::ThreadProgram::maps`].
+        map: u32,
+        /// The coordinates of the first element of the box, in the order of the map's dimensions. They may be outside of the
+        /// tensor.
+        coordinates: Vec<Expr>,
+    },
+    Run {
+        first: Address,
+        elements: u32,
+    },
+}
+
 /// A bulk copy from global to shared memory. One thread of the scope executes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bulk {
     /// Name of the bulk row.
     pub row: String,
-    /// Position in [`crate::ThreadProgram::maps`].
-    pub map: u32,
-    /// The coordinates of the first element of the box, in the order of the map's dimensions. They may be outside of the
-    /// tensor. No coordinate depends on the thread.
-    pub coordinates: Vec<Expr>,
+    pub from: Part,
     /// The first element in shared memory. It does not depend on the thread.
     pub address: Address,
     /// The barrier that counts the bytes, a position in [`crate::ThreadProgram::barriers`], and its stage.
     pub barrier: (u32, Expr),
-    /// The ranks, in the cluster, of the blocks that get the box; none for the executing block alone. Each gets it at the same
+    /// The ranks, in the cluster, of the blocks that get the elements; none for the executing block alone. Each gets them at the same
     /// address of its shared memory, and its own barrier counts the bytes.
     pub blocks: Vec<Expr>,
 }
@@ -61,10 +74,7 @@ pub struct Bulk {
 pub struct BulkStore {
     /// Name of the bulk row.
     pub row: String,
-    /// Position in [`crate::ThreadProgram::maps`].
-    pub map: u32,
-    /// As in [`Bulk::coordinates`].
-    pub coordinates: Vec<Expr>,
+    pub to: Part,
     /// The first element in shared memory. It does not depend on the thread.
     pub address: Address,
 }

@@ -20,7 +20,7 @@ mod reached;
 mod text;
 mod walk;
 
-pub use bulk::{Bulk, BulkStore, MapValues, Outside, TensorMap};
+pub use bulk::{Bulk, BulkStore, MapValues, Outside, Part, TensorMap};
 pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
 pub use effects::{Effects, Touch};
 pub use log::{

@@ -6,8 +6,8 @@ use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, Descriptor, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, Param, Registers,
-    Role, Source, Stmt, ThreadProgram,
+    Address, Arrivals, Descriptor, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, Param, Part,
+    Registers, Role, Source, Stmt, ThreadProgram,
 };
 
 /// Returns the program as text, one instruction a line.
@@ -122,13 +122,13 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
         }
         Stmt::Bulk(b) => {
-            let (global, (barrier, index)) = (box_text(program, b.map, &b.coordinates), &b.barrier);
+            let (global, (barrier, index)) = (part_text(program, &b.from), &b.barrier);
             let blocks = blocks_text(" to", &b.blocks);
             let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
             format!("{} {} <- {global}{signals}{blocks}", b.row, address(&b.address))
         }
         Stmt::BulkStore(b) => {
-            format!("{} {} <- {}", b.row, box_text(program, b.map, &b.coordinates), address(&b.address))
+            format!("{} {} <- {}", b.row, part_text(program, &b.to), address(&b.address))
         }
         Stmt::BulkCommit => "bulk commit".to_owned(),
         Stmt::BulkWait { leave, read } => format!("bulk wait {leave}{}", if *read { " read" } else { "" }),
@@ -270,8 +270,13 @@ fn blocks_text(word: &str, ranks: &[hx_index::Expr]) -> String {
     if ranks.is_empty() { String::new() } else { format!("{word} blocks {}", ranks.join(", ")) }
 }
 
-/// Formats a box by the coordinates of its first element, as in `a{64 * ki, 128 * block_idx.x}`.
-fn box_text(program: &ThreadProgram, map: u32, coordinates: &[hx_index::Expr]) -> String {
+/// Formats a box by the coordinates of its first element, as in `a{64 * ki, 128 * block_idx.x}`, and a run by its first element and
+/// its length, as in `a[512 * ki]+512`.
+fn part_text(program: &ThreadProgram, part: &Part) -> String {
+    let (map, coordinates) = match part {
+        Part::Box { map, coordinates } => (*map, coordinates),
+        Part::Run { first, elements } => return format!("{}+{elements}", address_text(program, first)),
+    };
     let tensor = program.maps.get(map as usize).and_then(|map| program.params.get(map.param as usize));
     let name = match tensor {
         Some(Param::Tensor(t)) => t.name.as_str(),

@@ -216,8 +216,8 @@ impl OpKind {
                 .view(Mode::Write, dst, Completion::Barrier)
                 .view(Mode::Read, src, Completion::Barrier)
                 .effects(),
-            OpKind::Store { src, dst } => all
-                .view(Mode::Write, dst, Completion::Store)
+            OpKind::Store { src, dst, adds } => all
+                .view(if *adds { Mode::Add } else { Mode::Write }, dst, Completion::Store)
                 .view(Mode::Read, src, Completion::Store)
                 .effects(),
             OpKind::Map(map) => {
@@ -318,7 +318,7 @@ mod tests {
                 "write s3 [barrier], read g0 [barrier]",
             ),
             (
-                OpKind::Store { src: shared, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
+                OpKind::Store { src: shared, dst: View::whole(Base::Global(ParamId(0)), &[4]), adds: false },
                 "write g0 [store], read s3 [store]",
             ),
             (

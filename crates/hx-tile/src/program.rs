@@ -237,8 +237,9 @@ pub enum OpKind {
     /// `signal` it belongs to the stage of the pipeline that its scope acquired last instead. With `multicast` the tile goes
     /// to all blocks of the cluster along this axis.
     CopyAsync { src: View, dst: View, signal: Option<PipeId>, multicast: Option<u8> },
-    /// Starts to move a tile from shared to global memory and does not wait for it. Each store is a group of its own.
-    Store { src: View, dst: View },
+    /// Starts to move a tile from shared to global memory, or to add it there, and does not wait for it. Each store is a group of
+    /// its own.
+    Store { src: View, dst: View, adds: bool },
     /// Evaluates an elementwise expression.
     Map(Map),
     /// Moves the same elements to other threads. If the two layouts require it, the elements pass through the shared tensor

@@ -235,10 +235,15 @@ pub struct CopyChoice {
 /// hardware has. Boxes tile the copy's tile: along a dimension that the view of global memory walks with `extent` steps there are
 /// `extent / box extent` boxes. The coordinates of a box are those of its first element in the view of global memory; its address
 /// is the place of that element in shared memory.
+///
+/// Runs are boxes whose elements lie one after the other in global memory, too. All their elements are inside of the tensor, and
+/// shared memory has no swizzle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BulkChoice {
     /// The bulk row of the catalogue.
     pub row: String,
+    /// The row takes runs, and no tensor map.
+    pub runs: bool,
     /// All dimensions of the tensor in global memory, the contiguous one first.
     pub dims: Vec<usize>,
     /// The extent of a box along each of `dims`; 1 for a dimension that the view does not walk.

@@ -148,8 +148,9 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             let [src, dst] = [src, dst].map(|view| view_text(program, view));
             format!("copy_async({src}, {dst}{signal}{multicast})")
         }
-        OpKind::Store { src, dst } => {
-            format!("copy_async({}, {})", view_text(program, src), view_text(program, dst))
+        OpKind::Store { src, dst, adds } => {
+            let add = if *adds { ", add: true" } else { "" };
+            format!("copy_async({}, {}{add})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Map(map) => {
             let names: Vec<String> = map.inputs.iter().map(name).collect();
@@ -401,9 +402,10 @@ pub fn choice_text<'a>(
         }
         Choice::Bulk(b) => {
             let extents: Vec<String> = b.extents.iter().map(u32::to_string).collect();
+            let parts = if b.runs { "runs" } else { "boxes" };
             let shared = b.share.map(|_| format!(", shared by {} blocks", program.blocks_of(op)));
             let shared = shared.unwrap_or_default();
-            (format!("{} in boxes of {}{shared}", b.row, extents.join("×")), &b.reason)
+            (format!("{} in {parts} of {}{shared}", b.row, extents.join("×")), &b.reason)
         }
         Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
     };

@@ -1,22 +1,23 @@
-//! Checks copies in boxes: writes every element of every box to the place that the instruction gives it, and compares the result
+//! Checks copies in boxes and runs: writes every element of each to the place that the instruction gives it, and compares the result
 //! with the solved layout.
 
+use hx_index::Expr;
 use hx_target::{Space, SwizzleMode, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Base, BulkChoice, SharedLayout, TensorParam, View};
 
 use crate::{Check, Checked, Walk};
 
 impl Check<'_> {
-    /// Checks a copy between global and shared memory, a load for some blocks of a cluster or a store.
+    /// Checks a copy between global and shared memory: a load for some blocks of a cluster, a store, or one that adds.
     pub(crate) fn boxed(
         &self,
         global: &View,
         shared: &View,
-        (is_load, blocks): (bool, u32),
+        (is_load, adds, blocks): (bool, bool, u32),
         choice: &BulkChoice,
     ) -> Checked {
         let ends = if is_load { [Space::Global, Space::Shared] } else { [Space::Shared, Space::Global] };
-        let row = catalogue().bulk(&choice.row).filter(|row| [row.from, row.to] == ends && !row.adds);
+        let row = catalogue().bulk(&choice.row).filter(|row| [row.from, row.to] == ends);
         let row = row.ok_or_else(|| format!("`{}` is no such copy", choice.row))?;
         if row.arch > self.arch.number() {
             return Err(format!("`{}` is newer than {}", row.name, self.arch));
@@ -29,13 +30,23 @@ impl Check<'_> {
         if param.dtype != info.dtype || info.dtype.bits() < 8 {
             return Err(format!("a box of {} is copied as {}", param.dtype, info.dtype));
         }
-        self.mapped(param, global, choice)?;
+        if !row.moves(info.dtype, adds) {
+            let wanted = if adds { "adds" } else { "writes" };
+            return Err(format!("`{}` is no copy that {wanted} elements of {}", row.name, info.dtype));
+        }
+        if choice.runs != row.run.is_some() {
+            return Err(format!("`{}` takes {}", row.name, if choice.runs { "boxes" } else { "runs" }));
+        }
+        match row.run {
+            Some(unit) => self.contiguous(param, global, choice, i64::from(unit))?,
+            None => self.mapped(param, global, choice)?,
+        }
         let layout =
             self.solution.shared.get(&tensor).ok_or_else(|| format!("`{}` has no layout", info.name))?;
         let mode = SwizzleMode::of(layout.swizzle, info.dtype.bits())
             .ok_or_else(|| format!("no box has the swizzle of `{}`", info.name))?;
         let width = i64::from(choice.extents[0]) * i64::from(info.dtype.bits()) / 8;
-        if mode != SwizzleMode::Plain && width != i64::from(mode.width_bytes()) {
+        if mode != SwizzleMode::Plain && (choice.runs || width != i64::from(mode.width_bytes())) {
             return Err(format!("the rows of a box have {width} B under {}", mode.phrase()));
         }
         let (shape, bytes) = (&info.shape[..], i64::from(info.dtype.bits()) / 8);
@@ -47,7 +58,49 @@ impl Check<'_> {
         if choice.share.is_some() && row.multicast.is_none() {
             return Err(format!("`{}` brings a box to one block only", row.name));
         }
-        Boxes { global, shared, choice, layout, mode, shape, bytes, blocks }.cover()
+        let align = row.run.map_or(i64::from(WAVEFRONT_BYTES), i64::from);
+        Boxes { global, shared, choice, layout, mode, shape, bytes, blocks, align }.cover()
+    }
+
+    /// Checks that the elements of each run lie one after the other in global memory and inside of the tensor, and that runs begin and
+    /// end at multiples of `unit` bytes.
+    fn contiguous(&self, param: &TensorParam, global: &View, choice: &BulkChoice, unit: i64) -> Checked {
+        let (rank, name, facts) = (param.stride.len(), &param.name, &self.program.facts);
+        let mut dims = choice.dims.clone();
+        dims.sort_unstable();
+        if !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
+            return Err(format!("the runs of `{name}` do not have its {rank} dimensions"));
+        }
+        if param.block.is_some() || global.rows.is_some() {
+            return Err(format!("`{name}` is not read as it lies in memory"));
+        }
+        let bytes = i64::from(param.dtype.bits()) / 8;
+        let mut length = 1;
+        for (dim, extent) in choice.dims.iter().zip(&choice.extents) {
+            let stride = &param.stride[*dim];
+            if *extent > 1 && stride.as_const() != Some(length) {
+                return Err(format!("the stride `{stride}` of `{name}` interrupts a run"));
+            }
+            if *extent == 1 && facts.divisor(stride) * bytes % unit != 0 && is_walked(global, *dim) {
+                return Err(format!("runs of `{name}` begin at multiples of the stride `{stride}`"));
+            }
+            length *= i64::from(*extent);
+        }
+        let first = facts.divisor(&param.offset(&global.offsets, facts)) * bytes;
+        if [length * bytes, first, i64::from(param.align)].iter().any(|at| at % unit != 0) {
+            return Err(format!(
+                "a run of `{name}` of {} B begins at a multiple of {first} B",
+                length * bytes
+            ));
+        }
+        for (dim, (offset, extent)) in global.offsets.iter().zip(&param.shape).enumerate() {
+            let along = global.modes.iter().filter(|mode| mode.dim == dim);
+            let last = along.fold(offset.clone(), |last, mode| last + mode.factor.scale(mode.extent - 1));
+            if !facts.proves_le(&Expr::default(), offset) || !facts.proves_lt(&last, extent) {
+                return Err(format!("a run of `{name}` reaches `{last}` of `{extent}` in dimension {dim}"));
+            }
+        }
+        Ok(())
     }
 
     /// Checks what does not depend on the shared tensor: the limits of a map, and that the view walks its dimensions one by one.
@@ -85,7 +138,12 @@ impl Check<'_> {
     }
 }
 
-/// The boxes of a copy.
+/// Reports whether a view takes several steps along a dimension of its base.
+fn is_walked(view: &View, dim: usize) -> bool {
+    view.modes.iter().any(|mode| mode.dim == dim && mode.extent > 1)
+}
+
+/// The boxes or runs of a copy.
 struct Boxes<'a> {
     global: &'a View,
     shared: &'a View,
@@ -98,6 +156,8 @@ struct Boxes<'a> {
     bytes: i64,
     /// The blocks that deal out the boxes among each other.
     blocks: i64,
+    /// The bytes that the address of a box or run is a multiple of.
+    align: i64,
 }
 
 impl Boxes<'_> {
@@ -172,7 +232,7 @@ impl Boxes<'_> {
     /// Compares a box, which begins at the element `first` of the tile, with the places of its elements.
     fn compare(&self, index: &[i64], first: &[i64]) -> Checked {
         let start = self.plain(index, first)?;
-        if start % i64::from(WAVEFRONT_BYTES) != 0 {
+        if start % self.align != 0 {
             return Err(format!("the box at {first:?} begins at byte {start}"));
         }
         // The first dimension of the map runs fastest.

@@ -124,9 +124,11 @@ impl<'p> Check<'p> {
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(c))) => self.copy_async(op, src, dst, c),
             (OpKind::CopyAsync { src, dst, signal: Some(_), .. }, Some(Choice::Bulk(b))) => {
-                self.boxed(src, dst, (true, self.program.blocks_of(op)), b)
+                self.boxed(src, dst, (true, false, self.program.blocks_of(op)), b)
             }
-            (OpKind::Store { src, dst }, Some(Choice::Bulk(b))) => self.boxed(dst, src, (false, 1), b),
+            (OpKind::Store { src, dst, adds }, Some(Choice::Bulk(b))) => {
+                self.boxed(dst, src, (false, *adds, 1), b)
+            }
             (OpKind::Map(map), Some(Choice::Map(m))) => self.map(map, m),
             (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
                 self.reduce([*dst, *src], *axis, r)

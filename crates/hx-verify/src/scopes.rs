@@ -138,7 +138,7 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
     };
     match kind {
         OpKind::Fill { dst, .. } => vec![*dst],
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst } => {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
             of(src).chain(of(dst)).collect()
         }
         OpKind::Gemm { c, a, b, .. } => std::iter::once(*c).chain(of(&a.view)).chain(of(&b.view)).collect(),

@@ -184,7 +184,7 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         bases.contains(&Some(Base::Shared(tensor)))
     };
     match kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst } => {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
             is(src) || is(dst)
         }
         OpKind::Gemm { a, b, .. } => is(&a.view) || is(&b.view),

@@ -5,8 +5,8 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts};
 use hx_target::SwizzleMode;
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Outside, SharedBuffer, Stmt,
-    TensorMap, ThreadProgram,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Outside, Part, SharedBuffer,
+    Stmt, TensorMap, ThreadProgram,
 };
 use hx_tile::Origin;
 
@@ -18,8 +18,7 @@ fn stored() -> ThreadProgram {
     let boxed = |row: &str, column: Expr| {
         Stmt::BulkStore(BulkStore {
             row: row.into(),
-            map: 0,
-            coordinates: vec![column, block(1).scale(16)],
+            to: Part::Box { map: 0, coordinates: vec![column, block(1).scale(16)] },
             address: Address { memory: Memory::Shared(0), offset: c(0) },
         })
     };
@@ -66,8 +65,7 @@ fn loaded() -> ThreadProgram {
     let boxed = |row: i64| {
         Stmt::Bulk(Bulk {
             row: "tma.load".into(),
-            map: 0,
-            coordinates: vec![block(0).scale(64), c(row), block(1)],
+            from: Part::Box { map: 0, coordinates: vec![block(0).scale(64), c(row), block(1)] },
             address: Address { memory: Memory::Shared(0), offset: stage().scale(1024) + c(64 * row) },
             barrier: (0, stage()),
             blocks: Vec::new(),

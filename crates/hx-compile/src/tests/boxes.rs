@@ -43,7 +43,7 @@ fn check_stage(text: &str, expected: Expect) {
     let kernel = file_items(&db, file).kernels().next().expect("a kernel");
     let instance = default_instance(&db, kernel, Arch::Sm90a).expect("an instance");
     let text = emit(&db, instance, Emit::Thread).expect("a thread program");
-    let words = ["map of", "expect", "tma", "cp.async", "arrive", "fence"];
+    let words = ["map of", "expect", "tma", "bulk.", "cp.async", "arrive", "fence"];
     let shown = text.lines().filter(|line| words.iter().any(|word| line.contains(word)));
     let shown = shown.filter(|line| !line.contains("//"));
     expected.assert_eq(&shown.map(|line| format!("{}\n", line.trim())).collect::<String>());
@@ -92,6 +92,43 @@ fn a_stage_expects_the_bytes_of_its_boxes() {
             fence proxy
             arrive pipe empty[pipe_back] by each warp
         "#]],
+    );
+}
+
+/// Rows of 132 bytes have no boxes, but eight of them are a run. A tile of twelve may pass the end of a tensor of 16 rows.
+#[test]
+fn a_stage_expects_the_bytes_of_its_runs() {
+    let rows = |height: u32| {
+        format!(
+            "kernel rows(x: f32[n, 33], y: mut f32[n, 33]) grid [1] threads 64 {{
+    let (s, pipe) = (shared_tensor(f32, [{height}, 33, 2]), pipeline(2));
+    for i in 0..cdiv(n, {height}) {{
+        let k = pipe.acquire();
+        copy_async(tile(x, [{height}, 33])[.., .., i, 0], s[.., .., k], signal: pipe);
+        let k = pipe.wait();
+        copy(load(s[.., .., k]), tile(y, [{height}, 33])[.., .., i, 0]);
+        pipe.release();
+    }}
+}}
+"
+        )
+    };
+    check_stage(
+        &rows(8),
+        expect![[r#"
+            expect 1056 bytes at pipe full[k]
+            bulk.load s[k * 264] <- x[i * 264]+264 signals pipe full[k]
+            fence proxy
+            arrive pipe empty[pipe_back] by each warp
+        "#]],
+    );
+    check_stage(
+        &rows(12),
+        expect![[r#"
+        cp.async.ca.4 s[col + i * 68 + k * 34] <- x[col + i * 396 + i * 33] if col < 33 inside i * 12 + i < n && col < 33
+        arrive pipe full[k] by copies of each thread
+        arrive pipe empty[pipe_back] by each warp
+    "#]],
     );
 }
 

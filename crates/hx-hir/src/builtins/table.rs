@@ -41,8 +41,8 @@ super::families! {
             "A global view whose rows are picked by an index tensor.";
         // Data movement and conversion.
         Copy: "copy", [required("src"), required("dst")], "Moves a tile between any two memories.";
-        CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast")],
-            "Moves a tile without waiting for it.";
+        CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast"), named("add")],
+            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element.";
         Load: "load", [required("view")], "A new register tensor with the elements of the view.";
         Rearrange: "rearrange", [required("t"), required("layout")],
             "Redistributes a register tensor across threads.";

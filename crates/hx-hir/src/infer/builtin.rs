@@ -60,6 +60,9 @@ impl Infer<'_> {
                 if let Some(Some((at, axis))) = given.get(3) {
                     self.want_int(*at, axis);
                 }
+                if let Some(Some((at, add))) = given.get(4) {
+                    self.want_condition(*at, add);
+                }
                 self.copy(id, src, dst)
             }
             KernelFn::Turns => Ty::Turns,

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hx_index::{Cond, Expr};
+use hx_dtype::DType;
+use hx_index::Cond;
 use hx_layout::Layout;
-use hx_target::{CopyRow, Fragment, GemmRow, Space, catalogue};
-use hx_thread::{Address, Memory, Param};
+use hx_target::{BulkRow, CopyRow, Fragment, GemmRow, Space, catalogue};
+use hx_thread::{Address, Memory, Param, Part};
 
 use super::Compilation;
 use crate::bulk::PIECE;
-use crate::code::{AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, Product, Transfer};
+use crate::code::{AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, Transfer};
 use crate::error::SimError;
 
 impl Compilation<'_> {
@@ -94,11 +95,11 @@ impl Compilation<'_> {
     }
 
     pub(super) fn bulk_load(&mut self, b: &hx_thread::Bulk) -> Result<BulkCode, SimError> {
-        if catalogue().bulk(&b.row).is_none_or(|row| !row.is_load()) {
+        let Some(row) = catalogue().bulk(&b.row).filter(|row| row.is_load()) else {
             return self.malformed(format!("the catalogue has no bulk load `{}`", b.row));
-        }
+        };
         self.asynchronous = true;
-        let code = self.boxed(&b.row, b.map, &b.coordinates, &b.address)?;
+        let code = self.moved(row, &b.from, &b.address)?;
         Ok(BulkCode { blocks: self.ranks(&b.blocks)?, ..code })
     }
 
@@ -106,49 +107,71 @@ impl Compilation<'_> {
         let Some(row) = catalogue().bulk(&s.row).filter(|row| !row.is_load()) else {
             return self.malformed(format!("the catalogue has no bulk store `{}`", s.row));
         };
-        let adds = row.adds;
-        let code = self.boxed(&s.row, s.map, &s.coordinates, &s.address)?;
-        let tensor = self.program.params.get(self.program.maps[code.map].param as usize);
-        match tensor {
-            Some(Param::Tensor(t)) if t.mutable => Ok(BulkCode { adds, ..code }),
+        let code = self.moved(row, &s.to, &s.address)?;
+        match self.program.params.get(code.tensor) {
+            Some(Param::Tensor(t)) if t.mutable => Ok(BulkCode { adds: !row.adds.is_empty(), ..code }),
             Some(Param::Tensor(t)) => {
                 self.malformed(format!("`{}` is written, but not declared `mut`", t.name))
             }
-            Some(Param::Scalar { .. }) | None => self.malformed(format!("`{}` maps no tensor", s.row)),
+            Some(Param::Scalar { .. }) | None => self.malformed(format!("`{}` moves no tensor", s.row)),
         }
     }
 
     /// Compiles the two sides of a bulk copy.
-    fn boxed(
-        &mut self,
-        row: &str,
-        map: u32,
-        coordinates: &[Expr],
-        address: &Address,
-    ) -> Result<BulkCode, SimError> {
-        let Some(found) = self.program.maps.get(map as usize) else {
-            return self.malformed(format!("there is no tensor map {map}"));
+    fn moved(&mut self, row: &BulkRow, part: &Part, address: &Address) -> Result<BulkCode, SimError> {
+        let name = &row.name;
+        let global = match part {
+            Part::Box { map, .. } => match self.program.maps.get(*map as usize) {
+                Some(found) => Memory::Global(found.param),
+                None => return self.malformed(format!("there is no tensor map {map}")),
+            },
+            Part::Run { first, .. } => first.memory,
         };
-        if found.dims.len() != coordinates.len() {
-            let (rank, given) = (found.dims.len(), coordinates.len());
-            return self.malformed(format!("`{row}` has {given} coordinates for {rank} dimensions"));
-        }
-        let shared = match address.memory {
-            Memory::Shared(s) if (s as usize) < self.program.shared.len() => s as usize,
-            Memory::Shared(_) | Memory::Global(_) => {
-                return self.malformed(format!("`{row}` addresses no shared tensor"));
-            }
+        let (Memory::Global(tensor), Memory::Shared(shared)) = (global, address.memory) else {
+            return self.malformed(format!("`{name}` copies between a global and a shared tensor"));
         };
-        let types = [Memory::Global(found.param), address.memory].map(|m| self.program.memory_dtype(m));
-        if types[0] != types[1] {
-            return self.malformed(format!("`{row}` copies {:?} to {:?}", types[0], types[1]));
+        if shared as usize >= self.program.shared.len() {
+            return self.malformed(format!("`{name}` addresses no shared tensor"));
         }
+        let [Some(dtype), Some(other)] = [global, address.memory].map(|m| self.program.memory_dtype(m))
+        else {
+            return self.malformed(format!("`{name}` addresses no tensor"));
+        };
+        if dtype != other {
+            return self.malformed(format!("`{name}` copies {dtype} to {other}"));
+        }
+        let part = self.part(row, part, dtype)?;
         self.granule = self.granule.min(PIECE);
-        let coordinates =
-            coordinates.iter().map(|c| self.uniform(c, "the coordinate")).collect::<Result<_, _>>()?;
-        let offset = self.uniform(&address.offset, "the address of a box")?;
-        let (map, blocks) = (map as usize, Vec::new());
-        Ok(BulkCode { site: self.site, map, coordinates, shared, offset, adds: false, blocks })
+        let offset = self.uniform(&address.offset, "the address of a bulk copy")?;
+        let (tensor, shared, element) = (tensor as usize, shared as usize, dtype.bits() as usize / 8);
+        let blocks = Vec::new();
+        Ok(BulkCode { site: self.site, tensor, element, part, shared, offset, adds: false, blocks })
+    }
+
+    /// Compiles the part of global memory that a bulk copy moves. Rows of runs take runs, and rows of boxes take boxes.
+    fn part(&mut self, row: &BulkRow, part: &Part, dtype: DType) -> Result<PartCode, SimError> {
+        let name = &row.name;
+        match part {
+            Part::Box { map, coordinates } if row.run.is_none() => {
+                let rank = self.program.maps[*map as usize].dims.len();
+                if rank != coordinates.len() {
+                    let given = coordinates.len();
+                    return self.malformed(format!("`{name}` has {given} coordinates for {rank} dimensions"));
+                }
+                let coordinates = coordinates.iter().map(|c| self.uniform(c, "the coordinate"));
+                Ok(PartCode::Box { map: *map as usize, coordinates: coordinates.collect::<Result<_, _>>()? })
+            }
+            Part::Run { first, elements } if row.run.is_some() => {
+                let bytes = *elements as usize * dtype.bits() as usize / 8;
+                if bytes == 0 || !bytes.is_multiple_of(PIECE) {
+                    return self.malformed(format!("`{name}` copies {bytes} bytes, no multiple of {PIECE}"));
+                }
+                Ok(PartCode::Run { offset: self.uniform(&first.offset, "the address of a run")?, bytes })
+            }
+            Part::Box { .. } | Part::Run { .. } => {
+                self.malformed(format!("`{name}` does not copy this part of a tensor"))
+            }
+        }
     }
 
     /// Compiles a copy from a global tensor to a shared tensor that bypasses the registers.

@@ -7,7 +7,7 @@ use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_target::SwizzleMode;
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, RegId, Stmt, TensorMap,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, Part, RegId, Stmt, TensorMap,
 };
 use hx_tile::Origin;
 
@@ -72,8 +72,7 @@ impl Loaded {
     fn load(&mut self, coordinates: [i64; 2]) {
         let load = Bulk {
             row: "tma.load".into(),
-            map: 0,
-            coordinates: coordinates.map(c).to_vec(),
+            from: Part::Box { map: 0, coordinates: coordinates.map(c).to_vec() },
             address: Address { memory: self.s, offset: c(0) },
             barrier: (FULL, c(0)),
             blocks: Vec::new(),
@@ -304,8 +303,7 @@ fn pair(early: bool) -> Loaded {
         loaded.expect(2 * BYTES);
         let share = Bulk {
             row: "tma.load".into(),
-            map: 0,
-            coordinates: vec![c(column), rank.clone()],
+            from: Part::Box { map: 0, coordinates: vec![c(column), rank.clone()] },
             address: Address { memory: loaded.s, offset: rank.scale(elements) },
             barrier: (FULL, c(0)),
             blocks: vec![c(0), c(1)],

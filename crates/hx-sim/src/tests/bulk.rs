@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::SwizzleMode;
-use hx_thread::{Address, BulkStore, Fence, Memory, Outside, RegId, Stmt, TensorMap};
+use hx_thread::{Address, BulkStore, Fence, Memory, Outside, Part, RegId, Stmt, TensorMap};
 
 use super::build::*;
 use crate::Argument;
@@ -61,12 +61,17 @@ impl Stored {
     }
 
     fn store(&mut self, row: &str, coordinates: [i64; 2]) {
-        let store = BulkStore {
-            row: row.into(),
-            map: 0,
-            coordinates: coordinates.map(c).to_vec(),
-            address: Address { memory: self.s, offset: c(0) },
-        };
+        self.store_part(row, Part::Box { map: 0, coordinates: coordinates.map(c).to_vec() });
+    }
+
+    /// Stores a run that begins at an element of the tensor's memory.
+    fn store_run(&mut self, offset: i64, elements: u32) {
+        let first = Address { memory: Memory::Global(0), offset: c(offset) };
+        self.store_part("bulk.store", Part::Run { first, elements });
+    }
+
+    fn store_part(&mut self, row: &str, to: Part) {
+        let store = BulkStore { row: row.into(), to, address: Address { memory: self.s, offset: c(0) } };
         self.k.op("copy_async(s, y)", vec![Stmt::BulkStore(store), Stmt::BulkCommit]);
     }
 
@@ -121,6 +126,83 @@ fn a_box_stops_at_the_edges_of_the_tensor() {
         00000000000000000000000000000000111111111111111111
         00000000000000000000000000000000111111111111111111
         00000000000000000000000000000000111111111111111111
+    "#]]);
+}
+
+/// A run goes on from row to row, and each end of it is a multiple of 16 bytes inside of the tensor.
+#[test]
+fn a_run_knows_no_rows() {
+    let check = |offset, elements, want: Expect| {
+        let mut stored = stored(SwizzleMode::Plain);
+        stored.fill(1.0);
+        stored.sync();
+        stored.store_run(offset, elements);
+        stored.check(want);
+    };
+    check(
+        2 * LD + 40,
+        24,
+        expect![[r#"
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000001111111111
+        11111111000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+        00000000000000000000000000000000000000000000000000
+    "#]],
+    );
+    check(
+        4,
+        24,
+        expect![[r#"
+        a run from byte 8 of its tensor to byte 0 of shared memory
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        LD * ROWS - 16,
+        24,
+        expect![[r#"
+        a copy reaches byte 1344 of a tensor of 1344 bytes
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        -8,
+        24,
+        expect![[r#"
+        a run from byte -16 of its tensor to byte 0 of shared memory
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        0,
+        12,
+        expect![[r#"
+        `bulk.store` copies 24 bytes, no multiple of 16
+          #1 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        0,
+        264,
+        expect![[r#"
+        528 bytes are copied at element 0 of `s`
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    let mut stored = stored(SwizzleMode::Plain);
+    let first = Address { memory: Memory::Global(0), offset: c(0) };
+    stored.store_part("tma.store", Part::Run { first, elements: 8 });
+    stored.check(expect![[r#"
+        `tma.store` does not copy this part of a tensor
+          #0 `copy_async(s, y)`
     "#]]);
 }
 

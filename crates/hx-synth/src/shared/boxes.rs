@@ -1,6 +1,7 @@
 //! Bulk copies: one thread moves a tile between global and shared memory box by box. A box is compact in shared memory, under a
-//! swizzle of the closed set.
+//! swizzle of the closed set. The sister module cuts tiles into runs.
 
+use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::{BulkRow, Space, SwizzleMode, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Base, Op, OpKind, Tensor, TensorParam, View};
@@ -10,20 +11,20 @@ use super::constraint::Constraint;
 use super::demanded::Demanded;
 use super::mode::Mode;
 use super::operand::is_met;
-use super::pin_of;
+use super::{pin_of, runs};
 use crate::access::global;
 use crate::cost;
 use crate::cx::Cx;
 
-/// The boxes of a copy.
+/// The boxes or runs of a copy.
 #[derive(Clone, Debug)]
 pub(crate) struct Boxes {
     pub(crate) row: &'static BulkRow,
     /// All dimensions of the tensor in global memory, the contiguous one first.
     pub(crate) dims: Vec<usize>,
-    /// The extent of a box along each of `dims`.
+    /// The extent of a box or run along each of `dims`.
     pub(crate) extents: Vec<u32>,
-    /// Bytes of the unit to whose multiples boxes are aligned.
+    /// Bytes of the unit to whose multiples boxes or runs are aligned.
     pub(super) align: u32,
     /// The mode of the tile whose boxes the blocks of a cluster deal out: [`hx_tile::BulkChoice::share`].
     pub(crate) share: Option<usize>,
@@ -40,18 +41,21 @@ const WIDTHS: [Option<SwizzleMode>; 5] = [
     Some(SwizzleMode::Plain),
 ];
 
-/// Returns the bulk row that can make a copy: a load that signals a pipeline, or a store.
-pub(super) fn row_of(cx: &Cx<'_, '_>, u: &Use<'_>) -> Option<&'static BulkRow> {
-    let is_load = matches!(u.op.kind, OpKind::CopyAsync { signal: Some(_), .. });
-    if !is_load && !matches!(u.op.kind, OpKind::Store { .. }) {
-        return None;
-    }
-    let ends = if is_load { [Space::Global, Space::Shared] } else { [Space::Shared, Space::Global] };
-    let fits = |row: &&BulkRow| [row.from, row.to] == ends && !row.adds && row.arch <= cx.arch.number();
-    catalogue().bulks.iter().find(fits)
+/// Returns the bulk rows that can make a copy, boxes before runs: a load that signals a pipeline, or a store.
+pub(super) fn rows_of(cx: &Cx<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'static BulkRow> {
+    let (ends, adds) = if let OpKind::CopyAsync { signal: Some(_), .. } = u.op.kind {
+        ([Space::Global, Space::Shared], false)
+    } else if let OpKind::Store { adds, .. } = u.op.kind {
+        ([Space::Shared, Space::Global], adds)
+    } else {
+        return Vec::new();
+    };
+    let fits =
+        |row: &&BulkRow| [row.from, row.to] == ends && row.moves(dtype, adds) && row.arch <= cx.arch.number();
+    catalogue().bulks.iter().filter(fits).collect()
 }
 
-/// Returns the ways to cut a copy into boxes.
+/// Returns the ways to cut a copy into boxes or into runs.
 ///
 /// # Errors
 /// The reason why there is none.
@@ -66,8 +70,11 @@ pub(super) fn candidates(
     if row.is_load() && is_written(cx, global.base) {
         return Err(format!("the kernel writes `{}` too", param.name));
     }
+    if let Some(unit) = row.run {
+        let (boxes, constraint) = runs::cut(cx, (info, u), (param, global), (row, unit))?;
+        return made(cx, (info, u), boxes, constraint).map(|candidate| vec![candidate]);
+    }
     let dims = dimensions(cx, param, global)?;
-    let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
     let blocks = i64::from(cx.program().blocks_of(u.op));
     let mut out = Vec::new();
     let mut refused = None;
@@ -77,27 +84,41 @@ pub(super) fn candidates(
             Some(Err(why)) => (None, Some(why), cut(cx, (info, u), (param, global), &dims, width, None)),
             None => (None, None, cut(cx, (info, u), (param, global), &dims, width, None)),
         };
-        match found {
-            Ok((extents, align, constraint)) => {
-                if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
-                    refused = Some(format!("the layout pinned to `{}` has another form", info.name));
-                    continue;
-                }
-                let bytes = info.dtype.bits() as f64 / 8.0 * u.shape.iter().product::<i64>() as f64;
-                let elements = extents.iter().map(|extent| f64::from(*extent)).product::<f64>();
-                let boxes = u.shape.iter().product::<i64>() as f64 / elements;
-                // Each block reads its share of the tile from global memory, and gets all of it in shared memory.
-                let of = share.map_or(1.0, |_| blocks as f64);
-                let global = cost::in_boxes(bytes / of, boxes / of) * u.trips;
-                let by = By::Boxes(Boxes { row, dims: dims.clone(), extents, align, share, alone });
-                let alone = bytes / f64::from(WAVEFRONT_BYTES);
-                let costs = [alone * u.trips + global, global, alone];
-                out.push(Candidate::new(by, constraint, costs));
-            }
+        let candidate = found.and_then(|(extents, align, constraint)| {
+            let boxes = Boxes { row, dims: dims.clone(), extents, align, share, alone };
+            made(cx, (info, u), boxes, constraint)
+        });
+        match candidate {
+            Ok(candidate) => out.push(candidate),
             Err(why) => refused = refused.or(Some(why)),
         }
     }
     if out.is_empty() { Err(refused.unwrap_or_default()) } else { Ok(out) }
+}
+
+/// Returns the candidate of these boxes or runs.
+///
+/// # Errors
+/// If the shared tensor is pinned to a layout of another form.
+fn made(
+    cx: &Cx<'_, '_>,
+    (info, u): (&Tensor, &Use<'_>),
+    boxes: Boxes,
+    constraint: Constraint,
+) -> Result<Candidate, String> {
+    let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
+    if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
+        return Err(format!("the layout pinned to `{}` has another form", info.name));
+    }
+    let elements = u.shape.iter().product::<i64>() as f64;
+    let bytes = info.dtype.bits() as f64 / 8.0 * elements;
+    let each = boxes.extents.iter().map(|extent| f64::from(*extent)).product::<f64>();
+    // Each block reads its share of the tile from global memory, and gets all of it in shared memory.
+    let of = boxes.share.map_or(1.0, |_| f64::from(cx.program().blocks_of(u.op)));
+    let global = cost::in_boxes(bytes / of, elements / each / of) * u.trips;
+    let alone = bytes / f64::from(WAVEFRONT_BYTES);
+    let costs = [alone * u.trips + global, global, alone];
+    Ok(Candidate::new(By::Boxes(boxes), constraint, costs))
 }
 
 /// Reports whether some operation writes a tensor. Bulk copies read memory by another way than threads write it.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{BulkRow, CopyRow, Space, catalogue};
+use hx_target::{CopyRow, Space, catalogue};
 use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
@@ -14,7 +14,7 @@ use super::constraint::Constraint;
 use super::demanded::{self, Demanded, Party, disagreeing};
 use super::joint::joints;
 use super::operand::{self, Issued};
-use super::{asynchronous, boxes, demand, pin_of, serve, start};
+use super::{asynchronous, bulk, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, collective, is_packed, vector};
 use crate::cost;
@@ -139,7 +139,7 @@ fn solved(
         return Err(Failure::cancelled());
     }
     let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, options))?;
-    explain(&mut buffer, options);
+    explain(&mut buffer, uses, options);
     Ok(buffer)
 }
 
@@ -260,12 +260,8 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
     let mut options = Options::default();
     // A store has no other instruction.
     let in_boxes = cx.in_boxes || u.reads;
-    if let (End::Global(view), true, Some(row)) = (&u.end, in_boxes, boxes::row_of(cx, u)) {
-        match boxes::candidates(cx, info, u, view, row) {
-            Ok(found) => options.usable = found,
-            Err(why) if u.reads => return Err(unboxed(u, info, row, why)),
-            Err(why) => options.unboxed = Some(format!("not `{}`: {why}", row.name)),
-        }
+    if let (End::Global(view), true) = (&u.end, in_boxes) {
+        bulk::offer(cx, info, u, view, &mut options)?;
     }
     options.multicast = matches!(u.op.kind, OpKind::CopyAsync { multicast: Some(_), .. });
     let accesses = match &u.end {
@@ -320,13 +316,6 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
         return Err(no_candidate(cx, tensor, u, &options));
     }
     Ok(options)
-}
-
-/// Returns the failure of a store that cannot be made in boxes.
-fn unboxed(u: &Use<'_>, info: &Tensor, row: &BulkRow, why: String) -> Failure {
-    let message = format!("`{}` does not store `{}` in boxes", row.name, info.name);
-    let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
-    failure.help(why).help("`copy` goes through registers and takes any tile")
 }
 
 /// Returns the failure of an operand that no instruction reads by descriptor.
@@ -425,8 +414,8 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
 const EACH_BLOCK: &str = "each block of the cluster copies the whole tile";
 
 /// Adds to each access the reason why it is not wider.
-fn explain(buffer: &mut Buffer, options: &[Options]) {
-    for (i, Options { usable, barred, unboxed, multicast }) in options.iter().enumerate() {
+fn explain(buffer: &mut Buffer, uses: &[Use<'_>], options: &[Options]) {
+    for (i, (u, Options { usable, barred, unboxed, multicast })) in uses.iter().zip(options).enumerate() {
         let alone = multicast.then(|| EACH_BLOCK.to_owned());
         let told = |text: String| -> String {
             [unboxed.clone(), alone.clone(), Some(text)].into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -439,11 +428,12 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
                 continue;
             }
             By::Boxes(boxes) => {
-                let alone = boxes.alone.as_ref().map(|why| format!("{EACH_BLOCK}: {why}; "));
+                let alone = boxes.alone.as_ref().map(|why| format!("{EACH_BLOCK}: {why}"));
                 let shared = boxes.share.map(|_| "; each block of the cluster brings its share to all");
-                let (alone, shared) = (alone.unwrap_or_default(), shared.unwrap_or_default());
-                buffer.accesses[i].why =
-                    format!("{alone}asks for `{constraint}`; whole boxes by one thread{shared}");
+                let (text, shared) = (bulk::text(boxes, &u.shape, usable), shared.unwrap_or_default());
+                let text = format!("asks for `{constraint}`; {text}{shared}");
+                let parts = [unboxed.clone(), alone, Some(text)];
+                buffer.accesses[i].why = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
                 continue;
             }
         };

@@ -49,7 +49,7 @@ fn coordinates(extents: &[i64]) -> Vec<Vec<i64>> {
 fn covered(program: &TileProgram, solution: &Solution, op: &Op, choice: &BulkChoice) {
     let (memory, global) = match &op.kind {
         OpKind::CopyAsync { src, dst, .. } => (dst, src),
-        OpKind::Store { src, dst } => (src, dst),
+        OpKind::Store { src, dst, .. } => (src, dst),
         _ => panic!("no copy"),
     };
     let Base::Shared(tensor) = memory.base else { panic!("no shared tensor") };
@@ -240,7 +240,7 @@ fn stored(pad: i64) -> TileProgram {
         offsets: vec![constant(0), constant(pad)],
         ..tile_of(2, [constant(0), constant(0)], [128, 256])
     };
-    program.body.push(op(105, OpKind::Store { src: view, dst }));
+    program.body.push(op(105, OpKind::Store { src: view, dst, adds: false }));
     program
 }
 

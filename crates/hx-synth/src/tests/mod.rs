@@ -7,6 +7,7 @@ mod matmul;
 mod operands;
 mod projections;
 mod rows;
+mod runs;
 mod scopes;
 mod size;
 mod slices;

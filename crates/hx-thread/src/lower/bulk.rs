@@ -1,26 +1,28 @@
-//! Lowers copies that a solution cuts into boxes: tensor maps, coordinates, and places in shared memory.
+//! Lowers copies that a solution cuts into boxes or runs: tensor maps, coordinates, and places in shared memory.
 
 use hx_index::Expr;
 use hx_target::SwizzleMode;
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
-use crate::{Address, Body, Bulk, BulkStore, Outside, Stmt, TensorMap};
+use crate::{Address, Body, Bulk, BulkStore, Outside, Part, Stmt, TensorMap};
 
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
 
-/// A box of a copy: its coordinates in the map, and its first element in shared memory.
-pub(super) struct Boxed {
-    pub(super) coordinates: Vec<Expr>,
-    pub(super) address: Address,
+/// A box or a run of a copy, and its first element in shared memory.
+struct Moved {
+    part: Part,
+    address: Address,
 }
 
 /// Returns the tensor maps of a program. Copies with equal boxes of the same tensor share a map.
 pub(super) fn maps(program: &TileProgram, solution: &Solution) -> Result<Vec<TensorMap>, LowerError> {
     let mut out: Vec<TensorMap> = Vec::new();
     for (op, _) in program.ops(1.0) {
-        if let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id) {
+        if let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id)
+            && !choice.runs
+        {
             let map = map(program, solution, op, choice)?;
             if !out.contains(&map) {
                 out.push(map);
@@ -35,7 +37,7 @@ fn sides(op: &Op) -> Option<[&View; 2]> {
     if let OpKind::CopyAsync { src, dst, .. } = &op.kind {
         return Some([src, dst]);
     }
-    let OpKind::Store { src, dst } = &op.kind else { return None };
+    let OpKind::Store { src, dst, .. } = &op.kind else { return None };
     Some([dst, src])
 }
 
@@ -67,17 +69,23 @@ fn map(
 }
 
 impl Lowering<'_> {
-    /// Returns the position of the map of a copy, and the boxes that the executing block brings, the first mode of the tile fastest.
-    /// `place` is the coordinate of the block among `blocks` that share the copy.
-    fn boxes(
+    /// Returns the position of the map of a copy.
+    fn map_of(&self, op: &Op, choice: &BulkChoice) -> Result<u32, LowerError> {
+        let own = map(self.program, self.solution, op, choice)?;
+        let map = self.maps.iter().position(|map| *map == own);
+        Ok(map.ok_or_else(|| self.error(op, "the copy has no tensor map"))? as u32)
+    }
+
+    /// Returns the boxes or runs that the executing block brings, those along the first mode of the tile fastest. `place` is the
+    /// coordinate of the block among `blocks` that share the copy.
+    fn parts(
         &self,
         op: &Op,
         choice: &BulkChoice,
         (place, blocks): (&Expr, i64),
-    ) -> Result<(u32, Vec<Boxed>), LowerError> {
-        let own = map(self.program, self.solution, op, choice)?;
-        let map = self.maps.iter().position(|map| *map == own);
-        let map = map.ok_or_else(|| self.error(op, "the copy has no tensor map"))?;
+    ) -> Result<Vec<Moved>, LowerError> {
+        let map = if choice.runs { None } else { Some(self.map_of(op, choice)?) };
+        let elements: u32 = choice.extents.iter().product();
         let [global, shared] = sides(op).ok_or_else(|| self.error(op, "only copies have boxes"))?;
         let facts = self.facts_of(op);
         // For each mode of the tile: how many boxes of the block there are along it, the extent of each, and the first of them.
@@ -103,39 +111,46 @@ impl Lowering<'_> {
                     first.clone() + Expr::constant(at)
                 })
                 .collect();
-            let coordinate = |dim: &usize| global.coordinate(*dim, &first).simplify(facts);
+            let coordinate = |dim: usize| global.coordinate(dim, &first).simplify(facts);
+            let part = match map {
+                Some(map) => {
+                    Part::Box { map, coordinates: choice.dims.iter().map(|dim| coordinate(*dim)).collect() }
+                }
+                None => {
+                    let at: Vec<Expr> = (0..global.offsets.len()).map(coordinate).collect();
+                    Part::Run { first: self.address(op, global, &at, facts)?, elements }
+                }
+            };
             let place: Vec<Expr> =
                 (0..shared.offsets.len()).map(|dim| shared.coordinate(dim, &first)).collect();
             // The instruction swizzles the addresses of a box itself, so it takes the place without the swizzle.
             let address = self.unswizzled(op, shared, &place, facts)?;
-            out.push(Boxed { coordinates: choice.dims.iter().map(coordinate).collect(), address });
+            out.push(Moved { part, address });
         }
-        Ok((map as u32, out))
+        Ok(out)
     }
 
-    /// Lowers a copy whose boxes signal the barrier of the stage that they fill.
+    /// Lowers a copy whose boxes or runs signal the barrier of the stage that they fill.
     pub(super) fn load(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
         let barrier = self.stage_signalled(op)?;
         let (place, blocks) = match choice.share {
             Some(_) => self.sharers(op)?,
             None => (Expr::default(), Vec::new()),
         };
-        let (map, boxes) = self.boxes(op, choice, (&place, blocks.len().max(1) as i64))?;
-        let load = |boxed: Boxed| {
-            let Boxed { coordinates, address } = boxed;
+        let load = |Moved { part: from, address }: Moved| {
             let (row, barrier, blocks) = (choice.row.clone(), barrier.clone(), blocks.clone());
-            Stmt::Bulk(Bulk { row, map, coordinates, address, barrier, blocks })
+            Stmt::Bulk(Bulk { row, from, address, barrier, blocks })
         };
-        Ok(boxes.into_iter().map(load).collect())
+        let parts = self.parts(op, choice, (&place, blocks.len().max(1) as i64))?;
+        Ok(parts.into_iter().map(load).collect())
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
-        let (map, boxes) = self.boxes(op, choice, (&Expr::default(), 1))?;
-        let store = |boxed: Boxed| {
-            let Boxed { coordinates, address } = boxed;
-            Stmt::BulkStore(BulkStore { row: choice.row.clone(), map, coordinates, address })
+        let store = |Moved { part: to, address }: Moved| {
+            Stmt::BulkStore(BulkStore { row: choice.row.clone(), to, address })
         };
-        let mut body: Body = boxes.into_iter().map(store).collect();
+        let parts = self.parts(op, choice, (&Expr::default(), 1))?;
+        let mut body: Body = parts.into_iter().map(store).collect();
         body.push(Stmt::BulkCommit);
         Ok(body)
     }

@@ -169,7 +169,7 @@ fn stored() -> TileProgram {
         OpKind::Fill { dst: r, value: 1.0 },
         OpKind::Copy { src: whole(Base::Register(r)), dst: whole(Base::Shared(s)) },
         OpKind::Sync(SyncOp::Scope),
-        OpKind::Store { src: whole(Base::Shared(s)), dst },
+        OpKind::Store { src: whole(Base::Shared(s)), dst, adds: false },
         OpKind::Sync(SyncOp::WaitStores { leave: 0 }),
     ];
     let op = |(id, kind)| Stmt::Op(Op { id: OpId(id), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
@@ -230,8 +230,9 @@ fn boxes_cover_a_tile_once() {
     let symbols = |_: &Symbol| Some(0);
     crate::visit(&threads.body, &mut |stmt| {
         let crate::Stmt::BulkStore(store) = stmt else { return };
-        let map = &threads.maps[store.map as usize];
-        let first: Vec<i64> = store.coordinates.iter().map(|c| c.eval(&symbols).unwrap()).collect();
+        let crate::Part::Box { map, coordinates } = &store.to else { panic!("a box") };
+        let map = &threads.maps[*map as usize];
+        let first: Vec<i64> = coordinates.iter().map(|c| c.eval(&symbols).unwrap()).collect();
         let start = store.address.offset.eval(&symbols).unwrap();
         let permuted = map.swizzle.of_elements(16).unwrap();
         for (linear, (row, column)) in (0..i64::from(map.extents[1]))

@@ -84,6 +84,7 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
         OpKind::Store {
             src: stage(SC, Expr::constant(0)),
             dst: View::whole(Base::Global(ParamId(0)), &[64, 64]),
+            adds: false,
         },
     ];
     let turn = TurnsId(0);

@@ -1,0 +1,121 @@
+//! Copies that nobody waits for: from global to shared memory, with and without a pipeline, and back.
+
+use hx_base::codes;
+use hx_hir::ExprId;
+use hx_index::Expr;
+use hx_target::catalogue;
+use hx_tile::{Base, OpKind, Param, View};
+
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::{Tensor, Value};
+
+/// The named arguments of `copy_async`.
+#[derive(Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) signal: Option<ExprId>,
+    pub(crate) multicast: Option<ExprId>,
+    pub(crate) add: Option<ExprId>,
+}
+
+impl Cx<'_> {
+    /// Lowers `copy_async(src, dst)`: from global to shared memory, as part of the open group, or of the stage of the pipeline
+    /// `signal` acquired last, or from shared to global memory. With `multicast` all blocks of the cluster along an axis read the same
+    /// tile. With `add` a store adds to memory.
+    pub(crate) fn copy_async(
+        &mut self,
+        id: ExprId,
+        src: ExprId,
+        dst: ExprId,
+        Named { signal, multicast, add }: Named,
+    ) -> Lower<Value> {
+        let (from, to) = (self.tensor(src), self.tensor(dst));
+        let (from, to) = (from?, to?);
+        self.want_mutable(dst, &to)?;
+        if from.dtype != to.dtype {
+            return self.bad_dtype(src, from.dtype, dst, to.dtype);
+        }
+        self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
+        let ends = (from.space(), to.space());
+        let adds = add.map(|add| self.const_bool(add, "`add`")).transpose()?.unwrap_or(false);
+        if ends == ("shared", "global") && signal.is_none() && multicast.is_none() {
+            return self.store_async(id, (src, &from), (dst, &to), adds);
+        }
+        if let Some(at) = add.filter(|_| adds) {
+            let (from, to) = ends;
+            let message = format!(
+                "found `add` of a copy from {from} to {to} memory, wanted one from shared to global memory"
+            );
+            return self.fail(&codes::NO_SUCH_OPERATION, at, message);
+        }
+        if ends != ("global", "shared") {
+            let what = format!("`copy_async` from {} to {} memory", from.space(), to.space());
+            return self.unsupported(id, what);
+        }
+        if from.view.pad != 0.0 {
+            return self.unsupported(src, "`copy_async` from a view whose padding is not 0");
+        }
+        let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
+        let signal = signal.map(|signal| self.pipe(signal)).transpose()?;
+        let multicast = match multicast {
+            Some(at) if signal.is_none() => return self.unsupported(at, "`multicast` without `signal`"),
+            multicast => multicast.map(|at| self.multicast(at)).transpose()?,
+        };
+        self.emit(OpKind::CopyAsync { src, dst, signal, multicast }, id);
+        Ok(Value::Unit)
+    }
+
+    /// Lowers a store from shared to global memory. If a launch may have strides that bulk copies lack, or if no bulk copy adds such
+    /// elements, it goes through registers.
+    fn store_async(
+        &mut self,
+        id: ExprId,
+        (src, from): (ExprId, &Tensor),
+        (dst, to): (ExprId, &Tensor),
+        adds: bool,
+    ) -> Lower<Value> {
+        if adds {
+            self.want_addable(dst, to.dtype)?;
+        }
+        let (view, dst) = (self.static_view(src, from)?, self.static_view(dst, to)?);
+        let is_bulk = catalogue().bulks.iter().any(|row| !row.is_load() && row.moves(to.dtype, adds));
+        if is_bulk && self.is_aligned_for_boxes(&dst) {
+            return self.unit(OpKind::Store { src: view, dst, adds }, id);
+        }
+        let held = self.in_registers(src, from, None)?;
+        let Some((held, _)) = self.register_of(&held) else {
+            return self.unsupported(src, "this operand");
+        };
+        let kind = match adds {
+            true => OpKind::AtomicAdd { src: held, dst },
+            false => OpKind::Copy { src: self.whole(held), dst },
+        };
+        self.unit(kind, id)
+    }
+
+    /// Returns the axis along which the blocks of a cluster share a tile.
+    fn multicast(&mut self, at: ExprId) -> Lower<u8> {
+        let axis = self.const_int(at, "the axis of `multicast`")?;
+        let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
+        let blocks = along.unwrap_or(1);
+        if blocks < 2 {
+            let message = format!(
+                "found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `multicast`"
+            );
+            return self.fail(&codes::BAD_CLUSTER, at, message);
+        }
+        Ok(axis as u8)
+    }
+
+    /// Reports whether the strides and the address of a tensor are known to be multiples of what a tensor map needs, as far as a launch
+    /// decides that. A store of other tensors goes through registers, and is complete when it returns.
+    fn is_aligned_for_boxes(&self, view: &View) -> bool {
+        let Base::Global(id) = view.base else { return false };
+        let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else { return false };
+        let (unit, bits) = (catalogue().map.stride, i64::from(param.dtype.bits()));
+        let is_aligned = |stride: &Expr| {
+            stride.as_const().is_some() || self.facts.divisor(&stride.clone().scale(bits)) % (unit * 8) == 0
+        };
+        i64::from(param.align) % unit == 0 && param.stride.iter().all(is_aligned)
+    }
+}
