@@ -113,8 +113,10 @@ test "heads of any size, no spills, no bank conflicts" for (d, m, n, threads) in
     let v = randn(f16, [1, 1, 140, d], seed: 3);
     let o = empty(f16, [1, 1, 130, d]);
     attention<BM = m, BN = n, D = d, CAUSAL = false, THREADS = threads>(q, k, v, o, 0.1);
-    // Rows of 96 are three rows of the 64 B swizzle, which copies of all threads do not fill without conflicts.
-    assert((conflicts() == 0 || d == 96) && redistributions() == 0);
+    // On sm_90a rows of 96 lie in three chunks of 32. Eight threads that copy 128 bytes of a row write to two chunks, whose bytes are
+    // in the same banks: each of four copies takes 192 wavefronts instead of 128.
+    assert_eq(conflicts(), if d == 96 && target() == "sm_90a" { 256 } else { 0 });
+    assert(redistributions() == 0);
     assert(bytes_per_access("sq") == 16 && bytes_per_access("sk") == 16 && bytes_per_access("sv") == 16);
     assert(spills() == 0);
     let x = q[0, 0] @ k[0, 0].T * 0.1;

@@ -24,6 +24,18 @@ fn tests_pass() {
     assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
 }
 
+/// The code of the library's kernels is as wide before Hopper: assertions on it name the instructions of both. (`sm_89` has those
+/// of `sm_80`.)
+#[test]
+fn assertions_on_code_hold_before_hopper() {
+    let beyond = support::root().join("tests/kernels/beyond.hx");
+    let files = ["test", "std", beyond.to_str().expect("a path in UTF-8")];
+    let names = ["moves 16 bytes", "tiles, steps and threads", "transposed operand"];
+    let ran = Sandbox::new().run(&[&files[..], &names, &["--device", "sim", "--target", "sm_80"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
+}
+
 /// Constructs that the library does not use, each compared with a reference.
 #[test]
 fn kernels_of_single_constructs_pass() {

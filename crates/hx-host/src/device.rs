@@ -80,6 +80,8 @@ pub enum CodeQuestion {
     Redistributions,
     /// The bytes that each thread stores and loads because registers were spilled.
     Spills,
+    /// The architecture that the code is for.
+    Target,
     /// The bytes of the narrowest access to the named tensor.
     BytesPerAccess(String),
 }
@@ -89,6 +91,7 @@ pub enum CodeQuestion {
 pub enum CodeAnswer {
     Bool(bool),
     Int(i64),
+    Name(String),
     /// The answer is unknown, for this reason.
     Unknown(String),
 }

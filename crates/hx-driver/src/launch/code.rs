@@ -1,4 +1,5 @@
-//! Answers questions that tests ask about a kernel's code: its instructions, bank conflicts, spills and access widths.
+//! Answers questions that tests ask about a kernel's code: its instructions, bank conflicts, spills, access widths and
+//! architecture.
 //!
 //! Layouts and instructions are the compiler's own choices, so they are known without a GPU. Spills come from the CUDA compiler's
 //! report: without that compiler the answer is [`CodeAnswer::Unknown`].
@@ -48,6 +49,7 @@ impl<'a> Launcher<'a> {
                 let extra = if planned > 0 { planned } else { last.extra_wavefronts.unwrap_or(0) };
                 Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
             }
+            CodeQuestion::Target => Ok(CodeAnswer::Name(self.machine.arch().name().to_owned())),
             CodeQuestion::Redistributions => Ok(redistributions(&lowered.program, solved)),
             CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &lowered.program, solved),
             CodeQuestion::Spills => self.spills(cuda_text(db, last.checked).map_err(stop)?),

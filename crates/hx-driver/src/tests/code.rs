@@ -40,6 +40,7 @@ test "a matmul" {{
     assert(uses("stmatrix.x4") && uses("ld.global") && !uses("cp.async"));
     assert(conflicts() == 0 && redistributions() == 0);
     assert(bytes_per_access("rc1") == 16);
+    assert(target() == "sm_90a");
     assert_eq(bytes_per_access("a"), 4);
     assert(spills() == 0, "skipped, as there is no compiler");
     assert_eq(spills(), 0);

@@ -215,6 +215,7 @@ super::families! {
         Redistributions: "redistributions", [],
             "Tensors that the compiler moves between the threads of the last kernel, because two operations need them in two layouts.";
         Spills: "spills", [], "Bytes that each thread of the last kernel spills.";
+        Target: "target", [], "The architecture of the last kernel's code, as in `target() == \"sm_90a\"`.";
         BytesPerAccess: "bytes_per_access", [required("tensor")],
             "Bytes of the narrowest access to a tensor of the last kernel, by name.";
         // Reductions.

@@ -107,6 +107,7 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
         }
         HostFn::Conflicts => code(session, function, &CodeQuestion::Conflicts, args),
         HostFn::Redistributions => code(session, function, &CodeQuestion::Redistributions, args),
+        HostFn::Target => code(session, function, &CodeQuestion::Target, args),
         HostFn::Spills => code(session, function, &CodeQuestion::Spills, args),
         HostFn::Min => extreme(Reduction::Min, Binary::Min, args),
         HostFn::Max => extreme(Reduction::Max, Binary::Max, args),
@@ -191,6 +192,7 @@ fn code(
     match session.device.code(question)? {
         CodeAnswer::Bool(b) => Ok(Value::Bool(b)),
         CodeAnswer::Int(i) => Ok(Value::Int(i)),
+        CodeAnswer::Name(name) => Ok(Value::Str(name.into())),
         CodeAnswer::Unknown(reason) => {
             let message = format!("`{}` is not known: {reason}", function.name());
             let error = HostError::new(&codes::UNKNOWN_FACT, message);

@@ -67,6 +67,7 @@ impl Device for Scaler {
             CodeQuestion::Uses(name) => CodeAnswer::Bool(name == "fma"),
             CodeQuestion::Conflicts => CodeAnswer::Int(3),
             CodeQuestion::Redistributions => CodeAnswer::Int(1),
+            CodeQuestion::Target => CodeAnswer::Name("sm_90a".to_owned()),
             CodeQuestion::BytesPerAccess(name) => {
                 return Err(HostError::call(format!("there is no tensor `{name}`")));
             }
@@ -508,7 +509,7 @@ impl Surroundings for Unjudged {
 fn what_nobody_knows_is_neither_true_nor_false() {
     let text = r#"
         main {
-            print(uses("fma"), uses("mul"), conflicts());
+            print(uses("fma"), uses("mul"), conflicts(), target());
             assert(spills() == 0);
             assert(uses("fma") && spills() > 0, "whatever");
             assert_eq(spills(), 1);
@@ -523,7 +524,7 @@ fn what_nobody_knows_is_neither_true_nor_false() {
     let error = session.run(main, None).expect_err("the last assertion fails without it");
     seen.0.push(show_error(&db, text, &error));
     expect![[r#"
-        printed true false 3
+        printed true false 3 sm_90a
         not judged: `spills` is not known: nobody counted
         not judged: `spills` is not known: nobody counted
         not judged: `spills` is not known: nobody counted
