@@ -125,6 +125,7 @@ impl<'a> Hovering<'a> {
                     ty.filter(|ty| ty != "_").map_or_else(|| name.clone(), |ty| format!("{name}: {ty}"));
                 let mut out = code(&format!("let {text}"));
                 out.push_str(&self.tensor(found, definition?.range).unwrap_or_default());
+                out.push_str(&self.pipeline(found, &name).unwrap_or_default());
                 Some(out)
             }
             Def::Param { item, index } => {
@@ -221,6 +222,13 @@ impl<'a> Hovering<'a> {
         Some(out)
     }
 
+    /// Describes the pipeline that a local names.
+    fn pipeline(&self, item: Item<'a>, name: &str) -> Option<String> {
+        let Item::Kernel(kernel) = item else { return None };
+        let solved = Solved::of(self.db, kernel, self.shown)?;
+        Some(format!("\n{}\n", crate::roles::pipeline(&solved, name)?))
+    }
+
     /// Formats the layouts of a local's tensors, and their reasons.
     fn tensor(&self, item: Item<'a>, binding: TextRange) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
@@ -312,7 +320,10 @@ impl<'a> Hovering<'a> {
         let token = root.token_at_offset(self.at.min(root.text_range().end())).right_biased()?;
         let range = token.text_range();
         if token.kind().is_keyword() {
-            let text = keyword(&token)?;
+            let mut text = keyword(&token)?.to_owned();
+            if let Some(role) = crate::roles::role(self.db, self.file, &token, self.shown) {
+                text.push_str(&format!("\n\n{role}"));
+            }
             return Some(Hover { range, text: format!("{}\n{text}", code(token.text())) });
         }
         if matches!(token.kind(), SyntaxKind::WHITESPACE | SyntaxKind::COMMENT) {
@@ -405,6 +416,13 @@ fn keyword(token: &SyntaxToken) -> Option<&'static str> {
         "where" => "What the kernel may rely on; a launch that breaks it is refused.",
         "grid" => "Blocks along each axis.",
         "threads" => "Threads of a block.",
+        "warp_groups" => {
+            "Divides the threads of the block into roles with bodies of their own, until the kernel ends."
+        }
+        "producer" => "A role whose threads keep few registers if it does not say how many: it copies.",
+        "consumer" => "A role whose threads get most registers if it does not say how many: it computes.",
+        "each" => "Every group of 128 threads runs the body for itself.",
+        "registers" => "The registers of each thread of the role: a multiple of 8 from 24 to 256.",
         "cluster" => "Blocks of a cluster along each axis.",
         "shared" => "Shared memory: of a block, and seen by all of its threads.",
         "register" => "Registers: each element is held by one thread, or by several alike.",

@@ -28,6 +28,7 @@ mod layout;
 mod lenses;
 mod names;
 mod navigate;
+mod roles;
 mod semantic_tokens;
 mod shown;
 mod solved;

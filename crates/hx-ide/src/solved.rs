@@ -2,7 +2,7 @@
 
 use hx_base::TextRange;
 use hx_compile::{Db, Instance, Lowered, routed_program, solution};
-use hx_hir::{Item, Kernel, Pat, Sound, StmtKind, body_of, body_source_map};
+use hx_hir::{Expr, ExprId, ExprStore, Item, Kernel, Pat, PatId, Sound, StmtKind, body_of, body_source_map};
 use hx_layout::ComposedLayout;
 use hx_tile::{
     Choice, Conflicts, Distribution, Op, OpId, OpKind, Origin, Reason, Solution, Tensor, TensorId,
@@ -72,12 +72,12 @@ impl<'db> Solved<'db> {
         let offset = self.kernel.offset(self.db);
         let mut lets = Vec::new();
         for stmt in body.store.stmts.values() {
-            if let StmtKind::Let { pat, value, .. } = stmt.kind
-                && let Pat::Bind(name) = &body.store[pat]
-                && let (Some(at), Some(value)) = (map.pat(pat), map.expr(value))
-            {
-                lets.push((name.as_str(), at + offset, value + offset));
-            }
+            let StmtKind::Let { pat, value, .. } = stmt.kind else { continue };
+            bindings(&body.store, pat, value, &mut |name, pat, value| {
+                if let (Some(at), Some(value)) = (map.pat(pat), map.expr(value)) {
+                    lets.push((name, at + offset, value + offset));
+                }
+            });
         }
         let mut named = Vec::new();
         for id in self.lowered.program.tensor_ids() {
@@ -264,5 +264,27 @@ fn short_row(row: &str) -> &str {
     match row.rsplit_once('.') {
         Some((rest, last)) if last.trim_start_matches('b').bytes().all(|b| b.is_ascii_digit()) => rest,
         _ => row,
+    }
+}
+
+/// Calls `see` for each name of a pattern, with the expression that it is bound to: of `let (a, b) = (x, y)` the part of the tuple.
+fn bindings<'s>(
+    store: &'s ExprStore,
+    pat: PatId,
+    value: ExprId,
+    see: &mut dyn FnMut(&'s str, PatId, ExprId),
+) {
+    match &store[pat] {
+        Pat::Bind(name) => see(name.as_str(), pat, value),
+        Pat::Tuple(parts) | Pat::Array(parts) => {
+            let fields = match &store[value] {
+                Expr::Tuple(fields) if fields.len() == parts.len() => fields.as_slice(),
+                _ => &[],
+            };
+            for (i, part) in parts.iter().enumerate() {
+                bindings(store, *part, fields.get(i).map_or(value, |field| field.value), see);
+            }
+        }
+        Pat::Missing | Pat::Wildcard => {}
     }
 }

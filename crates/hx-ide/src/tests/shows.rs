@@ -519,3 +519,103 @@ fn another_instance_can_be_shown() {
     );
     assert!(wrong("BM", "much").is_err());
 }
+
+/// A producer fills a ring with boxes, and two groups multiply out of it.
+const ROLES: &str = "kernel product<B = 128, S = 4>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+    grid [cdiv(m, B), cdiv(n, B)]
+{
+    let [bm, bn] = block_idx;
+    let (sa, sb) = (shared_tensor(f16, [B, 64, S]), shared_tensor(f16, [B, 64, S]));
+    let pipe = pipeline(S);
+    warp_groups {
+        producer {
+            for ki in 0..cdiv(k, 64) {
+                let s = pipe.acquire();
+                copy_async(tile(a, [B, 64])[.., .., bm, ki], sa[.., .., s], signal: pipe);
+                copy_async(tile(b, [B, 64])[.., .., bn, ki], sb[.., .., s], signal: pipe);
+            }
+        }
+        consumer 2 {
+            let acc = register_tensor(f32, [B, B]);
+            fill(acc, 0.0);
+            for _ in 0..cdiv(k, 64) {
+                let s = pipe.wait();
+                gemm(acc, sa[.., .., s], sb[.., .., s]);
+                pipe.release();
+            }
+            copy(cast(acc, f16), tile(c, [B, B])[.., .., bm, bn]);
+        }
+    }
+}
+";
+
+#[test]
+fn roles_tell_their_threads_and_registers() {
+    check_hover(
+        &ROLES.replace("producer {", "prod$0ucer {"),
+        expect![[r#"
+        k.hx:8:9 producer
+        ```hx
+        producer
+        ```
+
+        A role whose threads keep few registers if it does not say how many: it copies.
+
+        1 group, threads 0 to 127 · 24 registers a thread; the launch gives each thread of the block 168"#]],
+    );
+    check_hover(
+        &ROLES.replace("consumer 2 {", "con$0sumer 2 {"),
+        expect![[r#"
+        k.hx:15:9 consumer
+        ```hx
+        consumer
+        ```
+
+        A role whose threads get most registers if it does not say how many: it computes.
+
+        2 groups, threads 128 to 383, together · 240 registers a thread; the launch gives each thread of the block 168"#]],
+    );
+    let each = ROLES.replace("consumer 2 {", "consumer ea$0ch 2 (_) registers 200 {");
+    check_hover(
+        &each,
+        expect![[r#"
+        k.hx:15:18 each
+        ```hx
+        each
+        ```
+
+        Every group of 128 threads runs the body for itself.
+
+        2 groups, threads 128 to 383, each for itself · 200 registers a thread; the launch gives each thread of the block 168"#]],
+    );
+}
+
+#[test]
+fn a_pipeline_tells_its_stages() {
+    check_hover(
+        &ROLES.replace("let pipe =", "let pi$0pe ="),
+        expect![[r#"
+        k.hx:6:9 pipe
+        ```hx
+        let pipe: pipeline
+        ```
+
+        4 stages · filled with 32768 B by `tma.load` · free after 2 arrivals
+    "#]],
+    );
+}
+
+#[test]
+fn names_of_a_tuple_have_layouts() {
+    let (db, file) = with_text(ROLES);
+    expect![[r#"
+        5:12 ⟨128B swizzle⟩
+        5:16 ⟨128B swizzle⟩
+        11:91 tma.load 64×128
+        12:91 tma.load 64×128
+        16:20 ⟨wgmma.C 2×1⟩
+        20:57 wgmma.m64n128k16
+        23:67 st.global · 4 B
+    "#]]
+    .assert_eq(&hints(&db, file, &LastGood::default()));
+}

@@ -1,0 +1,87 @@
+//! Descriptions of roles and pipelines: their threads, registers, stages and arrivals in the shown instance.
+
+use hx_base::SourceFile;
+use hx_compile::{Db, thread_program};
+use hx_hir::{Item, file_items, item_range};
+use hx_syntax::ast::{AstNode, WarpRole};
+use hx_syntax::{SyntaxKind, SyntaxToken};
+use hx_thread::{BarrierKind, Stmt, ThreadProgram, visit};
+use hx_tile::{Choice, OpKind, PipeId};
+
+use crate::Shown;
+use crate::solved::Solved;
+
+/// Describes the role whose header contains a keyword: its threads and their registers.
+pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &Shown) -> Option<String> {
+    let node = token.parent_ancestors().find_map(WarpRole::cast)?;
+    let before = node.syntax().siblings(hx_syntax::Direction::Prev).skip(1);
+    let number = before.filter(|sibling| sibling.kind() == SyntaxKind::WARP_ROLE).count();
+    let around = |item: &&Item<'_>| item_range(db, **item).contains_range(token.text_range());
+    let Item::Kernel(kernel) = *file_items(db, file).items.iter().find(around)? else { return None };
+    let solved = Solved::of(db, kernel, shown)?;
+    let program = &solved.lowered.program;
+    let role = program.roles().get(number)?;
+    let scope = program.scope(role.scope);
+    let groups = u64::from(scope.groups) * u64::from(scope.threads) / u64::from(hx_target::GROUP);
+    let of = |n: u64| if n == 1 { "1 group".to_owned() } else { format!("{n} groups") };
+    let mut text = format!("{}, threads {} to {}", of(groups), scope.first, scope.end() - 1);
+    if groups > 1 {
+        let how = if scope.groups > 1 { ", each for itself" } else { ", together" };
+        text.push_str(how);
+    }
+    let entry = solved.instance.arch(db).limits().registers_at_entry(program.block_threads());
+    match role.registers {
+        Some(registers) => text.push_str(&format!(
+            " · {registers} registers a thread; the launch gives each thread of the block {entry}"
+        )),
+        None => text.push_str(&format!(" · {entry} registers a thread, those of the launch")),
+    }
+    Some(text)
+}
+
+/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill one, and who gives one back.
+pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
+    let program = &solved.lowered.program;
+    let number = program.pipes.iter().position(|pipe| pipe.name == name)?;
+    let id = PipeId(number as u32);
+    let stages = program.pipes[number].stages;
+    let of = |n: u32, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let mut text = of(stages, "stage");
+    let mut rows: Vec<String> = Vec::new();
+    for op in solved.ops() {
+        let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
+        let row = match solved.solution.choices.get(&op.id) {
+            Some(Choice::Bulk(bulk)) => &bulk.row,
+            Some(Choice::Copy(copy)) => &copy.row,
+            _ => continue,
+        };
+        if pipe == id && !rows.iter().any(|known| known == row) {
+            rows.push(row.clone());
+        }
+    }
+    let rows = rows.iter().map(|row| format!("`{row}`")).collect::<Vec<_>>().join(" and ");
+    let threads = thread_program(solved.db, solved.instance).as_ref().ok()?;
+    let bytes = bytes_of(threads, name);
+    let bytes = bytes.map_or_else(String::new, |bytes| format!("{bytes} B by "));
+    if !rows.is_empty() {
+        text.push_str(&format!(" · filled with {bytes}{rows}"));
+    }
+    let empty = threads.barriers.iter().find(|b| b.pipe == name && b.kind == BarrierKind::Empty);
+    if let Some(empty) = empty {
+        text.push_str(&format!(" · free after {}", of(empty.count, "arrival")));
+    }
+    Some(text)
+}
+
+/// Returns the bytes of bulk copies that fill a stage.
+fn bytes_of(threads: &ThreadProgram, pipe: &str) -> Option<u32> {
+    let mut found = None;
+    visit(&threads.body, &mut |stmt| {
+        if let Stmt::Expect { barrier, bytes, .. } = stmt
+            && threads.barriers.get(*barrier as usize).is_some_and(|barrier| barrier.pipe == pipe)
+        {
+            found = Some(*bytes);
+        }
+    });
+    found
+}
