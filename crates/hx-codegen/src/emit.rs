@@ -18,7 +18,9 @@ use crate::launch::{CudaSource, LaunchDescription};
 use crate::log;
 use crate::names::{Names, kernel_symbol};
 use crate::product::multiplies;
+use crate::roles::copies_only;
 use crate::storage::{pointee, scalar};
+use crate::unused::{Constant, remove_unused};
 
 /// A rule of thread programs that the program breaks. This is a bug of the compiler, never of its user.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -105,6 +107,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) barriers: Vec<String>,
     /// Local integers that some statement assigns again.
     assigned: BTreeSet<Symbol>,
+    /// The constants of the open scopes, in the order of the text.
+    constants: Vec<Constant>,
     pub(crate) names: Names,
     symbol_params: Vec<String>,
     /// Names of the parameters that hold tensor maps.
@@ -127,6 +131,8 @@ pub(crate) struct Executing {
     pub(crate) scope: ScopeId,
     /// The number of the group among those of the scope, if it has several.
     pub(crate) index: Option<Symbol>,
+    /// Whether each thread has few registers.
+    pub(crate) has_few: bool,
 }
 
 pub(crate) const THREAD: &str = "thread";
@@ -150,6 +156,7 @@ impl<'a> Emitter<'a> {
             shared: Vec::new(),
             barriers: Vec::new(),
             assigned: assigned(&program.body),
+            constants: Vec::new(),
             names: Names::new(),
             symbol_params: Vec::new(),
             maps: Vec::new(),
@@ -157,7 +164,7 @@ impl<'a> Emitter<'a> {
             lines,
             poll,
             line: lines.map(|_| HEADER),
-            executing: Executing { scope: ScopeId::BLOCK, index: None },
+            executing: Executing { scope: ScopeId::BLOCK, index: None, has_few: false },
             out: String::new(),
             depth: 1,
         };
@@ -347,11 +354,12 @@ impl<'a> Emitter<'a> {
         &mut self,
         inside: impl FnOnce(&mut Self) -> Result<(), MalformedProgram>,
     ) -> Result<String, MalformedProgram> {
-        let outer = std::mem::take(&mut self.out);
+        let (outer, constants) = (std::mem::take(&mut self.out), std::mem::take(&mut self.constants));
         self.depth += 1;
         let result = inside(self);
         self.depth -= 1;
         let text = std::mem::replace(&mut self.out, outer);
+        self.constants = constants;
         result.map(|()| text)
     }
 
@@ -437,6 +445,7 @@ impl<'a> Emitter<'a> {
     /// Writes the statements of a scope. Names and facts introduced in the scope end with it.
     pub(crate) fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
         let (outer, names, line) = (self.printer.scope(), self.names.enter(), self.line);
+        let constants = self.constants.len();
         let mut rest = body.as_slice();
         while let Some((stmt, after)) = rest.split_first() {
             let alone = self.run_by_one_thread(rest);
@@ -450,6 +459,7 @@ impl<'a> Emitter<'a> {
         }
         self.printer.leave(outer);
         self.names.leave(names);
+        remove_unused(&mut self.out, self.constants.drain(constants..));
         self.line = line;
         Ok(())
     }
@@ -476,7 +486,9 @@ impl<'a> Emitter<'a> {
                 self.printer.bound(var, range);
                 self.printer.facts.divisible(var.clone(), divisor);
                 let c_type = if text.wide { "long long" } else { "int" };
+                let start = self.out.len();
                 self.statement(&format!("const {c_type} {name} = {};", text.text));
+                self.constants.push(Constant { text: start..self.out.len(), name });
                 Ok(())
             }
             Stmt::Uniform { var, value } => {
@@ -594,7 +606,8 @@ impl<'a> Emitter<'a> {
         let c_type = if wide { "long long" } else { "int" };
         if unroll {
             self.printer.unrolled.insert(var.clone());
-            self.statement("#pragma unroll");
+            let in_part = self.executing.has_few && copies_only(body);
+            self.statement(if in_part { "#pragma unroll 4" } else { "#pragma unroll" });
         } else if multiplies(body) {
             // The front end would peel the loop otherwise, and the code would be several times as long.
             self.statement("#pragma unroll 1");

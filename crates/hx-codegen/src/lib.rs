@@ -21,6 +21,7 @@ mod pipe;
 mod product;
 mod roles;
 mod storage;
+mod unused;
 
 pub use emit::{Lines, MalformedProgram, cuda, cuda_with_lines};
 pub use launch::{CudaSource, LaunchDescription, LaunchParam, fill_name, swizzle_bytes};

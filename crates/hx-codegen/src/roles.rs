@@ -5,11 +5,14 @@
 
 use hx_index::{Expr, Symbol};
 use hx_target::GROUP;
-use hx_thread::{Lanes, Role};
+use hx_thread::{Lanes, Role, Stmt};
 use hx_tile::ScopeId;
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, Executing, MalformedProgram, THREAD};
+
+/// Threads with fewer registers compute the addresses of copies when they need them: see [`copies_only`].
+const FEW_REGISTERS: u32 = 64;
 
 /// The variable with the number of the group of warps in the block.
 const GROUP_OF_WARPS: &str = "hx_group";
@@ -44,7 +47,8 @@ impl Emitter<'_> {
     fn role(&mut self, role: &Role) -> Result<()> {
         let scope = *self.program.scope(role.scope);
         let (outer, names) = (self.printer.scope(), self.names.enter());
-        let executing = Executing { scope: role.scope, index: role.index.clone() };
+        let has_few = role.registers.is_some_and(|registers| registers < FEW_REGISTERS);
+        let executing = Executing { scope: role.scope, index: role.index.clone(), has_few };
         let executing = std::mem::replace(&mut self.executing, executing);
         self.printer.bound(&Symbol::Thread, (Some(0), Some(i64::from(scope.threads) - 1)));
         let used = self.printer.used.remove(&Symbol::Thread);
@@ -127,7 +131,7 @@ impl Emitter<'_> {
 
     /// Writes the barrier of the executing threads.
     pub(crate) fn scope_barrier(&mut self) -> Result<()> {
-        let Executing { scope, index } = self.executing.clone();
+        let Executing { scope, index, .. } = self.executing.clone();
         if scope == ScopeId::BLOCK {
             self.statement("__syncthreads();");
             return Ok(());
@@ -153,4 +157,49 @@ impl Emitter<'_> {
             _ => None,
         })
     }
+}
+
+/// Reports whether a loop of copies to shared memory may run in rounds: it needs no arrays of registers. If such a loop is unrolled,
+/// the CUDA compiler moves the addresses and guards of all copies out of the loops around it, two or three registers each, and
+/// spills them if the role has few.
+pub(crate) fn copies_only(body: &[Stmt]) -> bool {
+    body.iter().all(|stmt| match stmt {
+        Stmt::AsyncCopy(_) | Stmt::Let { .. } => true,
+        Stmt::For { body, .. } => copies_only(body),
+        Stmt::If { then, otherwise, .. } => copies_only(then) && copies_only(otherwise),
+        Stmt::Group(_)
+        | Stmt::While { .. }
+        | Stmt::Roles(_)
+        | Stmt::Uniform { .. }
+        | Stmt::MultiplyAsync(_)
+        | Stmt::Fence(_)
+        | Stmt::CommitProducts
+        | Stmt::WaitProducts { .. }
+        | Stmt::Barrier
+        | Stmt::WarpBarrier
+        | Stmt::Transfer(_)
+        | Stmt::Multiply(_)
+        | Stmt::Convert(_)
+        | Stmt::Fill(_)
+        | Stmt::Compute(_)
+        | Stmt::Exchange(_)
+        | Stmt::Bulk(_)
+        | Stmt::BulkStore(_)
+        | Stmt::BulkCommit
+        | Stmt::BulkWait { .. }
+        | Stmt::Commit
+        | Stmt::Wait { .. }
+        | Stmt::Assign { .. }
+        | Stmt::LoadInteger { .. }
+        | Stmt::LoadIndex { .. }
+        | Stmt::LetNumber { .. }
+        | Stmt::AssignNumber { .. }
+        | Stmt::Log(_)
+        | Stmt::Put(_)
+        | Stmt::Await { .. }
+        | Stmt::Arrive { .. }
+        | Stmt::Expect { .. }
+        | Stmt::NamedSync { .. }
+        | Stmt::NamedArrive { .. } => false,
+    })
 }
