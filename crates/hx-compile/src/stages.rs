@@ -78,7 +78,8 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
         Ok(solution) => solution.edits.loaded(&lowered.program).into_owned(),
         Err(_) => hx_synth::loads(&lowered.program).loaded(&lowered.program).into_owned(),
     };
-    Ok(Lowered { program, origins: lowered.origins.clone(), args: lowered.args.clone() })
+    let Lowered { origins, args, unboxed, .. } = lowered;
+    Ok(Lowered { program, origins: origins.clone(), args: args.clone(), unboxed: unboxed.clone() })
 }
 
 /// Returns all solutions of an instance that differ in what runs, cheapest first. The first one is chosen.

@@ -148,6 +148,9 @@ impl<'a> Solved<'a> {
                 continue;
             }
             let place = self.place(op);
+            if let Some(reason) = self.lowered.unboxed.get(&op.origin) {
+                notes.push(format!("#{} the store goes through registers{place}\n      {reason}", op.id.0));
+            }
             if copy.bytes < WIDEST {
                 let width = format!("{} B", copy.bytes);
                 // The reason may begin with the width as well: do not repeat it.

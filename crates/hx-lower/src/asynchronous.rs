@@ -79,9 +79,15 @@ impl Cx<'_> {
         }
         let (view, dst) = (self.static_view(src, from)?, self.static_view(dst, to)?);
         let is_bulk = catalogue().bulks.iter().any(|row| !row.is_load() && row.moves(to.dtype, adds));
-        if is_bulk && self.is_aligned_for_boxes(&dst) {
+        let reason = match is_bulk {
+            true => self.unaligned_for_boxes(&dst),
+            false => Some(format!("no bulk copy adds elements of type `{}`", to.dtype)),
+        };
+        let Some(reason) = reason else {
             return self.unit(OpKind::Store { src: view, dst, adds }, id);
-        }
+        };
+        let at = self.origin(src);
+        self.unboxed.insert(at, reason);
         let held = self.in_registers(src, from, None)?;
         let Some((held, _)) = self.register_of(&held) else {
             return self.unsupported(src, "this operand");
@@ -107,15 +113,20 @@ impl Cx<'_> {
         Ok(axis as u8)
     }
 
-    /// Reports whether the strides and the address of a tensor are known to be multiples of what a tensor map needs, as far as a launch
-    /// decides that. A store of other tensors goes through registers, and is complete when it returns.
-    fn is_aligned_for_boxes(&self, view: &View) -> bool {
-        let Base::Global(id) = view.base else { return false };
-        let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else { return false };
-        let (unit, bits) = (catalogue().map.stride, i64::from(param.dtype.bits()));
-        let is_aligned = |stride: &Expr| {
-            stride.as_const().is_some() || self.facts.divisor(&stride.clone().scale(bits)) % (unit * 8) == 0
+    /// Returns why the strides or the address of a tensor are not known to be multiples of what a tensor map needs, as far as a launch
+    /// decides that; `None` if they are. A store of such a tensor goes through registers, and is complete when it returns.
+    fn unaligned_for_boxes(&self, view: &View) -> Option<String> {
+        let Base::Global(id) = view.base else { return Some("it is no parameter".to_owned()) };
+        let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
+            return Some("it is no tensor".to_owned());
         };
-        i64::from(param.align) % unit == 0 && param.stride.iter().all(is_aligned)
+        let (unit, bits, name) = (catalogue().map.stride, i64::from(param.dtype.bits()), &param.name);
+        if i64::from(param.align) % unit != 0 {
+            return Some(format!("`{name}` begins at a multiple of {} B, not of {unit} B", param.align));
+        }
+        let bytes = |stride: &Expr| self.facts.divisor(&stride.clone().scale(bits)) / 8;
+        let is_aligned = |stride: &&Expr| stride.as_const().is_some() || bytes(stride) % unit == 0;
+        let stride = param.stride.iter().find(|stride| !is_aligned(stride))?;
+        Some(format!("stride `{stride}` of `{name}` is a multiple of {} B, not of {unit} B", bytes(stride)))
     }
 }

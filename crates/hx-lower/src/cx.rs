@@ -64,6 +64,8 @@ pub(crate) struct Cx<'db> {
     /// The open blocks, innermost last.
     pub(crate) blocks: Vec<Vec<Stmt>>,
     pub(crate) origins: Vec<OriginPlace>,
+    /// See [`Lowered::unboxed`](crate::Lowered::unboxed).
+    pub(crate) unboxed: BTreeMap<Origin, String>,
     pub(crate) errors: Vec<LowerError>,
     /// True if a statement was left out, because of an error reported here or by the item itself.
     pub(crate) failed: bool,
@@ -115,6 +117,7 @@ impl<'db> Cx<'db> {
             pipes: Vec::new(),
             blocks: vec![Vec::new()],
             origins: Vec::new(),
+            unboxed: BTreeMap::new(),
             errors: Vec::new(),
             failed: false,
             block_requires: Vec::new(),

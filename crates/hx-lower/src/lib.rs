@@ -45,7 +45,7 @@ use std::collections::BTreeMap;
 
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
-use hx_tile::{Scope, TileProgram};
+use hx_tile::{Origin, Scope, TileProgram};
 
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
@@ -63,6 +63,9 @@ pub struct Lowered {
     pub origins: Vec<OriginPlace>,
     /// Every compile-time parameter with its value, defaults included.
     pub args: CtArgs,
+    /// The stores that go through registers although the text asks for boxes: the origin of each load from shared memory, and why
+    /// no box stores the tile.
+    pub unboxed: BTreeMap<Origin, String>,
 }
 
 /// Lowers a kernel. Neither the kernel nor the items that it uses may have errors, which [`Sound`] ensures.
@@ -78,7 +81,7 @@ pub fn lower<'db>(
     let mut cx = Cx::new(db);
     match lower_kernel(&mut cx, kernel, args, facts) {
         Ok((program, args)) if cx.errors.is_empty() && !cx.failed => {
-            Ok(Lowered { program, origins: cx.origins, args })
+            Ok(Lowered { program, origins: cx.origins, args, unboxed: cx.unboxed })
         }
         _ if cx.errors.is_empty() => {
             let place = Place { item: kernel.get().key(db), at: At::Name };

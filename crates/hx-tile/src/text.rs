@@ -72,7 +72,7 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
         match stmt {
             Stmt::Op(op) => {
                 let scope = scope_text(op.scope);
-                let _ = writeln!(out, "{indent}#{} {}{scope}", op.id.0, op_text(program, op));
+                let _ = writeln!(out, "{indent}#{} {}{scope}", op.id.0, exact_text(program, op));
             }
             Stmt::For { var, start, end, unroll, body } => {
                 let unroll = if *unroll { " unroll" } else { "" };
@@ -123,8 +123,13 @@ fn role_text(role: &Role) -> String {
     format!("role{}{index}{registers}", scope_text(role.scope))
 }
 
-/// Returns an operation as text, with the names of its tensors.
+/// Returns an operation as text, with the names of its tensors. A coordinate that takes a line of its own is cut short: the
+/// tile of a persistent kernel is a long expression of the block and the round.
 pub fn op_text(program: &TileProgram, op: &Op) -> String {
+    brief(&exact_text(program, op))
+}
+
+fn exact_text(program: &TileProgram, op: &Op) -> String {
     let name = |id: &TensorId| program.tensor(*id).name.clone();
     match &op.kind {
         OpKind::Sync(op) => sync_text(program, op),
@@ -430,4 +435,44 @@ pub fn reason_text(reason: &Reason) -> String {
     }
     let ops: Vec<_> = reason.from.iter().map(|op| format!("#{}", op.0)).collect();
     format!("{} ({})", reason.text, ops.join(", "))
+}
+
+/// The longest text within parentheses of a coordinate that [`op_text`] keeps.
+const LONGEST: usize = 48;
+
+/// Replaces what stands in parentheses by `…` if it is long, within brackets only.
+fn brief(text: &str) -> String {
+    let (mut out, mut open, mut brackets) = (String::new(), Vec::new(), 0_u32);
+    for c in text.chars() {
+        brackets += u32::from(c == '[');
+        brackets -= u32::from(c == ']').min(brackets);
+        match c {
+            '(' => open.push((out.len(), brackets > 0)),
+            ')' => {
+                let within = open.pop().filter(|(_, in_brackets)| *in_brackets);
+                if let Some((start, _)) = within.filter(|(start, _)| out.len() - start > LONGEST) {
+                    out.truncate(start + 1);
+                    out.push('…');
+                }
+            }
+            _ => {}
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn long_coordinates_are_cut_short() {
+        let tile =
+            "cast(((blocks * w + block) % (((n + 63) / 64) * 8)) % min(8, ((m + 127) / 128) - first), i64)";
+        assert_eq!(
+            super::brief(&format!("copy(s[0..128, w % 2], c[{tile} * 128 + 0..128, 0..64])")),
+            "copy(s[0..128, w % 2], c[cast(…) * 128 + 0..128, 0..64])"
+        );
+        assert_eq!(super::brief("copy(a, b[(m + 63) / 64 - 1])"), "copy(a, b[(m + 63) / 64 - 1])");
+        assert_eq!(super::brief(&format!("fill({tile}, 0)")), format!("fill({tile}, 0)"));
+    }
 }

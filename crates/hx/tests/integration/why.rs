@@ -435,3 +435,50 @@ kernel ranks(x: f16[l, m, n], y: mut f16[l, m, n]) grid [l, m] threads 32 {
         the stride `n` of `y` is not known to be even
     "#]].assert_eq(&told.concat());
 }
+
+#[test]
+fn a_store_without_boxes_tells_why_it_goes_through_registers() {
+    let text = "kernel stored(x: f16[m, n], y: mut f16[m, n]) grid [cdiv(m, 64)] threads 128 {
+    let s = shared_tensor(f16, [64, 32]);
+    copy(load(tile(x, [64, 32])[.., .., block_idx, 0]), s);
+    sync();
+    copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0]);
+}
+";
+    let args = ["layout", "why", "k.hx", "stored", "s", "--dim", "n=36"];
+    check(
+        &[("k.hx", text)],
+        &args,
+        expect![[r#"
+        exit 0
+        kernel stored: 128 threads, sm_90a
+        assuming n = 36, and that all other dimensions and strides are multiples of 16
+
+        s: shared f16[64, 32] = (64,32):(32,1), 4096 B at 0
+          #1 copy(x_tile, s[0..64, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:3:5
+              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+          #3 copy(s[0..64, 0..32], s_tile): ld.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:5:16
+              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+          because: the accesses unify to `(64,(4,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
+            #1 copy(x_tile, s[0..64, 0..32])
+              x_tile: register f16[64, 32] = ((8,16),(4,4)):((256,1),(64,16))
+                  coalesced along dimension 1 of `x` (#0)
+                #0 copy(x[block_idx.x * 64 + 0..64, 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:3:10
+                    8 B: the stride `n` of `x` is known to be divisible by 4 only
+            #3 copy(s[0..64, 0..32], s_tile)
+              s_tile: register f16[64, 32] = ((8,16),(4,4)):((256,1),(64,16))
+                  coalesced along dimension 1 of `y` (#4)
+                #4 copy(s_tile, y[block_idx.x * 64 + 0..64, 0..32]): st.global.v2.b32, 8 B an access  at k.hx:5:5
+                    8 B: the stride `n` of `y` is known to be divisible by 4 only
+
+        notes
+          #1 8 B an access  at k.hx:3:5
+              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+          #3 the store goes through registers  at k.hx:5:16
+              stride `n` of `y` is a multiple of 8 B, not of 16 B
+          #3 8 B an access  at k.hx:5:16
+              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+        --
+    "#]],
+    );
+}
