@@ -135,6 +135,18 @@ test "products of tiles in boxes" for (m, n, k) in [(64, 64, 64), (100, 72, 328)
     assert(uses("tma.load"));
 }
 
+/// Nothing is copied. The launch makes maps of tensors without elements.
+test "products of empty tensors in boxes" {
+    let (a, b) = (empty(f16, [100, 0]), empty(f16, [72, 0]));
+    let c = empty(f16, [100, 72]);
+    product(a, b, c);
+    assert_eq(c, zeros(f16, [100, 72]));
+    assert(uses("tma.load"));
+    let (x, y) = (empty(f32, [0]), empty(f32, [0]));
+    vector(x, y);
+    assert(uses("tma.load"));
+}
+
 /// c[m, n] = a[m, k] · b[k, n]. If `k` is odd, no box has the rows of `a`: threads copy them into the stages that boxes of `b` fill.
 kernel mixed<BM = 64, BN = 64, BK = 32, STAGES = 2, T: type = f32>(a: T[m, k], b: T[k, n], c: mut T[m, n])
     grid [cdiv(m, BM), cdiv(n, BN)]

@@ -10,7 +10,7 @@ mod sync;
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
 use hx_hir::Item;
 use hx_lower::{At, Lowered, Place};
-use hx_tile::{OpId, TensorId};
+use hx_tile::{Base, OpId, OpKind, TensorId};
 
 use crate::{
     Db, Instance, Need, NeededAt, Stop, cuda_source, hazards, protocol_faults, routed_program, solution,
@@ -27,7 +27,9 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
         Ok(lowered) => {
             solved(&places, lowered, &mut found);
             // Layouts play no part in a protocol.
-            found.extend(protocol::faults(&places, lowered, protocol_faults(db, instance)));
+            let faults =
+                sync::with_barriers(lowered, protocol_faults(db, instance), synchronization(db, instance));
+            found.extend(protocol::faults(&places, lowered, &faults));
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
@@ -50,7 +52,8 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
         (Err(stop), ..) => places.stop(None, stop),
     };
     if let Ok(lowered) = routed_program(db, instance) {
-        found.extend(protocol::faults(&places, lowered, protocol_faults(db, instance)));
+        let faults = sync::with_barriers(lowered, protocol_faults(db, instance), hazards(db, instance));
+        found.extend(protocol::faults(&places, lowered, &faults));
     }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);
@@ -112,6 +115,19 @@ impl<'db> Places<'db> {
 
     fn op(&self, lowered: &Lowered, op: OpId) -> Option<(SourceFile, TextRange)> {
         self.origin(lowered, lowered.program.op(op)?.origin)
+    }
+
+    /// Returns the place where an operation names a shared tensor: of a product the operand, of others the whole operation.
+    fn touched(&self, lowered: &Lowered, op: OpId, tensor: TensorId) -> Option<(SourceFile, TextRange)> {
+        let operand = lowered.program.op(op).and_then(|op| match &op.kind {
+            OpKind::Gemm { a, b, .. } => {
+                let operand = [a, b].into_iter().find(|operand| operand.view.base == Base::Shared(tensor))?;
+                // The register tensor of a load that a solution may add has the place of the operand.
+                Some(lowered.program.tensor(operand.load?.tensor).origin)
+            }
+            _ => None,
+        });
+        operand.and_then(|origin| self.origin(lowered, origin)).or_else(|| self.op(lowered, op))
     }
 
     /// Returns the range of an origin in the text of the kernel itself; `None` if it is in a function that the kernel calls.

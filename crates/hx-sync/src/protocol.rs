@@ -111,6 +111,19 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::Slip { pipe, .. } | Kind::Crowded { pipe, .. } => Some(*pipe),
         _ => None,
     });
+    // A group that writes an operand of its own product in flight also races with the products of other groups. The race is told if
+    // it was met as one, because its fix has the barrier; otherwise the operand is.
+    let pairs = |wanted: &dyn Fn(&Kind) -> Option<(OpId, OpId)>| -> BTreeSet<(OpId, OpId)> {
+        faults.iter().filter_map(|fault| wanted(&fault.kind)).collect()
+    };
+    let races = pairs(&|kind| match kind {
+        Kind::Race { earlier, later, cause: Cause::Product, .. } => Some((earlier.op, later.op)),
+        _ => None,
+    });
+    let in_flight = pairs(&|kind| match kind {
+        Kind::InFlight { product, later, release: false, .. } => Some((*product, *later)),
+        _ => None,
+    });
     let mut met = BTreeSet::new();
     faults.retain(|fault| match &fault.kind {
         // A group that waits for ever keeps others waiting, at other places in other launches. Wrong positions in a ring make
@@ -119,9 +132,14 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::Crowded { pipe, .. } => met.insert((1, *pipe)),
         Kind::Slip { pipe, .. } => !crowded.contains(pipe),
         Kind::Race { cause: Cause::BeforeRelease, pipe: Some(pipe), .. } => !slips.contains(pipe),
+        Kind::Race { earlier, later, cause: Cause::NoBarrier, .. } => {
+            fault.fix.is_some() || !in_flight.contains(&(later.op, earlier.op))
+        }
+        Kind::InFlight { product, later, .. } => !races.contains(&(*product, *later)),
+        // The copies into one stage are waited for together.
+        Kind::Unwaited { pipe, .. } => met.insert((2, *pipe)),
         Kind::Repassed { .. }
         | Kind::Race { .. }
-        | Kind::InFlight { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
         | Kind::Gone { .. } => true,

@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0409 in check
 // Two stages are filled, and one is read. The block ends while the other one may still be on its way.
 kernel ahead(x: f32[m], y: mut f32[m])
     grid [1]

@@ -110,7 +110,8 @@ family! {
     CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "stages of a pipeline get different copies";
 
     /// The kernel starts a copy and ends without a wait for it, so nothing can rely on its data. `commit()` closes its group,
-    /// and `wait(n)` waits until at most `n` groups are in flight. Remove a copy whose data nothing reads.
+    /// and `wait(n)` waits until at most `n` groups are in flight. Remove a copy whose data nothing reads. A copy that signals a
+    /// pipeline can arrive after the end of its block, in memory that belongs to another block then, so this is an error.
     ///
     /// ```text
     /// copy_async(tile(x, [256])[.., 0], s);

@@ -1,6 +1,6 @@
 //! Diagnostics about pipelines, turns and asynchronous operations: what the protocol machine finds.
 
-use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
+use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, TextSize, codes};
 use hx_lower::Lowered;
 use hx_sync::protocol::{Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, Want};
 use hx_tile::{OpId, TensorId};
@@ -61,6 +61,14 @@ impl Teller<'_> {
                 self.at(&codes::DIVIDED_MULTICAST, *copy, message)
                     .help("the source may not depend on the position of the block in its cluster")
             }
+            Kind::Unwaited { copy, pipe } => {
+                let pipe = self.pipe(*pipe);
+                let message = format!("the block can end before this copy into a stage of `{pipe}` arrives");
+                self.at(&codes::UNWAITED_COPY, *copy, message)
+                    .with_severity(Severity::Error)
+                    .note("the memory belongs to another block then")
+                    .help(format!("`{pipe}.wait()` for every stage that is acquired"))
+            }
             Kind::Gone { copy } => {
                 let message = "a block can end while another block of its cluster still copies to it";
                 self.at(&codes::SHARED_RACE, *copy, message).help("wait for every stage that the copy fills")
@@ -99,8 +107,25 @@ impl Teller<'_> {
         calls.fold(found, |found, (file, range)| found.also(file, range, "called from here"))
     }
 
+    /// As [`Teller::at`], at the place where the operation names a shared tensor.
+    fn at_operand(self, code: &'static Code, op: OpId, tensor: TensorId, message: String) -> Diagnostic {
+        let mut found = self.at(code, op, message);
+        if let Some((file, range)) = self.places.touched(self.lowered, op, tensor) {
+            (found.primary.file, found.primary.range) = (file, range);
+        }
+        found
+    }
+
     fn also(self, found: Diagnostic, op: OpId, message: &str) -> Diagnostic {
         match self.places.op(self.lowered, op) {
+            Some((file, range)) => found.also(file, range, message),
+            None => found,
+        }
+    }
+
+    /// As [`Teller::also`], at the place where the operation names a shared tensor.
+    fn also_operand(self, found: Diagnostic, op: OpId, tensor: TensorId, message: &str) -> Diagnostic {
+        match self.places.touched(self.lowered, op, tensor) {
             Some((file, range)) => found.also(file, range, message),
             None => found,
         }
@@ -118,8 +143,9 @@ impl Teller<'_> {
                 let found = self.at(&codes::ENDLESS_WAIT, *op, message);
                 let found = match waited.filter(|_| !readers.is_empty()) {
                     Some(wait) => {
+                        let hold = if readers.len() == 1 { "holds" } else { "hold" };
                         let readers = readers.join(" and ");
-                        self.also(found, wait, &format!("{readers} waited for it here, and still holds it"))
+                        self.also(found, wait, &format!("{readers} waited for it here, and still {hold} it"))
                     }
                     None if *given > 0 => {
                         found.note(format!("{needed} groups have to give back each stage, and {given} do"))
@@ -165,8 +191,8 @@ impl Teller<'_> {
                 found.help(format!("every `{name}.take()` needs a `{name}.pass()` behind it"))
             }
             Want::Barrier { missing } => {
-                let missing = missing.join(" and ");
-                let message = format!("{who} waits for ever: {missing} does not come to this barrier");
+                let (do_, missing) = (if missing.len() == 1 { "does" } else { "do" }, missing.join(" and "));
+                let message = format!("{who} waits for ever: {missing} {do_} not come to this barrier");
                 self.at(&codes::ENDLESS_WAIT, *op, message)
             }
         };
@@ -210,13 +236,13 @@ impl Teller<'_> {
         match cause {
             Cause::BeforeWait => {
                 let message = format!("a stage of `{pipe}` is {} before a wait for its copies", verb(used));
-                let found = self.at(&codes::SHARED_RACE, used.op, message);
+                let found = self.at_operand(&codes::SHARED_RACE, used.op, tensor, message);
                 self.also(found, fill.op, &format!("`{name}` is filled here"))
                     .help(format!("`{pipe}.wait()` returns the stage whose copies have arrived"))
             }
             Cause::AfterRelease(release) => {
                 let message = format!("a stage of `{pipe}` is {} after it was given back", verb(used));
-                let found = self.at(&codes::SHARED_RACE, used.op, message);
+                let found = self.at_operand(&codes::SHARED_RACE, used.op, tensor, message);
                 let found = self.also(found, release, "it was given back here");
                 self.also(found, fill.op, "and can be filled again here")
                     .help("give it back behind its last use")
@@ -224,34 +250,34 @@ impl Teller<'_> {
             Cause::BeforeRelease => {
                 let message = format!("a stage of `{pipe}` is filled before its readers gave it back");
                 let found = self.at(&codes::SHARED_RACE, fill.op, message);
-                self.also(found, used.op, &format!("`{name}` is {} here", verb(used)))
+                self.also_operand(found, used.op, tensor, &format!("`{name}` is {} here", verb(used)))
                     .help(format!("copy to the stage that `{pipe}.acquire()` returned"))
             }
             Cause::Store => {
                 let message = format!("`{name}` is {} while a store still reads it", verb(later));
-                let found = self.at(&codes::SHARED_RACE, later.op, message);
-                self.also(found, earlier.op, "the store begins here").help(
+                let found = self.at_operand(&codes::SHARED_RACE, later.op, tensor, message);
+                self.also_operand(found, earlier.op, tensor, "the store begins here").help(
                     "`wait_stores(0)` returns when no store reads shared memory; `sync()` tells all threads",
                 )
             }
             Cause::Product => {
                 let message = format!("`{name}` is {} while a product still reads it", verb(later));
-                let found = self.at(&codes::SHARED_RACE, later.op, message);
-                self.also(found, earlier.op, "the product reads it here")
+                let found = self.at_operand(&codes::SHARED_RACE, later.op, tensor, message);
+                self.also_operand(found, earlier.op, tensor, "the product reads it here")
                     .help("put a `gemm_wait(0)` and a `sync()` between the two")
             }
             Cause::Copy => {
                 let message =
                     format!("`{name}` is {} before anything waited for the copy into it", verb(later));
-                let found = self.at(&codes::MISSING_WAIT, later.op, message);
-                self.also(found, earlier.op, "the copy begins here")
+                let found = self.at_operand(&codes::MISSING_WAIT, later.op, tensor, message);
+                self.also_operand(found, earlier.op, tensor, "the copy begins here")
                     .help("close the group with `commit()`, then `wait(0)` and `sync()` before the use")
             }
             Cause::NoBarrier => {
                 let message = format!("threads race on `{name}`: nothing orders the accesses");
-                let found = self.at(&codes::SHARED_RACE, later.op, message);
+                let found = self.at_operand(&codes::SHARED_RACE, later.op, tensor, message);
                 let found = found.label(format!("`{name}` is {} here", verb(later)));
-                self.also(found, earlier.op, &format!("`{name}` is {} here", verb(earlier)))
+                self.also_operand(found, earlier.op, tensor, &format!("`{name}` is {} here", verb(earlier)))
                     .help("put a `sync()` between the two")
             }
         }

@@ -7,7 +7,7 @@ use hx_lower::Lowered;
 use hx_tile::{OpId, OpKind, SharedLayout, Solution, SyncOp, TensorId, TileProgram};
 
 use super::Places;
-use hx_sync::protocol::{Fault, Kind};
+use hx_sync::protocol::{Fault, FixAt, FixWith, Kind};
 use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
 /// Turns the findings of [`synchronization`](crate::synchronization) into diagnostics with places and fixes.
@@ -20,8 +20,9 @@ pub(super) fn findings(
 ) -> Vec<Diagnostic> {
     // A fault in the protocol of a pipeline also makes the elements of its stages race: report only the fault.
     let told = |hazard: &&Hazard| {
-        !faults.is_empty() && [hazard.earlier.op, hazard.later.op].iter().any(|op| signals(lowered, *op))
-            || faults.iter().any(|fault| is_race_of(fault, hazard))
+        !faults.is_empty()
+            && [hazard.earlier.op, hazard.later.op].iter().any(|op| pipe_of(lowered, *op).is_some())
+            || faults.iter().any(|fault| is_race_of(fault, hazard) || needs_barrier(lowered, fault, hazard))
     };
     let hazards = found
         .hazards
@@ -35,9 +36,48 @@ pub(super) fn findings(
     hazards.chain(unwritten).chain(unwaited).chain(idle).chain(waits).collect()
 }
 
-/// Reports whether an operation is a copy that fills a stage of a pipeline.
-fn signals(lowered: &Lowered, op: OpId) -> bool {
-    lowered.program.op(op).is_some_and(|op| matches!(op.kind, OpKind::CopyAsync { signal: Some(_), .. }))
+/// Adds to the fixes of faults the barriers that the trace found missing: the wait for a product tells a warp of its own part only.
+pub(super) fn with_barriers(lowered: &Lowered, faults: &[Fault], found: &Findings) -> Vec<Fault> {
+    let mut faults = faults.to_vec();
+    for fault in &mut faults {
+        if found.hazards.iter().any(|hazard| needs_barrier(lowered, fault, hazard))
+            && let Some(fix) = &mut fault.fix
+        {
+            fix.with.push(FixWith::Sync);
+        }
+    }
+    faults
+}
+
+/// Reports whether a hazard is the other half of a fault, and a barrier behind the wait of the fault's fix removes it: a shared
+/// operand of a product in flight is written.
+fn needs_barrier(lowered: &Lowered, fault: &Fault, hazard: &Hazard) -> bool {
+    let Kind::InFlight { product, later, write: true, release: false, .. } = &fault.kind else {
+        return false;
+    };
+    let Some(FixAt::Before(at)) = fault.fix.as_ref().map(|fix| fix.at) else { return false };
+    let barrier = Mend { before: at, commit: false, wait: None, barrier: true };
+    let (a, b) = (hazard.earlier.op, hazard.later.op);
+    let is_pair = |a: OpId, b: OpId| b == *later && reads_for(&lowered.program, a, *product);
+    (is_pair(a, b) || is_pair(b, a))
+        && hazard.remedy == Some(Remedy::Insert(barrier))
+        && hazard.others.is_empty()
+}
+
+/// Reports whether an operation is a product, or the load of one of its operands.
+fn reads_for(program: &TileProgram, op: OpId, product: OpId) -> bool {
+    let Some(OpKind::Gemm { a, b, .. }) = program.op(product).map(|op| &op.kind) else { return false };
+    let loaded = program.op(op).and_then(|op| match &op.kind {
+        OpKind::Copy { dst, .. } => dst.register(),
+        _ => None,
+    });
+    op == product || loaded.is_some() && [a, b].into_iter().any(|operand| operand.view.register() == loaded)
+}
+
+/// Returns the name of the pipeline whose stage an operation fills, if it is such a copy.
+fn pipe_of(lowered: &Lowered, op: OpId) -> Option<&str> {
+    let OpKind::CopyAsync { signal: Some(pipe), .. } = lowered.program.op(op)?.kind else { return None };
+    Some(&lowered.program.pipes[pipe.0 as usize].name)
 }
 
 /// Reports whether a fault is about the two accesses of a hazard.
@@ -53,7 +93,8 @@ fn is_race_of(fault: &Fault, hazard: &Hazard) -> bool {
 fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &Hazard) -> Diagnostic {
     let program = &lowered.program;
     let name = &program.tensor(hazard.tensor).name;
-    let (file, range) = places.op(lowered, hazard.later.op).unwrap_or_else(|| places.kernel());
+    let at = |touch: Touch| places.touched(lowered, touch.op, hazard.tensor);
+    let (file, range) = at(hazard.later).unwrap_or_else(|| places.kernel());
     let (code, message) = if hazard.in_flight {
         (
             &codes::MISSING_WAIT,
@@ -73,7 +114,7 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
         format!("{who} {} {does} `{name}` here", touch.thread)
     };
     let mut found = Diagnostic::new(code, file, range, message).label(label(hazard.later));
-    if let Some((file, range)) = places.op(lowered, hazard.earlier.op) {
+    if let Some((file, range)) = at(hazard.earlier) {
         found = found.also(file, range, label(hazard.earlier));
     }
     for (file, range) in places.calls(lowered, hazard.later.op) {
@@ -105,9 +146,10 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     };
     match fix {
         Some(fix) => found.with_fix(fix),
-        None if hazard.in_flight => {
-            found.help("close the group with `commit()`, then `wait(0)` and `sync()` before the use")
-        }
+        None if hazard.in_flight => match pipe_of(lowered, hazard.earlier.op) {
+            Some(pipe) => found.help(format!("`{pipe}.wait()` returns the stage whose copies have arrived")),
+            None => found.help("close the group with `commit()`, then `wait(0)` and `sync()` before the use"),
+        },
         None => found.help("put a `sync()` between the two"),
     }
 }

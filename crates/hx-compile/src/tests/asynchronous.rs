@@ -98,3 +98,28 @@ fn an_operand_in_registers_is_rewritten_in_flight() {
         "#]],
     );
 }
+
+/// Two groups: one of them may still read what the other overwrites. The finding is told once, and its fix has the barrier.
+#[test]
+fn a_shared_operand_is_written_in_flight() {
+    let body = "    gemm_async(c, a, b);\n    copy(x, a);\n    gemm_wait(0);\n";
+    check_products(
+        body,
+        expect![[r#"
+        HX0406 `copy(x, a)` `a` is written while a product uses it
+          `gemm_async(c, a, b)`: the product begins here
+          fix: insert `gemm_wait(0)`, `sync()`
+    "#]],
+    );
+    let groups =
+        with_products(body).replace("[64, 64]", "[128, 64]").replace("mut f32[128, 64]", "mut f32[128, 128]");
+    let groups = groups.replace("f32, [128, 64]", "f32, [128, 128]").replace("threads 128", "threads 256");
+    check(
+        &groups,
+        expect![[r#"
+        HX0406 `copy(x, a)` `a` is written while a product uses it
+          `gemm_async(c, a, b)`: the product begins here
+          fix: insert `gemm_wait(0)`, `sync()`
+    "#]],
+    );
+}

@@ -248,6 +248,47 @@ fn a_stage_is_given_back_while_a_product_reads_it() {
 }
 
 #[test]
+fn two_groups_hold_a_stage() {
+    check_pipelines(
+        &product("                gemm_wait(1);\n"),
+        expect![[r#"
+        HX0404 `pipe.acquire()` `producer` waits for ever: no stage of `pipe` is given back
+          `pipe.wait()`: group 0 of `consumer` and group 1 of `consumer` waited for it here, and still hold it
+          `pipe.wait()`: group 0 of `consumer` waits here meanwhile
+          note: this is so with `(k + 63) / 64` = 4
+          fix: insert `pipe.release_previous()`
+    "#]],
+    );
+}
+
+#[test]
+fn a_block_ends_before_its_copies_arrive() {
+    let ahead = rounds("nothing").replace("min(n, S - 1)", "S - 1");
+    check_pipelines(
+        &ring(&ahead),
+        expect![[r#"
+        HX0409 `copy_async(gx[.., i], stages[.., s], signal: pipe)` the block can end before this copy into a stage of `pipe` arrives
+          note: the memory belongs to another block then
+          note: this is so with `(m + 255) / 256` = 0
+          help: `pipe.wait()` for every stage that is acquired
+    "#]],
+    );
+    let reader = "        consumer 2 {";
+    let late = product("                gemm_wait(1);\n                pipe.release_previous();\n")
+        .replace("for _ in 0..cdiv(k, B) {", "for _ in 1..cdiv(k, B) {");
+    assert!(late.contains(reader));
+    check_pipelines(
+        &late,
+        expect![[r#"
+        HX0409 `copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe)` the block can end before this copy into a stage of `pipe` arrives
+          note: the memory belongs to another block then
+          note: this is so with `(k + 63) / 64` = 1, `((k + 63) / 64) - 1` = 0
+          help: `pipe.wait()` for every stage that is acquired
+    "#]],
+    );
+}
+
+#[test]
 fn a_producer_fills_a_stage_twice() {
     let text = product("                gemm_wait(0);\n                pipe.release();\n");
     let copy = "                copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe);\n";

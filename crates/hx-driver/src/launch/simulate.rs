@@ -8,7 +8,7 @@ use hx_host::device::LaunchError;
 use hx_index::EvalError;
 use hx_sim::{Argument, Config, Fault, Report, SimError};
 use hx_thread::LogContents;
-use hx_tile::Origin;
+use hx_tile::{OpKind, Origin};
 
 use super::instance::Checked;
 use super::{Bound, BoundParam, Launcher, maps, stopped_at};
@@ -110,10 +110,20 @@ impl<'a> Launcher<'a> {
                 }
             }
         }
-        if let Some(help) = remedy(&error.fault) {
+        let help = self.pipe_help(instance, &error.fault);
+        if let Some(help) = help.or_else(|| remedy(&error.fault).map(str::to_owned)) {
             found = found.help(help);
         }
         LaunchError::Found(vec![found])
+    }
+
+    /// Returns the advice for the use of a copy in flight that fills a stage of a pipeline.
+    fn pipe_help(&self, instance: Instance<'a>, fault: &Fault) -> Option<String> {
+        let Fault::CopyInFlight { copy, .. } = fault else { return None };
+        let program = &tile_program(self.db, instance).as_ref().ok()?.program;
+        let OpKind::CopyAsync { signal: Some(pipe), .. } = program.op(copy.op?)?.kind else { return None };
+        let pipe = &program.pipes[pipe.0 as usize].name;
+        Some(format!("`{pipe}.wait()` returns the stage whose copies have arrived"))
     }
 
     /// Returns the place of an operation in the text.

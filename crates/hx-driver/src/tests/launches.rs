@@ -584,3 +584,36 @@ test "deep" for (a, b, c) in [(5, 0, 3), (5, 3, 0), (0, 3, 3), (5, 0, 0)] { let 
         "#]],
     );
 }
+
+/// A tensor says how many rounds there are, so the protocol is not followed before the launch.
+#[test]
+fn the_help_for_a_copy_in_flight_names_the_wait_of_its_pipeline() {
+    check(
+        r#"
+kernel early(x: f32[m], count: i32[1], y: mut f32[m]) where m % 4 == 0 grid [1] threads 64 {
+    let s = shared_tensor(f32, [256, 2]);
+    let (pipe, rounds) = (pipeline(2), scalar(load(count)));
+    for i in 0..rounds {
+        let k = pipe.acquire();
+        copy_async(tile(x, [256])[.., i], s[.., k], signal: pipe);
+        copy(load(s[.., k]), tile(y, [256])[.., i]);
+        pipe.wait();
+        pipe.release();
+    }
+}
+test "early" {
+    let x = randn(f32, [512], seed: 1);
+    let y = empty(f32, [512]);
+    early(x, full(i32, [1], 2), y);
+}
+"#,
+        expect![[r#"
+            t.hx::early: failed
+            HX0618 `load(s[.., k])`: reads element 0 of the shared tensor `s` before the asynchronous copy into it by thread 0 in #4 `copy_async(x[i * 256 + 0..256], s[0..256, k], signal: pipe)` was waited for
+              at `copy_async(tile(x, [256])[.., i], s[.., k], signal: pipe)`: thread 0 copies into it here
+              at `early(x, full(i32, [1], 2), y)`: in this launch
+              note: seen in thread 0 of block [0, 0, 0]
+              help: `pipe.wait()` returns the stage whose copies have arrived
+        "#]],
+    );
+}

@@ -35,6 +35,8 @@ pub enum Kind {
     Unequal { pipe: u32, acquire: OpId, bytes: u64, other: OpId, expected: u64 },
     /// The blocks of a cluster read different tiles with one multicast copy.
     Divided { copy: OpId },
+    /// A block can end before its own copy into a stage of the pipe arrives: no group waits for that stage.
+    Unwaited { copy: OpId, pipe: u32 },
     /// A block can end while another block still sends to it.
     Gone { copy: OpId },
 }
@@ -142,6 +144,7 @@ impl Kind {
             Kind::Unequal { acquire, .. } => (6, vec![*acquire]),
             Kind::Divided { copy } => (7, vec![*copy]),
             Kind::Gone { copy } => (8, vec![*copy]),
+            Kind::Unwaited { copy, .. } => (9, vec![*copy]),
         }
     }
 }

@@ -251,23 +251,31 @@ impl<'a> Machine<'a> {
         targets(self.scripts, block, axes)
     }
 
-    /// Finds the copies that a block can still receive after its end.
+    /// Finds the copies that a block can still receive after its end: no group of the block waits for them.
     fn ended(&mut self) {
         for block in 0..self.pipes.len() {
             let agents = self.agents.iter().filter(|agent| agent.block as usize == block);
             let mut known =
                 Knowledge::nothing(self.scripts.len() * 4 + self.pipes.len() * self.components.stages);
             agents.for_each(|agent| known.join(&agent.own));
-            for script in self.scripts.iter().filter(|script| script.block as usize != block) {
+            for script in self.scripts {
+                let is_own = script.block as usize == block;
                 for step in &script.steps {
-                    let StepKind::Fill { pipe, n, multicast: Some(cast), .. } = &step.kind else { continue };
-                    if !self.targets(script.block, &BTreeSet::from([cast.axis])).contains(&(block as u32)) {
+                    let StepKind::Fill { pipe, n, multicast, .. } = &step.kind else { continue };
+                    let reaches = |axis: u8| {
+                        self.targets(script.block, &BTreeSet::from([axis])).contains(&(block as u32))
+                    };
+                    if !is_own && !multicast.as_ref().is_some_and(|cast| reaches(cast.axis)) {
                         continue;
                     }
                     let stages = self.pipes[block][*pipe as usize].stages;
                     let component = self.components.stage(block as u32, *pipe, n % stages);
                     if !known.knows(Epoch { component, time: n / stages }) {
-                        self.faults.push(Kind::Gone { copy: step.op });
+                        let (copy, pipe) = (step.op, *pipe);
+                        self.faults.push(match is_own {
+                            true => Kind::Unwaited { copy, pipe },
+                            false => Kind::Gone { copy },
+                        });
                     }
                 }
             }

@@ -94,6 +94,7 @@ fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
         | Kind::Repassed { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
+        | Kind::Unwaited { .. }
         | Kind::Gone { .. } => Vec::new(),
     }
 }

@@ -169,7 +169,11 @@ fn stages_are_left_to_others_in_vain() {
         expect![[r#"
             crowded: 25 `release p` by more than 1 groups of p
               with R = 4, K = 1, (R + 1) / 2 = 2
+            unwaited: 8 `fill sa[p] 16` into p
+              with R = 4, K = 1, (R + 1) / 2 = 2
             crowded: 24 `release p` by more than 1 groups of p
+              with R = 4, K = 1, (R + 1) / 2 = 2
+            unwaited: 8 `fill sa[p] 16` into p
               with R = 4, K = 1, (R + 1) / 2 = 2
             crowded: 21 `release_previous p` by more than 1 groups of p
               with R = 4, K = 3, (R + 1) / 2 = 2
@@ -301,10 +305,12 @@ role use {
     check_text(
         crossed,
         expect![[r#"
-        stuck: `load` at 7 `acquire a` wants a release of a by `use`: 0 of 1
-        stuck: `use` at 16 `wait b` wants a copy into b: stage 1 of 1
-          with K = 1
-    "#]],
+            unwaited: 5 `fill s[a] 16` into a
+              with K = 0
+            stuck: `load` at 7 `acquire a` wants a release of a by `use`: 0 of 1
+            stuck: `use` at 16 `wait b` wants a copy into b: stage 1 of 1
+              with K = 1
+        "#]],
     );
     let swapped = "\
 pipe a 1
@@ -385,9 +391,11 @@ role use {
         "    for k in K {\n        wait",
         "    for k in K - 1 {\n        wait",
         expect![[r#"
-        gone: 7 `fill sb[p] 16 multicast k`
-          with K = 1, K - 1 = 0
-    "#]],
+            unwaited: 6 `fill sa[p] 16` into p
+              with K = 1, K - 1 = 0
+            gone: 7 `fill sb[p] 16 multicast k`
+              with K = 1, K - 1 = 0
+        "#]],
     );
 }
 

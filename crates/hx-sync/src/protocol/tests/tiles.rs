@@ -158,6 +158,7 @@ fn check(program: &TileProgram, want: Expect) {
             format!("in flight: {} at {}\n", program.tensor(*tensor).name, name(*later))
         }
         Kind::Unequal { acquire, .. } => format!("unequal: {}\n", name(*acquire)),
+        Kind::Unwaited { copy, .. } => format!("unwaited: {}\n", name(*copy)),
         Kind::Divided { copy } | Kind::Gone { copy } => format!("cluster: {}\n", name(*copy)),
     };
     want.assert_eq(&faults(program, &|| ()).iter().map(|fault| one(&fault.kind)).collect::<String>());
@@ -213,14 +214,16 @@ fn what_a_tile_program_leaves_out_is_found() {
     check(
         &without(true, "skip"),
         expect![[r#"
-        crowded: release
-    "#]],
+            crowded: release
+            unwaited: copy_async
+        "#]],
     );
     check(
         &without(false, "wait"),
         expect![[r#"
-        race on sa: copy_async and copy_async, BeforeRelease
-        race on sb: copy_async and copy_async, BeforeRelease
-    "#]],
+            unwaited: copy_async
+            race on sa: copy_async and copy_async, BeforeRelease
+            race on sb: copy_async and copy_async, BeforeRelease
+        "#]],
     );
 }
