@@ -119,13 +119,11 @@ impl<'db> Places<'db> {
 
     /// Returns the place where an operation names a shared tensor: of a product the operand, of others the whole operation.
     fn touched(&self, lowered: &Lowered, op: OpId, tensor: TensorId) -> Option<(SourceFile, TextRange)> {
-        let operand = lowered.program.op(op).and_then(|op| match &op.kind {
-            OpKind::Gemm { a, b, .. } => {
-                let operand = [a, b].into_iter().find(|operand| operand.view.base == Base::Shared(tensor))?;
-                // The register tensor of a load that a solution may add has the place of the operand.
-                Some(lowered.program.tensor(operand.load?.tensor).origin)
-            }
-            _ => None,
+        let operand = lowered.program.op(op).and_then(|op| {
+            let OpKind::Gemm { a, b, .. } = &op.kind else { return None };
+            let operand = [a, b].into_iter().find(|operand| operand.view.base == Base::Shared(tensor))?;
+            // The register tensor of a load that a solution may add has the place of the operand.
+            Some(lowered.program.tensor(operand.load?.tensor).origin)
         });
         operand.and_then(|origin| self.origin(lowered, origin)).or_else(|| self.op(lowered, op))
     }

@@ -67,9 +67,9 @@ fn needs_barrier(lowered: &Lowered, fault: &Fault, hazard: &Hazard) -> bool {
 /// Reports whether an operation is a product, or the load of one of its operands.
 fn reads_for(program: &TileProgram, op: OpId, product: OpId) -> bool {
     let Some(OpKind::Gemm { a, b, .. }) = program.op(product).map(|op| &op.kind) else { return false };
-    let loaded = program.op(op).and_then(|op| match &op.kind {
-        OpKind::Copy { dst, .. } => dst.register(),
-        _ => None,
+    let loaded = program.op(op).and_then(|op| {
+        let OpKind::Copy { dst, .. } = &op.kind else { return None };
+        dst.register()
     });
     op == product || loaded.is_some() && [a, b].into_iter().any(|operand| operand.view.register() == loaded)
 }
