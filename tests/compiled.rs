@@ -22,6 +22,9 @@ use crate::emitted::normal;
 use crate::instances::launched;
 use crate::support::{self, LIMITS};
 
+/// The architecture whose machine code the gate judges.
+pub(crate) const JUDGED: Arch = Arch::Sm90a;
+
 /// An instruction of inline assembly, and the opcodes to which the assembler translates it.
 struct Family {
     /// The beginning of the PTX name. Between it and `then` the name may have a number of dimensions.
@@ -95,7 +98,7 @@ impl Gate {
     }
 
     fn judge(&mut self, text: &str) -> Verdict {
-        let job = CompileJob::of_kernel(text, "kernel", Arch::Sm90a.name());
+        let job = CompileJob::of_kernel(text, "kernel", JUDGED.name());
         let compiled = match self.compiler.compile(&mut self.worker, &job, &LIMITS) {
             Ok(outcome) => outcome.compiled,
             Err(error) => return Verdict { complaints: vec![format!("{error:?}")], ..Verdict::default() },
@@ -142,8 +145,7 @@ fn opcodes(cubin: &[u8]) -> BTreeSet<String> {
 fn judged(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
     let mut gates = [Gate::new(test)?, Gate::new(test)?];
     let mut texts: BTreeSet<String> = BTreeSet::new();
-    let all: Vec<_> =
-        launched(Arch::Sm90a).iter().filter(|found| texts.insert(normal(&found.text))).collect();
+    let all: Vec<_> = launched(JUDGED).iter().filter(|found| texts.insert(normal(&found.text))).collect();
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for gate in &mut gates {

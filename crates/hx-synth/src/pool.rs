@@ -1,12 +1,12 @@
 //! The pool: keeps each layout of one run of the solver once, with the results computed from it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_target::{Arch, CopyRow};
 use hx_tile::{OpId, Route, TileProgram};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::access::Access;
 use crate::access::alignment::Alignment;
@@ -24,21 +24,21 @@ use crate::shared::measured::{Measured, MeasuredOf};
 /// all attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    layouts: RefCell<HashSet<Rc<Tv>>>,
-    projections: RefCell<HashMap<Projection, Rc<Tv>>>,
-    positions: RefCell<HashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
-    accesses: RefCell<HashMap<Moved, Rc<[Access]>>>,
-    regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
-    tilings: RefCell<HashMap<Tiled, Tilings>>,
+    layouts: RefCell<FxHashSet<Rc<Tv>>>,
+    projections: RefCell<FxHashMap<Projection, Rc<Tv>>>,
+    positions: RefCell<FxHashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
+    accesses: RefCell<FxHashMap<Moved, Rc<[Access]>>>,
+    regular: RefCell<FxHashMap<[LayoutKey; 2], bool>>,
+    tilings: RefCell<FxHashMap<Tiled, Tilings>>,
     /// Whether instructions can read an operand: the layout in which it is held, the layout in their order, and its extents.
-    pub(crate) read: RefCell<HashMap<([LayoutKey; 2], [i64; 4]), bool>>,
-    alignments: RefCell<HashMap<OpId, Rc<Alignment>>>,
-    pub(crate) costs: RefCell<HashMap<CostOf, f64>>,
-    pub(crate) ideals: RefCell<HashMap<(OpId, LayoutKey, bool), f64>>,
-    pub(crate) routes: RefCell<HashMap<RouteOf, Option<(Route, f64)>>>,
+    pub(crate) read: RefCell<FxHashMap<([LayoutKey; 2], [i64; 4]), bool>>,
+    alignments: RefCell<FxHashMap<OpId, Rc<Alignment>>>,
+    pub(crate) costs: RefCell<FxHashMap<CostOf, f64>>,
+    pub(crate) ideals: RefCell<FxHashMap<(OpId, LayoutKey, bool), f64>>,
+    pub(crate) routes: RefCell<FxHashMap<RouteOf, Option<(Route, f64)>>>,
     /// Lower bounds on the cycles of accesses in exchanges through shared memory, as far as they were computed.
-    pub(crate) exchanges: RefCell<HashMap<ExchangeOf, f64>>,
-    pub(crate) measured: RefCell<HashMap<MeasuredOf, Rc<Measured>>>,
+    pub(crate) exchanges: RefCell<FxHashMap<ExchangeOf, f64>>,
+    pub(crate) measured: RefCell<FxHashMap<MeasuredOf, Rc<Measured>>>,
     /// The solutions of shared tensors, which depend on a tensor's accesses only and not on the rest of the program.
     pub(crate) buffers: RefCell<Known>,
     /// Addresses that were counted for layouts of shared memory.

@@ -140,6 +140,8 @@ pub(crate) struct Wanted {
     /// Limit on the cycles of a leaf beyond the cheapest one.
     pub(crate) within: f64,
     pub(crate) conflicts: Conflicts,
+    /// Limit on the cycles of a leaf.
+    pub(crate) below: f64,
     /// Limit on the branches; `None` for the remaining branches of the run.
     pub(crate) branches: Option<usize>,
 }
@@ -147,7 +149,7 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Wants the cheapest leaf only.
     pub(crate) fn one(conflicts: Conflicts) -> Wanted {
-        Wanted { keep: 1, within: f64::INFINITY, conflicts, branches: None }
+        Wanted { keep: 1, within: f64::INFINITY, below: f64::INFINITY, conflicts, branches: None }
     }
 
     pub(crate) fn branches(self, branches: usize) -> Wanted {
@@ -166,7 +168,7 @@ pub(crate) fn search<'p>(
     start: Layouts,
     wanted: Wanted,
 ) -> Result<Found<'p>, Blocked> {
-    let Wanted { keep, within, conflicts, branches } = wanted;
+    let Wanted { keep, within, below, conflicts, branches } = wanted;
     let (gemms, ways): (Vec<Gemm<'p>>, Vec<Vec<Way>>) = ways(cx, component, conflicts)?.into_iter().unzip();
     // If no way can load an operand the bound is infinite: use 0 instead, so that the search runs and reports the reason.
     let cheapest = |ways: &Vec<Way>| ways.first().map(Way::bound).filter(|b| b.is_finite()).unwrap_or(0.0);
@@ -186,6 +188,7 @@ pub(crate) fn search<'p>(
         leaves: Vec::new(),
         branches: 0,
         within,
+        below,
         most: branches.unwrap_or_else(|| ALL.saturating_sub(cx.pool.branches.get())),
         left: 0,
         failure: None,
@@ -294,6 +297,7 @@ struct Search<'s, 'c, 'p> {
     least: Vec<f64>,
     keep: usize,
     within: f64,
+    below: f64,
     leaves: Vec<Leaf<'p>>,
     branches: usize,
     /// Limit on the branches: those wanted, or those that remained for the run when the search began.
@@ -314,13 +318,17 @@ impl<'p> Search<'_, '_, 'p> {
     /// Reports whether a leaf of at least `bound` cycles can still be kept.
     fn promises(&self, bound: f64) -> bool {
         let is_kept = self.leaves.len() < self.keep || self.leaves.last().is_some_and(|w| bound < w.cost);
-        is_kept && self.leaves.first().is_none_or(|best| bound < best.cost + self.within)
+        is_kept
+            && bound < self.below
+            && self.leaves.first().is_none_or(|best| bound < best.cost + self.within)
     }
 
     /// Reports whether the budget is spent. Without moves there may be no choice at all, so the search soon gives up. With moves
     /// there is one, unless the user's pins exclude it.
     fn is_over(&self) -> bool {
-        let most = match (self.conflicts, self.leaves.is_empty()) {
+        // A limit on the cycles shows that the run has a solution, so such a search goes on as one with a leaf.
+        let has_leaf = !self.leaves.is_empty() || self.below.is_finite();
+        let most = match (self.conflicts, !has_leaf) {
             (Conflicts::Leave, true) => 2 * FEW,
             // The remainder of the run; the last attempts have a few branches each.
             (Conflicts::Leave, false) => BUDGET.min(FEW.max(self.most)),

@@ -80,7 +80,7 @@ impl<'r> Run<'r> {
             if best.is_some() && is_reached(floor::of_program(&loaded, self.arch, &self.pool), cost) {
                 continue;
             }
-            match self.on(&route, &loaded) {
+            match self.on(&route, &loaded, cost) {
                 Ok(found) if found.solution.cost < cost => {
                     best = Some(found);
                 }
@@ -93,11 +93,14 @@ impl<'r> Run<'r> {
     }
 
     /// Returns the cheapest solution for a route. Each route has the whole budget of branches.
-    fn on(&self, route: &Edits, loaded: &TileProgram) -> Result<Routed, Failure> {
+    ///
+    /// # Errors
+    /// The failure of the route. It may be any if the route has no solution of fewer cycles than `below`.
+    fn on(&self, route: &Edits, loaded: &TileProgram, below: f64) -> Result<Routed, Failure> {
         check(loaded, self.arch)?;
         self.pool.branches.set(0);
         let solver = Solver::new(loaded, self.arch, &self.pool, self.cancelled);
-        let solver = solver.in_boxes(self.means.in_boxes);
+        let solver = solver.in_boxes(self.means.in_boxes).below(below);
         let found = solver.solve();
         self.branches.set(self.branches.get() + self.pool.branches.get());
         let (solution, still) = found?;
@@ -147,7 +150,7 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
     }
     let pool = Pool::default();
     let solver = Solver::new(program, arch, &pool, cancelled);
-    match solver.attempt(&[], &BTreeSet::new()) {
+    match solver.attempt(&[], &BTreeSet::new(), f64::INFINITY) {
         Ok((solution, _)) => solution.constraints,
         Err(_) => solver.built.take(),
     }
@@ -195,7 +198,7 @@ impl Solver<'_> {
         for (op, _) in self.program.ops(1.0) {
             let OpKind::Rearrange { dst, .. } = op.kind else { continue };
             if self.is_free(dst) && still.insert(op.id) {
-                match self.attempt(&best.edits.moves, &still) {
+                match self.attempt(&best.edits.moves, &still, best.cost.min(self.below)) {
                     Ok((solution, _)) if solution.cost < best.cost => best = solution,
                     Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => {
                         return Err(blocked.failure);
@@ -249,7 +252,7 @@ const DEPTH: usize = 4;
 impl Solver<'_> {
     /// Returns the cheapest solution found: without moves or, if layouts conflict, with few.
     fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
-        let blocked = match self.attempt(&[], still) {
+        let blocked = match self.attempt(&[], still, f64::INFINITY) {
             Ok((solution, ways)) => {
                 let best = self.bettered(solution, ways, still, tries);
                 return if self.spills(&best) { self.spread(best, still) } else { Ok(best) };
@@ -259,7 +262,9 @@ impl Solver<'_> {
         if blocked.failure.kind == FailureKind::Cancelled {
             return Err(blocked);
         }
-        let Some(mut best) = self.exchanged(still)? else { return Err(blocked) };
+        // Other places for moves are searched from this solution, so it is of use whatever it costs.
+        let below = if blocked.moves.is_empty() { self.below } else { f64::INFINITY };
+        let Some(mut best) = self.exchanged(still, below)? else { return Err(blocked) };
         // Search for a solution with fewer moves, or with moves at other places. Moves beyond the budget are counted as
         // unexplored.
         let mut level: Vec<(Vec<Move>, BTreeSet<Move>)> = vec![(Vec::new(), blocked.moves)];
@@ -278,7 +283,7 @@ impl Solver<'_> {
                     }
                     untried -= 1;
                     let more: Vec<Move> = moves.iter().copied().chain([*way]).collect();
-                    match self.attempt(&more, still) {
+                    match self.attempt(&more, still, f64::INFINITY) {
                         Ok((solution, _)) => {
                             found = true;
                             if solution.cost < best.cost {
@@ -310,7 +315,7 @@ impl Solver<'_> {
     /// Returns the cheaper of `best`, which spills, and a solution with moves at several places at once. The layouts of a
     /// solution without conflicts may leave too many elements in each thread.
     fn spread(&self, best: Solution, still: &BTreeSet<OpId>) -> Result<Solution, Blocked> {
-        match self.exchanged(still) {
+        match self.exchanged(still, best.cost.min(self.below)) {
             Ok(Some(other)) if other.cost < best.cost => Ok(other),
             Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => Err(blocked),
             _ => Ok(best),
@@ -325,11 +330,11 @@ impl Solver<'_> {
     }
 
     /// Returns a solution with a move wherever layouts conflict. It exists unless the user's pins or the size of shared memory
-    /// exclude it.
-    fn exchanged(&self, still: &BTreeSet<OpId>) -> Result<Option<Solution>, Blocked> {
+    /// exclude it, or if it takes `below` cycles or more.
+    fn exchanged(&self, still: &BTreeSet<OpId>, below: f64) -> Result<Option<Solution>, Blocked> {
         let mut moves: Vec<Move> = Vec::new();
         loop {
-            let more = match self.attempt_with(&moves, still, Conflicts::Mend) {
+            let more = match self.attempt_with(&moves, still, Conflicts::Mend, below) {
                 Ok(Attempt::Solution(solution, _)) => return Ok(Some(*solution)),
                 Ok(Attempt::Needs(more)) => more,
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked),
@@ -363,7 +368,7 @@ impl Solver<'_> {
                 break;
             }
             let more: Vec<Move> = moves.iter().copied().chain([way]).collect();
-            match self.attempt(&more, still) {
+            match self.attempt(&more, still, best.cost.min(self.below)) {
                 Ok((solution, _)) if solution.cost < best.cost => best = solution,
                 _ => {}
             }
@@ -371,9 +376,15 @@ impl Solver<'_> {
         best
     }
 
-    /// Returns the cheapest solution with exactly these moves, and the moves that may lead to a cheaper one.
-    fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<(Solution, BTreeSet<Move>), Blocked> {
-        match self.attempt_with(moves, still, Conflicts::Leave)? {
+    /// Returns the cheapest solution with exactly these moves, and the moves that may lead to a cheaper one. Fails if it takes
+    /// `below` cycles or more.
+    fn attempt(
+        &self,
+        moves: &[Move],
+        still: &BTreeSet<OpId>,
+        below: f64,
+    ) -> Result<(Solution, BTreeSet<Move>), Blocked> {
+        match self.attempt_with(moves, still, Conflicts::Leave, below)? {
             Attempt::Solution(solution, ways) => Ok((*solution, ways)),
             // `Conflicts::Leave` drops branches with conflicts, so no leaf has moves.
             Attempt::Needs(_) => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
@@ -386,11 +397,20 @@ impl Solver<'_> {
         moves: &[Move],
         still: &BTreeSet<OpId>,
         conflicts: Conflicts,
+        below: f64,
     ) -> Result<Attempt, Blocked> {
         self.on_ground(Family { moves, still, single: false }, |ground| {
             let (mut leaves, mut ways, mut unexplored) = (Vec::new(), BTreeSet::new(), 0);
+            let mut least = floor::of_transfers(self.program);
             for component in &ground.components {
-                let mut found = ground.search(component, Wanted::one(conflicts))?;
+                // A move between threads may turn out cheaper than the search counts, so leaves with moves have no limit.
+                let of_leaf = match conflicts {
+                    Conflicts::Leave => below * (1.0 + ROUNDING) - least,
+                    Conflicts::Mend => f64::INFINITY,
+                };
+                let wanted = Wanted { below: of_leaf, ..Wanted::one(conflicts) };
+                let mut found = ground.search(component, wanted)?;
+                least += found.leaves.first().map_or(0.0, |leaf| leaf.cost);
                 unexplored += found.left;
                 ways.extend(found.moves);
                 leaves.extend(found.leaves.drain(..).take(1));
@@ -402,7 +422,7 @@ impl Solver<'_> {
             if (self.cancelled)() {
                 return Err(Failure::cancelled().into());
             }
-            match ground.solution(&leaves.iter().collect::<Vec<_>>(), f64::INFINITY)? {
+            match ground.solution(&leaves.iter().collect::<Vec<_>>(), below)? {
                 Made::Solution(solution) => {
                     let solution = Solution { unexplored: solution.unexplored + unexplored, ..*solution };
                     Ok(Attempt::Solution(Box::new(solution), ways))

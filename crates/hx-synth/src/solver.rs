@@ -18,6 +18,8 @@ pub(crate) struct Solver<'s> {
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Lets signalled copies be made in boxes, as stores always are.
     pub(crate) in_boxes: bool,
+    /// Only solutions of fewer cycles are of use: those of the best solution for another route.
+    pub(crate) below: f64,
     /// The constraints of the last attempt that failed, as far as they were built.
     pub(crate) built: RefCell<Vec<Demand>>,
     /// Lower bounds on the cycles of the solutions that the choice skipped, for the family with collective copies and for the one
@@ -33,7 +35,20 @@ impl<'s> Solver<'s> {
         cancelled: &'s dyn Fn() -> bool,
     ) -> Solver<'s> {
         let ended = [0, 1].map(|_| Cell::new(f64::INFINITY));
-        Solver { program, arch, pool, cancelled, in_boxes: false, built: RefCell::default(), ended }
+        Solver {
+            program,
+            arch,
+            pool,
+            cancelled,
+            in_boxes: false,
+            below: f64::INFINITY,
+            built: RefCell::default(),
+            ended,
+        }
+    }
+
+    pub(crate) fn below(self, below: f64) -> Solver<'s> {
+        Solver { below, ..self }
     }
 
     pub(crate) fn in_boxes(self, in_boxes: bool) -> Solver<'s> {

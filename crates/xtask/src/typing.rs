@@ -3,8 +3,9 @@
 //! The file consists of the kernels of the standard library. At 20 keystrokes a second, the chore types a statement, a call, a
 //! comment and a number into the body of one kernel and deletes them again, so about half of the texts have errors. For each
 //! keystroke it measures two times: until the diagnostics of that text arrive, and until the hints requested after it arrive. It
-//! prints quantiles, the memory of the server, and the time until the first hints in a project that uses all of `std`. `--random
-//! N` makes random edits instead, and compares the server with fresh ones.
+//! prints quantiles, the memory of the server, and the time until the first hints in a project that uses all of `std`. `--of
+//! gemm,attention_hopper` makes the file of these modules of the library, and types into the first kernel of the first. `--random N`
+//! makes random edits instead, and compares the server with fresh ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,10 +27,12 @@ struct Options {
     edits: usize,
     rate: f64,
     release: bool,
+    /// The modules of the library that make up the file; none for the default file.
+    of: Vec<String>,
 }
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let mut options = Options { edits: 1000, rate: 20.0, release: true };
+    let mut options = Options { edits: 1000, rate: 20.0, release: true, of: Vec::new() };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut number = || {
@@ -41,8 +44,16 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             "--rate" => options.rate = number()?,
             "--random" => return random(number()? as usize),
             "--debug" => options.release = false,
+            "--of" => {
+                let names = args
+                    .next()
+                    .ok_or("`--of` needs modules of the library, as in `gemm,attention_hopper`")?;
+                options.of = names.split(',').map(str::to_owned).collect();
+            }
             other => {
-                return Err(format!("`{other}` is not understood: --edits N, --rate N, --random N, --debug"));
+                return Err(format!(
+                    "`{other}` is not understood: --edits N, --rate N, --of MODULES, --random N, --debug"
+                ));
             }
         }
     }
@@ -106,8 +117,32 @@ fn library() -> Result<Vec<(String, String)>, String> {
     Ok(library)
 }
 
+/// Returns a file of these modules of the library, and the name of its first kernel.
+fn file_of(names: &[String]) -> Result<(String, String), String> {
+    let library = library()?;
+    let mut text = String::new();
+    for name in names {
+        let module = library.iter().find(|(module, _)| module == name);
+        append(&mut text, &module.ok_or_else(|| format!("the library has no module `{name}`"))?.1);
+    }
+    let header = text.lines().find_map(|line| line.strip_prefix("kernel "));
+    let header = header.ok_or("the modules have no kernel to type into")?;
+    let name = header.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    Ok((text, name))
+}
+
+/// Appends a module to a file, without its header and repeated `use` items.
+fn append(text: &mut String, module: &str) {
+    for line in module.lines().filter(|line| !line.starts_with("//!")) {
+        if !(line.starts_with("use ") && text.contains(line)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+}
+
 /// Returns a file of at least 500 lines and five kernels, in which the edited kernel is the first.
-fn long_file() -> Result<(String, &'static str), String> {
+fn long_file() -> Result<(String, String), String> {
     let mut library = library()?;
     let edited = EDITED.iter().find(|name| library.iter().any(|(file, _)| file == *name));
     let edited = *edited.ok_or("the library has no kernel to type into")?;
@@ -118,15 +153,10 @@ fn long_file() -> Result<(String, &'static str), String> {
         if text.lines().count() >= 500 && kernels >= 5 {
             break;
         }
-        for line in file.lines().filter(|line| !line.starts_with("//!")) {
-            if !(line.starts_with("use ") && text.contains(line)) {
-                text.push_str(line);
-                text.push('\n');
-            }
-        }
+        append(&mut text, file);
     }
     // The text is valid: `use` items may be anywhere, and names of the same file need no `use`.
-    Ok((text, edited))
+    Ok((text, edited.to_owned()))
 }
 
 /// A change of the text at a place: the number of bytes to remove, and the text to insert.
@@ -159,7 +189,7 @@ fn round() -> Vec<Key> {
 }
 
 fn typing(server: &Path, options: &Options) -> Result<(), String> {
-    let (mut text, edited) = long_file()?;
+    let (mut text, edited) = if options.of.is_empty() { long_file()? } else { file_of(&options.of)? };
     let kernels = text.lines().filter(|line| line.starts_with("kernel ")).count();
     say(&format!(
         "typing into `{edited}` in {} lines with {kernels} kernels, {} edits at {} a second, {} build",

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
 use hx_target::ReachRow;
 use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
+use rustc_hash::FxHashMap;
 
 use super::boxes::Boxes;
 use super::constraint::Constraint;
@@ -253,4 +253,4 @@ pub(super) struct Asked {
 /// The solutions of shared tensors, each with its tensor: tensors of exchanges have numbers that other tensors have in other
 /// attempts. Programs that differ only in redistributions share many of them.
 #[derive(Debug, Default)]
-pub(crate) struct Known(pub(super) HashMap<Question, Vec<(Tensor, Result<Rc<Asked>, Failure>)>>);
+pub(crate) struct Known(pub(super) FxHashMap<Question, Vec<(Tensor, Result<Rc<Asked>, Failure>)>>);

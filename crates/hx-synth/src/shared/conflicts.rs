@@ -1,11 +1,11 @@
 //! Counts bank conflicts, over every phase of every access.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 
 use hx_layout::{Layout, Swizzle};
 use hx_target::{BANK_BYTES, BANKS, WARP, WAVEFRONT_BYTES};
 use hx_tile::Conflicts;
+use rustc_hash::FxHashMap;
 
 use crate::access::Access;
 
@@ -126,7 +126,7 @@ struct Patterns {
     /// Begin and end of each pattern in `numbers`.
     ends: Vec<(usize, usize)>,
     /// The index of each pattern.
-    known: HashMap<Vec<i64>, u32>,
+    known: FxHashMap<Vec<i64>, u32>,
     /// Addresses of recent phases, relative to the first lane and in lane order, each with the index of its pattern and its least
     /// address.
     recent: Vec<(Vec<i64>, u32, i64)>,
@@ -229,7 +229,7 @@ impl Requests {
         };
         let block = (BLOCK_BYTES * 8 / i64::from(element_bits)).max(1);
         let mut patterns = Patterns::default();
-        let mut met: HashMap<(u32, i64), u64> = HashMap::new();
+        let mut met: FxHashMap<(u32, i64), u64> = FxHashMap::default();
         let (mut every, mut addresses, mut count) = (Vec::new(), Vec::new(), 0);
         for phase in places.phases() {
             addresses.clear();

@@ -1,12 +1,12 @@
 //! The addresses of one access, which are independent of the other uses of its tensor. They are kept for all attempts.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_layout::Layout;
 use hx_target::CopyRow;
 use hx_tile::OpId;
+use rustc_hash::FxHashMap;
 
 use super::conflicts::{Places, Requests};
 use crate::access::Run;
@@ -41,7 +41,7 @@ pub(crate) struct Measured {
     places: Places,
     are_few: OnceCell<bool>,
     sample: OnceCell<Places>,
-    requests: RefCell<HashMap<(How, Layout), Rc<Requests>>>,
+    requests: RefCell<FxHashMap<(How, Layout), Rc<Requests>>>,
 }
 
 impl Measured {
