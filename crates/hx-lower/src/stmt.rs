@@ -88,9 +88,10 @@ impl Cx<'_> {
         let store = self.store();
         match &store[pat] {
             Pat::Missing | Pat::Wildcard => Ok(()),
-            Pat::Bind(_) => {
+            Pat::Bind(name) => {
                 let depth = self.depth;
-                let value = match self.freeze(value) {
+                let value = self.freeze(value);
+                let value = match self.as_local(name, value) {
                     // A part of a register tensor was copied to a new tensor. Once bound to a name, the copy may be written.
                     Value::Tensor(t) => {
                         let mutable = t.mutable || (t.is_register() && t.fresh);

@@ -163,6 +163,36 @@ impl Cx<'_> {
         Expr::symbol(var)
     }
 
+    /// Gives an integer of a `let` a local of the program if its expression divides by a number of the launch. Such a division
+    /// takes many instructions, so it is computed once. Other expressions are written out at each use: they hold no register.
+    pub(crate) fn as_local(&mut self, name: &str, value: Value) -> Value {
+        // The header and the sizes of roles have no statements.
+        if self.scopes.is_empty() {
+            return value;
+        }
+        let now = match &value {
+            Value::Int(now) | Value::Scalar(Scalar::Integer { value: now, .. }) => now.clone(),
+            _ => return value,
+        };
+        if now.divisions().is_empty() {
+            return value;
+        }
+        let var = self.new_var(name.into());
+        self.keep_range(&var, &now);
+        // An upper bound implies that a symbol is not negative, unless another lower bound is known.
+        if self.facts.range(&now).0.is_some() {
+            self.facts.at_most(var.clone(), now.clone());
+        }
+        self.push(Stmt::Let { var: var.clone(), value: now });
+        let symbol = Expr::symbol(var);
+        match value {
+            Value::Scalar(Scalar::Integer { dtype, .. }) => {
+                Value::Scalar(Scalar::Integer { value: symbol, dtype })
+            }
+            _ => Value::Int(symbol),
+        }
+    }
+
     /// Transfers the range and the divisor of `value` to its new name `var`.
     fn keep_range(&mut self, var: &Symbol, value: &Expr) {
         if let (Some(low), high) = self.facts.range(value) {

@@ -515,7 +515,7 @@ test "too far" { let y = empty(f32, [32]); far(zeros(f32, [32]), y, 922337203685
               help: choose another divisor where it is 0: `where(d == 0, 1, d)`; beyond the end of a tensor a tile holds 0, or what `pad:` of its view says
             t.hx::where nobody chooses it: passed
             t.hx::an index: failed
-            HX0634 `load(tile(x, [32])[.., i])`: division by zero in `7 % d`
+            HX0634 `number`: division by zero in `7 % d`
               at `number(zeros(f32, [32]), 0, y)`: in this launch
               note: seen in block [0, 0, 0]
               help: the result would be 0; a `where` clause of the kernel can demand another divisor

@@ -647,6 +647,7 @@ fn numbers_with_a_type_wrap() {
                 picked = b
               else
                 picked = -56
+              let least = cast(min(5, b) / b, i8)
               #0 narrow = (cast(i, i8))
               #1 print(narrow)
               #2 below = (i - 1)
@@ -659,7 +660,7 @@ fn numbers_with_a_type_wrap() {
               #9 print(changes)
               #10 e = (picked)
               #11 print(e)
-              #12 least = (cast(min(5, b) / b, i8))
+              #12 least = (least)
               #13 print(least)
               #14 shown = (cast(b * 2, i8))
               #15 print(shown)

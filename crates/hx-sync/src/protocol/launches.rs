@@ -15,6 +15,8 @@ const MOST: usize = 64;
 const FEW: i64 = 4;
 /// The largest power of two that is tried for such a symbol.
 const GROWN: u32 = 13;
+/// The longest chain of locals and counters that depend on each other.
+const DEEPEST: usize = 16;
 
 /// Loop counts, each with the expression that it is the value of.
 pub type Counts = Vec<(String, i64)>;
@@ -92,8 +94,15 @@ impl<'a> Search<'a> {
                 Symbol::Var(..) => Some(found.first.get(symbol).cloned().unwrap_or_default()),
                 symbol => known.derived.iter().find(|(derived, _)| derived == symbol).map(|(_, e)| e.clone()),
             };
-            // A counter can start at the value of another counter.
-            (0..4).fold(count.clone(), |count, _| count.substitute(&known.facts, &value))
+            // A local depends on locals before it, and a counter can start at the value of another counter.
+            let mut count = count.clone();
+            for _ in 0..DEEPEST {
+                if !count.symbols().iter().any(|symbol| value(symbol).is_some()) {
+                    break;
+                }
+                count = count.substitute(&known.facts, &value);
+            }
+            count
         };
         let mut all: Vec<Expr> = Vec::new();
         for count in found.counts.iter().map(expand) {

@@ -125,7 +125,8 @@ pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, assume: bool) -> Opt
                 left,
                 steps: Vec::new(),
             };
-            unroller.body(&protocol.body)?;
+            // The roles know the locals of the block.
+            protocol.body.iter().try_for_each(|stmt| unroller.stmt(stmt))?;
             let within = |role: &&Role| (role.first..role.first + role.groups).contains(&group);
             if let Some(role) = protocol.roles.iter().find(within) {
                 unroller.role(role)?;
