@@ -44,6 +44,7 @@ test "the blocks of a cluster share a tile" for m in [4, 256, 1000] {
     shared_tile(x, y);
     assert_eq(y[0, ..], x);
     assert_eq(y[1, ..], x * 2.0);
+    assert(uses("tma.load.multicast"));
 }
 
 /// Copies the tiles of a product into stages. The blocks of a pair read rows of `a` of their own, and share the tile of `b`.
@@ -127,7 +128,7 @@ test "the blocks of a cluster share the tiles of a factor" for (m, n, k) in [
     assert_close(c, a @ b.T, ulp: 4);
     paired_product<BM = 128, BN = 64, BK = 32, STAGES = 2>(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
-    assert(uses("tma.load") && uses("wgmma"));
+    assert(uses("tma.load.multicast") && uses("wgmma") && conflicts() == 0);
 }
 
 /// Rows of 72 and 100 bytes are no multiples of 16, so each block copies both tiles for itself.
@@ -137,7 +138,7 @@ test "blocks share no tiles that no box takes" {
     let c = empty(f16, [300, 50]);
     paired_product<BM = 128, BN = 64, BK = 32, STAGES = 3>(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
-    assert(!uses("tma.load"));
+    assert(!uses("tma.load") && !uses("tma.load.multicast"));
 }
 
 /// c[m, n] = a[m, k] · b[n, k]ᵀ. Four blocks compute two by two tiles: two of them share each tile of `a`, two each tile of `b`.
@@ -178,4 +179,5 @@ test "blocks of a cluster share the tiles of both factors" for (m, n, k) in [
     let c = empty(f16, [m, n]);
     square_product(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
+    assert(uses("tma.load.multicast"));
 }

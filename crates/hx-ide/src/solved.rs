@@ -237,7 +237,10 @@ impl<'db> Solved<'db> {
             }
             Choice::Bulk(bulk) => {
                 let extents: Vec<String> = bulk.extents.iter().map(u32::to_string).collect();
-                (format!("{} {}", bulk.row, extents.join("×")), 1)
+                let program = &self.lowered.program;
+                let blocks = program.op(op).filter(|_| bulk.share.is_some()).map(|op| program.blocks_of(op));
+                let shared = blocks.map_or_else(String::new, |blocks| format!(" · shared by {blocks}"));
+                (format!("{} {}{shared}", bulk.row, extents.join("×")), 1)
             }
             Choice::Convert(convert) => (convert.row.clone()?, 0),
             Choice::Map(_) => return None,

@@ -130,13 +130,11 @@ fn shared() -> ThreadProgram {
     for stmt in &mut program.body {
         let Stmt::Group(group) = stmt else { continue };
         for stmt in &mut group.body {
-            match stmt {
-                Stmt::Bulk(copy) => copy.blocks = vec![along(0), along(1)],
-                Stmt::Arrive { blocks, .. } => {
-                    let other = (place(1) + c(1)).rem(&c(2), &Facts::default());
-                    *blocks = vec![along(0), along(1), other.scale(2) + place(0)];
-                }
-                _ => {}
+            if let Stmt::Bulk(copy) = stmt {
+                copy.blocks = vec![along(0), along(1)];
+            } else if let Stmt::Arrive { blocks, .. } = stmt {
+                let other = (place(1) + c(1)).rem(&c(2), &Facts::default());
+                *blocks = vec![along(0), along(1), other.scale(2) + place(0)];
             }
         }
     }

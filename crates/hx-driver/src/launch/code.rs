@@ -118,8 +118,23 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
     let mut rows = copies(solution).map(|c| c.row.as_str()).chain(others);
     let found = rows.any(|row| begins(row, asked))
         || forms(solution).iter().any(|form| begins(form, asked))
+        || multicasts(solution).any(|name| begins(&name, asked))
         || opcodes(&source.text).iter().any(|op| begins(op, asked));
     Ok(CodeAnswer::Bool(found))
+}
+
+/// Returns the name of a bulk copy whose parts several blocks bring to each other.
+fn multicast_name(row: &str) -> String {
+    format!("{row}.multicast")
+}
+
+/// Returns the names of the copies that blocks of a cluster share.
+fn multicasts(solution: &Solution) -> impl Iterator<Item = String> {
+    let bulk = |choice: &Choice| match choice {
+        Choice::Bulk(bulk) => bulk.share.map(|_| multicast_name(&bulk.row)),
+        _ => None,
+    };
+    solution.choices.values().filter_map(bulk)
 }
 
 /// Returns the forms in which products read their operands from shared memory: `a.k.128B`, `b.mn.64B`.
@@ -153,6 +168,9 @@ fn known_names() -> BTreeSet<String> {
     all.groups.iter().for_each(|r| add(&r.name, &r.ptx));
     for row in &all.bulks {
         (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
+        if row.multicast.is_some() {
+            add(&multicast_name(&row.name), "");
+        }
     }
     all.computes.iter().for_each(|r| add("", r.ptx.as_deref().unwrap_or_default()));
     for operand in ["a", "b"] {
