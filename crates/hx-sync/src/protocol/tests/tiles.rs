@@ -227,3 +227,22 @@ fn what_a_tile_program_leaves_out_is_found() {
         "#]],
     );
 }
+
+/// Without the local the roles would not be followed, and nothing would be found.
+#[test]
+fn roles_know_the_locals_of_the_block() {
+    let mut program = product(false, |kind| kind.name() != "wait_stores");
+    let tiles = var("tiles");
+    let Some(Stmt::Roles(roles)) = program.body.last_mut() else { panic!("no roles") };
+    for role in roles {
+        let Some(Stmt::For { end, .. }) = role.body.first_mut() else { panic!("no loop over tiles") };
+        *end = Expr::symbol(tiles.clone());
+    }
+    program.body.insert(0, Stmt::Let { var: tiles, value: Expr::dim("rounds") });
+    check(
+        &program,
+        expect![[r#"
+        race on sc: copy_async and copy, Store
+    "#]],
+    );
+}
