@@ -23,7 +23,7 @@ impl Range {
     }
 
     pub(super) fn magnitude(self) -> i64 {
-        self.low.abs().max(self.high.abs())
+        self.low.saturating_abs().max(self.high.saturating_abs())
     }
 
     pub(super) fn union(self, other: Range) -> Range {
