@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 
 use hx_base::codes;
 use hx_base::interrupt::Until;
+use hx_codegen::CudaSource;
 use hx_compile::{Db, Instance, Stop, candidates, instance_errors};
 use hx_hir::{Item, Kernel, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
@@ -126,6 +127,15 @@ impl<'a> Launcher<'a> {
         self.had_orders
     }
 
+    /// Returns the CUDA text of a candidate of a launch.
+    fn candidate_text(&self, request: &LaunchRequest, candidate: u32) -> Result<&'a CudaSource, LaunchError> {
+        let request = LaunchRequest { candidate: Some(candidate), ..request.clone() };
+        let kernel = find_kernel(self.db, &request)?;
+        let prepared = bind::bind(self.db, kernel, &request)?;
+        let (checked, _) = instance::choose(self.db, kernel, self.machine, prepared)?;
+        cuda_text(self.db, checked)
+    }
+
     fn stopped(&self) -> bool {
         self.until.is_reached()
     }
@@ -190,6 +200,17 @@ impl<'a> Device for Launcher<'a> {
         let all = candidates(self.db, instance.with_candidate(self.db, 0)).as_ref();
         let all = all.map_err(|stop| stopped_at(self.db, instance, stop))?;
         Ok(u32::try_from(all.len()).unwrap_or(u32::MAX))
+    }
+
+    fn announce(&mut self, request: &LaunchRequest, count: u32) {
+        let cuda = match self.machine {
+            Machine::Gpu(gpu) => &gpu.cuda,
+            Machine::CompileOnly(cuda) => cuda,
+            Machine::Simulator { .. } | Machine::TextOnly(_) => return,
+        };
+        let sources: Vec<_> =
+            (0..count).filter_map(|index| self.candidate_text(request, index).ok()).collect();
+        self.compile_all(cuda, &sources);
     }
 
     fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {

@@ -12,8 +12,8 @@ use hx_host::HostError;
 use hx_target::Arch;
 use hx_worker::toolkit::{SearchEnv, find_cublaslt};
 use hx_worker::{
-    Absence, Cache, CompileJob, Compiler, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerCommand,
-    WorkerError,
+    Absence, Cache, CompileJob, Compiler, CompilerPool, DeviceInfo, Limits, ProbeReport, WorkerClient,
+    WorkerCommand, WorkerError,
 };
 
 use crate::absence::absence_error;
@@ -138,11 +138,11 @@ pub struct Gpu {
     pub(crate) cuda: Cuda,
 }
 
-/// The CUDA compiler, and the worker process that it runs in.
+/// The CUDA compiler with its worker processes, and the worker process that uses a GPU.
 #[derive(Debug)]
 pub struct Cuda {
     pub arch: Arch,
-    pub(crate) compiler: Compiler,
+    pub(crate) compilers: CompilerPool,
     /// Path of the library of matrix products, or the reason why it is missing.
     pub(crate) cublaslt: Result<PathBuf, Absence>,
     worker: Mutex<WorkerClient>,
@@ -165,8 +165,7 @@ impl OnDemand {
     pub(crate) fn get(&self) -> &Cuda {
         self.cuda.get_or_init(|| {
             let compiler = Compiler::new(&self.setup.search, self.setup.cache.clone());
-            let worker = WorkerClient::new(self.setup.worker.clone());
-            Cuda::new(self.setup.target, compiler, worker, &self.setup.search)
+            Cuda::new(self.setup.target, compiler, WorkerClient::new(self.setup.worker.clone()), &self.setup)
         })
     }
 }
@@ -278,9 +277,15 @@ impl Machine {
 }
 
 impl Cuda {
-    fn new(arch: Arch, compiler: Compiler, worker: WorkerClient, search: &SearchEnv) -> Cuda {
-        let cublaslt = find_cublaslt(search);
-        Cuda { arch, compiler, cublaslt, worker: Mutex::new(worker), warnings: Mutex::default() }
+    fn new(arch: Arch, compiler: Compiler, worker: WorkerClient, setup: &Setup) -> Cuda {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Cuda {
+            arch,
+            compilers: CompilerPool::new(compiler, setup.worker.clone(), cores),
+            cublaslt: find_cublaslt(&setup.search),
+            worker: Mutex::new(worker),
+            warnings: Mutex::default(),
+        }
     }
 
     /// Locks the worker for one request.
@@ -346,7 +351,7 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     {
         return Err(absence_error(absence));
     }
-    Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker, &setup.search) })
+    Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker, setup) })
 }
 
 /// Opens a machine that compiles for the setup's target and runs nothing.
@@ -359,7 +364,7 @@ pub fn open_compiler(setup: &Setup) -> Result<Machine, MachineError> {
         return Err(MachineError(absence_error(absence)));
     }
     let worker = WorkerClient::new(setup.worker.clone());
-    Ok(Machine::CompileOnly(Box::new(Cuda::new(setup.target, compiler, worker, &setup.search))))
+    Ok(Machine::CompileOnly(Box::new(Cuda::new(setup.target, compiler, worker, setup))))
 }
 
 pub(crate) fn probe(

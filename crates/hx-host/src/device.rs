@@ -28,6 +28,10 @@ pub trait Device {
         Ok(1)
     }
 
+    /// Announces launches of a request with each of its first `count` candidates, so that the device can compile them at the same
+    /// time. The launches report what fails.
+    fn announce(&mut self, _: &LaunchRequest, _count: u32) {}
+
     /// Answers a question about the code of the kernel that was launched last.
     fn code(&mut self, _: &CodeQuestion) -> HostResult<CodeAnswer> {
         Ok(CodeAnswer::Unknown("kernels have no code here".to_owned()))

@@ -91,27 +91,50 @@ impl Compiler {
         job: &CompileJob,
         limits: &Limits<'_>,
     ) -> Result<Outcome, CompileError> {
-        let mut cache_warnings = Vec::new();
-        let mut id = None;
-        if let Some(cache) = &self.cache {
-            let compilers = match &self.nvrtc {
-                Ok(nvrtc) => match cache.compiler_id(nvrtc) {
-                    Ok((found, unremembered)) => {
-                        id = Some((found.clone(), unremembered));
-                        vec![found]
-                    }
-                    Err(warning) => {
-                        cache_warnings.push(warning);
-                        Vec::new()
-                    }
-                },
-                Err(_) => cache.known_compilers(),
-            };
-            if let Some(compiled) = look_up(cache, job, &compilers, &mut cache_warnings) {
-                return Ok(Outcome { compiled, from_cache: true, cache_warnings });
+        match self.look_up(job) {
+            Ok(outcome) => Ok(outcome),
+            Err(searched) => {
+                let nvrtc = self.nvrtc().map_err(|absence| CompileError::Absent(absence.clone()))?;
+                self.compile_with(worker, nvrtc, job, limits, searched)
             }
         }
-        let nvrtc = self.nvrtc.as_ref().map_err(|absence| CompileError::Absent(absence.clone()))?;
+    }
+
+    /// Finds a job in the cache.
+    ///
+    /// # Errors
+    /// If there is no entry: what the search found out, for [`Compiler::compile_with`].
+    pub(crate) fn look_up(&self, job: &CompileJob) -> Result<Outcome, Searched> {
+        let mut searched = Searched::default();
+        let Some(cache) = &self.cache else { return Err(searched) };
+        let compilers = match &self.nvrtc {
+            Ok(nvrtc) => match cache.compiler_id(nvrtc) {
+                Ok((found, unremembered)) => {
+                    searched.id = Some((found.clone(), unremembered));
+                    vec![found]
+                }
+                Err(warning) => {
+                    searched.warnings.push(warning);
+                    Vec::new()
+                }
+            },
+            Err(_) => cache.known_compilers(),
+        };
+        match look_up(cache, job, &compilers, &mut searched.warnings) {
+            Some(compiled) => Ok(Outcome { compiled, from_cache: true, cache_warnings: searched.warnings }),
+            None => Err(searched),
+        }
+    }
+
+    /// Compiles a job that is not in the cache, and puts it there.
+    pub(crate) fn compile_with(
+        &self,
+        worker: &mut WorkerClient,
+        nvrtc: &NvrtcFiles,
+        job: &CompileJob,
+        limits: &Limits<'_>,
+        searched: Searched,
+    ) -> Result<Outcome, CompileError> {
         let compiled = worker.compile(nvrtc, job, limits).map_err(|error| match error {
             WorkerError::Remote(RemoteError::Refused { status, log }) => {
                 CompileError::Refused { file_name: job.file_name.clone(), status, log }
@@ -119,6 +142,7 @@ impl Compiler {
             WorkerError::Remote(RemoteError::Absent(absence)) => CompileError::Absent(absence),
             other => CompileError::Worker(other),
         })?;
+        let Searched { id, warnings: mut cache_warnings } = searched;
         if let (Some(cache), Some((id, unremembered))) = (&self.cache, id) {
             let stored = cache.put(&Cache::key(job, &id), job.want, &compiled);
             // Both fail for the same reason, so one warning suffices.
@@ -127,6 +151,14 @@ impl Compiler {
         }
         Ok(Outcome { compiled, from_cache: false, cache_warnings })
     }
+}
+
+/// The findings of a search in the cache that found no entry.
+#[derive(Debug, Default)]
+pub(crate) struct Searched {
+    /// The compiler's id, with the reason if it could not be remembered; `None` without a cache or a readable compiler.
+    id: Option<(CompilerId, Option<CacheWarning>)>,
+    warnings: Vec<CacheWarning>,
 }
 
 /// Returns the first entry of a job among those of these compilers.

@@ -9,7 +9,8 @@
 //! Invariant: the crate makes no CUDA call (those are in `hx-runtime`, inside the worker) and uses no other crate of
 //! ours. It does not know how CUDA text is generated.
 //!
-//! Start at [`WorkerClient`], or at [`Compiler`] for compiling through the cache.
+//! Start at [`WorkerClient`], or at [`Compiler`] for compiling through the cache, or at [`CompilerPool`] for compiling several
+//! texts at the same time.
 
 mod cache;
 mod client;
@@ -22,6 +23,7 @@ pub mod frame;
 mod limits;
 pub mod log;
 pub mod own_files;
+mod pool;
 mod process;
 pub mod protocol;
 mod timing;
@@ -34,6 +36,7 @@ pub use compiler::{CompileError, Compiler, Outcome};
 pub use disasm::{ListedLine, Listing, disassemble};
 pub use error::WorkerError;
 pub use limits::Limits;
+pub use pool::CompilerPool;
 pub use process::WorkerCommand;
 pub use protocol::{
     Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, MapElement,

@@ -1,15 +1,18 @@
-//! Launches a kernel on a GPU: compiles it in the worker through the cache, runs it there, and classifies failures.
+//! Launches a kernel on a GPU: compiles it in a worker through the cache, runs it in the GPU's worker, and classifies failures.
 
 use std::time::{Duration, Instant};
 
+use hx_base::interrupt::Until;
 use hx_base::{Code, codes};
 use hx_codegen::{CudaSource, LaunchParam};
 use hx_compile::{Db, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
+use hx_target::Arch;
 use hx_thread::{LogContents, LogPlan};
-use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, RemoteError, WorkerError};
+use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, Outcome, RemoteError, WorkerError};
+use rayon::prelude::*;
 
 use super::instance::Checked;
 use super::{Bound, BoundParam, BoundTensor, Launcher, maps, stopped_at};
@@ -87,18 +90,19 @@ impl<'a> Launcher<'a> {
 
     /// Returns the machine code of a kernel, from the cache or from the compiler.
     pub(super) fn compile(&self, cuda: &Cuda, source: &CudaSource) -> Result<Compiled, LaunchError> {
-        let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, self.arch.name());
-        let cancelled = || self.stopped();
-        let outcome = cuda.compiler.compile(&mut cuda.worker(), &job, &self.limits(&cancelled));
-        let outcome = outcome.map_err(|e| self.compile_error(e))?;
+        let outcome = compile(cuda, source, self.arch, self.until).map_err(|e| self.compile_error(e))?;
         cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
         Ok(outcome.compiled)
     }
 
+    /// Compiles kernels into the cache, at the same time. Whoever needs the code of one that fails gets the error.
+    pub(super) fn compile_all(&self, cuda: &Cuda, sources: &[&CudaSource]) {
+        let (arch, until) = (self.arch, self.until);
+        sources.par_iter().for_each(|source| drop(compile(cuda, source, arch, until)));
+    }
+
     pub(super) fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
-        let left =
-            self.until.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
-        Limits { deadline: left, cancelled }
+        limits(self.until, cancelled)
     }
 
     fn compile_error(&self, error: CompileError) -> LaunchError {
@@ -141,6 +145,18 @@ impl<'a> Launcher<'a> {
         }
         LaunchError::call(out)
     }
+}
+
+/// Compiles a kernel, or finds it in the cache.
+fn compile(cuda: &Cuda, source: &CudaSource, arch: Arch, until: Until<'_>) -> Result<Outcome, CompileError> {
+    let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, arch.name());
+    let cancelled = || until.is_reached();
+    cuda.compilers.compile(&job, &limits(until, &cancelled))
+}
+
+fn limits<'l>(until: Until<'_>, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
+    let left = until.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
+    Limits { deadline: left, cancelled }
 }
 
 /// Returns the CUDA text of an instance, or the errors that prevent it.

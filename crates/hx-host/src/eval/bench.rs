@@ -248,7 +248,7 @@ impl<'a> Frame<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the number of candidates of a measure: the maximum over its kernels.
+    /// Returns the number of candidates of a measure, the maximum over its kernels, and announces their launches.
     fn candidates(&mut self, block: ExprId, steps: &[Step]) -> EvalResult<u32> {
         let mut most = 1;
         for step in steps {
@@ -257,6 +257,7 @@ impl<'a> Frame<'_, 'a> {
                 let (error, found) = error.into_parts();
                 EvalError { found, ..self.fail(block, error) }
             })?;
+            self.session.device.announce(request, found);
             most = most.max(found);
         }
         Ok(most)

@@ -1,9 +1,11 @@
 //! A worker that misbehaves in the manner of its first argument or of the variable `HX_FAKE_WORKER`. It needs no CUDA.
 //!
 //! In the manner `gpu` it has a device and a compiler, and kernels misbehave according to their names: `crash`, `hang`, `fault`,
-//! `lost`, `compiler_crash`. Every other kernel leaves its buffers unchanged.
+//! `lost`, `compiler_crash`. Every other kernel leaves its buffers unchanged. The compile of `meetsN` adds a file to the folder
+//! that the text names, and ends when there are N files.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -48,6 +50,16 @@ fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Adds a file to the folder, and waits until it has as many files as the name says: `2.cu`.
+fn meet(folder: &Path, name: &str) -> io::Result<()> {
+    let wanted: usize = name.trim_end_matches(".cu").parse().map_err(io::Error::other)?;
+    std::fs::write(folder.join(std::process::id().to_string()), "")?;
+    while std::fs::read_dir(folder)?.count() < wanted {
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
 /// Reports a machine with one GPU.
 fn gpu() -> ProbeReport {
     let device = DeviceInfo {
@@ -80,6 +92,9 @@ fn answer(
         if job.file_name.contains("compiler_crash") {
             let _ = writeln!(io::stderr(), "the compiler met something it did not expect");
             std::process::abort();
+        }
+        if let Some(count) = job.file_name.strip_prefix("meets") {
+            meet(Path::new(&job.source), count)?;
         }
         return Ok(Ok(Reply::Compiled { log: String::new(), nvrtc_version: (13, 0) }));
     }

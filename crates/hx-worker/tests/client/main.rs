@@ -1,4 +1,6 @@
-//! Tests the client against misbehaving workers.
+//! Tests the client and the pool of compilers against misbehaving workers.
+
+mod pool;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
