@@ -105,6 +105,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) shared: Vec<String>,
     /// Names of the variables that hold the addresses of the barriers.
     pub(crate) barriers: Vec<String>,
+    /// Names of the variables that hold the addresses of the tickets of counters.
+    pub(crate) tickets: Vec<String>,
     /// Local integers that some statement assigns again.
     assigned: BTreeSet<Symbol>,
     /// The constants of the open scopes, in the order of the text.
@@ -155,6 +157,7 @@ impl<'a> Emitter<'a> {
             params: Vec::new(),
             shared: Vec::new(),
             barriers: Vec::new(),
+            tickets: Vec::new(),
             assigned: assigned(&program.body),
             constants: Vec::new(),
             names: Names::new(),
@@ -173,6 +176,7 @@ impl<'a> Emitter<'a> {
         e.name_indices();
         e.shared = program.shared.iter().map(|s| e.names.local(&s.name)).collect();
         e.barriers = program.barriers.iter().map(|b| e.names.local(&crate::pipe::name_of(b))).collect();
+        e.tickets = program.counters.iter().map(|c| e.names.local(&format!("{}_tickets", c.name))).collect();
         let array = |r: &hx_thread::RegisterArray| Array::new(e.names.local(&r.name), r.dtype, r.len);
         e.arrays = program.registers.iter().map(array).collect();
         e
@@ -323,6 +327,7 @@ impl<'a> Emitter<'a> {
             }
         }
         lines.extend(self.barrier_addresses());
+        lines.extend(self.ticket_addresses());
         lines.extend(self.array_declarations(ScopeId::BLOCK));
         lines.extend(log::declarations(&self.program.log));
         for line in lines {
@@ -553,6 +558,8 @@ impl<'a> Emitter<'a> {
             Stmt::Fill(f) => self.fill(f),
             Stmt::Log(log) => self.log(log),
             Stmt::Put(put) => self.put(put),
+            Stmt::Draw(draw) => self.draw(draw),
+            Stmt::Drawn(drawn) => self.drawn(drawn),
             Stmt::Roles(roles) => self.roles(roles),
             Stmt::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
             Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
@@ -581,6 +588,21 @@ impl<'a> Emitter<'a> {
             )
         });
         let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
+        self.line = outer;
+        result
+    }
+
+    /// Writes a comment, and statements that are attributed to the line of an origin.
+    pub(crate) fn at(
+        &mut self,
+        origin: Origin,
+        title: &str,
+        inside: impl FnOnce(&mut Self) -> Result<(), MalformedProgram>,
+    ) -> Result<(), MalformedProgram> {
+        let outer = self.line;
+        self.line = self.lines.and_then(|l| l.of.get(&origin).copied()).or(outer);
+        self.write_line(&format!("// {title}"));
+        let result = inside(self);
         self.line = outer;
         result
     }

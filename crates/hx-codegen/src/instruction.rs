@@ -335,14 +335,19 @@ impl Emitter<'_> {
         self.sequence(name, &row.ptx, sequence, slots)
     }
 
-    /// Writes a row that synchronizes threads and has a result.
-    pub(crate) fn sync_output(&mut self, name: &str, output: Operand) -> Result<()> {
+    /// Writes a row that synchronizes threads and has a result. Its input, if it has one, is an address.
+    pub(crate) fn sync_output(&mut self, name: &str, output: Operand, inputs: Vec<Operand>) -> Result<()> {
         let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         self.check_arch(name, row.arch)?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.outputs = vec![output];
-        self.sequence(name, &row.ptx, sequence, &|name| (name == "d").then_some(Slots::Outputs(0..1)))
+        sequence.asm.inputs = inputs;
+        self.sequence(name, &row.ptx, sequence, &|name| match name {
+            "d" => Some(Slots::Outputs(0..1)),
+            "a" | "t" => Some(Slots::Input(0)),
+            _ => None,
+        })
     }
 
     /// Exchanges values between the lanes of a warp, one 32-bit register at a time. A register holds one value, or several that

@@ -11,6 +11,7 @@ mod access;
 mod asm;
 mod bulk;
 mod compute;
+mod counter;
 mod emit;
 mod expr;
 mod instruction;

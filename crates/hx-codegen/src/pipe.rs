@@ -1,4 +1,4 @@
-//! Emits the barriers in shared memory on which pipelines are built.
+//! Emits the barriers in shared memory on which pipelines and counters are built.
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_target::{GROUP, WARP, catalogue};
@@ -117,6 +117,12 @@ impl Emitter<'_> {
         self.barrier_row("barrier.arrive.remote", vec![address, rank], Some(guard), &|name| {
             (name == "k").then_some(Slots::Input(1))
         })
+    }
+
+    /// Arrives once, by the one thread that executes the statement.
+    pub(crate) fn arrive_once(&mut self, barrier: u32, index: &Expr) -> Result<()> {
+        let address = self.barrier_address(barrier, index)?;
+        self.barrier_row("barrier.arrive", vec![address], None, &|_| None)
     }
 
     pub(crate) fn expect(&mut self, barrier: u32, index: &Expr, bytes: u32) -> Result<()> {

@@ -112,7 +112,7 @@ impl Emitter<'_> {
         let first = self.program.scope(role.scope).first / hx_target::WARP;
         self.block(&format!("if ((int)threadIdx.x / {} == {first})", hx_target::WARP), |e| {
             let chosen = Operand { constraint: 'r', text: "hx_elected".to_owned() };
-            e.sync_output("elect", chosen)
+            e.sync_output("elect", chosen, Vec::new())
         })?;
         self.block("if (hx_elected)", |e| e.body(&role.body))
     }
@@ -199,6 +199,8 @@ pub(crate) fn copies_only(body: &[Stmt]) -> bool {
         | Stmt::Await { .. }
         | Stmt::Arrive { .. }
         | Stmt::Expect { .. }
+        | Stmt::Draw(_)
+        | Stmt::Drawn(_)
         | Stmt::NamedSync { .. }
         | Stmt::NamedArrive { .. } => false,
     })

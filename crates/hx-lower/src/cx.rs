@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Op, OpId, OpKind, Origin, Param, Pipe, Requirement, Scope, ScopeId, Stmt, Tensor as TileTensor,
-    TensorId, TensorKind, Turns, View,
+    Base, Counter, Op, OpId, OpKind, Origin, Param, Pipe, Requirement, Scope, ScopeId, Stmt,
+    Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
@@ -88,6 +88,8 @@ pub(crate) struct Cx<'db> {
     /// The registers of each thread of the roles.
     pub(crate) role_registers: Vec<u32>,
     pub(crate) turns: Vec<Turns>,
+    /// The counters that some scope loops over.
+    pub(crate) counters: Vec<Counter>,
     /// The peeled loops around the statement, innermost last.
     pub(crate) peels: Vec<Peel>,
     /// The number of open run-time loops and branches.
@@ -130,6 +132,7 @@ impl<'db> Cx<'db> {
             group: None,
             role_registers: Vec::new(),
             turns: Vec::new(),
+            counters: Vec::new(),
             peels: Vec::new(),
             depth: 0,
             variables: BTreeSet::new(),

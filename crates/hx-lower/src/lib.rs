@@ -141,6 +141,7 @@ fn lower_kernel<'db>(
         tensors,
         pipes: std::mem::take(&mut cx.pipes),
         turns: std::mem::take(&mut cx.turns),
+        counters: std::mem::take(&mut cx.counters),
         body: stmts,
     };
     cx.errors.extend(pipe::check_signals(&program, &cx.origins));

@@ -163,10 +163,12 @@ impl Check<'_> {
         for stmt in body {
             match stmt {
                 Stmt::Op(op) => self.op(op, acquired),
-                Stmt::For { start, end, body, .. } => {
-                    let known = (end.clone() - start.clone()).as_const().is_some_and(|trips| trips > 0);
-                    let why = "in a loop whose number of rounds a launch decides";
-                    self.nested(&[body], (!known).then_some(why), acquired);
+                Stmt::For { rounds, body, .. } => {
+                    let why = match rounds.count() {
+                        Some(1..) => None,
+                        Some(_) | None => Some("in a loop whose number of rounds a launch decides"),
+                    };
+                    self.nested(&[body], why, acquired);
                 }
                 Stmt::While { body, .. } => self.nested(&[body], Some("in a `while`"), acquired),
                 Stmt::If { then, otherwise, .. } => {

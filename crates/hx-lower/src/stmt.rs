@@ -7,7 +7,7 @@ use hx_hir::{
     TypeRefId,
 };
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpKind, Scalar, Stmt};
+use hx_tile::{OpKind, Rounds, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::elementwise::Lazy;
@@ -331,7 +331,7 @@ impl Cx<'_> {
         let var = self.counter(pat, &start, &end);
         let (result, stmts) = self.rounds(pat, &var, body);
         if !stmts.is_empty() {
-            self.push(Stmt::For { var, start, end, unroll, body: stmts });
+            self.push(Stmt::For { var, rounds: Rounds::Range { start, end, unroll }, body: stmts });
         }
         result
     }

@@ -295,6 +295,9 @@ impl<'a> Compilation<'a> {
                     index: self.uniform(index, "the stage")?,
                     bytes: *bytes,
                 },
+                Stmt::Draw(_) | Stmt::Drawn(_) => {
+                    return self.malformed("the simulator cannot run a loop over a counter yet");
+                }
                 Stmt::Log(l) => self.log(l)?,
                 Stmt::Put(p) => Step::Put(Box::new(self.put(p)?)),
                 Stmt::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Atom, Cond, Expr, Symbol, gcd};
-use hx_thread::{Address, Barrier, Memory, Stmt, Touch, visit};
+use hx_thread::{Address, Barrier, Drawn, Memory, Stmt, Touch, visit};
 use hx_tile::{OpId, Order};
 
 /// Collects the locals that the body changes by assignments of integers.
@@ -156,6 +156,8 @@ pub(crate) fn nests(body: &[Stmt]) -> bool {
             nests |= (end.clone() - start.clone()).as_const().is_none() && touches_shared(body);
         } else if let Stmt::While { body, .. } = stmt {
             nests |= touches_shared(body);
+        } else if let Stmt::Drawn(drawn) = stmt {
+            nests |= touches_shared(&drawn.body);
         }
     });
     nests
@@ -165,7 +167,10 @@ pub(crate) fn nests(body: &[Stmt]) -> bool {
 pub(crate) fn nests_again(body: &[Stmt]) -> bool {
     let mut again = false;
     visit(body, &mut |stmt| {
-        again |= matches!(stmt, Stmt::For { body, .. } | Stmt::While { body, .. } if nests(body));
+        again |= matches!(
+            stmt,
+            Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Drawn(Drawn { body, .. }) if nests(body)
+        );
     });
     again
 }

@@ -406,7 +406,10 @@ impl Tracer<'_> {
             | Stmt::Bulk(_)
             | Stmt::BulkStore(_)
             | Stmt::BulkCommit
-            | Stmt::BulkWait { .. } => self.trace.complete = false,
+            | Stmt::BulkWait { .. }
+            // Not followed yet.
+            | Stmt::Draw(_)
+            | Stmt::Drawn(_) => self.trace.complete = false,
         }
     }
 

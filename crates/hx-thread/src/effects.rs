@@ -74,6 +74,9 @@ impl Stmt {
             | Stmt::Log(_)
             | Stmt::Put(_)
             | Stmt::Roles(_)
+            // A ticket orders only accesses to itself, and no address names it.
+            | Stmt::Draw(_)
+            | Stmt::Drawn(_)
             | Stmt::NamedSync { .. }
             | Stmt::NamedArrive { .. } => orders(Order::Nothing),
         }

@@ -10,6 +10,7 @@
 
 mod bulk;
 mod clock;
+mod counter;
 mod effects;
 mod log;
 mod lower;
@@ -22,6 +23,7 @@ mod walk;
 
 pub use bulk::{Bulk, BulkStore, MapValues, Outside, Part, TensorMap};
 pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
+pub use counter::{Counter, Draw, Drawn};
 pub use effects::{Effects, Touch};
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,

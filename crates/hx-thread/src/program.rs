@@ -6,7 +6,7 @@ use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, Origin, Requirement, Scalar, Scope, ScopeId, barriers_of};
 
-use crate::{Bulk, BulkStore, LogEntry, TensorMap};
+use crate::{Bulk, BulkStore, Counter, Draw, Drawn, LogEntry, TensorMap};
 
 /// A kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,6 +35,8 @@ pub struct ThreadProgram {
     pub maps: Vec<TensorMap>,
     /// The barriers in shared memory. They are ready before the body begins.
     pub barriers: Vec<Barrier>,
+    /// The counters that blocks draw from.
+    pub counters: Vec<Counter>,
     /// The least and the greatest value of some locals that change.
     pub ranges: BTreeMap<Symbol, (i64, i64)>,
     /// The register tensors, indexed by [`RegId`].
@@ -76,27 +78,27 @@ pub struct SharedBuffer {
     pub bytes: u32,
 }
 
-/// Barriers in shared memory that count arrivals: one of 8 bytes for each stage of a pipeline.
+/// Barriers in shared memory that count arrivals: one of 8 bytes for each stage of a pipeline, or for each ticket of a counter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Barrier {
     pub kind: BarrierKind,
-    /// The name of the pipeline.
+    /// The name of the pipeline or the counter.
     pub pipe: String,
     pub stages: u32,
     /// The arrivals that complete a phase.
     pub count: u32,
     /// The offset of the first stage's barrier in the block's shared memory.
     pub at: u32,
-    /// The place where the pipeline was made.
+    /// The place where the pipeline or the counter was made.
     pub origin: Origin,
 }
 
 /// The event for which a barrier counts arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum BarrierKind {
-    /// The copies into a stage have arrived.
+    /// The copies into a stage have arrived, or the number of a ticket is there.
     Full,
-    /// The readers have released a stage.
+    /// The readers have released a stage, or have read a ticket.
     Empty,
 }
 
@@ -264,6 +266,8 @@ pub enum Stmt {
         index: Expr,
         bytes: u32,
     },
+    Draw(Draw),
+    Drawn(Drawn),
     /// Different threads run different bodies. Only the last statement of a program's body is one.
     Roles(Vec<Role>),
     /// Waits at a named barrier until `threads` threads have arrived, those that wait among them.
@@ -512,6 +516,7 @@ impl Default for ThreadProgram {
             shared_bytes: 0,
             maps: Vec::new(),
             barriers: Vec::new(),
+            counters: Vec::new(),
             ranges: BTreeMap::new(),
             registers: Vec::new(),
             log: Vec::new(),

@@ -6,8 +6,8 @@ use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, Descriptor, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, Param, Part,
-    Registers, Role, Source, Stmt, ThreadProgram,
+    Address, Arrivals, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, Param,
+    Part, Registers, Role, Source, Stmt, ThreadProgram,
 };
 
 /// Returns the program as text, one instruction a line.
@@ -62,6 +62,10 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
     for b in &program.barriers {
         let _ =
             writeln!(out, "  barriers {} {}: {} of {} at {}", b.pipe, b.kind.word(), b.stages, b.count, b.at);
+    }
+    for c in &program.counters {
+        let of = |p: u32| program.params.get(p as usize).map_or("?", param_name);
+        let _ = writeln!(out, "  tickets {}: 0..{} of {} at {}", c.name, c.limit, of(c.param), c.at);
     }
     for r in &program.registers {
         let _ = writeln!(out, "  registers {}: {}[{}]", r.name, r.dtype, r.len);
@@ -188,6 +192,13 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Put(p) => {
             format!("[{}] <- {}{}", p.position, registers(&p.value), guard_text("if", &p.guard))
         }
+        Stmt::Draw(Draw { counter, index, parity }) => {
+            format!("draw {}[{index}] when empty, parity {parity}", counter_text(program, *counter))
+        }
+        Stmt::Drawn(Drawn { var, counter, index, parity, .. }) => {
+            let counter = counter_text(program, *counter);
+            format!("for {var} from {counter}[{index}] when full, parity {parity}")
+        }
         Stmt::Roles(_) => "roles".to_owned(),
         Stmt::NamedSync { id, threads } => format!("barrier {id} of {threads} threads"),
         Stmt::NamedArrive { id, threads } => format!("arrive at barrier {id} of {threads} threads"),
@@ -227,6 +238,18 @@ fn product_text(program: &ThreadProgram, m: &MultiplyAsync) -> String {
 fn barrier_text(program: &ThreadProgram, barrier: u32) -> String {
     let found = program.barriers.get(barrier as usize);
     found.map_or_else(|| format!("barrier {barrier}"), |b| format!("{} {}", b.pipe, b.kind.word()))
+}
+
+fn counter_text(program: &ThreadProgram, counter: u32) -> String {
+    let found = program.counters.get(counter as usize);
+    found.map_or_else(|| format!("counter {counter}"), |c| c.name.clone())
+}
+
+fn param_name(param: &Param) -> &str {
+    match param {
+        Param::Tensor(t) => &t.name,
+        Param::Scalar { name, .. } => name,
+    }
 }
 
 /// Formats a condition with a word before it; nothing if it always holds.
@@ -288,10 +311,7 @@ fn part_text(program: &ThreadProgram, part: &Part) -> String {
 
 fn address_text(program: &ThreadProgram, address: &Address) -> String {
     let memory = match address.memory {
-        Memory::Global(p) => match &program.params[p as usize] {
-            Param::Tensor(t) => t.name.as_str(),
-            Param::Scalar { name, .. } => name.as_str(),
-        },
+        Memory::Global(p) => param_name(&program.params[p as usize]),
         Memory::Shared(s) => program.shared[s as usize].name.as_str(),
     };
     format!("{memory}[{}]", address.offset)

@@ -13,6 +13,7 @@ impl Stmt {
         let (bodies, roles): ([Option<&Body>; 2], &[Role]) = match self {
             Stmt::Group(group) => ([Some(&group.body), None], &[]),
             Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &[]),
+            Stmt::Drawn(drawn) => ([Some(&drawn.body), None], &[]),
             Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
             Stmt::Roles(roles) => ([None, None], roles),
             Stmt::Let { .. }
@@ -46,6 +47,7 @@ impl Stmt {
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
             | Stmt::Expect { .. }
+            | Stmt::Draw(_)
             | Stmt::NamedSync { .. }
             | Stmt::NamedArrive { .. } => ([None, None], &[]),
         };

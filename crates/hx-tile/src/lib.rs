@@ -10,6 +10,7 @@
 //! Start at [`TileProgram`], then [`Solution`].
 
 mod block;
+mod counter;
 mod edits;
 mod effects;
 mod elementwise;
@@ -25,6 +26,7 @@ mod sync_op;
 mod text;
 mod view;
 
+pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use edits::{Edits, Load, Move};
 pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
 pub use elementwise::{Map, Scalar};

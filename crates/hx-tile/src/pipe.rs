@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, TileProgram};
+use crate::{COUNTER_BYTES, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, TileProgram};
 
 /// The bytes of a barrier in shared memory.
 pub const BARRIER_BYTES: u32 = 8;
@@ -36,9 +36,10 @@ impl TileProgram {
         (0..self.pipes.len() as u32).map(PipeId)
     }
 
-    /// Returns the bytes of shared memory that the barriers of all pipelines take: two for each stage.
+    /// Returns the bytes of shared memory that the barriers of all pipelines take, two for each stage, and then the counters.
     pub fn barrier_bytes(&self) -> u32 {
-        self.pipes.iter().map(|pipe| 2 * BARRIER_BYTES * pipe.stages).sum()
+        let pipes: u32 = self.pipes.iter().map(|pipe| 2 * BARRIER_BYTES * pipe.stages).sum();
+        pipes + COUNTER_BYTES * self.counters.len() as u32
     }
 
     /// Returns the number of blocks that the tile of an operation goes to: those of the cluster along the axis of a copy with

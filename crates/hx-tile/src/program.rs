@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, Mode, Operand, Pipe, PipeId, Scalar, Scope, ScopeId, SyncOp, View};
+use crate::{Base, Counter, Map, Mode, Operand, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId, SyncOp, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -49,6 +49,8 @@ pub struct TileProgram {
     pub pipes: Vec<Pipe>,
     /// The orders in which groups take turns, indexed by [`TurnsId`].
     pub turns: Vec<Turns>,
+    /// The counters that blocks draw from, indexed by [`CounterId`](crate::CounterId).
+    pub counters: Vec<Counter>,
     pub body: Vec<Stmt>,
 }
 
@@ -67,6 +69,7 @@ impl Default for TileProgram {
             tensors: Vec::new(),
             pipes: Vec::new(),
             turns: Vec::new(),
+            counters: Vec::new(),
             body: Vec::new(),
         }
     }
@@ -154,12 +157,10 @@ pub enum TensorKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stmt {
     Op(Op),
-    /// Runs `for var in start..end`. The facts know the range of `var`.
+    /// Runs the body for each number of the rounds. The facts know the range of `var`.
     For {
         var: Symbol,
-        start: Expr,
-        end: Expr,
-        unroll: bool,
+        rounds: Rounds,
         body: Vec<Stmt>,
     },
     If {
@@ -383,8 +384,8 @@ fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a O
     for stmt in stmts {
         match stmt {
             Stmt::Op(op) => out.push((op, trips)),
-            Stmt::For { start, end, body, .. } => {
-                let count = end.constant_distance(start).map_or(unknown, |n| n.max(0) as f64);
+            Stmt::For { rounds, body, .. } => {
+                let count = rounds.count().map_or(unknown, |n| n as f64);
                 collect(body, trips * count, unknown, out);
             }
             Stmt::If { then, otherwise, .. } => {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Role, Route, ScopeId, Solution, Stmt, SyncOp,
-    TensorId, TensorKind, TileProgram, View,
+    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Role, Rounds, Route, ScopeId, Solution, Stmt,
+    SyncOp, TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -43,8 +43,22 @@ pub fn emit_tile(program: &TileProgram) -> String {
     for pipe in &program.pipes {
         let _ = writeln!(out, "  {pipe}");
     }
+    for counter in &program.counters {
+        let from = program.tensor_param(counter.param).map_or("?", |t| t.name.as_str());
+        let _ = writeln!(out, "  counter {}: 0..{} from {from}", counter.name, counter.limit);
+    }
     stmts_text(program, &program.body, 1, &mut out);
     out
+}
+
+fn rounds_text(program: &TileProgram, rounds: &Rounds) -> String {
+    match rounds {
+        Rounds::Range { start, end, unroll: false } => format!("{start}..{end}"),
+        Rounds::Range { start, end, unroll: true } => format!("{start}..{end} unroll"),
+        Rounds::Drawn { counter, scope, .. } => {
+            format!("{}{}", program.counter(*counter).name, scope_text(*scope))
+        }
+    }
 }
 
 /// Returns ` in scope 1`, and nothing for the block.
@@ -74,9 +88,8 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
                 let scope = scope_text(op.scope);
                 let _ = writeln!(out, "{indent}#{} {}{scope}", op.id.0, exact_text(program, op));
             }
-            Stmt::For { var, start, end, unroll, body } => {
-                let unroll = if *unroll { " unroll" } else { "" };
-                let _ = writeln!(out, "{indent}for {var} in {start}..{end}{unroll}");
+            Stmt::For { var, rounds, body } => {
+                let _ = writeln!(out, "{indent}for {var} in {}", rounds_text(program, rounds));
                 stmts_text(program, body, depth + 1, out);
             }
             Stmt::If { cond, then, otherwise } => {

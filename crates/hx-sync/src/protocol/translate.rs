@@ -3,7 +3,7 @@
 use hx_index::{Expr, Symbol};
 use hx_target::WARP;
 use hx_tile::{
-    Base, Completion, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, ScopeId, ScopeKind,
+    Base, Completion, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, Rounds, ScopeId, ScopeKind,
     Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
@@ -147,7 +147,7 @@ impl Translator<'_> {
     fn stmt(&self, stmt: &TileStmt, out: &mut Vec<Stmt>) -> Option<()> {
         match stmt {
             TileStmt::Op(op) => self.op(op, out),
-            TileStmt::For { var, start, end, body, .. } => {
+            TileStmt::For { var, rounds: Rounds::Range { start, end, .. }, body } => {
                 let body = self.body(body)?;
                 // Registers are whole tensors, so every round uses them alike.
                 match body.iter().all(|stmt| matches!(stmt, Stmt::Act(_, Act::Touch { .. }))) {
@@ -164,8 +164,8 @@ impl Translator<'_> {
                     out.push(Stmt::If { cond: cond.clone(), then, otherwise });
                 }
             }
-            // Data decide the number of rounds.
-            TileStmt::While { body, .. } => {
+            // Data decide the number of rounds, or what other blocks draw.
+            TileStmt::While { body, .. } | TileStmt::For { rounds: Rounds::Drawn { .. }, body, .. } => {
                 let body = self.body(body)?;
                 if body.iter().any(Stmt::counts) {
                     return None;

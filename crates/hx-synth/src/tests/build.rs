@@ -3,8 +3,8 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Scope, ScopeId, Stmt, SyncOp, Tensor,
-    TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Rounds, Scope, ScopeId, Stmt, SyncOp,
+    Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 /// The parameters of [`matmul`].
@@ -120,7 +120,7 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
     ];
     let body = vec![
         fill,
-        Stmt::For { var: ki, start: constant(0), end: steps, unroll: false, body },
+        Stmt::For { var: ki, rounds: Rounds::range(constant(0), steps), body },
         ops.op(OpKind::Cast { dst: cast, src: rc }),
         ops.op(OpKind::Copy { src: whole(cast), dst: whole(sc) }),
         ops.op(OpKind::Sync(SyncOp::Scope)),

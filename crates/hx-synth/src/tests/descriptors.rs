@@ -9,7 +9,7 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, Field, Reached, ReachedStride, catalogue};
 use hx_tile::{
-    Base, Choice, Edits, GemmChoice, GridAxis, LoadIds, OpId, OpKind, Operand, OperandChoice, Scope,
+    Base, Choice, Edits, GemmChoice, GridAxis, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds, Scope,
     Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
@@ -99,7 +99,7 @@ pub(super) fn tiles(config: &Tiles) -> TileProgram {
     let var = Symbol::Var("s".into(), 0);
     let body = vec![
         ops.op(OpKind::Fill { dst: ACC, value: 0.0 }),
-        Stmt::For { var, start: constant(0), end: constant(stages), unroll: false, body: inner },
+        Stmt::For { var, rounds: Rounds::range(constant(0), constant(stages)), body: inner },
         ops.op(OpKind::Copy { src: acc, dst: tile_of(2, zero(), [m, n]) }),
     ];
     let names = |x, transposed: bool| if transposed { ["k", x] } else { [x, "k"] };

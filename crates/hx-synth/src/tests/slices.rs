@@ -5,8 +5,8 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, GridAxis, OpId, OpKind, Scope, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
-    ViewMode,
+    Base, Choice, GridAxis, OpId, OpKind, Rounds, Scope, Stmt, SyncOp, TensorId, TensorKind, TileProgram,
+    View, ViewMode,
 };
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
@@ -47,7 +47,8 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
         ops.op(OpKind::Copy { src: slice, dst: whole(2, Base::Register) }),
         ops.op(OpKind::Copy { src: whole(2, Base::Register), dst: tile_of(1, zero(), [16, extent]) }),
     ];
-    body.push(Stmt::For { var, start: constant(0), end: constant(4), unroll, body: inner });
+    let rounds = Rounds::Range { start: constant(0), end: constant(4), unroll };
+    body.push(Stmt::For { var, rounds, body: inner });
     let params = vec![param("a", dtype, ["m", "n"], false), param("c", dtype, ["m", "n"], false)];
     let grid = vec![GridAxis { blocks: constant(1) }];
     TileProgram {

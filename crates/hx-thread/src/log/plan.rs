@@ -268,6 +268,8 @@ impl DryRun<'_> {
             Stmt::If { cond, then, otherwise } => return self.branch(cond, then, otherwise),
             Stmt::While { body, .. } if prints(self.program, body) => return None,
             Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
+            Stmt::Drawn(drawn) if prints(self.program, &drawn.body) => return None,
+            Stmt::Drawn(drawn) => self.forget(&drawn.body),
             Stmt::Put(_)
             | Stmt::MultiplyAsync(_)
             | Stmt::Fence(_)
@@ -276,6 +278,7 @@ impl DryRun<'_> {
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
             | Stmt::Expect { .. }
+            | Stmt::Draw(_)
             | Stmt::Barrier
             | Stmt::WarpBarrier
             | Stmt::Transfer(_)

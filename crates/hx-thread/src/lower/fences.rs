@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use hx_target::catalogue;
 
-use crate::{Address, Arrivals, Body, Fence, Memory, SharedBuffer, Stmt, visit};
+use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, SharedBuffer, Stmt, visit};
 
 /// Inserts the fences that a program with these shared buffers needs.
 pub(super) fn place(body: &mut Body, shared: &[SharedBuffer]) {
@@ -100,7 +100,7 @@ impl Fences {
     fn stmt(&self, stmt: &mut Stmt, accesses: Accesses, insert: bool) -> Accesses {
         match stmt {
             Stmt::Group(group) => self.body(&mut group.body, accesses, insert),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => {
+            Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Drawn(Drawn { body, .. }) => {
                 let mut before = accesses;
                 loop {
                     let joined = before.or(self.body(body, before, false));
@@ -149,6 +149,7 @@ impl Fences {
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
             | Stmt::Expect { .. }
+            | Stmt::Draw(_)
             | Stmt::Multiply(_)
             | Stmt::MultiplyAsync(_)
             | Stmt::Fence(_)

@@ -5,6 +5,7 @@ mod address;
 mod bulk;
 mod cluster;
 mod copy;
+mod counter;
 mod elementwise;
 mod fences;
 mod layout;
@@ -29,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::machine;
 use hx_tile::{
-    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products,
+    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products, Rounds,
     ScopeId, Solution, Stmt as TileStmt, SyncOp, TensorId, TileProgram,
 };
 
@@ -37,6 +38,7 @@ use crate::{
     Body, Compute, Convert, Fill, Group, LogEntry, Multiply, Param, RegId, RegisterArray, Registers,
     SharedBuffer, Stmt, TensorMap, TensorParam, ThreadProgram,
 };
+use counter::Over;
 use layout::{registers, unrolled};
 use signal::Signals;
 use zero::Zeros;
@@ -66,7 +68,11 @@ pub fn lower(
     let mut body = lowering.ring_positions(ScopeId::BLOCK);
     body.extend(lowering.stmts(&program.body)?);
     bulk::end_stores(&mut body);
-    let ranges = lowering.pipes.ranges(program);
+    let mut ranges = lowering.pipes.ranges(program);
+    ranges.extend(counter::ranges(program));
+    let mut barriers = pipe::barriers(program, solution);
+    let (counters, of_counters) = counter::counters(program, solution, barriers.len() as u32);
+    barriers.extend(of_counters);
     let Lowering { arrays, temporaries, buffers, scratch, maps, log, .. } = lowering;
     let registers = arrays.keys().map(|t| {
         let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
@@ -102,7 +108,8 @@ pub fn lower(
         shared,
         blocks: blocks(program, solution),
         shared_bytes: solution.shared_bytes,
-        barriers: pipe::barriers(program, solution),
+        barriers,
+        counters,
         ranges,
         registers: registers.chain(temporaries).collect(),
         log,
@@ -206,6 +213,7 @@ impl<'p> Lowering<'p> {
         let facts = program.scopes.iter().map(|scope| {
             let mut facts = program.facts.clone();
             pipes.state(program, &mut facts);
+            counter::state(program, &mut facts);
             facts.at_most(Symbol::Thread, Expr::constant(i64::from(scope.threads) - 1));
             facts
         });
@@ -272,13 +280,18 @@ impl<'p> Lowering<'p> {
                     }
                     self.group(op, body)
                 }
-                TileStmt::For { var, start, end, unroll, body } => Stmt::For {
+                TileStmt::For { var, rounds: Rounds::Range { start, end, unroll }, body } => Stmt::For {
                     var: var.clone(),
                     start: start.clone(),
                     end: end.clone(),
                     unroll: *unroll,
                     body: self.stmts(body)?,
                 },
+                TileStmt::For { var, rounds: Rounds::Drawn { counter, scope, origin }, body } => {
+                    let over = Over { var, counter: *counter, scope: *scope, origin: *origin };
+                    out.extend(self.drawn(&over, body)?);
+                    continue;
+                }
                 TileStmt::If { cond, then, otherwise } => Stmt::If {
                     cond: cond.clone(),
                     then: self.stmts(then)?,

@@ -30,7 +30,7 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
     }
 }
 
-/// Returns the barriers of all pipelines, two for each. They are the end of the block's shared memory.
+/// Returns the barriers of all pipelines, two for each. Only the counters follow them in the block's shared memory.
 pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrier> {
     let mut at = solution.shared_bytes - program.barrier_bytes();
     let (fills, axes) = (signal::fills(program, solution), cluster::shared_axes(program, solution));
@@ -300,21 +300,9 @@ impl Lowering<'_> {
         body
     }
 
-    /// Moves an index to the next stage. The parity changes when the ring begins anew.
+    /// Moves an index to the next stage.
     fn advance(&self, pipe: PipeId, index: &Symbol, parity: Option<&Symbol>) -> Body {
-        let flip = |parity: &Symbol| Stmt::Assign {
-            var: parity.clone(),
-            value: Expr::constant(1) - Expr::symbol(parity.clone()),
-        };
-        let stages = self.program.pipe(pipe).stages;
-        if stages == 1 {
-            return parity.map(flip).into_iter().collect();
-        }
-        let end = Expr::constant(i64::from(stages));
-        let mut then = vec![Stmt::Assign { var: index.clone(), value: Expr::default() }];
-        then.extend(parity.map(flip));
-        let cond = Cond::Cmp(CmpOp::Eq, Expr::symbol(index.clone()), end);
-        vec![changed(index, 1), Stmt::If { cond, then, otherwise: Vec::new() }]
+        next_place(self.program.pipe(pipe).stages, index, parity)
     }
 
     pub(super) fn release(&self, op: &Op, pipe: PipeId) -> Result<Body, LowerError> {
@@ -364,6 +352,22 @@ impl Lowering<'_> {
         }
         body
     }
+}
+
+/// Moves an index to the next of so many places in a ring. The parity changes when the ring begins anew.
+pub(super) fn next_place(places: u32, index: &Symbol, parity: Option<&Symbol>) -> Body {
+    let flip = |parity: &Symbol| Stmt::Assign {
+        var: parity.clone(),
+        value: Expr::constant(1) - Expr::symbol(parity.clone()),
+    };
+    if places == 1 {
+        return parity.map(flip).into_iter().collect();
+    }
+    let end = Expr::constant(i64::from(places));
+    let mut then = vec![Stmt::Assign { var: index.clone(), value: Expr::default() }];
+    then.extend(parity.map(flip));
+    let cond = Cond::Cmp(CmpOp::Eq, Expr::symbol(index.clone()), end);
+    vec![changed(index, 1), Stmt::If { cond, then, otherwise: Vec::new() }]
 }
 
 /// Adds to a local.

@@ -170,11 +170,11 @@ impl Lowering<'_> {
                 let bits = u64::from(self.program.tensor(tensor).dtype.bits());
                 Ok(if is_counted { elements as u64 * bits / 8 } else { 0 })
             }
-            TileStmt::For { start, end, body, .. } => {
-                let (each, trips) = (all(body)?, (end.clone() - start.clone()).as_const());
+            TileStmt::For { rounds, body, .. } => {
+                let (each, trips) = (all(body)?, rounds.count());
                 match trips {
                     _ if each == 0 => Ok(0),
-                    Some(trips) => Ok(each * trips.max(0) as u64),
+                    Some(trips) => Ok(each * trips as u64),
                     None => Err(differs()),
                 }
             }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Choice, Op, OpId, OpKind, Solution, Stmt, SyncOp, TensorId, TileProgram};
+use hx_tile::{Choice, Op, OpId, OpKind, Rounds, Solution, Stmt, SyncOp, TensorId, TileProgram};
 
 use super::product::{is_by_descriptor, is_product_into};
 
@@ -99,7 +99,7 @@ impl Folding<'_> {
             Stmt::Op(op) if self.is_product(op, tensor) && !self.zeros.keep.contains_key(&op.id) => {
                 First::Product(op.id, None)
             }
-            Stmt::For { var, start, end, body, .. } => {
+            Stmt::For { var, rounds: Rounds::Range { start, end, .. }, body } => {
                 let first = body.iter().find(|stmt| uses(stmt, tensor)).map(|stmt| self.first(stmt, tensor));
                 let round = Round { var: var.clone(), start: start.clone(), end: end.clone() };
                 match first {
@@ -107,7 +107,9 @@ impl Folding<'_> {
                     Some(First::Product(_, Some(_)) | First::Other) | None => First::Other,
                 }
             }
-            Stmt::Op(_)
+            // No number tells the first round of a loop over a counter.
+            Stmt::For { rounds: Rounds::Drawn { .. }, .. }
+            | Stmt::Op(_)
             | Stmt::If { .. }
             | Stmt::Roles(_)
             | Stmt::While { .. }

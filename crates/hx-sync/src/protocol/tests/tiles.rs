@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, Scope, ScopeId,
+    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, Rounds, Scope, ScopeId,
     ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
 };
 
@@ -37,7 +37,7 @@ fn var(name: &str) -> Symbol {
 }
 
 fn repeat(counter: &str, end: Expr, body: Vec<Stmt>) -> Stmt {
-    Stmt::For { var: var(counter), start: Expr::constant(0), end, unroll: false, body }
+    Stmt::For { var: var(counter), rounds: Rounds::range(Expr::constant(0), end), body }
 }
 
 /// Makes operations of one scope; their numbers are set at the end.
@@ -235,7 +235,9 @@ fn roles_know_the_locals_of_the_block() {
     let tiles = var("tiles");
     let Some(Stmt::Roles(roles)) = program.body.last_mut() else { panic!("no roles") };
     for role in roles {
-        let Some(Stmt::For { end, .. }) = role.body.first_mut() else { panic!("no loop over tiles") };
+        let Some(Stmt::For { rounds: Rounds::Range { end, .. }, .. }) = role.body.first_mut() else {
+            panic!("no loop over tiles")
+        };
         *end = Expr::symbol(tiles.clone());
     }
     program.body.insert(0, Stmt::Let { var: tiles, value: Expr::dim("rounds") });
