@@ -1,14 +1,14 @@
 //! Finds the hazards of a trace: pairs of accesses to one element, at least one of them a write, that nothing orders.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 
 use hx_thread::{Arrivals, Clock, Knowledge, Known, Mark, Pair, Warps};
 use hx_tile::{Completion, OpId, TensorId};
 
+use crate::event::{Access, Event};
 use crate::once::{Equation, Equations};
 use crate::suppose::Run;
-use crate::trace::{Access, Event, Trace};
+use crate::trace::Trace;
 use crate::{Hazard, Touch};
 
 /// How to check a trace: as it is, or with a change that a caller wants to try.
@@ -141,9 +141,9 @@ struct State {
 /// The reads of asynchronous products that no wait has covered.
 #[derive(Debug, Clone, Default)]
 struct Products {
-    open: Vec<Rc<Access>>,
+    open: Vec<Access>,
     /// The oldest group first.
-    closed: VecDeque<Vec<Rc<Access>>>,
+    closed: VecDeque<Vec<Access>>,
 }
 
 impl State {
@@ -238,7 +238,7 @@ impl Checker<'_> {
                 // after the wait.
                 Event::Product(access) => {
                     self.access(access, state);
-                    state.products.open.push(Rc::new(access.clone()));
+                    state.products.open.push(access.clone());
                 }
                 Event::CommitProducts => {
                     let open = std::mem::take(&mut state.products.open);
@@ -286,7 +286,7 @@ impl Checker<'_> {
         let Access { buffer, op, lanes, write, completion, only, .. } = *access;
         let (unit, clock) = (self.units[buffer], &state.clock);
         let by = By { op, write, passed: clock.passed(), only };
-        for &(thread, first) in &access.threads {
+        for &(thread, first) in access.threads.iter() {
             let epoch = match completion {
                 Completion::Barrier => clock.signal(thread),
                 Completion::Group => clock.copy(thread),

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_thread::{Memory, Stmt, visit};
 use hx_tile::{Completion, OpId, TensorId};
 
-use crate::trace::{Event, Trace};
+use crate::event::Event;
+use crate::trace::Trace;
 
 /// An asynchronous copy that no wait covers in any round.
 #[derive(Debug, Clone, PartialEq, Eq)]

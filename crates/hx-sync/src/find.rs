@@ -7,8 +7,9 @@ use hx_thread::{Role, SharedBuffer, Stmt, ThreadProgram};
 use hx_tile::{OpId, Order, Scope, TensorId, TensorKind, TileProgram};
 
 use crate::check::{Rules, check};
+use crate::event::Event;
 use crate::remedy::remedied;
-use crate::trace::{Event, Trace, Traced, traces};
+use crate::trace::{Trace, Traced, traces};
 use crate::{Findings, copies, protocol};
 
 /// Selects the findings that [`find`] looks for.

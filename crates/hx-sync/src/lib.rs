@@ -14,9 +14,11 @@
 mod check;
 mod column;
 mod copies;
+mod event;
 mod find;
 mod findings;
 mod once;
+mod products;
 pub mod protocol;
 mod remedy;
 mod scan;

@@ -67,20 +67,25 @@ pub fn faults(tile: &TileProgram, poll: &dyn Fn()) -> Vec<Fault> {
 
 /// Returns the barriers among `barriers` that the protocol of a program does without, all together.
 pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) -> Vec<OpId> {
+    if barriers.is_empty() {
+        return barriers;
+    }
     let Some((mut protocol, launchable)) = translate(tile) else { return barriers };
     let launches = launches::launches(&protocol, &launchable);
-    let keys = |protocol: &Protocol| -> Option<BTreeSet<Key>> {
-        let verdict = follow(protocol, &launches, poll);
-        (verdict.launches > 0).then(|| verdict.faults.iter().map(|fault| fault.kind.key()).collect())
-    };
+    let verdict = follow(&protocol, &launches, &|_| false, poll);
     // If nothing is known, every barrier may be needed.
-    let Some(given) = keys(&protocol) else { return Vec::new() };
+    if verdict.launches == 0 {
+        return Vec::new();
+    }
+    let given: BTreeSet<Key> = verdict.faults.iter().map(|fault| fault.kind.key()).collect();
+    let is_new = |kind: &Kind| !given.contains(&kind.key());
     let mut spare = Vec::new();
     for barrier in barriers {
         let mut without = protocol.clone();
         without
             .bodies_mut(&mut |body| body.retain(|stmt| !matches!(stmt, Stmt::Act(op, _) if *op == barrier)));
-        if keys(&without).is_some_and(|left| left.is_subset(&given)) {
+        let verdict = follow(&without, &launches, &is_new, poll);
+        if verdict.launches > 0 && !verdict.faults.iter().any(|fault| is_new(&fault.kind)) {
             protocol = without;
             spare.push(barrier);
         }
@@ -92,7 +97,7 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
 /// of the program that removes it if there is one. `poll` is called now and then, and may unwind.
 pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> Verdict {
     let launches = launches::launches(protocol, launchable);
-    let mut verdict = follow(protocol, &launches, poll);
+    let mut verdict = follow(protocol, &launches, &|_| false, poll);
     remedies::add(protocol, &launches, &mut verdict.faults, poll);
     leave_out_consequences(&mut verdict.faults);
     verdict
@@ -146,11 +151,18 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
     });
 }
 
-/// Follows a protocol under each launch. Faults are reported for the first launch that shows them.
-fn follow(protocol: &Protocol, launches: &[launches::Launch], poll: &dyn Fn()) -> Verdict {
+/// Follows a protocol under each launch, up to the first that shows a fault which `enough` accepts. Faults are reported for the
+/// first launch that shows them.
+fn follow(
+    protocol: &Protocol,
+    launches: &[launches::Launch],
+    enough: &dyn Fn(&Kind) -> bool,
+    poll: &dyn Fn(),
+) -> Verdict {
     let mut verdict = Verdict::default();
     let mut met = BTreeSet::new();
     let mut bytes = BTreeMap::new();
+    let mut done = false;
     for launch in launches {
         let mut assume = true;
         loop {
@@ -164,8 +176,12 @@ fn follow(protocol: &Protocol, launches: &[launches::Launch], poll: &dyn Fn()) -
                 // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
                 let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
                 if !follows && met.insert(kind.key()) {
+                    done |= enough(&kind);
                     verdict.faults.push(Fault { kind, counts: launch.counts.clone(), fix: None, others: 0 });
                 }
+            }
+            if done {
+                return verdict;
             }
             if !(scripts.assumed && assume) {
                 break;

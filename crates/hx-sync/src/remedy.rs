@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use hx_tile::{Access, Base, Mode, Op, OpId, OpKind, Order, Stmt, SyncOp, TensorId, TileProgram};
 
 use crate::check::{Rules, check};
-use crate::trace::{Event, Trace};
+use crate::event::Event;
+use crate::trace::Trace;
 use crate::{Hazard, Mend, Remedy};
 
 /// A wait that a remedy inserts leaves fewer than this many groups of copies in flight.

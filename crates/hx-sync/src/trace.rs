@@ -3,17 +3,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
+    rc::Rc,
 };
 
 use hx_index::{Cond, Expr, Facts, Symbol, gcd};
 use hx_target::{CopyRow, catalogue};
-use hx_thread::{
-    Address, Arrivals, AsyncCopy, Memory, MultiplyAsync, Stmt, ThreadProgram, Transfer, Warps, visit,
-};
+use hx_thread::{Address, AsyncCopy, Memory, MultiplyAsync, Stmt, ThreadProgram, Transfer, Warps, visit};
 use hx_tile::{Completion, OpId};
 
 use crate::column::{Column, Named, Scope, is_among};
+use crate::event::{Access, Event};
 use crate::once::{Equation, Equations};
+use crate::products::{self, Reads};
 use crate::scan;
 use crate::suppose::{Run, lengths, suppose};
 
@@ -43,61 +44,6 @@ impl Move {
     fn of(row: &CopyRow, write: bool, completion: Completion) -> Move {
         Move { bytes: row.access, addressing: row.addressing(), write, completion }
     }
-}
-
-/// An event of a trace.
-#[derive(Debug, Clone)]
-pub(crate) enum Event {
-    /// An operation begins.
-    Begin(OpId),
-    /// An operation has begun all of its asynchronous copies.
-    Begun(OpId),
-    Access(Access),
-    /// An asynchronous product begins to read these elements, and may read them until a wait covers it.
-    Product(Access),
-    /// Closes the current group of products.
-    CommitProducts,
-    /// Waits until at most this many groups of products are in flight.
-    WaitProducts(u32),
-    /// A barrier of the source.
-    Barrier(OpId),
-    /// A barrier of each warp on its own.
-    WarpBarrier,
-    Commit(OpId),
-    /// The `if` that contains this commit ends here.
-    Left(OpId),
-    /// Waits until at most this many groups are in flight.
-    Wait(OpId, u32),
-    /// Waits for a phase of a barrier in memory: its position and its stage.
-    Await(u32, i64),
-    /// Arrives on a barrier in memory.
-    Arrive(u32, i64, Arrivals),
-    /// Exactly one of the two sequences happens, and only a launch decides which. [`Trace::conditions`] has the condition.
-    Either(Vec<Event>, Vec<Event>),
-    /// The events happen only in some threads. They count as synchronization of these warps, all of whose threads are among
-    /// them.
-    Only(Warps, Vec<Event>),
-}
-
-/// An access by each of some threads, to consecutive elements of one buffer.
-#[derive(Debug, Clone)]
-pub(crate) struct Access {
-    pub(crate) buffer: usize,
-    /// The operation that the access belongs to.
-    pub(crate) op: OpId,
-    /// The number of threads that take part in the access of a thread, itself among them.
-    pub(crate) lanes: u16,
-    pub(crate) write: bool,
-    /// The time from which the access is complete.
-    pub(crate) completion: Completion,
-    /// Whether only a launch knows the address. The access may then be anywhere, and covers the whole buffer.
-    pub(crate) anywhere: bool,
-    /// The equation of [`Trace::equations`] without which the access does not happen.
-    pub(crate) only: Option<Equation>,
-    /// The number of elements that each thread accesses.
-    pub(crate) len: i64,
-    /// The threads in ascending order, with the first element of each.
-    pub(crate) threads: Vec<(u32, i64)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -144,7 +90,8 @@ pub(crate) struct Traced<'a> {
 
 /// Returns the trace that holds for every launch, followed by traces under assumptions about what the first leaves open.
 pub(crate) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
-    let any = trace(traced, None, poll);
+    let reads = Reads::default();
+    let any = trace(traced, None, &reads, poll);
     let (ends, places, stages) = (any.asks_for_ends, any.asks_for_places, any.stages);
     let run = |trips, number| Run { trips, again: false, number, ends, places };
     let mut runs = Vec::new();
@@ -166,10 +113,10 @@ pub(crate) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
         let others = lengths(stages).filter(|trips| !known(trips));
         runs.extend(others.map(|trips| Run { again, ends: true, ..run(Some(trips), 0) }));
     }
-    std::iter::once(any).chain(runs.into_iter().map(|run| trace(traced, Some(run), poll))).collect()
+    std::iter::once(any).chain(runs.into_iter().map(|run| trace(traced, Some(run), &reads, poll))).collect()
 }
 
-fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
+fn trace<'a>(traced: Traced<'a>, run: Option<Run>, reads: &Reads<'a>, poll: &dyn Fn()) -> Trace {
     let Traced { program, facts, buffers, is_sync } = traced;
     let sizes = program.shared.iter().take(buffers);
     let threads = Column::Each((0..i64::from(program.block_threads())).map(Some).collect());
@@ -177,6 +124,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
         program,
         facts,
         is_sync,
+        reads,
         poll,
         scope: Scope {
             known: vec![Named { symbol: Symbol::Thread, values: threads, guess: None }],
@@ -210,6 +158,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
     tracer.body(&program.body, &mut events);
     // A barrier also orders accesses of different threads to global memory, which this trace does not list.
     tracer.trace.complete &= tracer.read.is_disjoint(&tracer.written);
+    products::units(&events, &mut tracer.trace.units);
     tracer.trace.events = events;
     // A branch in which a loop would have no rounds is followed as if it had some, so it proves nothing on its own. A second
     // condition makes `check` join the branches.
@@ -234,11 +183,12 @@ enum Truth {
     Unknown,
 }
 
-struct Tracer<'a> {
+struct Tracer<'a, 'r> {
     program: &'a ThreadProgram,
     facts: &'a Facts,
     is_sync: &'a dyn Fn(OpId) -> bool,
-    poll: &'a dyn Fn(),
+    reads: &'r Reads<'a>,
+    poll: &'r dyn Fn(),
     /// The value of each symbol for each thread, where it is known.
     scope: Scope,
     op: OpId,
@@ -260,7 +210,7 @@ struct Tracer<'a> {
     trace: Trace,
 }
 
-impl Tracer<'_> {
+impl<'a> Tracer<'a, '_> {
     /// Assumes the trip count of every loop whose bounds depend on the launch alone, so that statements before a loop see
     /// the same values as the loop.
     fn suppose_lengths(&mut self) {
@@ -319,7 +269,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn body(&mut self, body: &[Stmt], out: &mut Vec<Event>) {
+    fn body(&mut self, body: &'a [Stmt], out: &mut Vec<Event>) {
         let depth = self.scope.known.len();
         for stmt in body {
             self.stmt(stmt, out);
@@ -327,13 +277,15 @@ impl Tracer<'_> {
         self.scope.known.truncate(depth);
     }
 
-    fn stmt(&mut self, stmt: &Stmt, out: &mut Vec<Event>) {
+    fn stmt(&mut self, stmt: &'a Stmt, out: &mut Vec<Event>) {
         match stmt {
             Stmt::Group(group) => {
                 (self.poll)();
                 let outer = std::mem::replace(&mut self.op, group.op);
                 out.push(Event::Begin(group.op));
+                let from = out.len();
                 self.body(&group.body, out);
+                self.reads.merge(out, from);
                 self.op = outer;
                 if scan::copies(&group.body) {
                     out.push(Event::Begun(group.op));
@@ -413,7 +365,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn branch(&mut self, cond: &Cond, then: &[Stmt], otherwise: &[Stmt], out: &mut Vec<Event>) {
+    fn branch(&mut self, cond: &Cond, then: &'a [Stmt], otherwise: &'a [Stmt], out: &mut Vec<Event>) {
         match self.truth(cond) {
             Truth::Same(true) => self.body(then, out),
             Truth::Same(false) => self.body(otherwise, out),
@@ -458,7 +410,7 @@ impl Tracer<'_> {
     }
 
     /// Follows a body that only these threads run.
-    fn only_in(&mut self, threads: Vec<bool>, body: &[Stmt], out: &mut Vec<Event>) {
+    fn only_in(&mut self, threads: Vec<bool>, body: &'a [Stmt], out: &mut Vec<Event>) {
         let (before, mut events) = (self.scope.known.clone(), Vec::new());
         let warps = Warps::all_of(&threads);
         let outer = self.scope.running.replace(threads);
@@ -469,7 +421,7 @@ impl Tracer<'_> {
         out.push(Event::Only(warps, events));
     }
 
-    fn repeated(&mut self, cond: &Cond, body: &[Stmt], out: &mut Vec<Event>) {
+    fn repeated(&mut self, cond: &Cond, body: &'a [Stmt], out: &mut Vec<Event>) {
         if !scan::touches_shared(body) {
             return;
         }
@@ -504,7 +456,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn counted(&mut self, var: &Symbol, start: &Expr, end: &Expr, body: &[Stmt], out: &mut Vec<Event>) {
+    fn counted(&mut self, var: &Symbol, start: &Expr, end: &Expr, body: &'a [Stmt], out: &mut Vec<Event>) {
         let named = self.scope.known.len();
         if !scan::touches_shared(body) {
             // The body has nothing to order, but its accesses to global memory count.
@@ -578,9 +530,9 @@ impl Tracer<'_> {
     }
 
     /// Records the elements that the groups of threads read by descriptor.
-    fn product(&mut self, product: &MultiplyAsync, out: &mut Vec<Event>) {
+    fn product(&mut self, product: &'a MultiplyAsync, out: &mut Vec<Event>) {
         let Some(row) = catalogue().gemm(&product.row) else { return };
-        for (descriptor, runs) in product.reads(self.program) {
+        for (descriptor, runs) in self.reads.operands(product, self.program).iter() {
             let Memory::Shared(buffer) = descriptor.start.memory else { continue };
             let buffer = buffer as usize;
             let Some(&size) = self.trace.sizes.get(buffer) else { continue };
@@ -590,40 +542,35 @@ impl Tracer<'_> {
             if self.partial.iter().any(|var| descriptor.start.offset.mentions(var)) {
                 self.trace.complete = false;
             }
-            let starts = self.scope.places().values(&descriptor.start.offset);
-            let (mut threads, mut anywhere) = (Vec::new(), None);
+            let values = self.scope.places().values(&descriptor.start.offset);
+            let (mut starts, mut anywhere) = (Vec::new(), None);
             for first in (0..self.program.block_threads()).step_by(row.threads as usize) {
                 if !is_among(self.scope.running.as_deref(), first as usize) {
                     continue;
                 }
-                match starts.get(first as usize) {
-                    Some(start) => {
-                        let run = |at: &i64| (first, runs.swizzle.apply(start + at));
-                        threads.extend(runs.at.iter().map(run));
-                    }
+                match values.get(first as usize) {
+                    Some(start) => starts.push((first, start)),
                     None => anywhere = Some(first),
                 }
             }
-            let unit = &mut self.trace.units[buffer];
-            *unit = threads.iter().fold(gcd(*unit, runs.len), |unit, (_, first)| gcd(unit, *first));
-            let (op, only, lanes) = (self.op, self.only, row.threads as u16);
             let access = Access {
                 buffer,
-                op,
-                lanes,
+                op: self.op,
+                lanes: row.threads as u16,
                 write: false,
                 completion: Completion::Product,
                 anywhere: false,
-                only,
+                only: self.only,
                 len: runs.len,
-                threads,
+                threads: Rc::default(),
             };
-            if !access.threads.is_empty() {
-                out.push(Event::Product(access.clone()));
+            if !starts.is_empty() {
+                let threads = self.reads.firsts(descriptor, runs, starts);
+                out.push(Event::Product(Access { threads, ..access.clone() }));
             }
             if let Some(thread) = anywhere {
                 self.trace.asks_for_places = true;
-                let threads = vec![(thread, 0)];
+                let threads = Rc::from([(thread, 0)]);
                 out.push(Event::Product(Access { anywhere: true, len: size as i64, threads, ..access }));
             }
         }
@@ -683,6 +630,7 @@ impl Tracer<'_> {
         let unit = &mut self.trace.units[buffer];
         *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
         let (op, only, lanes) = (self.op, self.only, addressing.0 as u16);
+        let threads = threads.into();
         let access = Access { buffer, op, lanes, write, completion, anywhere: false, only, len, threads };
         if !access.threads.is_empty() {
             out.push(Event::Access(access.clone()));
@@ -690,7 +638,8 @@ impl Tracer<'_> {
         if let Some(thread) = anywhere {
             self.trace.asks_for_places = true;
             let len = self.trace.sizes[buffer] as i64;
-            out.push(Event::Access(Access { anywhere: true, len, threads: vec![(thread, 0)], ..access }));
+            let threads = Rc::from([(thread, 0)]);
+            out.push(Event::Access(Access { anywhere: true, len, threads, ..access }));
         }
     }
 }

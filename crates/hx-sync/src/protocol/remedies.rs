@@ -19,11 +19,12 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fau
         let own = fault.kind.key();
         for fix in candidates(protocol, &fault.kind).into_iter().take(TRIED) {
             let Some(changed) = changed(protocol, &fix) else { continue };
-            let rest: BTreeSet<Key> =
-                follow(&changed, launches, poll).faults.iter().map(|fault| fault.kind.key()).collect();
-            if rest.contains(&own) || !rest.is_subset(&known) {
+            let is_worse = |kind: &Kind| kind.key() == own || !known.contains(&kind.key());
+            let rest = follow(&changed, launches, &is_worse, poll).faults;
+            if rest.iter().any(|fault| is_worse(&fault.kind)) {
                 continue;
             }
+            let rest: BTreeSet<Key> = rest.iter().map(|fault| fault.kind.key()).collect();
             for other in &mut left {
                 let gone = other.as_ref().is_some_and(|o| o.fix.is_none() && !rest.contains(&o.kind.key()));
                 if gone {
