@@ -103,16 +103,24 @@ impl Emitter<'_> {
         let bits = self.program.shared.get(buffer as usize).map(|b| b.dtype.bits()).ok_or_else(missing)?;
         self.check_bound(&d.start.offset)?;
         let bytes = bytes_of(&d.start.offset, bits);
-        let start = match bytes.as_const() {
-            Some(0) => name,
-            _ => format!("({name} + {})", self.printer.expr(&bytes).operand(Binding::Sum)),
-        };
         let constant = constant_bits(reach, d);
-        // The upper word is constant. The address of shared memory is below 2^18, so the lower bits do not overlap.
-        Ok((
-            Operand { constraint: 'l', text: format!("{constant:#x}ull | {start} >> 4") },
-            !reach.is_k_major(),
-        ))
+        // The address of shared memory is below 2^18, so its units never reach the constant bits. Products that differ by a
+        // constant offset should differ by one addition, so the buffer's own address is shifted before the sum, if it can be.
+        let text = match exact_quotient(&bytes, i64::from(UNIT)) {
+            Some(units) if units.is_zero() => format!("{constant:#x}ull | {name} >> 4"),
+            Some(units) => {
+                let (high, low) = (constant >> 32 << 32, constant as u32);
+                let units = self.printer.expr(&units).operand(Binding::Sum);
+                format!("{high:#x}ull | ({name} >> 4 | {low:#x}u) + {units}")
+            }
+            None => {
+                format!(
+                    "{constant:#x}ull | ({name} + {}) >> 4",
+                    self.printer.expr(&bytes).operand(Binding::Sum)
+                )
+            }
+        };
+        Ok((Operand { constraint: 'l', text }, !reach.is_k_major()))
     }
 
     pub(crate) fn fence(&mut self, fence: Fence) -> Result<()> {
@@ -150,6 +158,14 @@ impl Emitter<'_> {
 fn constant_bits(reach: &ReachRow, d: &Descriptor) -> u64 {
     let units = |bytes: u32| u64::from(bytes / UNIT);
     units(d.lbo) << 16 | units(d.sbo) << 32 | reach.swizzle.code() << 62
+}
+
+/// Returns an expression divided by a number that divides each of its terms; `None` if one has a remainder.
+fn exact_quotient(e: &Expr, by: i64) -> Option<Expr> {
+    e.terms().try_fold(Expr::default(), |sum, (monomial, coefficient)| {
+        let quotient = (coefficient % by == 0).then_some(coefficient / by)?;
+        Some(sum + monomial.iter().fold(Expr::constant(quotient), |p, atom| &p * &Expr::atom(atom.clone())))
+    })
 }
 
 /// Returns an offset in elements as an offset in bytes.
