@@ -124,6 +124,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`for` over a range",
                 "for i in 0..n / 64 {\n    copy(global_view(x[b * 64.., i * 64..], (64, 64) : (n, 1)), r);\n}",
             ),
+            (
+                "`for` over a `counter`",
+                "kernel k(x: f16[m], y: mut f16[m], c: mut i32[1]) grid [4] threads 32 {\n    let work = counter(c, cdiv(m, 64));\n    for t in work {\n        copy(load(tile(x, [64])[.., t]), tile(y, [64])[.., t]);\n    }\n}",
+            ),
             ("`#[unroll]`", "#[unroll]\nfor i in 0..4 {\n    r = r + r;\n}"),
             ("`#[peel]`", "#[peel]\nfor i in 0..n {\n    if i < m {\n        r = r + r;\n    }\n}"),
             ("`if` on values of the launch", "if n > 64 {\n    copy(gx, r);\n}"),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::{Arch, SWIZZLE_BLOCK_BYTES};
-use hx_thread::{Address, Body, Group, Param, Stmt, ThreadProgram, assigned};
+use hx_thread::{Body, Group, Param, Stmt, ThreadProgram, assigned};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::access::Array;
@@ -642,66 +642,6 @@ impl<'a> Emitter<'a> {
         self.block(&head, |e| e.body(body))?;
         self.printer.leave(outer);
         self.names.leave(names);
-        Ok(())
-    }
-
-    /// Reads one element of a tensor into a local integer.
-    fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(), MalformedProgram> {
-        let (element, dtype) = self.element_of(address)?;
-        let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
-        let changes = self.assigned.contains(var);
-        if dtype.is_float() && bits >= 16 || dtype == DType::Bool {
-            let name = self.declare(var, false);
-            let c_type = crate::compute::value_type(dtype);
-            let truth = if dtype == DType::Bool { " != 0" } else { "" };
-            let constant = if changes { "" } else { "const " };
-            self.statement(&format!("{constant}{c_type} {name} = {element}{truth};"));
-            return Ok(());
-        }
-        if bits < 8 || dtype.is_float() {
-            return Err(MalformedProgram::Width { row: "a local number".into(), dtype });
-        }
-        let wide = changes || bits == 64 || (bits == 32 && !signed);
-        let name = self.declare(var, wide);
-        let range = match (bits, signed) {
-            _ if changes => (None, None),
-            (64, _) => (None, None),
-            (_, true) => (Some(-1 << (bits - 1)), Some((1 << (bits - 1)) - 1)),
-            (_, false) => (Some(0), Some((1 << bits) - 1)),
-        };
-        self.printer.bound(var, range);
-        let constant = if changes { "" } else { "const " };
-        let c_type = if wide { "long long" } else { "int" };
-        // Memory holds narrow integers as unsigned words.
-        let cut = if signed && bits < 32 { format!("({})", scalar(dtype)) } else { String::new() };
-        self.statement(&format!("{constant}{c_type} {name} = {cut}{element};"));
-        Ok(())
-    }
-
-    /// Reads an integer in each thread.
-    fn load_index(&mut self, var: &Symbol, address: &Address, guard: &Cond) -> Result<(), MalformedProgram> {
-        let (element, dtype) = self.element_of(address)?;
-        let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
-        if bits < 8 || !dtype.is_int() {
-            return Err(MalformedProgram::Width { row: "a local integer".into(), dtype });
-        }
-        let wide = bits == 64 || (bits == 32 && !signed);
-        let cond = match guard {
-            Cond::True => None,
-            guard => Some(self.cond(guard)?),
-        };
-        let c_type = if wide { "long long" } else { "int" };
-        let cut = if signed && bits < 32 { scalar(dtype) } else { c_type };
-        let name = self.declare(var, wide);
-        let range = match (bits, signed) {
-            (64, _) => (None, None),
-            (_, true) => (Some(-1 << (bits - 1)), Some((1 << (bits - 1)) - 1)),
-            (_, false) => (Some(-1), Some((1 << bits) - 1)),
-        };
-        self.printer.bound(var, range);
-        let value = format!("({cut}){element}");
-        let value = cond.map_or(value.clone(), |cond| format!("({cond}) ? {value} : -1"));
-        self.statement(&format!("const {c_type} {name} = {value};"));
         Ok(())
     }
 

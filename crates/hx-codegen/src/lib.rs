@@ -18,6 +18,7 @@ mod instruction;
 mod launch;
 mod log;
 mod names;
+mod number;
 mod pipe;
 mod product;
 mod roles;

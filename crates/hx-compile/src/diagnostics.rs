@@ -174,6 +174,7 @@ impl<'db> Places<'db> {
                     .next();
                 self.op(lowered, first?.id)
             }),
+            NeededAt::Made(origin) => lowered.and_then(|lowered| self.origin(lowered, origin)),
             NeededAt::Op(op) => lowered.and_then(|lowered| self.op(lowered, op)),
         };
         let (file, range) = at.unwrap_or_else(|| self.kernel());

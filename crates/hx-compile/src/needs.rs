@@ -1,7 +1,7 @@
 //! The abilities that a program needs and that are no instruction of the catalogue.
 
 use hx_target::{Arch, Feature};
-use hx_tile::{OpId, OpKind, TileProgram};
+use hx_tile::{OpId, OpKind, Origin, TileProgram};
 
 use crate::Stop;
 
@@ -22,6 +22,8 @@ pub enum NeededAt {
     /// The first operation of a role.
     Roles,
     Op(OpId),
+    /// The making of something.
+    Made(Origin),
 }
 
 /// Checks that the architecture has every ability that the program needs.
@@ -41,6 +43,11 @@ fn needs(program: &TileProgram) -> Vec<Need> {
     if !program.roles().is_empty() {
         out.push(Need { feature: Feature::Roles, what: "`warp_groups`", at: NeededAt::Roles });
     }
+    out.extend(program.counters.first().map(|counter| Need {
+        feature: Feature::Counters,
+        what: "`counter`",
+        at: NeededAt::Made(counter.origin),
+    }));
     let stores = program.ops(1.0).into_iter().find(|(op, _)| matches!(op.kind, OpKind::Store { .. }));
     out.extend(stores.map(|(op, _)| Need {
         feature: Feature::Stores,

@@ -52,8 +52,9 @@ pub enum Kind {
     Bool,
     Type,
     Layout,
-    /// Only a `fn` has parameters of this kind.
+    /// Only a `fn` has parameters of this kind and the next.
     Pipeline,
+    Counter,
 }
 
 impl Kind {
@@ -64,6 +65,7 @@ impl Kind {
             "type" => Kind::Type,
             "layout" => Kind::Layout,
             "pipeline" => Kind::Pipeline,
+            "counter" => Kind::Counter,
             _ => return None,
         })
     }

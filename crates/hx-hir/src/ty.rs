@@ -36,6 +36,8 @@ pub enum Ty {
     Pipeline,
     /// An order in which groups take turns.
     Turns,
+    /// Numbers that the blocks of a launch draw one at a time.
+    Counter,
     /// Clones share the parts, so that a constant of constants takes memory for its own parts only.
     Tuple(Arc<[Ty]>),
     Array(Arc<[Ty]>),
@@ -118,6 +120,7 @@ impl Ty {
             Ty::Closure => "a closure".into(),
             Ty::Pipeline => "a pipeline".into(),
             Ty::Turns => "turns".into(),
+            Ty::Counter => "a counter".into(),
             Ty::Tuple(parts) => format!("a tuple of {}", parts.len()),
             Ty::Array(parts) => format!("an array of {}", parts.len()),
             Ty::Tensor(t) => format!("a {} tensor", space_word(t.space)),
@@ -198,6 +201,7 @@ impl fmt::Display for Ty {
             Ty::Closure => f.write_str("closure"),
             Ty::Pipeline => f.write_str("pipeline"),
             Ty::Turns => f.write_str("turns"),
+            Ty::Counter => f.write_str("counter"),
             Ty::Tuple(parts) => list(f, parts, "(", if parts.len() == 1 { ",)" } else { ")" }),
             Ty::Array(parts) => list(f, parts, "[", "]"),
             Ty::Tensor(t) => {

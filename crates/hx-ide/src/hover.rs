@@ -126,6 +126,7 @@ impl<'a> Hovering<'a> {
                 let mut out = code(&format!("let {text}"));
                 out.push_str(&self.tensor(found, definition?.range).unwrap_or_default());
                 out.push_str(&self.pipeline(found, &name).unwrap_or_default());
+                out.push_str(&self.counter(found, &name).unwrap_or_default());
                 Some(out)
             }
             Def::Param { item, index } => {
@@ -227,6 +228,13 @@ impl<'a> Hovering<'a> {
         let Item::Kernel(kernel) = item else { return None };
         let solved = Solved::of(self.db, kernel, self.shown)?;
         Some(format!("\n{}\n", crate::roles::pipeline(&solved, name)?))
+    }
+
+    /// Describes the counter that a local names.
+    fn counter(&self, item: Item<'a>, name: &str) -> Option<String> {
+        let Item::Kernel(kernel) = item else { return None };
+        let solved = Solved::of(self.db, kernel, self.shown)?;
+        Some(format!("\n{}\n", crate::roles::counter(&solved, name)?))
     }
 
     /// Formats the layouts of a local's tensors, and their reasons.
@@ -402,6 +410,7 @@ fn about_kind(kind: Kind) -> &'static str {
         Kind::Type => "an element type, known at compile time",
         Kind::Layout => "a layout, known at compile time",
         Kind::Pipeline => "a pipeline, known at compile time: a parameter of a `fn`",
+        Kind::Counter => "a counter, known at compile time: a parameter of a `fn`",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Descriptions of roles and pipelines: their threads, registers, stages and arrivals in the shown instance.
+//! Descriptions of roles, pipelines and counters: their threads, registers, stages and arrivals in the shown instance.
 
 use hx_base::SourceFile;
 use hx_compile::{Db, thread_program};
@@ -6,7 +6,7 @@ use hx_hir::{Item, file_items, item_range};
 use hx_syntax::ast::{AstNode, WarpRole};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_thread::{BarrierKind, Stmt, ThreadProgram, visit};
-use hx_tile::{Choice, OpKind, PipeId};
+use hx_tile::{Choice, CounterId, OpKind, PipeId};
 
 use crate::Shown;
 use crate::solved::Solved;
@@ -71,6 +71,20 @@ pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
         text.push_str(&format!(" · free after {}", of(empty.count, "arrival")));
     }
     Some(text)
+}
+
+/// Describes the counter that a local of a kernel names: its numbers, and the scopes that loop over it.
+pub(crate) fn counter(solved: &Solved<'_>, name: &str) -> Option<String> {
+    let program = &solved.lowered.program;
+    let number = program.counters.iter().position(|counter| counter.name == name)?;
+    let id = CounterId(number as u32);
+    let scopes: Vec<String> =
+        program.scopes_over(id).iter().map(|id| program.scope(*id).to_string()).collect();
+    let drawing = scopes.first().map_or(String::new(), |first| format!(" · the {first} draws"));
+    let others = scopes.get(1..).filter(|others| !others.is_empty());
+    let others =
+        others.map_or(String::new(), |others| format!(" · also read by the {}", others.join(" and the ")));
+    Some(format!("0..{}{drawing}{others}", program.counter(id).limit))
 }
 
 /// Returns the bytes of bulk copies that fill a stage.

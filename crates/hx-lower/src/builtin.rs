@@ -109,6 +109,7 @@ impl<'db> Cx<'db> {
             }
             KernelFn::Pipeline => self.pipeline(given),
             KernelFn::Turns => self.make_turns(given),
+            KernelFn::Counter => self.counter_of(given),
             KernelFn::Sync => self.unit(OpKind::Sync(SyncOp::Scope), id),
             KernelFn::SyncWarp => self.unit(OpKind::Sync(SyncOp::Warp), id),
             KernelFn::Commit => self.unit(OpKind::Sync(SyncOp::Commit), id),

@@ -11,6 +11,7 @@ use hx_tile::{
     Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
+use crate::counter::{Around, MadeCounter};
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::peel::Peel;
 use crate::value::{SymView, Tensor, Value};
@@ -88,8 +89,13 @@ pub(crate) struct Cx<'db> {
     /// The registers of each thread of the roles.
     pub(crate) role_registers: Vec<u32>,
     pub(crate) turns: Vec<Turns>,
-    /// The counters that some scope loops over.
+    /// The counters of the source, and those of them that some scope loops over.
+    pub(crate) made_counters: Vec<MadeCounter>,
     pub(crate) counters: Vec<Counter>,
+    /// The requirements on a launch that follow from the body.
+    pub(crate) more_requires: Vec<Requirement>,
+    /// The loops and branches of the source around the statement, innermost last.
+    pub(crate) around: Vec<Around>,
     /// The peeled loops around the statement, innermost last.
     pub(crate) peels: Vec<Peel>,
     /// The number of open run-time loops and branches.
@@ -132,7 +138,10 @@ impl<'db> Cx<'db> {
             group: None,
             role_registers: Vec::new(),
             turns: Vec::new(),
+            made_counters: Vec::new(),
             counters: Vec::new(),
+            more_requires: Vec::new(),
+            around: Vec::new(),
             peels: Vec::new(),
             depth: 0,
             variables: BTreeSet::new(),

@@ -14,6 +14,7 @@ mod bounds;
 mod builtin;
 mod call;
 mod constant;
+mod counter;
 mod cx;
 mod debug;
 mod elementwise;
@@ -137,7 +138,7 @@ fn lower_kernel<'db>(
         cluster: header.cluster,
         multiprocessors: cx.multiprocessors,
         scopes: std::mem::take(&mut cx.scopes),
-        requires: header.requires,
+        requires: header.requires.into_iter().chain(std::mem::take(&mut cx.more_requires)).collect(),
         tensors,
         pipes: std::mem::take(&mut cx.pipes),
         turns: std::mem::take(&mut cx.turns),
@@ -145,5 +146,6 @@ fn lower_kernel<'db>(
         body: stmts,
     };
     cx.errors.extend(pipe::check_signals(&program, &cx.origins));
+    cx.check_counters(&program);
     Ok((program, args))
 }

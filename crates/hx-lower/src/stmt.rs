@@ -26,7 +26,9 @@ impl Cx<'_> {
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
             StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
-            StmtKind::While { condition, body } => self.while_stmt(*condition, *body),
+            StmtKind::While { condition, body } => {
+                self.inside("loop", *condition, |cx| cx.while_stmt(*condition, *body))
+            }
             StmtKind::WarpGroups(roles) => self.warp_groups(roles),
             StmtKind::Measure { body, .. } => {
                 self.fail(&codes::NOT_A_PRIMITIVE, *body, "`measure` belongs in a bench")
@@ -297,7 +299,21 @@ impl Cx<'_> {
     }
 
     fn for_stmt(&mut self, stmt: &HirStmt, pat: PatId, iterable: ExprId, body: ExprId) -> Lower<()> {
-        let (start, end) = match self.eval(iterable)? {
+        let range = self.eval(iterable)?;
+        if let Value::Counter(made) = range {
+            let parts = (pat, iterable, body);
+            return self.drawn_loop(stmt, parts, made);
+        }
+        self.inside("loop", iterable, |cx| cx.counted_loop(stmt, (pat, iterable, body), range))
+    }
+
+    fn counted_loop(
+        &mut self,
+        stmt: &HirStmt,
+        (pat, iterable, body): (PatId, ExprId, ExprId),
+        range: Value,
+    ) -> Lower<()> {
+        let (start, end) = match range {
             Value::Range { start, end: Some(end) } => (start.unwrap_or_default(), end),
             Value::Range { end: None, .. } => {
                 return self.fail(
@@ -307,7 +323,7 @@ impl Cx<'_> {
                 );
             }
             other => {
-                let message = format!("found {}, wanted a range `a..b`", other.what());
+                let message = format!("found {}, wanted a range `a..b` or a counter", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, iterable, message);
             }
         };
@@ -416,9 +432,12 @@ impl Cx<'_> {
         self.thaw(&branches);
         // A condition on numbers that do not change holds throughout its branch.
         let stated = if self.mentions_variables(&cond) { Vec::new() } else { self.facts.holds(&cond) };
-        let (a, mut then_stmts) = self.nested(|cx| cx.eval(then));
+        let (a, mut then_stmts) = self.nested(|cx| cx.inside("`if`", condition, |cx| cx.eval(then)));
         self.facts.forget(&stated);
-        let (b, mut else_stmts) = self.nested(|cx| otherwise.map_or(Ok(Value::Unit), |e| cx.eval(e)));
+        let (b, mut else_stmts) = self.nested(|cx| match otherwise {
+            Some(otherwise) => cx.inside("`if`", condition, |cx| cx.eval(otherwise)),
+            None => Ok(Value::Unit),
+        });
         let wholes = |v: &Lower<Value>| v.as_ref().ok().and_then(Value::whole);
         if let (Some(x), Some(y)) = (wholes(&a), wholes(&b)) {
             let at = [then, otherwise.unwrap_or(id)];

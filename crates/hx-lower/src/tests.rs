@@ -1,6 +1,7 @@
 //! Tests of lowering: text in, tile program or diagnostics out.
 
 mod bounds;
+mod counters;
 mod debug;
 mod errors;
 mod grids;

@@ -42,6 +42,8 @@ pub(crate) enum Value {
     Tensor(Tensor),
     Pipe(PipeId),
     Turns(TurnsId),
+    /// A counter, by its position among those of the source.
+    Counter(usize),
 }
 
 impl Value {
@@ -67,6 +69,7 @@ impl Value {
             Value::Tensor(t) => format!("a {} tensor", t.space()),
             Value::Pipe(_) => "a pipeline".into(),
             Value::Turns(_) => "turns".into(),
+            Value::Counter(_) => "a counter".into(),
         }
     }
 

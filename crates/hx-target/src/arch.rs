@@ -20,13 +20,15 @@ pub enum Feature {
     Roles,
     /// Tiles are stored from shared memory while the threads go on.
     Stores,
+    /// Barriers in shared memory order the numbers that a block draws from a counter.
+    Counters,
 }
 
 impl Feature {
     /// Returns the first architecture that has it.
     pub fn arch(self) -> Arch {
         match self {
-            Feature::Clusters | Feature::Roles | Feature::Stores => Arch::Sm90a,
+            Feature::Clusters | Feature::Roles | Feature::Stores | Feature::Counters => Arch::Sm90a,
         }
     }
 
@@ -36,6 +38,7 @@ impl Feature {
             Feature::Clusters => "clusters",
             Feature::Roles => "roles of groups of warps",
             Feature::Stores => "asynchronous stores from shared memory",
+            Feature::Counters => "the barriers in shared memory that counters need",
         }
     }
 }

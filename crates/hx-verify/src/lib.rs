@@ -74,7 +74,7 @@ pub fn verify_polled(
         poll();
         out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
     }
-    let memory = check.overlap().and_then(|()| check.scratch());
+    let memory = check.overlap().and_then(|()| check.scratch()).and_then(|()| check.barriers());
     out.extend(memory.err().map(|message| Violation { op: None, message }));
     for (op, _) in written.ops(1.0) {
         out.extend(check.operands(op).err().map(|message| Violation { op: Some(op.id), message }));

@@ -119,6 +119,28 @@ impl Check<'_> {
         }
     }
 
+    /// Checks that what the threads synchronize by has memory of its own, behind all buffers: two barriers of 8 B for each stage of
+    /// a pipeline, and for each of the two tickets of a counter, which has 4 B besides.
+    pub(crate) fn barriers(&self) -> Checked {
+        let stages: u32 = self.program.pipes.iter().map(|pipe| pipe.stages).sum();
+        let bytes = 16 * stages + 2 * (16 + 4) * self.program.counters.len() as u32;
+        let total = self.solution.shared_bytes;
+        let Some(start) = total.checked_sub(bytes) else {
+            return Err(format!("barriers and tickets take {bytes} B of {total} B of shared memory"));
+        };
+        if bytes > 0 && start % 8 != 0 {
+            return Err(format!("barriers begin at {start}, which is no multiple of 8"));
+        }
+        let ends = self.solution.shared.iter().map(|(tensor, place)| (place.offset + place.bytes, tensor));
+        match ends.max() {
+            Some((end, tensor)) if end > start => {
+                let name = &self.program.tensor(*tensor).name;
+                Err(format!("`{name}` ends at {end}, and the barriers begin at {start}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reports whether `other` takes the place of `one`: after the last use of `one`, and when no copy to it is in flight
     /// any more, every thread meets a barrier, and only then comes the first use of `other`.
     fn take_turns(&self, one: TensorId, other: TensorId) -> bool {

@@ -185,4 +185,25 @@ family! {
     /// copy_async(tile(b, [128, 64])[.., .., pair, k], sb[.., .., s], signal: pipe, multicast: 0);
     /// ```
     DIVIDED_MULTICAST = "HX0414", "divided-multicast", Error, "blocks share a copy of different tiles";
+
+    /// All threads of a block that loop over a counter take the same numbers, and wait for each other. So the counter is made in
+    /// the statements of the block, and each role, or the block, loops over it once, outside of other loops and of `if`. Nothing
+    /// else in the kernel accesses the tensor of the counter.
+    ///
+    /// ```hx fails
+    /// kernel double(x: f32[m], y: mut f32[m], c: mut i32[1]) grid [4] threads 64 {
+    ///     let work = counter(c, cdiv(m, 256));
+    ///     if m > 4096 {
+    ///         for t in work { copy(load(tile(x, [256])[.., t]) * 2.0, tile(y, [256])[.., t]); }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel double(x: f32[m], y: mut f32[m], c: mut i32[1]) grid [4] threads 64 {
+    ///     let work = counter(c, cdiv(m, 256));
+    ///     for t in work { copy(load(tile(x, [256])[.., t]) * 2.0, tile(y, [256])[.., t]); }
+    /// }
+    /// ```
+    MISUSED_COUNTER = "HX0415", "misused-counter", Error, "a counter cannot be used like this";
 }

@@ -68,6 +68,8 @@ super::families! {
         Pipeline: "pipeline", [required("stages"), named("readers")],
             "A ring of stages that copies fill and others read; `readers:` groups of a block release each stage.";
         Turns: "turns", [], "The order in which the groups of a role with `each` take turns, from group 0 on.";
+        Counter: "counter", [required("c"), required("n")],
+            "The numbers from 0 up to `n`, which the blocks of the launch draw from `c` one at a time; `c` is a `mut i32[1]` of 0.";
         Mbarrier: "mbarrier", [required("count")], "Raw barriers in shared memory.";
         Arrive: "arrive", [required("barrier"), optional("count")], "Arrives on a barrier.";
         Expect: "expect", [required("barrier"), required("bytes")],

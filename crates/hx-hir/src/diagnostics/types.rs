@@ -116,12 +116,12 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 None => found,
             }
         }
-        TypeProblem::FixedPipeline { expr } => {
-            let place = at.text(at.expr(*expr));
+        TypeProblem::FixedHandle { expr, found } => {
+            let (place, kind) = (at.text(at.expr(*expr)), found.to_string());
             let message =
-                format!("cannot assign to `{place}`: compile time fixes the pipeline that a name means");
+                format!("cannot assign to `{place}`: compile time fixes the {kind} that a name means");
             at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message)
-                .help("`let` gives another pipeline a name of its own")
+                .help(format!("`let` gives another {kind} a name of its own"))
         }
         TypeProblem::Literal { expr, value, dtype } => {
             let message = format!("found {value}, which `{dtype}` cannot hold");

@@ -72,6 +72,14 @@ impl Infer<'_> {
                 }
                 Ty::Pipeline
             }
+            KernelFn::Counter => {
+                let [(at, tensor), (count, number)] = first(given)?;
+                if let Ok(t) = self.want_tensor_in((at, &tensor), MemorySpace::Global, "counter") {
+                    self.want_mutable(at, &t);
+                }
+                self.want_int(count, &number);
+                Ty::Counter
+            }
             KernelFn::AtomicAdd => {
                 let [view, t] = first(given)?;
                 self.copy(id, t, view)

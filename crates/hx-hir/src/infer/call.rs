@@ -208,14 +208,18 @@ impl<'a> Infer<'a> {
                 self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a tensor" });
                 None
             }
-            (Ty::Pipeline, Ty::Pipeline) => None,
+            (Ty::Pipeline, Ty::Pipeline) | (Ty::Counter, Ty::Counter) => None,
             (found, Ty::Pipeline) if !found.is_quiet() => {
                 self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a pipeline" });
                 None
             }
-            (Ty::Pipeline, wanted) if !wanted.is_quiet() => {
-                let wanted = wanted.clone();
-                self.report(TypeProblem::Annotation { expr: at, found: Ty::Pipeline, wanted });
+            (found, Ty::Counter) if !found.is_quiet() => {
+                self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a counter" });
+                None
+            }
+            (found @ (Ty::Pipeline | Ty::Counter), wanted) if !wanted.is_quiet() => {
+                let (found, wanted) = (found.clone(), wanted.clone());
+                self.report(TypeProblem::Annotation { expr: at, found, wanted });
                 None
             }
             _ => None,

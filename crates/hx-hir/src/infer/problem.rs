@@ -145,9 +145,10 @@ pub enum TypeProblem {
         /// The memory of the tensor, for a part of one.
         space: Option<MemorySpace>,
     },
-    /// An assignment to a name of a pipeline, which compile time fixes.
-    FixedPipeline {
+    /// An assignment to a name of a pipeline or counter, which compile time fixes.
+    FixedHandle {
         expr: ExprId,
+        found: Ty,
     },
     Literal {
         expr: ExprId,

@@ -85,7 +85,7 @@ impl Infer<'_> {
 
     fn for_stmt(&mut self, pat: PatId, iterable: ExprId, body: ExprId) {
         let counter = match self.expr(iterable) {
-            Ty::Range { end: Some(_), .. } => {
+            Ty::Range { end: Some(_), .. } | Ty::Counter => {
                 let name = match &self.store[pat] {
                     Pat::Bind(name) => name.clone(),
                     _ => "_".into(),
@@ -94,7 +94,10 @@ impl Infer<'_> {
                 Ty::Int(Some(Value::symbol(Symbol::Var(name, number))))
             }
             quiet if quiet.is_quiet() => Ty::Unknown,
-            found => self.report(TypeProblem::Mismatch { expr: iterable, found, wanted: "a range `a..b`" }),
+            found => {
+                let wanted = "a range `a..b` or a counter";
+                self.report(TypeProblem::Mismatch { expr: iterable, found, wanted })
+            }
         };
         self.bind(pat, counter);
         self.expr(body);
@@ -146,8 +149,8 @@ impl Infer<'_> {
             self.out.writes.unknown = true;
             return;
         }
-        if target == Ty::Pipeline {
-            self.report(TypeProblem::FixedPipeline { expr: place });
+        if let Ty::Pipeline | Ty::Counter = target {
+            self.report(TypeProblem::FixedHandle { expr: place, found: target });
             return;
         }
         if !local {

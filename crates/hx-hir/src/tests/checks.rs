@@ -473,7 +473,7 @@ fn conditions_are_uniform() {
             error[HX0203]: found an integer, wanted a truth value
               while m { sync(); }
                     ^
-            error[HX0203]: found an integer, wanted a range `a..b`
+            error[HX0203]: found an integer, wanted a range `a..b` or a counter
               for i in m { fill(x, i); }
                        ^
         "#]],

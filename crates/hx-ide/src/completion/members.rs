@@ -33,6 +33,7 @@ impl Completing<'_> {
                     | Ty::Layout(_)
                     | Ty::Pipeline
                     | Ty::Turns
+                    | Ty::Counter
             )
         );
         if tensor {
