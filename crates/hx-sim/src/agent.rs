@@ -11,6 +11,7 @@ use hx_thread::{Fence, LogKind, Warps, record_bytes};
 use crate::block::{Block, RegisterFile, Scratch};
 use crate::bulk::Stores;
 use crate::code::{Code, RoleCode, SiteId, Step};
+use crate::counter::{Drawing, DrawnCode, Read};
 use crate::error::{Fault, SimError};
 use crate::flight::Flight;
 use crate::formula::{Env, Test};
@@ -38,6 +39,8 @@ pub(crate) struct Agent<'a> {
     pub(crate) stores: Stores,
     /// The asynchronous products that its threads issued.
     pub(crate) products: Products<'a>,
+    /// The draw that one of its threads makes.
+    pub(crate) drawing: Option<Drawing>,
     /// The event without which it cannot go on.
     pub(crate) waiting: Option<Waiting>,
     /// From the body of the program to the innermost body.
@@ -67,6 +70,8 @@ enum End<'a> {
     },
     /// The next round of a `while` follows, if its condition holds.
     Repeat(Repeat<'a>),
+    /// The next round of a loop over a counter follows, or the first one. `rounds` have begun.
+    Draw { code: &'a DrawnCode, rounds: u64 },
     /// A print or an assertion is complete. It is a position in [`crate::code::Code::log`].
     Log(usize),
 }
@@ -139,6 +144,7 @@ impl<'a> Agent<'a> {
             products: Products::default(),
             flight: Flight::default(),
             stores: Stores::default(),
+            drawing: None,
             waiting: None,
             frames: vec![Frame { body, rest: body.iter(), end: End::Leave }],
         }
@@ -146,7 +152,7 @@ impl<'a> Agent<'a> {
 
     /// Reports whether the agent has no further step.
     pub(crate) fn has_ended(&self) -> bool {
-        self.frames.is_empty()
+        self.frames.is_empty() && self.drawing.is_none()
     }
 
     /// Reports whether the agent is inside of a print or an assertion, which no other agent may interrupt.
@@ -169,6 +175,18 @@ impl<'a> Block<'a> {
     pub(crate) fn advance(&mut self) -> Result<Turn, SimError> {
         if self.agent.waiting.is_some() && !self.resume() {
             return Ok(Turn::Blocked);
+        }
+        if self.agent.drawing.is_some() {
+            let next = self.agent.frames.last().map(|frame| frame.rest.as_slice());
+            // The end of a body is no step. After the last body the draw is left.
+            let waits = match next {
+                Some([]) => None,
+                next => self.wait_for_draw(next.and_then(<[Step]>::first)),
+            };
+            if waits.is_some() {
+                self.agent.waiting = waits;
+                return Ok(Turn::Blocked);
+            }
         }
         let Some(frame) = self.agent.frames.last_mut() else { return Ok(Turn::Ended) };
         match frame.rest.next() {
@@ -260,6 +278,14 @@ impl<'a> Block<'a> {
             Step::Expect { site, barrier, index, bytes } => {
                 self.expect_bytes(*site, *barrier, index, *bytes)?;
             }
+            Step::Draw(draw) => self.draw(draw)?,
+            Step::Drawn(code) => {
+                self.agent.enter(&code.body, End::Draw { code, rounds: 0 });
+                // The first round begins as every other one: at the end of the body.
+                if let Some(frame) = self.agent.frames.last_mut() {
+                    frame.rest = [].iter();
+                }
+            }
             Step::Log { entry, body } => {
                 let info = &self.code.log[*entry];
                 if info.kind == LogKind::Print {
@@ -285,14 +311,34 @@ impl<'a> Block<'a> {
             self.agent.env.slots[*slot as usize] = *value;
             return self.poll();
         }
+        if let Some(Frame { end: End::Draw { code, rounds }, .. }) = self.agent.frames.last() {
+            return self.draw_round(code, *rounds);
+        }
         match self.agent.frames.pop() {
             Some(Frame { body, end: End::Repeat(repeat), .. }) => self.repeat(body, repeat),
             Some(Frame { end: End::Log(entry), .. }) => {
                 self.log.close(&self.code.log[entry], entry);
                 Ok(())
             }
-            Some(Frame { end: End::Leave | End::Count { .. }, .. }) | None => Ok(()),
+            Some(Frame { end: End::Leave | End::Count { .. } | End::Draw { .. }, .. }) | None => Ok(()),
         }
+    }
+
+    /// Begins the next round of a loop over a counter if its number is there, or ends the loop.
+    fn draw_round(&mut self, code: &'a DrawnCode, round: u64) -> Result<(), SimError> {
+        match self.read_ticket(code, round)? {
+            Read::Waits => {}
+            Read::Number(number) => {
+                self.agent.env.slots[code.slot as usize] = number;
+                if let Some(Frame { rest, end: End::Draw { rounds, .. }, .. }) = self.agent.frames.last_mut()
+                {
+                    *rest = code.body.iter();
+                    *rounds += 1;
+                }
+            }
+            Read::End => _ = self.agent.frames.pop(),
+        }
+        self.poll()
     }
 
     /// Begins the next round of a `while` if its condition holds. Control flow depends on numbers of the block only. If a round

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::agent::Agent;
 use crate::cluster::Sent;
 use crate::code::{Code, Regs, SiteId};
+use crate::counter::Tickets;
 use crate::error::{Fault, SimError};
 use crate::formula::Failure;
 use crate::global::Tensor;
@@ -78,6 +79,7 @@ pub(crate) struct Block<'a> {
     /// Indexed by number.
     pub(crate) named: Vec<NamedBarrier>,
     pub(crate) phases: Phases,
+    pub(crate) tickets: Tickets,
     /// Indexed by parameter. Only tensors that the kernel may write use theirs.
     pub(crate) overlays: Vec<Overlay>,
     /// Indexed by site.
@@ -116,6 +118,7 @@ impl<'a> Block<'a> {
             order: Order::new(config.seed, index),
             named: vec![NamedBarrier::default(); NAMED_BARRIERS],
             phases: Phases::new(code, config.seed, (rank, index)),
+            tickets: Tickets::new(code, config.seed, index),
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,

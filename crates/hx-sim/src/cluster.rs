@@ -177,7 +177,7 @@ impl Cluster<'_, '_> {
     /// Lets copies into some block arrive. Returns false if there are none.
     fn land_next(&mut self) -> Result<bool, SimError> {
         let waiting: Vec<usize> =
-            (0..self.blocks.len()).filter(|block| self.blocks[*block].phases.has_arriving()).collect();
+            (0..self.blocks.len()).filter(|block| self.blocks[*block].can_land()).collect();
         if waiting.is_empty() {
             return Ok(false);
         }

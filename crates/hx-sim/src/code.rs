@@ -11,6 +11,7 @@ use hx_thread::{Arrivals, Fence, LogEntry, Warps};
 use hx_tile::{OpId, Origin};
 
 use crate::compute::{Compute, Evaluate};
+use crate::counter::{CounterCode, DrawCode, DrawnCode};
 use crate::error::{Access, Copying, Deed, Place};
 use crate::formula::{Formula, Test};
 
@@ -35,6 +36,9 @@ pub(crate) struct Code {
     /// The tensor maps of the program.
     pub(crate) maps: Vec<MapCode>,
     pub(crate) barriers: Vec<hx_thread::Barrier>,
+    pub(crate) counters: Vec<CounterCode>,
+    /// The number of blocks along each axis.
+    pub(crate) grid: [u64; 3],
     /// The prints and assertions of the program.
     pub(crate) log: Vec<LogEntry>,
     /// The warps of each agent besides that of all threads.
@@ -239,6 +243,8 @@ pub(crate) enum Step {
         index: Formula,
         bytes: u32,
     },
+    Draw(DrawCode),
+    Drawn(Box<DrawnCode>),
     /// `entry` is a position in [`Code::log`].
     Log {
         entry: usize,

@@ -1,5 +1,6 @@
 //! Compiles a thread program to [`Code`]. Every error that depends on the program alone is reported here, before any block runs.
 
+mod counter;
 mod elementwise;
 mod instruction;
 mod product;
@@ -44,6 +45,8 @@ pub(crate) fn compile(
         scope.insert(Symbol::BlockIdx(axis), Local::new(Binding::Slot(u32::from(axis))));
     }
     let maps = maps(program, symbols)?;
+    let counters = counter::counters(program, symbols)?;
+    let grid = [0, 1, 2].map(|axis| symbols.get(&Symbol::GridDim(axis)).map_or(1, |blocks| *blocks as u64));
     let index: Vec<i64> = (0..i64::from(program.block_threads())).collect();
     scope.insert(Symbol::Thread, Local::new(Binding::Table(index.into())));
     let changing = assigned(&program.body);
@@ -81,6 +84,8 @@ pub(crate) fn compile(
         barriers: program.barriers.clone(),
         asynchronous: c.asynchronous,
         maps,
+        counters,
+        grid,
         log: program.log.clone(),
         parties: c.parties,
         own: c.own.into_inner(),
@@ -295,9 +300,8 @@ impl<'a> Compilation<'a> {
                     index: self.uniform(index, "the stage")?,
                     bytes: *bytes,
                 },
-                Stmt::Draw(_) | Stmt::Drawn(_) => {
-                    return self.malformed("the simulator cannot run a loop over a counter yet");
-                }
+                Stmt::Draw(draw) => self.draw(draw)?,
+                Stmt::Drawn(drawn) => self.drawn(drawn)?,
                 Stmt::Log(l) => self.log(l)?,
                 Stmt::Put(p) => Step::Put(Box::new(self.put(p)?)),
                 Stmt::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),

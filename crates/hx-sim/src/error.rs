@@ -206,6 +206,14 @@ pub enum Fault {
         deed: Deed,
         copy: Box<Copying>,
     },
+    /// The tensor of a counter is not 0 before the launch, so the blocks would not draw its first numbers.
+    #[error("the counter `{counter}` is {value} before the launch, expected 0")]
+    CounterStart { counter: String, tensor: String, value: i32 },
+    /// The draws of all blocks, one more a block than there are numbers, do not fit the counter's type.
+    #[error(
+        "the counter `{counter}` hands out {limit} numbers to {blocks} blocks, expected at least 0 and no more draws than an `i32` counts"
+    )]
+    CounterLimit { counter: String, limit: i64, blocks: u64 },
     /// Two blocks access the same element of a tensor, and one of them changes it. Nothing orders the blocks of a grid.
     #[error("{} element {element}{} of `{tensor}`, which block {} {}", present(*.deed), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.deed, *.earlier_deed))]
     BlockRace {
@@ -306,10 +314,20 @@ impl fmt::Display for Access {
     }
 }
 
+impl Blocked {
+    /// Returns the threads with the verb: "threads 0 to 31 wait".
+    pub fn who(&self) -> String {
+        let [first, end] = self.threads;
+        match end - first {
+            1 => format!("thread {first} waits"),
+            _ => format!("threads {first} to {} wait", end - 1),
+        }
+    }
+}
+
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [first, end] = self.threads;
-        write!(f, "threads {first} to {} wait", end - 1)?;
+        f.write_str(&self.who())?;
         if let Some(op) = self.op {
             write!(f, " in #{} `{}`", op.0, self.title)?;
         }

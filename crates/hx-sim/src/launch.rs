@@ -13,6 +13,7 @@ use crate::block::Block;
 use crate::cluster;
 use crate::code::Code;
 use crate::compile::compile;
+use crate::counter::{expect_reset, expect_zero};
 use crate::error::{Fault, SimError};
 use crate::global::Tensor;
 use crate::history::{Clash, History, merge};
@@ -128,6 +129,7 @@ pub fn run_with_log(
     let mut tensors = Vec::new();
     let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
     let launched = take_tensors(program, arguments, &lookup, &mut tensors)
+        .and_then(|()| expect_zero(&code, &tensors))
         .and_then(|()| run_grid(&code, grid, &mut tensors, config, &mut told));
     *log = told.contents(program);
     for (argument, tensor) in arguments.iter_mut().zip(tensors) {
@@ -258,6 +260,8 @@ struct Outcome {
     overlays: Vec<Overlay>,
     counters: Vec<Counters>,
     barriers: u64,
+    /// How many numbers it drew from each counter.
+    drawn: Vec<u64>,
 }
 
 fn run_grid(
@@ -270,6 +274,7 @@ fn run_grid(
     let blocks = grid[0] * grid[1] * grid[2];
     let mut histories: Vec<History> = tensors.iter().map(|_| History::default()).collect();
     let mut totals = vec![Counters::default(); code.sites.len()];
+    let mut drawn = vec![0; code.counters.len()];
     let mut report = Report { blocks, ..Report::default() };
     let together = u64::from(code.cluster.iter().product::<u32>());
     let runs = blocks / together;
@@ -278,7 +283,8 @@ fn run_grid(
         let last = (first + BATCH.div_ceil(together)).min(runs);
         for Ran { logs, outcome } in run_batch(code, grid, first..last, tensors, config, log.plan()) {
             logs.iter().for_each(|told| log.merge(&code.log, told));
-            for Outcome { number, overlays, counters, barriers } in outcome? {
+            for Outcome { number, overlays, counters, barriers, drawn: here } in outcome? {
+                drawn.iter_mut().zip(here).for_each(|(all, here)| *all += here);
                 report.barriers += barriers;
                 for (total, here) in totals.iter_mut().zip(counters) {
                     *total += here;
@@ -298,6 +304,7 @@ fn run_grid(
         }
         first = last;
     }
+    expect_reset(code, &drawn)?;
     for (site, counters) in code.sites.iter().zip(totals) {
         match site.op {
             Some(op) => *report.ops.entry(op).or_default() += counters,
@@ -365,9 +372,10 @@ fn run_together(
     };
     let (mut logs, mut outcomes) = (Vec::new(), Vec::new());
     for (number, block) in members.into_iter().zip(blocks) {
-        let Block { overlays, counters, barriers, log, .. } = block;
+        let Block { overlays, counters, barriers, log, tickets, .. } = block;
+        let drawn = tickets.drawn().collect();
         logs.push(log);
-        outcomes.push(Outcome { number, overlays, counters, barriers });
+        outcomes.push(Outcome { number, overlays, counters, barriers, drawn });
     }
     Ran { logs, outcome: result.map(|()| outcomes) }
 }

@@ -34,6 +34,7 @@ mod cluster;
 mod code;
 mod compile;
 mod compute;
+mod counter;
 mod error;
 mod flight;
 mod formula;

@@ -73,7 +73,7 @@ impl Phases {
     }
 
     /// Returns a random number below `bound` (xorshift).
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -233,8 +233,11 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Lets the next copies arrive. Returns false if there are none.
+    /// Lets the next copies arrive, or a draw happen. Returns false if there is neither.
     pub(crate) fn land_next(&mut self) -> Result<bool, SimError> {
+        if self.tickets.has_pending() && self.draw_next(self.phases.arriving.len())? {
+            return Ok(true);
+        }
         let Some(next) = self.phases.next_arriving() else { return Ok(false) };
         let Arriving { barrier, stage, arrivals, bytes, known, copies } = next;
         self.land(copies);
@@ -248,10 +251,15 @@ impl Block<'_> {
         Ok(true)
     }
 
+    /// Reports whether copies can arrive, or a draw can happen.
+    pub(crate) fn can_land(&self) -> bool {
+        self.phases.has_arriving() || self.can_draw()
+    }
+
     /// Lets copies arrive before anyone waits for them: none with seed 0, all with seed 1, some with another seed.
     #[inline]
     pub(crate) fn land_early(&mut self) -> Result<(), SimError> {
-        if !self.phases.has_arriving() || self.phases.seed == 0 {
+        if self.phases.seed == 0 || !self.phases.has_arriving() && !self.tickets.has_pending() {
             return Ok(());
         }
         if self.phases.seed == 1 {
@@ -277,25 +285,36 @@ impl Block<'_> {
         let hx_thread::Barrier { kind, pipe, count, .. } = &self.code.barriers[barrier];
         let phase = &self.phases.barriers[barrier][stage];
         let pending = phase.pending();
-        let event = match kind {
-            BarrierKind::Full => "the copies into",
-            BarrierKind::Empty => "the release of",
-        };
         let missing = match (pending, phase.bytes()) {
             (0, bytes) => format!("{bytes} bytes are missing"),
             _ => format!("{pending} of {count} arrivals are missing"),
         };
-        format!("{event} stage {stage} of `{pipe}` ({missing})")
+        let event = match (self.code.counter_of(barrier), kind) {
+            (None, BarrierKind::Full) => format!("the copies into stage {stage}"),
+            (None, BarrierKind::Empty) => format!("the release of stage {stage}"),
+            (Some(_), BarrierKind::Full) => format!("the number in ticket {stage}"),
+            (Some(_), BarrierKind::Empty) => format!("the scopes that read ticket {stage}"),
+        };
+        format!("{event} of `{pipe}` ({missing})")
     }
 
     /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made.
     pub(crate) fn last_arrival(&self, until: &Until) -> Option<(Origin, &'static str)> {
-        let Until::Phase { barrier, stage, .. } = until else { return None };
+        let (Until::Phase { barrier, stage, .. }
+        | Until::Ticket { barrier, stage, .. }
+        | Until::Drawn { barrier, stage }) = until
+        else {
+            return None;
+        };
         let last = self.phases.last[*barrier][*stage];
         match last {
             Some(site) => Some((self.code.sites[site as usize].origin?, "the last arrival for it is here")),
             None => {
-                Some((self.code.barriers[*barrier].origin, "nothing has arrived at this pipeline for it"))
+                let what = match self.code.counter_of(*barrier) {
+                    None => "nothing has arrived at this pipeline for it",
+                    Some(_) => "nobody has drawn from this counter or read its number",
+                };
+                Some((self.code.barriers[*barrier].origin, what))
             }
         }
     }

@@ -7,6 +7,7 @@ mod build;
 mod bulk;
 mod control;
 mod copies;
+mod counters;
 mod elementwise;
 mod errors;
 mod expressions;

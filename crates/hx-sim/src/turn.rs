@@ -5,6 +5,7 @@
 //! and any other seed draws the agent and the number of its steps. If agents are left and none can go on, the block reports
 //! what each of them waits for.
 
+use hx_target::WARP;
 use hx_thread::Knowledge;
 
 use crate::agent::Agent;
@@ -42,6 +43,10 @@ pub(crate) enum Until {
     Named(usize),
     /// The phase of this parity of a barrier in memory is complete.
     Phase { barrier: usize, stage: usize, parity: i64 },
+    /// The ticket of a counter holds a number: the same for its full barrier.
+    Ticket { barrier: usize, stage: usize, parity: i64 },
+    /// The agent's own draw, which waits for this empty barrier.
+    Drawn { barrier: usize, stage: usize },
 }
 
 /// A named barrier: threads that arrived since it last let threads pass.
@@ -181,11 +186,11 @@ impl<'a> Block<'a> {
 
     /// Reports whether an agent has a step that it can do now.
     fn can_go_on(&self, agent: &Agent<'_>) -> bool {
-        !agent.has_ended() && agent.waiting.as_ref().is_none_or(|waiting| self.is_over(&waiting.until))
+        !agent.has_ended() && agent.waiting.as_ref().is_none_or(|waiting| self.is_over(agent, &waiting.until))
     }
 
-    /// Reports whether an event has happened.
-    fn is_over(&self, until: &Until) -> bool {
+    /// Reports whether the event that an agent waits for has happened.
+    fn is_over(&self, agent: &Agent<'_>, until: &Until) -> bool {
         match until {
             Until::Others => {
                 let mut roles = self.parked.iter().chain([&self.agent]).filter(|agent| agent.number > 0);
@@ -193,15 +198,17 @@ impl<'a> Block<'a> {
             }
             // The last thread that arrives ends the wait of all others.
             Until::Named(_) => false,
-            Until::Phase { barrier, stage, parity } => {
+            Until::Phase { barrier, stage, parity } | Until::Ticket { barrier, stage, parity } => {
                 self.phases.awaited(*barrier, *stage, *parity).is_some()
             }
+            Until::Drawn { .. } => agent.drawing.is_none(),
         }
     }
 
     /// Ends the wait of the running agent if the event has happened.
     pub(crate) fn resume(&mut self) -> bool {
-        let over = self.agent.waiting.as_ref().is_none_or(|waiting| self.is_over(&waiting.until));
+        let waiting = self.agent.waiting.as_ref();
+        let over = waiting.is_none_or(|waiting| self.is_over(&self.agent, &waiting.until));
         if over
             && let Some(Waiting { until: Until::Phase { barrier, stage, parity }, .. }) =
                 self.agent.waiting.take()
@@ -262,19 +269,27 @@ impl<'a> Block<'a> {
         left.retain(|agent| agent.waiting.as_ref().is_some_and(|w| w.until != Until::Others));
         let Some(first) = left.first().and_then(|agent| agent.waiting.as_ref()) else { return Ok(()) };
         let first_of = |agent: &Agent<'_>| self.code.own(agent.first as u32);
-        let blocked = left.iter().filter_map(|agent| {
-            let waiting = agent.waiting.as_ref()?;
+        let blocked = |threads: [u32; 2], waiting: &Waiting| {
             let site = &self.code.sites[waiting.site as usize];
-            Some(Blocked {
-                threads: [first_of(agent), first_of(agent) + agent.threads as u32],
+            Blocked {
+                threads,
                 event: self.event(&waiting.until),
                 last: self.last_arrival(&waiting.until),
                 op: site.op,
                 origin: site.origin,
                 title: site.title.clone(),
-            })
+            }
+        };
+        let all = left.iter().flat_map(|agent| {
+            let first = first_of(agent);
+            let waiting = agent.waiting.as_ref();
+            let own = waiting.map(|waiting| blocked([first, first + agent.threads as u32], waiting));
+            // If the agent waits for its draw, the thread that draws is one of those.
+            let draw = self.draw_of(agent).filter(|draw| Some(draw) != waiting);
+            let warps = first + (agent.warps() as u32 - 1) * WARP;
+            own.into_iter().chain(draw.map(|draw| blocked([warps, warps + 1], &draw)))
         });
-        Err(self.error_of(first.site, None, Fault::Deadlock { blocked: blocked.collect() }))
+        Err(self.error_of(first.site, None, Fault::Deadlock { blocked: all.collect() }))
     }
 
     /// Returns an event as text, after "wait for".
@@ -285,7 +300,9 @@ impl<'a> Block<'a> {
                 let NamedBarrier { arrived, wanted, .. } = &self.named[*id];
                 format!("{} of the {wanted} threads of barrier {id}", wanted - arrived)
             }
-            Until::Phase { barrier, stage, .. } => self.phase_text(*barrier, *stage),
+            Until::Phase { barrier, stage, .. }
+            | Until::Ticket { barrier, stage, .. }
+            | Until::Drawn { barrier, stage } => self.phase_text(*barrier, *stage),
         }
     }
 }

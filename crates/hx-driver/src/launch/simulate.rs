@@ -62,7 +62,9 @@ impl<'a> Launcher<'a> {
                 &codes::DIVISION_BY_ZERO
             }
             Fault::Eval(EvalError::Overflow(_)) => &codes::INTEGER_OVERFLOW,
-            Fault::Requirement(_) => &codes::BROKEN_REQUIREMENT,
+            Fault::Requirement(_) | Fault::CounterStart { .. } | Fault::CounterLimit { .. } => {
+                &codes::BROKEN_REQUIREMENT
+            }
             Fault::OutOfBounds { .. } => &codes::OUT_OF_BOUNDS,
             Fault::Misaligned { .. } => &codes::MISALIGNED_ACCESS,
             Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => {
@@ -105,8 +107,7 @@ impl<'a> Launcher<'a> {
             // The error itself is at the first of the waits.
             for other in blocked.iter().skip(1) {
                 if let Some((file, range)) = other.origin.and_then(|o| self.origin(instance, o)) {
-                    let [first, end] = other.threads;
-                    found = found.also(file, range, format!("threads {first} to {} wait here", end - 1));
+                    found = found.also(file, range, format!("{} here", other.who()));
                 }
             }
         }
@@ -164,6 +165,9 @@ fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
 
 fn remedy(fault: &Fault) -> Option<&'static str> {
     match fault {
+        Fault::CounterStart { .. } => Some(
+            "pass `zeros(i32, [1])`: a launch that ends leaves 0, one that fails may leave another number",
+        ),
         Fault::SharedRace { .. } | Fault::GlobalRace { .. } => {
             Some("a `sync();` between the two orders them")
         }
