@@ -2,6 +2,7 @@
 
 mod build;
 mod bulk;
+mod counters;
 mod elementwise;
 mod errors;
 mod log;

@@ -5,8 +5,8 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Scope, ScopeId, ScopeKind, Stmt, SyncOp,
-    Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, Counter, CounterId, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Role, Rounds, Scope,
+    ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 use super::{LowerError, lower};
@@ -250,4 +250,115 @@ fn boxes_cover_a_tile_once() {
         let linear = modes[0].eval(row) + modes[1].eval(column);
         assert_eq!(place, layout.swizzle.apply(linear), "{row} {column}");
     }
+}
+
+/// Returns a program in which a role and two groups loop over the numbers that their block draws.
+fn drawn() -> TileProgram {
+    let [t, u, g] = [("t", 0), ("u", 1), ("g", 2)].map(|(n, i)| Symbol::Var(n.into(), i));
+    let limit = Expr::dim("m").ceil_div(&Expr::constant(64), &Facts::default());
+    let param = |name: &str, dtype, extent| {
+        Param::Tensor(TensorParam {
+            name: name.into(),
+            dtype,
+            mutable: true,
+            shape: vec![extent],
+            stride: vec![Expr::constant(1)],
+            block: None,
+            align: 4,
+        })
+    };
+    let role = |scope: u32, var: &Symbol, index: Option<Symbol>| {
+        let scope = ScopeId(scope);
+        let kind = OpKind::Sync(SyncOp::Scope);
+        let body = vec![Stmt::Op(Op { id: OpId(scope.0 - 1), kind, scope, origin: Origin(1) })];
+        let rounds = Rounds::Drawn { counter: CounterId(0), scope, origin: Origin(2) };
+        let body = vec![Stmt::For { var: var.clone(), rounds, body }];
+        Role { scope, registers: None, index, body }
+    };
+    TileProgram {
+        name: "drawn".into(),
+        params: vec![param("x", DType::F32, Expr::dim("m")), param("c", DType::I32, Expr::constant(1))],
+        grid: vec![GridAxis { blocks: Expr::constant(4) }],
+        scopes: vec![
+            Scope::block(384),
+            Scope { kind: ScopeKind::Group, first: 0, threads: 128, groups: 2 },
+            Scope { kind: ScopeKind::Role, first: 256, threads: 128, groups: 1 },
+        ],
+        counters: vec![Counter { name: "work".into(), param: ParamId(1), limit, origin: Origin(0) }],
+        body: vec![Stmt::Roles(vec![role(1, &t, Some(g)), role(2, &u, None)])],
+        ..TileProgram::default()
+    }
+}
+
+#[test]
+fn the_first_scope_draws_one_ticket_ahead() {
+    expect![[r#"
+        kernel drawn threads 384 grid [4]
+          param x: mut f32[m] : [1] align 4
+          param c: mut i32[1] : [1] align 4
+          scope 1: 2 groups of threads 0..256
+          scope 2: role of threads 256..384
+          barriers work full: 2 of 1 at 0
+          barriers work empty: 2 of 12 at 16
+          tickets work: 0..(m + 63) / 64 of c at 32
+          roles
+          2 groups of threads 0..256 for g
+            let work_ticket = 0
+            let work_parity = 0
+            if g == 0
+              draw work[0] when empty, parity 1
+            for t from work[work_ticket] when full, parity work_parity
+              work_ticket = work_ticket + 1
+              if work_ticket == 2
+                work_ticket = 0
+                work_parity = -work_parity + 1
+              if g == 0
+                draw work[work_ticket] when empty, parity -work_parity + 1
+              // #0 sync() in scope 1
+              barrier
+          role of threads 256..384
+            let work_ticket = 0
+            let work_parity = 0
+            for u from work[work_ticket] when full, parity work_parity
+              work_ticket = work_ticket + 1
+              if work_ticket == 2
+                work_ticket = 0
+                work_parity = -work_parity + 1
+              // #1 sync() in scope 2
+              barrier
+    "#]]
+    .assert_eq(&lowered(&drawn()).unwrap());
+}
+
+#[test]
+fn without_the_first_scope_the_next_one_draws() {
+    let mut program = drawn();
+    if let Some(Stmt::Roles(roles)) = program.body.last_mut() {
+        roles[0].body.clear();
+    }
+    expect![[r#"
+        kernel drawn threads 384 grid [4]
+          param x: mut f32[m] : [1] align 4
+          param c: mut i32[1] : [1] align 4
+          scope 1: 2 groups of threads 0..256
+          scope 2: role of threads 256..384
+          barriers work full: 2 of 1 at 0
+          barriers work empty: 2 of 4 at 16
+          tickets work: 0..(m + 63) / 64 of c at 32
+          roles
+          2 groups of threads 0..256 for g
+          role of threads 256..384
+            let work_ticket = 0
+            let work_parity = 0
+            draw work[0] when empty, parity 1
+            for u from work[work_ticket] when full, parity work_parity
+              work_ticket = work_ticket + 1
+              if work_ticket == 2
+                work_ticket = 0
+                work_parity = -work_parity + 1
+              draw work[work_ticket] when empty, parity -work_parity + 1
+              // #1 sync() in scope 2
+              barrier
+    "#]]
+    .assert_eq(&lowered(&program).unwrap());
 }
