@@ -222,7 +222,7 @@ family! {
     /// ```
     INDEX_OUT_OF_RANGE = "HX0211", "index-out-of-range", Error, "an index is outside its dimension";
 
-    /// An argument is given twice, by name or by position and by name.
+    /// An argument is given twice, by name or by position and by name. A compile-time argument too has one value.
     ///
     /// ```hx fails
     /// fn total(x: register f32[M, N]) -> f32[M, 1] {

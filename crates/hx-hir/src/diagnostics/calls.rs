@@ -22,6 +22,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 }
             }
         }
+        TypeProblem::GenericTwice { path, index, first, name } => {
+            let message = format!("the compile-time argument `{name}` is given twice");
+            let found = at.diagnostic(&codes::DUPLICATE_ARGUMENT, at.label(*path, *index), message);
+            found.also(at.file(), at.label(*path, *first), "given here first")
+        }
         TypeProblem::NotCallable { callee, found } => {
             let text = at.text(at.expr(*callee));
             let message = format!("found `{text}`, which is {}, wanted a function", found.what());

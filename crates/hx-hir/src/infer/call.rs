@@ -141,7 +141,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks that compile-time arguments have names, and that the callee has parameters of these names.
+    /// Checks that compile-time arguments have names, each its own, and that the callee has parameters of these names.
     pub(super) fn generic_args(
         &mut self,
         path: ExprId,
@@ -159,6 +159,11 @@ impl<'a> Infer<'a> {
                     name,
                     known: known.to_vec(),
                 });
+            } else if let Some(name) = &generic.name
+                && let Some(first) =
+                    generics[..index].iter().position(|other| other.name.as_ref() == Some(name))
+            {
+                self.report(TypeProblem::GenericTwice { path, index, first, name: name.clone() });
             }
         }
     }

@@ -32,6 +32,14 @@ pub enum TypeProblem {
         name: Option<Name>,
         known: Vec<Name>,
     },
+    /// A compile-time argument is given twice.
+    GenericTwice {
+        path: ExprId,
+        index: usize,
+        /// The index of the first argument of this name.
+        first: usize,
+        name: Name,
+    },
     NotCallable {
         callee: ExprId,
         found: Ty,

@@ -247,6 +247,34 @@ main {
 }
 
 #[test]
+fn a_compile_time_argument_has_one_value() {
+    check(
+        "kernel k<BM = 64>(x: f32[m]) grid [1] threads 32 { }
+fn f<N = 4>(x: register f32[M]) -> f32[M] { x }
+kernel g(x: f32[m]) grid [1] threads 32 { let _y = f<N = 1, N = 2>(register_tensor(f32, [8])); }
+main { k<BM = 32, BM = 64, BM = 32>(1); }
+",
+        expect![[r#"
+            error[HX0212]: the compile-time argument `N` is given twice
+              kernel g(x: f32[m]) grid [1] threads 32 { let _y = f<N = 1, N = 2>(register_tensor(f32, [8])); }
+                                                                          ^
+              kernel g(x: f32[m]) grid [1] threads 32 { let _y = f<N = 1, N = 2>(register_tensor(f32, [8])); }
+                                                                   - given here first
+            error[HX0212]: the compile-time argument `BM` is given twice
+              main { k<BM = 32, BM = 64, BM = 32>(1); }
+                                ^^
+              main { k<BM = 32, BM = 64, BM = 32>(1); }
+                       -- given here first
+            error[HX0212]: the compile-time argument `BM` is given twice
+              main { k<BM = 32, BM = 64, BM = 32>(1); }
+                                         ^^
+              main { k<BM = 32, BM = 64, BM = 32>(1); }
+                       -- given here first
+        "#]],
+    );
+}
+
+#[test]
 fn copies_want_equal_tiles() {
     check(
         &kernel(
