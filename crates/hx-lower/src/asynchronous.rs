@@ -49,8 +49,7 @@ impl Cx<'_> {
             return self.fail(&codes::NO_SUCH_OPERATION, at, message);
         }
         if ends != ("global", "shared") {
-            let what = format!("`copy_async` from {} to {} memory", from.space(), to.space());
-            return self.unsupported(id, what);
+            return self.wrong_ends(id, ends, signal, multicast);
         }
         if from.view.pad != 0.0 {
             return self.unsupported(src, "`copy_async` from a view whose padding is not 0");
@@ -63,6 +62,37 @@ impl Cx<'_> {
         };
         self.emit(OpKind::CopyAsync { src, dst, signal, multicast }, id);
         Ok(Value::Unit)
+    }
+
+    /// Reports a copy between memories that no asynchronous copy joins, or a store with what belongs to copies into a stage.
+    fn wrong_ends(
+        &mut self,
+        id: ExprId,
+        (from, to): (&str, &str),
+        signal: Option<ExprId>,
+        multicast: Option<ExprId>,
+    ) -> Lower<Value> {
+        let named = [("signal", signal), ("multicast", multicast)];
+        let named = named.into_iter().find_map(|(name, at)| Some((name, at?)));
+        let (at, message) = match named.filter(|_| (from, to) == ("shared", "global")) {
+            Some((name, at)) => {
+                let message = format!(
+                    "found `{name}` of a copy from {from} to {to} memory, wanted one from global to shared memory"
+                );
+                (at, message)
+            }
+            None => {
+                let wanted = "one from global to shared memory or back";
+                (id, format!("found `copy_async` from {from} to {to} memory, wanted {wanted}"))
+            }
+        };
+        let found = self.error(&codes::NO_SUCH_OPERATION, at, message);
+        let found = if [from, to].contains(&"register") {
+            found.help("`copy` and `load` move values to and from registers, and wait for them")
+        } else {
+            found
+        };
+        Err(self.report(found))
     }
 
     /// Lowers a store from shared to global memory. If a launch may have strides that bulk copies lack, or if no bulk copy adds such

@@ -67,6 +67,33 @@ fn what_cannot_be_compiled_yet_says_so() {
 }
 
 #[test]
+fn asynchronous_copies_join_global_and_shared_memory() {
+    check(
+        &kernel(
+            "let x = register_tensor(f16, [BM, BK]);
+            let s = shared_tensor(f16, [BM, BK]);
+            let p = pipeline(2);
+            copy_async(tile(a, [BM, BK])[.., .., bm, bk], x);
+            copy_async(s, x);
+            copy_async(s, tile(c, [BM, BK])[.., .., bm, bk], multicast: 0);",
+        ),
+        expect![[r#"
+            error[HX0218]: found `copy_async` from global to register memory, wanted one from global to shared memory or back
+                          copy_async(tile(a, [BM, BK])[.., .., bm, bk], x);
+                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              help: `copy` and `load` move values to and from registers, and wait for them
+            error[HX0218]: found `copy_async` from shared to register memory, wanted one from global to shared memory or back
+                          copy_async(s, x);
+                          ^^^^^^^^^^^^^^^^
+              help: `copy` and `load` move values to and from registers, and wait for them
+            error[HX0218]: found `multicast` of a copy from shared to global memory, wanted one from global to shared memory
+                          copy_async(s, tile(c, [BM, BK])[.., .., bm, bk], multicast: 0);
+                                                                                      ^
+        "#]],
+    );
+}
+
+#[test]
 fn shapes_are_checked_with_numbers() {
     check(
         &kernel(
