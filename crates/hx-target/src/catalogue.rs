@@ -6,26 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::{Arch, BulkRow, MapLimits, Operand, ReachRow, WARP, family};
-
-/// The memory in which a tensor lives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Space {
-    Global,
-    Shared,
-    Register,
-}
-
-impl Space {
-    pub fn name(self) -> &'static str {
-        match self {
-            Space::Global => "global",
-            Space::Shared => "shared",
-            Space::Register => "register",
-        }
-    }
-}
+use crate::{Arch, BulkRow, Fragment, MapLimits, Operand, ReachRow, Space, WARP, family};
 
 /// An instruction that moves elements between a memory and registers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -150,24 +131,6 @@ fn split_columns(layout: &Layout, rows: i64, packed: i64) -> Option<Layout> {
     let [lanes, values] =
         [wider(&layout.mode(0)), values].map(|modes| Layout::flat(&modes).map(|l| l.coalesce()));
     Layout::concat(&[lanes.ok()?, values.ok()?]).ok()
-}
-
-/// An operand of a matrix product: its element type, and the lane that holds each element.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fragment {
-    #[serde(rename = "type")]
-    pub dtype: DType,
-    /// (lane, value) → element of the column-major operand tile.
-    #[serde(deserialize_with = "layout")]
-    pub layout: Layout,
-}
-
-impl Fragment {
-    /// Returns the number of elements that each lane holds.
-    pub fn values(&self) -> i64 {
-        self.layout.mode(1).size()
-    }
 }
 
 /// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
@@ -406,18 +369,36 @@ pub fn catalogue() -> &'static Catalogue {
 /// Reads rows, with each family of rows in place of the row that stands for it.
 ///
 /// # Errors
-/// If the text is no TOML, a row lacks a field or has one that is unknown, or an operand names a reach that is not there.
+/// If the text is no TOML, a row lacks a field or has one that is unknown, or an operand names a reach that is not there. The error
+/// names the row.
 pub(crate) fn read(text: &str) -> Result<Catalogue, String> {
     let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     if let Some(toml::Value::Array(rows)) = file.get_mut("gemm") {
         *rows = family::expanded(rows)?;
     }
-    let mut read: Catalogue = file.try_into().map_err(|e| e.to_string())?;
-    for row in &mut read.gemms {
-        row.a.resolve(&read.reaches)?;
-        row.b.resolve(&read.reaches)?;
+    let mut read: Catalogue = file
+        .clone()
+        .try_into()
+        .map_err(|e: toml::de::Error| refused_row(&file).unwrap_or_else(|| e.to_string()))?;
+    for GemmRow { name, a, b, .. } in &mut read.gemms {
+        let resolve = |operand: &mut Operand| operand.resolve(&read.reaches);
+        resolve(a).and_then(|()| resolve(b)).map_err(|error| format!("gemm `{name}`: {error}"))?;
     }
     Ok(read)
+}
+
+/// Returns the first row of a file that cannot be read alone, with its error.
+fn refused_row(file: &toml::Table) -> Option<String> {
+    let rows = |(kind, rows): (&String, &toml::Value)| {
+        let alone = |row: &toml::Value| (kind.clone(), row.clone());
+        rows.as_array().into_iter().flatten().map(alone).collect::<Vec<_>>()
+    };
+    file.iter().flat_map(rows).find_map(|(kind, row)| {
+        let name = row.get("name").and_then(toml::Value::as_str).unwrap_or("without a name").to_owned();
+        let alone = toml::Table::from_iter([(kind.clone(), toml::Value::Array(vec![row]))]);
+        let error = alone.try_into::<Catalogue>().err()?;
+        Some(format!("{kind} `{name}`: {}", error.to_string().trim_end().replace('\n', " ")))
+    })
 }
 
 impl Catalogue {
@@ -517,11 +498,6 @@ impl Catalogue {
     }
 }
 
-fn layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Layout, D::Error> {
-    let text = String::deserialize(d)?;
-    text.parse().map_err(serde::de::Error::custom)
-}
-
 fn optional_layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Layout>, D::Error> {
-    layout(d).map(Some)
+    crate::operand::layout(d).map(Some)
 }

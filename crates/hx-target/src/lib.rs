@@ -16,6 +16,7 @@ mod machine;
 mod operand;
 mod reach;
 mod registers;
+mod space;
 mod swizzle;
 #[cfg(test)]
 mod tests;
@@ -23,13 +24,14 @@ mod tests;
 pub use arch::{Arch, Feature, Limits, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Residency};
 pub use bulk::{BulkRow, MapLimits};
 pub use catalogue::{
-    Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, Fragment, GemmRow, GroupRow, Reach,
-    Space, SyncRow, catalogue,
+    Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, GemmRow, GroupRow, Reach, SyncRow,
+    catalogue,
 };
 pub use machine::{Machine, machine};
-pub use operand::Operand;
+pub use operand::{Fragment, Operand};
 pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};
 pub use registers::{RegisterError, Share, share_registers};
+pub use space::Space;
 pub use swizzle::SwizzleMode;
 
 /// The number of banks of shared memory. Each is 4 bytes wide, so one wavefront serves 128 bytes.

@@ -5,7 +5,30 @@ use hx_layout::Layout;
 use serde::Deserialize;
 use serde::de::Error;
 
-use crate::{Fragment, ReachRow};
+use crate::ReachRow;
+
+/// An operand of a matrix product: its element type, and the lane that holds each element.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fragment {
+    #[serde(rename = "type")]
+    pub dtype: DType,
+    /// (lane, value) → element of the column-major operand tile.
+    #[serde(deserialize_with = "layout")]
+    pub layout: Layout,
+}
+
+pub(crate) fn layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Layout, D::Error> {
+    let text = String::deserialize(d)?;
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+impl Fragment {
+    /// Returns the number of elements that each lane holds.
+    pub fn values(&self) -> i64 {
+        self.layout.mode(1).size()
+    }
+}
 
 /// An operand of a matrix product, with all ways in which the instruction takes it: at least one.
 #[derive(Clone, Debug, PartialEq)]

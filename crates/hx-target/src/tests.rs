@@ -258,3 +258,21 @@ fn malformed_families_are_refused() {
     contains(refused("[['8T', 1]]", "[['8U', 1]]"), "`8U` is no extent or stride of a reach");
     contains(refused("'128B'", "'256B'"), "unknown variant `256B`");
 }
+
+#[test]
+fn a_misspelt_field_is_named_with_its_row() {
+    let refused = |from: &str, to: &str| {
+        crate::catalogue::read(&FAMILY.replace(from, to)).map(|_| ()).expect_err("the row is malformed")
+    };
+    let found = refused("reach = ['made_up.*']", "reech = ['made_up.*']");
+    assert!(
+        found.starts_with(
+            "gemm `made_up.n8`: unknown field `reech`, expected one of `type`, `layout`, `reach`"
+        ),
+        "{found}"
+    );
+    assert_eq!(
+        refused("'made_up.*'", "'mn.*'"),
+        "gemm `made_up.n8`: no reach of elements of type f16 is `mn.*`"
+    );
+}

@@ -1,0 +1,22 @@
+//! The memories.
+
+use serde::Deserialize;
+
+/// The memory in which a tensor lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Space {
+    Global,
+    Shared,
+    Register,
+}
+
+impl Space {
+    pub fn name(self) -> &'static str {
+        match self {
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::Register => "register",
+        }
+    }
+}
