@@ -9,7 +9,7 @@ use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TileProgram};
 use crate::constraints::System;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::family::{Family, Made};
-use crate::loads::{Means, TODAY, loads, routes};
+use crate::loads::{Means, loads, routes};
 use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
@@ -30,7 +30,7 @@ pub(crate) fn counted(
     arch: Arch,
     cancelled: &dyn Fn() -> bool,
 ) -> (Result<Solution, Failure>, usize) {
-    let run = Run::new(program, arch, TODAY, cancelled);
+    let run = Run::new(program, arch, Means::ALL, cancelled);
     let found = run.best();
     (found.map(|found| found.solution), run.branches.get())
 }
@@ -167,7 +167,7 @@ pub fn candidates(
     arch: Arch,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Solution>, Failure> {
-    let run = Run::new(program, arch, TODAY, cancelled);
+    let run = Run::new(program, arch, Means::ALL, cancelled);
     let best = run.best()?;
     let others = run.others(&best)?;
     Ok(std::iter::once(best.solution).chain(others).collect())

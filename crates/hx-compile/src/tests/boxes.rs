@@ -215,10 +215,10 @@ fn a_store_needs_a_newer_target_and_rows_of_16_bytes() {
         &stored("36"),
         Arch::Sm90a,
         expect![[r#"
-        HX0302 `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])` `tma.store` does not store `s` in boxes
-          `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])`: `copy_async`
-          help: stride `36` of `y` is a multiple of 72 B, not of 16 B
-          help: `copy` goes through registers and takes any tile
-    "#]],
+            HX0302 `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])` `tma.store` does not store `s` in boxes
+              `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])`: `copy_async`
+              help: stride `36` of `y` is 72 B, no multiple of 16 B
+              help: `copy` goes through registers and takes any tile
+        "#]],
     );
 }

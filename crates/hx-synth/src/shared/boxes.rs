@@ -168,10 +168,16 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
         let stride = &param.stride[dim];
         let known = facts.divisor(&(stride * &Expr::constant(bytes)));
         if known % limits.stride != 0 {
-            return Err(format!(
-                "stride `{stride}` of `{name}` is a multiple of {known} B, not of {} B",
-                limits.stride
-            ));
+            // A stride that the kernel fixes has one length; a stride of a launch has a known divisor only.
+            return Err(match stride.as_const() {
+                Some(_) => {
+                    format!("stride `{stride}` of `{name}` is {known} B, no multiple of {} B", limits.stride)
+                }
+                None => format!(
+                    "stride `{stride}` of `{name}` is known to be a multiple of {known} B only, not of {} B",
+                    limits.stride
+                ),
+            });
         }
     }
     Ok(std::iter::once(inner).chain((0..rank).rev().filter(|dim| *dim != inner)).collect())

@@ -30,7 +30,7 @@ fn signalled(config: &Tiles) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Result<Solution, Failure> {
-    solve_with(program, Arch::Sm90a, Means { by_descriptor: true, in_boxes: true })
+    solve_with(program, Arch::Sm90a, Means::ALL)
 }
 
 /// Returns the coordinates of a box of extents `extents`, in order, the first fastest.
@@ -210,7 +210,7 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
         }),
     ];
     expect![[r#"
-        sa: cp.async.ca.8: not `tma.load`: stride `lda * 4` of `a` is a multiple of 8 B, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.ca.8: not `tma.load`: stride `lda * 4` of `a` is known to be a multiple of 8 B only, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.ca.8: not `tma.load`: `a` begins at a multiple of 8 B, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.cg.16: not `tma.load`: elements outside of `a` read as 1; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)"#]].assert_eq(&lines.join("\n"));
 }
@@ -260,7 +260,7 @@ fn stores_are_made_in_boxes() {
     let failure = solved(&program).expect_err("a stride of any length");
     expect![[r#"
         `tma.store` does not store `sc` in boxes
-        stride `ldc` of `c` is a multiple of 4 B, not of 16 B
+        stride `ldc` of `c` is known to be a multiple of 4 B only, not of 16 B
         `copy` goes through registers and takes any tile"#]]
     .assert_eq(&[vec![failure.message], failure.help].concat().join("\n"));
 }

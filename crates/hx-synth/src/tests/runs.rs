@@ -86,8 +86,8 @@ fn a_tile_that_is_contiguous_is_one_run() {
             Stored { tile: [128, 64], rows: constant(512), columns: 64, ..Stored::default() },
         ],
         expect![[r#"
-            bulk.store [33, 8]: not `tma.store`: stride `33` of `y` is a multiple of 132 B, not of 16 B; asks for `(8,33):(33,1)`; 1 run of 264 contiguous elements by one thread, without a tensor map
-            bulk.store [33, 8]: not `tma.store`: stride `33` of `y` is a multiple of 132 B, not of 16 B; asks for `(8,33):(33,1)`; 1 run of 264 contiguous elements by one thread, without a tensor map
+            bulk.store [33, 8]: not `tma.store`: stride `33` of `y` is 132 B, no multiple of 16 B; asks for `(8,33):(33,1)`; 1 run of 264 contiguous elements by one thread, without a tensor map
+            bulk.store [33, 8]: not `tma.store`: stride `33` of `y` is 132 B, no multiple of 16 B; asks for `(8,33):(33,1)`; 1 run of 264 contiguous elements by one thread, without a tensor map
             bulk.store [64, 512]: asks for `(512,64):(64,1)`; 1 run of 32768 contiguous elements by one thread, without a tensor map, instead of 2 boxes
             tma.store [64, 128]: asks for `(128,64):(64,1)`; whole boxes by one thread
         "#]],
@@ -106,11 +106,11 @@ fn a_tile_that_is_no_run_says_why() {
             Stored { tile: [8, 32], ..Stored::default() },
         ],
         expect![[r#"
-            `tma.store` does not store `s` in boxes: stride `33` of `y` is a multiple of 132 B, not of 16 B; not `bulk.store`: the tile may pass the end `m` of dimension 0 of `y`; `copy` goes through registers and takes any tile
-            `tma.store` does not store `s` in boxes: stride `33` of `y` is a multiple of 132 B, not of 16 B; not `bulk.store`: a run of `y` has 792 B, no multiple of 16 B; `copy` goes through registers and takes any tile
-            `tma.store` does not store `s` in boxes: stride `33` of `y` is a multiple of 132 B, not of 16 B; not `bulk.store`: the runs of `y` begin at multiples of 792 B, not of 16 B; `copy` goes through registers and takes any tile
+            `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; not `bulk.store`: the tile may pass the end `m` of dimension 0 of `y`; `copy` goes through registers and takes any tile
+            `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; not `bulk.store`: a run of `y` has 792 B, no multiple of 16 B; `copy` goes through registers and takes any tile
+            `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; not `bulk.store`: the runs of `y` begin at multiples of 792 B, not of 16 B; `copy` goes through registers and takes any tile
             `tma.store` does not store `s` in boxes: elements of type `u4` are narrower than a byte; not `bulk.store`: elements of type `u4` are narrower than a byte; `copy` goes through registers and takes any tile
-            `tma.store` does not store `s` in boxes: stride `33` of `y` is a multiple of 132 B, not of 16 B; `copy` goes through registers and takes any tile
+            `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; `copy` goes through registers and takes any tile
         "#]],
     );
 }
