@@ -9,7 +9,7 @@ use crate::event::{Access, Event};
 use crate::once::{Equation, Equations};
 use crate::suppose::Run;
 use crate::trace::Trace;
-use crate::{Hazard, Touch};
+use crate::{Barrier, Hazard, Mend, Touch};
 
 /// How to check a trace: as it is, or with a change that a caller wants to try.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,19 +29,6 @@ pub(crate) struct Rules<'a> {
     /// Treats every access as if any thread could make it, whatever the layouts say. Only barriers of the whole block order
     /// then.
     pub(crate) any_thread: bool,
-}
-
-/// Statements to insert before an operation: those selected of `commit()`, `wait(n)` and `sync()`, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mend {
-    /// The operation.
-    pub before: OpId,
-    /// Insert `commit()`, which closes the open group of copies.
-    pub commit: bool,
-    /// Insert `wait(n)`, which waits until at most `n` groups are in flight.
-    pub wait: Option<u32>,
-    /// Insert `sync()`, a barrier of the block.
-    pub barrier: bool,
 }
 
 /// A hazard whose `tensor` still holds the number of a buffer.
@@ -271,8 +258,10 @@ impl Checker<'_> {
         if let Some(groups) = mend.wait {
             clock.wait(self.who, groups);
         }
-        if mend.barrier {
-            clock.barrier(self.who);
+        match mend.barrier {
+            Some(Barrier::Block) => clock.barrier(self.who),
+            Some(Barrier::Warp) => clock.barrier_each(self.who),
+            None => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use hx_tile::{OpId, TensorId};
 
-use crate::{Mend, Run, Unwaited};
+use crate::{Run, Unwaited};
 
 /// The findings about the synchronization of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,4 +64,26 @@ pub struct Touch {
     pub collective: bool,
     /// Whether the access is a write.
     pub write: bool,
+}
+
+/// Statements to insert before an operation: those selected of `commit()`, `wait(n)` and a barrier, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mend {
+    /// The operation.
+    pub before: OpId,
+    /// Insert `commit()`, which closes the open group of copies.
+    pub commit: bool,
+    /// Insert `wait(n)`, which waits until at most `n` groups are in flight.
+    pub wait: Option<u32>,
+    /// Insert a barrier.
+    pub barrier: Option<Barrier>,
+}
+
+/// The threads that a barrier to insert waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Barrier {
+    /// `sync_warp()`: those of each warp.
+    Warp,
+    /// `sync()`: those of the block.
+    Block,
 }

@@ -27,8 +27,7 @@ mod suppose;
 mod tests;
 mod trace;
 
-pub use check::Mend;
 pub use copies::Unwaited;
 pub use find::{Asked, find};
-pub use findings::{Findings, Hazard, Remedy, Touch};
+pub use findings::{Barrier, Findings, Hazard, Mend, Remedy, Touch};
 pub use suppose::Run;

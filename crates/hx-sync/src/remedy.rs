@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use hx_target::WARP;
 use hx_tile::{Access, Base, Mode, Op, OpId, OpKind, Order, Stmt, SyncOp, TensorId, TileProgram};
 
 use crate::check::{Rules, check};
 use crate::event::Event;
 use crate::trace::Trace;
-use crate::{Hazard, Mend, Remedy};
+use crate::{Barrier, Hazard, Mend, Remedy};
 
 /// A wait that a remedy inserts leaves fewer than this many groups of copies in flight.
 const IN_FLIGHT: u32 = 4;
@@ -60,9 +61,17 @@ struct Search<'a> {
 impl Search<'_> {
     /// Returns the smallest change that orders the hazard. It leaves as many groups of copies in flight as possible.
     fn remedy(self) -> Option<Mended> {
-        let here = Mend { before: self.hazard.later.op, commit: false, wait: None, barrier: true };
+        let with = |barrier| Mend {
+            before: self.hazard.later.op,
+            commit: false,
+            wait: None,
+            barrier: Some(barrier),
+        };
+        let here = with(Barrier::Block);
         if !self.hazard.in_flight {
-            return self.tried(Remedy::Insert(here));
+            let [earlier, later] = [self.hazard.earlier, self.hazard.later].map(|touch| touch.thread / WARP);
+            let warp = (earlier == later).then(|| self.tried(Remedy::Insert(with(Barrier::Warp)))).flatten();
+            return warp.or_else(|| self.tried(Remedy::Insert(here)));
         }
         self.closed().or_else(|| self.waited(here))
     }
@@ -90,9 +99,9 @@ impl Search<'_> {
         let all = self.traces.iter().map(|trace| commits(&trace.events)).max().unwrap_or(0);
         let other = |(op, groups): (OpId, u32)| self.most(groups.min(all), &|n| Remedy::WaitFor(op, n));
         let at_sync = before.sync.into_iter().flat_map(|before| {
-            [false, true].map(|commit| Mend { before, commit, wait: None, barrier: false })
+            [false, true].map(|commit| Mend { before, commit, wait: None, barrier: None })
         });
-        let at_use = [(false, false), (false, true), (true, false), (true, true)];
+        let at_use = [(false, None), (false, here.barrier), (true, None), (true, here.barrier)];
         let at_use = at_use.map(|(commit, barrier)| Mend { commit, barrier, ..here });
         let inserted = |mend: Mend| self.most(IN_FLIGHT, &|n| Remedy::Insert(Mend { wait: Some(n), ..mend }));
         before.wait.and_then(other).or_else(|| at_sync.chain(at_use).find_map(inserted))

@@ -8,7 +8,7 @@ use hx_tile::{OpId, OpKind, SharedLayout, Solution, SyncOp, TensorId, TileProgra
 
 use super::Places;
 use hx_sync::protocol::{Fault, FixAt, FixWith, Kind};
-use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
+use hx_sync::{Barrier, Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
 /// Turns the findings of [`synchronization`](crate::synchronization) into diagnostics with places and fixes.
 pub(super) fn findings(
@@ -56,7 +56,7 @@ fn needs_barrier(lowered: &Lowered, fault: &Fault, hazard: &Hazard) -> bool {
         return false;
     };
     let Some(FixAt::Before(at)) = fault.fix.as_ref().map(|fix| fix.at) else { return false };
-    let barrier = Mend { before: at, commit: false, wait: None, barrier: true };
+    let barrier = Mend { before: at, commit: false, wait: None, barrier: Some(Barrier::Block) };
     let (a, b) = (hazard.earlier.op, hazard.later.op);
     let is_pair = |a: OpId, b: OpId| b == *later && reads_for(&lowered.program, a, *product);
     (is_pair(a, b) || is_pair(b, a))
@@ -243,7 +243,11 @@ fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Op
 fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
     let stmt = statement_of(places, lowered, mend.before)?;
     let wait = mend.wait.map(|groups| format!("wait({groups})"));
-    let calls = [mend.commit.then(|| "commit()".to_owned()), wait, mend.barrier.then(|| "sync()".to_owned())];
+    let barrier = mend.barrier.map(|barrier| match barrier {
+        Barrier::Warp => "sync_warp()".to_owned(),
+        Barrier::Block => "sync()".to_owned(),
+    });
+    let calls = [mend.commit.then(|| "commit()".to_owned()), wait, barrier];
     let calls: Vec<String> = calls.into_iter().flatten().collect();
     let title = calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ");
     let edits = vec![lines_before(places, stmt, &calls)?];

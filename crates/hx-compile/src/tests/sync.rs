@@ -65,6 +65,25 @@ fn a_missing_barrier_is_an_error_with_a_fix() {
     );
 }
 
+/// Each warp reads what it wrote itself, in another order: a barrier of each warp is enough.
+#[test]
+fn lanes_of_one_warp_need_a_barrier_of_the_warp_only() {
+    let t = "    let t = register_tensor(f32, [256], layout: ((32, 2), 4) : ((1, 128), 32));\n";
+    let r = "    let own = register_tensor(f32, [256], layout: ((32, 2), 4) : ((4, 128), 1));\n";
+    check_sync(
+        &format!(
+            "{t}{r}    copy(gx, own);\n    copy(own, s);\n    copy(s, t);\n    copy(t, gy);\n    copy(gx, r);\n    copy(r, gy);\n"
+        ),
+        expect![[r#"
+            HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+              `copy(s, t)`: thread 1 reads `s` here
+              `copy(own, s)`: thread 0 writes `s` here
+              note: both touch `s[1]`
+              fix: insert `sync_warp()`
+        "#]],
+    );
+}
+
 #[test]
 fn a_barrier_is_missing_from_one_round_to_the_next() {
     check_turned(
