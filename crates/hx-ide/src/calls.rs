@@ -7,7 +7,8 @@ use hx_compile::Db;
 use hx_hir::{Item, ItemKey, ItemKind, file_items, item_range};
 
 use crate::names::{Def, Occurrence, Role, item_heading, item_node, occurrence_at, occurrences};
-use crate::symbols::{SymbolKind, code_range};
+use crate::node::code_range;
+use crate::symbols::SymbolKind;
 use crate::{Cancellable, FileRange, catch};
 
 /// A kernel, function, test, bench or `main` in a call hierarchy.

@@ -16,7 +16,7 @@ pub(crate) fn header(db: &dyn Db, item: Item<'_>) -> Option<String> {
     }
     let root = hx_base::parse(db, item.file(db)).syntax_node();
     let node = item_node(db, &root, item)?;
-    let range = crate::symbols::code_range(&node);
+    let range = crate::node::code_range(&node);
     let whole = text.get(usize::from(range.start())..usize::from(range.end()))?.trim();
     match item {
         Item::Const(_) => Some(whole.to_owned()),

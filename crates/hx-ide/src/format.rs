@@ -57,7 +57,7 @@ pub fn format_on_type(
         let Some(node) = token.parent() else { return Vec::new() };
         let text = file.text(db);
         // Changes consist of whole lines, so extend the range to whole lines.
-        let first = usize::from(crate::symbols::code_range(&node).start());
+        let first = usize::from(crate::node::code_range(&node).start());
         let last = usize::from(token.text_range().end());
         let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
         let end = text[last..].find('\n').map_or(text.len(), |at| last + at + 1);

@@ -5,8 +5,9 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_dtype::DType;
 use hx_hir::{
-    Item, ItemKey, Kind, Name, Path, PathTarget, Place, Ty, body_of, body_source_map, builtin, builtins,
-    file_items, infer_body, item_range, resolve_path, signature_names, signature_types,
+    Item, ItemKey, Kind, Name, Path, PathTarget, Place, Resolution, Ty, body_of, body_source_map, builtin,
+    builtins, file_items, fn_signature, infer_body, item_range, kernel_signature, resolve_path,
+    signature_names, signature_types,
 };
 use hx_layout::draw::Drawing;
 use hx_syntax::{SyntaxKind, SyntaxToken};
@@ -132,7 +133,10 @@ impl<'a> Hovering<'a> {
             Def::Param { item, index } => {
                 let found = item.find(db)?;
                 let types = signature_types(db, found);
-                let ty = types.params.get(*index).map_or("_".to_owned(), ToString::to_string);
+                // The type of a number is its value, a symbol: show the type that the header declares instead.
+                let declared = numeric_param(db, found, *index).map(|dtype| dtype.to_string());
+                let inferred = || types.params.get(*index).map_or("_".to_owned(), ToString::to_string);
+                let ty = declared.unwrap_or_else(inferred);
                 let role = format!("parameter of `{}`", item.name);
                 Some(format!(
                     "{}\n{role}{}",
@@ -352,6 +356,23 @@ impl<'a> Hovering<'a> {
     }
 }
 
+/// Returns the type that a header declares for a parameter; `None` for a parameter that is no single number.
+fn numeric_param(db: &dyn Db, item: Item<'_>, index: usize) -> Option<DType> {
+    let params = match item {
+        Item::Kernel(kernel) => &kernel_signature(db, kernel).params,
+        Item::Function(function) => &fn_signature(db, function).params,
+        Item::Const(_) | Item::Use(_) | Item::Cell(_) | Item::Test(_) | Item::Bench(_) | Item::Main(_) => {
+            return None;
+        }
+    };
+    let names = signature_names(db, item);
+    match (signature_types(db, item).params.get(index)?, names.names.types.get(params.get(index)?.ty)?) {
+        (Ty::Tensor(_), _) => None,
+        (_, Resolution::DType(dtype)) => Some(*dtype),
+        _ => None,
+    }
+}
+
 /// Explains the layout of a kernel's parameter: it is in global memory, and its strides determine the layout.
 fn given_layout(ty: Option<&Ty>) -> &'static str {
     match ty {
@@ -452,7 +473,7 @@ pub(crate) fn place_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<hx
     let root = hx_base::parse(db, file).syntax_node();
     let inside = |item: &&Item<'_>| {
         let Some(node) = crate::names::item_node(db, &root, **item) else { return false };
-        let range = crate::symbols::code_range(&node);
+        let range = crate::node::code_range(&node);
         // At a closing brace the item ends; a half-typed item without one includes its end offset.
         let closed = node.last_token().is_some_and(|token| token.kind() == SyntaxKind::R_BRACE);
         range.start() < at && (at < range.end() || at == range.end() && !closed)

@@ -28,6 +28,7 @@ mod layout;
 mod lenses;
 mod names;
 mod navigate;
+mod node;
 mod roles;
 mod semantic_tokens;
 mod shown;

@@ -99,7 +99,7 @@ fn runs(root: &SyntaxNode) -> Vec<Fold> {
     let mut uses: Option<TextRange> = None;
     for node in root.children() {
         if node.kind() == SyntaxKind::USE {
-            let range = crate::symbols::code_range(&node);
+            let range = crate::node::code_range(&node);
             uses = Some(uses.map_or(range, |run| run.cover(range)));
         } else {
             folds.extend(uses.take().map(|range| Fold { range, kind: FoldKind::Imports }));
@@ -132,7 +132,7 @@ pub fn selection(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec
             {
                 ranges.push(inside);
             }
-            ranges.push(crate::symbols::code_range(&node));
+            ranges.push(crate::node::code_range(&node));
             ranges.push(node.text_range());
         }
         let mut nested: Vec<TextRange> = Vec::new();

@@ -69,7 +69,7 @@ pub fn document_symbols(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Symbol
 fn symbol(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<Symbol> {
     let kind = kind_of(item.kind())?;
     let name_range = item_heading(db, root, item)?;
-    let range = code_range(&item_node(db, root, item)?).cover(name_range);
+    let range = crate::node::code_range(&item_node(db, root, item)?).cover(name_range);
     let offset = item.offset(db);
     let mut children = Vec::new();
     if let Some(map) = signature_source_map(db, item) {
@@ -91,14 +91,6 @@ fn symbol(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<Symbol> {
     let detail = crate::docs::header(db, item).unwrap_or_default();
     let detail = detail.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(Symbol { name, detail, kind, range, name_range, children })
-}
-
-/// Returns the range of a node without the whitespace and comments before its first token.
-pub(crate) fn code_range(node: &SyntaxNode) -> TextRange {
-    let tokens = node.descendants_with_tokens().filter_map(|it| it.into_token());
-    let first = tokens.into_iter().find(|token| !token.kind().is_trivia());
-    let start = first.map_or(node.text_range().start(), |token| token.text_range().start());
-    TextRange::new(start, node.text_range().end())
 }
 
 /// Returns the kernels, functions, constants, tests and benches of all files whose names contain the query's letters in order.

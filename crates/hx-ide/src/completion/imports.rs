@@ -131,7 +131,7 @@ impl Completing<'_> {
             Some(node) => (node.text_range().end(), format!("\n{line}")),
             None => {
                 let first = self.root.children().next();
-                let at = first.map_or(TextSize::new(0), |node| crate::symbols::code_range(&node).start());
+                let at = first.map_or(TextSize::new(0), |node| crate::node::code_range(&node).start());
                 // Insert before the docs of the first item, because they belong to it.
                 let docs = self.root.children().next().and_then(|node| {
                     let tokens = node.children_with_tokens().filter_map(|it| it.into_token());

@@ -224,6 +224,26 @@ fn parameters_dimensions_types_words() {
         compile-time parameter of `matmul`; `64` in what is shown"#]],
     );
     check_hover(
+        "kernel f(a: f32[m], $0n: i32, u: u32) grid [1] threads 32 {\n}\n",
+        expect![[r#"
+        k.hx:1:21 n
+        ```hx
+        n: i32
+        ```
+
+        parameter of `f`"#]],
+    );
+    check_hover(
+        "kernel f(a: f32[m], n: i32, u: u32) grid [1] threads 32 {\n    let _v = $0u + n;\n}\n",
+        expect![[r#"
+            k.hx:2:14 u
+            ```hx
+            u: u32
+            ```
+
+            parameter of `f`"#]],
+    );
+    check_hover(
         &MATMUL.replace("a: f16[m, k]", "$0a: f16[m, k]"),
         expect![[r#"
         k.hx:2:42 a
