@@ -1,0 +1,225 @@
+//! Writes statements: control flow, integers that are read from memory, and the groups of a tile operation.
+
+use hx_index::{Cond, Expr, Symbol};
+use hx_thread::{Body, Group, Stmt};
+use hx_tile::Origin;
+
+use super::{Emitter, MalformedProgram};
+use crate::product::multiplies;
+use crate::roles::copies_only;
+use crate::unused::{Constant, remove_unused};
+
+impl Emitter<'_> {
+    /// Writes the statements of a scope. Names and facts introduced in the scope end with it.
+    pub(crate) fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
+        let (outer, names, line) = (self.printer.scope(), self.names.enter(), self.line);
+        let constants = self.constants.len();
+        let mut rest = body.as_slice();
+        while let Some((stmt, after)) = rest.split_first() {
+            let alone = self.run_by_one_thread(rest);
+            if alone > 1 {
+                self.by_one_thread(&rest[..alone])?;
+                rest = &rest[alone..];
+            } else {
+                self.stmt(stmt)?;
+                rest = after;
+            }
+        }
+        self.printer.leave(outer);
+        self.names.leave(names);
+        remove_unused(&mut self.out, self.constants.drain(constants..));
+        self.line = line;
+        Ok(())
+    }
+
+    pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
+        (self.poll.0)();
+        match stmt {
+            Stmt::Group(group) => self.group(group),
+            Stmt::Let { var, value } if self.assigned.contains(var) => {
+                let text = self.expr(value)?.text;
+                // A local that changes is as wide as its range demands.
+                let range = self.program.ranges.get(var).copied();
+                let name = self.declare(var, range.is_none());
+                self.printer.bound(var, (range.map(|r| r.0), range.map(|r| r.1)));
+                let c_type = if range.is_some() { "int" } else { "long long" };
+                self.statement(&format!("{c_type} {name} = {text};"));
+                Ok(())
+            }
+            Stmt::Let { var, value } => {
+                let text = self.expr(value)?;
+                let (range, divisor) =
+                    (self.printer.facts.range(value), self.printer.facts.divisor(value).max(1));
+                let name = self.declare(var, text.wide);
+                self.printer.bound(var, range);
+                self.printer.facts.divisible(var.clone(), divisor);
+                let c_type = if text.wide { "long long" } else { "int" };
+                let start = self.out.len();
+                self.statement(&format!("const {c_type} {name} = {};", text.text));
+                self.constants.push(Constant { text: start..self.out.len(), name });
+                Ok(())
+            }
+            Stmt::Uniform { var, value } => {
+                let text = self.expr(value)?;
+                let range = self.printer.facts.range(value);
+                let name = self.declare(var, false);
+                self.printer.bound(var, range);
+                self.statement(&format!(
+                    "const int {name} = __shfl_sync(0xffffffff, {}, 0);",
+                    text.cast(false).text
+                ));
+                Ok(())
+            }
+            Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
+            // A condition that always holds opens a plain scope.
+            Stmt::If { cond: Cond::True, then, .. } => self.block("", |e| e.body(then)),
+            Stmt::If { cond, then, otherwise } => {
+                let cond = self.cond(cond)?;
+                self.block(&format!("if ({cond})"), |e| e.body(then))?;
+                if !otherwise.is_empty() {
+                    self.block("else", |e| e.body(otherwise))?;
+                }
+                Ok(())
+            }
+            Stmt::Assign { var, value } => {
+                let text = self.expr(value)?.text;
+                let unbound = || MalformedProgram::Unbound(var.to_string());
+                let name = self.printer.name_of(var).ok_or_else(unbound)?.to_owned();
+                self.statement(&format!("{name} = {text};"));
+                Ok(())
+            }
+            Stmt::LoadInteger { var, address } => self.load_integer(var, address),
+            Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard),
+            Stmt::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
+            Stmt::AssignNumber { var, value } => self.number(var, value, &[], false),
+            Stmt::While { cond, body } => {
+                let cond = self.cond(cond)?;
+                self.block(&format!("while ({cond})"), |e| e.body(body))
+            }
+            Stmt::Compute(c) => self.compute(c),
+            Stmt::Exchange(x) => self.exchange(x),
+            Stmt::AsyncCopy(copy) => self.async_copy(copy),
+            Stmt::Bulk(copy) => self.bulk(copy),
+            Stmt::BulkStore(store) => self.bulk_store(store),
+            Stmt::BulkCommit => self.group_row("bulk.commit", None),
+            Stmt::BulkWait { leave, read: false } => self.group_row("bulk.wait", Some(*leave)),
+            Stmt::BulkWait { leave, read: true } => self.group_row("bulk.wait.read", Some(*leave)),
+            Stmt::Commit => self.group_row("commit", None),
+            Stmt::Wait { groups } => self.group_row("wait", Some(*groups)),
+            Stmt::Barrier => self.scope_barrier(),
+            Stmt::WarpBarrier => {
+                self.statement("__syncwarp();");
+                Ok(())
+            }
+            Stmt::Transfer(t) => self.transfer(t),
+            Stmt::Multiply(m) => self.multiply(m),
+            Stmt::MultiplyAsync(m) => self.multiply_async(m),
+            Stmt::Fence(fence) => self.fence(*fence),
+            Stmt::CommitProducts => self.group_row("products.commit", None),
+            Stmt::WaitProducts { leave, completes } => self.wait_products(*leave, completes),
+            Stmt::Convert(c) => self.convert(c),
+            Stmt::Fill(f) => self.fill(f),
+            Stmt::Log(log) => self.log(log),
+            Stmt::Put(put) => self.put(put),
+            Stmt::Draw(draw) => self.draw(draw),
+            Stmt::Drawn(drawn) => self.drawn(drawn),
+            Stmt::Roles(roles) => self.roles(roles),
+            Stmt::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
+            Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
+            Stmt::Await { barrier, index, parity } => self.await_phase(*barrier, index, parity),
+            Stmt::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
+            Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
+        }
+    }
+
+    fn group(&mut self, group: &Group) -> Result<(), MalformedProgram> {
+        if group.scope != self.executing.scope {
+            let [scope, here] = [group.scope, self.executing.scope].map(|id| *self.program.scope(id));
+            return Err(MalformedProgram::Scope { op: group.op, scope, here });
+        }
+        let outer = self.line;
+        self.line = self.lines.and_then(|l| l.of.get(&group.origin).copied()).or(outer);
+        if !group.title.is_empty() {
+            let title = group.title.split_whitespace().collect::<Vec<_>>().join(" ");
+            // A backslash at the end would continue the comment on the next line.
+            self.write_line(&format!("// {}", title.trim_end_matches('\\')));
+        }
+        let declares = group.body.iter().any(|s| {
+            matches!(
+                s,
+                Stmt::Let { .. } | Stmt::Uniform { .. } | Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. }
+            )
+        });
+        let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
+        self.line = outer;
+        result
+    }
+
+    /// Writes a comment, and statements that are attributed to the line of an origin.
+    pub(crate) fn at(
+        &mut self,
+        origin: Origin,
+        title: &str,
+        inside: impl FnOnce(&mut Self) -> Result<(), MalformedProgram>,
+    ) -> Result<(), MalformedProgram> {
+        let outer = self.line;
+        self.line = self.lines.and_then(|l| l.of.get(&origin).copied()).or(outer);
+        self.write_line(&format!("// {title}"));
+        let result = inside(self);
+        self.line = outer;
+        result
+    }
+
+    fn repeat(
+        &mut self,
+        var: &Symbol,
+        start: &Expr,
+        end: &Expr,
+        unroll: bool,
+        body: &Body,
+    ) -> Result<(), MalformedProgram> {
+        let (first, last) = (self.expr(start)?, self.expr(end)?);
+        // The counter takes the value of `end` too, after the last iteration.
+        let wide = self.printer.is_wide(start) || self.printer.is_wide(end);
+        let range = (
+            self.printer.facts.range(start).0,
+            self.printer.facts.range(end).1.and_then(|end| end.checked_sub(1)),
+        );
+        let (outer, names) = (self.printer.scope(), self.names.enter());
+        let name = self.declare(var, wide);
+        self.printer.bound(var, range);
+        let c_type = if wide { "long long" } else { "int" };
+        if unroll {
+            self.printer.unrolled.insert(var.clone());
+            let in_part = self.executing.has_few && copies_only(body);
+            self.statement(if in_part { "#pragma unroll 4" } else { "#pragma unroll" });
+        } else if multiplies(body) {
+            // The front end would peel the loop otherwise, and the code would be several times as long.
+            self.statement("#pragma unroll 1");
+        }
+        let head = format!(
+            "for ({c_type} {name} = {}; {name} < {}; ++{name})",
+            first.text,
+            last.operand(crate::expr::Binding::Sum)
+        );
+        self.block(&head, |e| e.body(body))?;
+        self.printer.leave(outer);
+        self.names.leave(names);
+        Ok(())
+    }
+
+    /// Reports whether some statement assigns the local number again.
+    pub(crate) fn changes(&self, var: &Symbol) -> bool {
+        self.assigned.contains(var)
+    }
+
+    /// Gives a counter or local integer its name for the rest of the scope.
+    pub(crate) fn declare(&mut self, var: &Symbol, wide: bool) -> String {
+        let name = match var {
+            Symbol::Var(text, _) => self.names.scoped(text),
+            other => self.names.scoped(&other.to_string()),
+        };
+        self.printer.name(var.clone(), name.clone(), wide);
+        name
+    }
+}
