@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize};
-use hx_hir::{Db, Item};
+use hx_hir::{Db, Item, item_range};
 use hx_host::HostError;
 
 /// The time limit of each of several works, and their common stop flag.
@@ -33,7 +33,7 @@ impl<'a> Each<'a> {
 
 /// Returns the error of work on an item that ended before any part of the item with its own place was evaluated.
 pub(crate) fn ended_at<'db>(db: &'db dyn Db, item: Item<'db>) -> Diagnostic {
-    let start = crate::test::first_code(db, item);
+    let start = first_code(db, item);
     ended(item.file(db), TextRange::at(start, TextSize::of(item.kind().word())))
 }
 
@@ -46,4 +46,21 @@ fn ended(file: SourceFile, range: TextRange) -> Diagnostic {
     let error = HostError::stopped();
     let found = Diagnostic::new(error.code, file, range, error.message);
     error.help.into_iter().fold(found, |found, help| found.help(help))
+}
+
+/// Returns the place of the keyword that begins an item.
+pub(crate) fn first_code<'db>(db: &'db dyn Db, item: Item<'db>) -> TextSize {
+    let range = item_range(db, item);
+    let text = item.file(db).text(db).get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
+    // Skip the comments, attributes and blank lines before the keyword: the item's range includes them.
+    let mut before = 0;
+    for line in text.split_inclusive('\n') {
+        let code = line.trim_start();
+        if !code.is_empty() && !code.starts_with("//") && !code.starts_with("#[") {
+            before += line.len() - code.len();
+            break;
+        }
+        before += line.len();
+    }
+    range.start() + TextSize::try_from(before.min(text.len())).unwrap_or_default()
 }

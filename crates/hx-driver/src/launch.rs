@@ -56,6 +56,11 @@ impl std::fmt::Debug for Launcher<'_> {
     }
 }
 
+/// The error of a launch that contradicts its own program: a bug of ours.
+fn internal(message: String) -> LaunchError {
+    LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, message))
+}
+
 /// A launch whose arguments match the kernel's parameters.
 struct Bound {
     /// Dimensions, strides and integer arguments.

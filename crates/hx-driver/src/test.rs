@@ -18,7 +18,7 @@ use hx_host::device::NoDevice;
 use hx_host::eval::{EvalError, Options, Session, Surroundings};
 use hx_workspace::Database;
 
-use crate::bounded::{Each, ended_at, ended_in};
+use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
 use crate::launch::Launcher;
 use crate::machine::Machine;
@@ -159,23 +159,6 @@ pub(crate) fn list(
 /// Returns the place of a case's `test` keyword.
 pub fn case_place(db: &Database, case: &Case) -> Option<(SourceFile, TextSize)> {
     Some((case.test.file, first_code(db, case.test.find(db)?)))
-}
-
-/// Returns the place of the keyword that begins an item.
-pub(crate) fn first_code<'db>(db: &'db dyn HirDb, item: Item<'db>) -> TextSize {
-    let range = item_range(db, item);
-    let text = item.file(db).text(db).get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
-    // Skip the comments, attributes and blank lines before the keyword: the item's range includes them.
-    let mut before = 0;
-    for line in text.split_inclusive('\n') {
-        let code = line.trim_start();
-        if !code.is_empty() && !code.starts_with("//") && !code.starts_with("#[") {
-            before += line.len() - code.len();
-            break;
-        }
-        before += line.len();
-    }
-    range.start() + TextSize::try_from(before.min(text.len())).unwrap_or_default()
 }
 
 /// Returns `path::title`, followed by a number if several tests of a file have the same title.

@@ -13,15 +13,17 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::*;
 use tower_lsp::{Client, LanguageServer};
 
+use crate::cancel::CancelSlot;
 use crate::compile::CudaCompiler;
 use crate::files::{Document, path_of};
 use crate::from_proto::{Positions, changed, first_difference};
 use crate::main_loop::{self, Event, Writer};
 use crate::outgoing::{self, Outgoing, ToClient};
-use crate::questions::{About, Question, Touched};
+use crate::questions::{About, Question};
 use crate::settings::{self, Options};
 use crate::state::{Shared, Snapshot, file_at};
-use crate::task::{CancelSlot, Handled, internal, invalid, task};
+use crate::task::{Handled, internal, invalid, task};
+use crate::touched::Touched;
 use crate::{Config, handlers, protocol, questions};
 
 /// The state of the protocol's handlers: the channel to the main loop, the client, and the CUDA compiler.

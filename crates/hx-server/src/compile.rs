@@ -12,8 +12,8 @@ use hx_worker::{
     Cache, CompileError, CompileJob, Compiled, Compiler, CompilerId, Limits, Want, WorkerClient, disassemble,
 };
 
+use crate::cancel::CancelSlot;
 use crate::protocol::{Emitted, LinePair};
-use crate::task::CancelSlot;
 
 /// Time limit of a request for code. It includes the wait for the worker, its start, the compile, and the disassembler.
 const LIMIT: Duration = Duration::from_secs(120);

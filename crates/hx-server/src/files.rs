@@ -10,7 +10,7 @@ use hx_worker::own_files;
 use hx_workspace::Database;
 use tower_lsp::ls_types::Uri;
 
-use crate::questions::Touched;
+use crate::touched::Touched;
 
 /// A document that is open in the client.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@
 //! Start at [`serve`], then read `main_loop.rs`.
 
 mod backend;
+mod cancel;
 mod compile;
 mod files;
 mod from_proto;
@@ -22,6 +23,7 @@ mod settings;
 mod state;
 mod task;
 mod to_proto;
+mod touched;
 mod transport;
 mod wire;
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Base, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
+use crate::{Base, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 /// The loads and redistributions of a solution. A solution without any leaves the program as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -114,13 +114,6 @@ impl Edits {
             });
         }
         Cow::Owned(edited)
-    }
-}
-
-impl Solution {
-    /// Returns the program that the solution is for, with its redistributions as operations.
-    pub fn program<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
-        self.edits.apply(program)
     }
 }
 

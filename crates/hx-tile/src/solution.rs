@@ -1,10 +1,11 @@
 //! The result of synthesis: layouts, instructions and the reasons for them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
 
-use crate::{Edits, OpId, TensorId};
+use crate::{Edits, OpId, TensorId, TileProgram};
 
 /// A consistent choice for everything that the program leaves open.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -32,6 +33,13 @@ pub struct Solution {
     /// The branches of the search that its budget did not reach. With a larger budget, a cheaper solution might have been
     /// found.
     pub unexplored: u64,
+}
+
+impl Solution {
+    /// Returns the program that the solution is for, with its redistributions as operations.
+    pub fn program<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
+        self.edits.apply(program)
+    }
 }
 
 /// A constraint as text, with the operation that imposes it.

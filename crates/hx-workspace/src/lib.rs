@@ -7,6 +7,7 @@
 //! Start at [`Database`], then [`Database::open`].
 
 mod database;
+mod error;
 mod manifest;
 mod os;
 mod paths;
@@ -16,7 +17,8 @@ mod std_files;
 mod tests;
 
 pub use database::Database;
+pub use error::OpenError;
 pub use hx_base::{System, SystemError};
 pub use manifest::{MANIFEST_NAME, Manifest};
 pub use os::{MAX_SOURCE_BYTES, OsSystem};
-pub use project::{OpenError, Opened, OpenedFolder};
+pub use project::{Opened, OpenedFolder};

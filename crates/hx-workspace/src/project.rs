@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use hx_base::{Code, SourceFile, SystemError, codes, parse};
+use hx_base::{SourceFile, SystemError, parse};
 use hx_syntax::{SyntaxKind, SyntaxNode, ast, ast::AstNode as _};
 use hx_worker::trust::Trust;
 
-use crate::{Database, MANIFEST_NAME, Manifest, paths};
+use crate::{Database, MANIFEST_NAME, Manifest, OpenError, paths};
 
 /// The result of opening a path.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,33 +19,6 @@ pub struct Opened {
     /// The files that could not be read: the project's `hx.toml`, files that the path names, and files that these use.
     pub unreadable: Vec<OpenError>,
 }
-
-/// The reason why a path cannot be opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenError {
-    /// The path as given, or that of the unreadable file in it.
-    pub path: String,
-    /// The error of the file system.
-    pub reason: SystemError,
-}
-
-impl OpenError {
-    /// Returns the code under which the error is reported.
-    pub fn code(&self) -> &'static Code {
-        match self.reason {
-            SystemError::NotFound => &codes::FILE_NOT_FOUND,
-            SystemError::NotText(_) | SystemError::Other(_) => &codes::IO_ERROR,
-        }
-    }
-}
-
-impl std::fmt::Display for OpenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "cannot open `{}`: {}", self.path, self.reason)
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 /// The contents of an editor's folder.
 #[derive(Debug, Clone, PartialEq, Default)]

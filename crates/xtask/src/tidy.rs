@@ -1,7 +1,8 @@
 //! `cargo xtask tidy`: checks rules of the workspace that no compiler checks.
 //!
 //! [`rows`] has the allowed dependencies as data and compares them with every `Cargo.toml`. [`text`] checks the text of every
-//! file, and [`arms`] the syntax of Rust files. This file finds the files for all of them.
+//! file, [`arms`] the syntax of Rust files, and [`circles`] the uses between the files of a crate. This file finds the files for all of
+//! them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +12,7 @@ use std::path::Path;
 use crate::{root, say};
 
 mod arms;
+mod circles;
 mod rows;
 mod text;
 
@@ -62,6 +64,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>, String> {
     let manifests: BTreeMap<String, String> =
         files.keys().filter(manifest).map(|path| (path.clone(), files[path].clone())).collect();
     let mut findings = rows::check(&manifests);
+    findings.extend(circles::check(&files));
     for (path, text) in &files {
         findings.extend(text::check(path, text));
         findings.extend(arms::check(path, text));

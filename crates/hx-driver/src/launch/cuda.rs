@@ -15,6 +15,7 @@ use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, Outcome
 use rayon::prelude::*;
 
 use super::instance::Checked;
+use super::internal;
 use super::{Bound, BoundParam, BoundTensor, Launcher, maps, stopped_at};
 use crate::absence::absence_error;
 use crate::machine::{Cuda, Gpu};
@@ -163,10 +164,6 @@ fn limits<'l>(until: Until<'_>, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
 pub(super) fn cuda_text<'db>(db: &'db dyn Db, checked: Checked<'db>) -> Result<&'db CudaSource, LaunchError> {
     let instance = checked.get();
     cuda_source(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))
-}
-
-pub(super) fn internal(message: String) -> LaunchError {
-    LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, message))
 }
 
 /// Returns the number of blocks of a launch along x, y and z.

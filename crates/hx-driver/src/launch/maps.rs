@@ -10,7 +10,7 @@ use hx_thread::{MapValues, Outside, Param, TensorMap, ThreadProgram};
 use hx_worker::MapElement;
 
 use super::Bound;
-use super::cuda::internal;
+use super::internal;
 
 /// Checks every tensor map of a program with the numbers of this launch.
 pub(super) fn check(program: &ThreadProgram, bound: &Bound) -> Result<(), LaunchError> {

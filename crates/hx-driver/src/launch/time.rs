@@ -14,7 +14,8 @@ use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
-use super::cuda::{Memory as Place, arguments, cuda_text, grid_of, internal};
+use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
+use super::internal;
 use super::{Bound, BoundTensor, Launcher, bind, find_kernel, instance};
 use crate::absence::absence_error;
 use crate::machine::Gpu;

@@ -13,7 +13,7 @@ use hx_tile::{
     stages_held,
 };
 
-use super::signal::{self, Fills};
+use super::signal::{self, Fills, barrier_of};
 use super::{LowerError, Lowering, cluster};
 use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt};
 
@@ -21,14 +21,6 @@ use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt};
 const POSITIONS: u32 = 1 << 30;
 /// The distance between the numbers of two positions. Its locals are the first of them.
 const POSITION_STEP: u32 = 32;
-
-/// The barriers of a pipeline, as positions in [`crate::ThreadProgram::barriers`].
-pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
-    match kind {
-        BarrierKind::Full => 2 * pipe.0,
-        BarrierKind::Empty => 2 * pipe.0 + 1,
-    }
-}
 
 /// Returns the barriers of all pipelines, two for each. Only the counters follow them in the block's shared memory.
 pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrier> {

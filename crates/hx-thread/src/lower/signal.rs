@@ -9,9 +9,16 @@ use std::collections::BTreeMap;
 use hx_index::{Expr, Symbol};
 use hx_tile::{Base, Choice, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
 
-use super::pipe::barrier_of;
 use super::{LowerError, Lowering};
 use crate::{Arrivals, BarrierKind, Body, Stmt};
+
+/// The barriers of a pipeline, as positions in [`crate::ThreadProgram::barriers`].
+pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
+    match kind {
+        BarrierKind::Full => 2 * pipe.0,
+        BarrierKind::Empty => 2 * pipe.0 + 1,
+    }
+}
 
 /// The copies that fill the stages of a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

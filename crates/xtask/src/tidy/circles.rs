@@ -1,0 +1,143 @@
+//! Forbids circles between the files of a crate: a file that uses another one, which uses the first again, is read only with it.
+//!
+//! A file uses the file that defines an item which it names by path or import. Re-exports count for nobody: an item that
+//! `crate::Type` names is followed to the file that defines it. Tests do not count, nor do calls of methods: syntax does not show
+//! which file defines them.
+//!
+//! [`ALLOWED`] has the exceptions as data, each with its reason.
+
+mod allowed;
+mod paths;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Finding;
+use allowed::ALLOWED;
+use paths::Modules;
+
+/// A circle that is allowed.
+struct Allowed {
+    /// The crate's folder.
+    folder: &'static str,
+    circle: Circle,
+    /// The reason.
+    because: &'static str,
+}
+
+/// The circle that an exception allows. The files are below `src`, in order.
+#[derive(Debug)]
+enum Circle {
+    /// The circle of these files and no others.
+    Of(&'static [&'static str]),
+    /// Any circle with these files: others hold parts of their types, and there will be more of them.
+    Through(&'static [&'static str]),
+}
+
+impl Circle {
+    fn is(&self, circle: &[&str]) -> bool {
+        match self {
+            Circle::Of(files) => *files == circle,
+            Circle::Through(files) => files.iter().all(|file| circle.contains(file)),
+        }
+    }
+}
+
+/// Who uses whom, by the files' paths below `src`, and which items.
+type Edges = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// Checks all crates. The map's keys are paths below the workspace's root.
+pub(super) fn check(files: &BTreeMap<String, String>) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+    for (path, text) in files {
+        let Some((folder, file)) = path.split_once("/src/") else { continue };
+        if folder.starts_with("crates/") && file.ends_with(".rs") {
+            crates.entry(folder).or_default().insert(file, text);
+        }
+    }
+    let mut findings = Vec::new();
+    for (folder, sources) in &crates {
+        let edges = edges(sources);
+        let mut allowed: Vec<&Allowed> = ALLOWED.iter().filter(|allowed| allowed.folder == *folder).collect();
+        let finding =
+            |file: &str, message| Finding { path: format!("{folder}/src/{file}"), line: 0, message };
+        for circle in circles(&edges) {
+            let before = allowed.len();
+            allowed.retain(|allowed| !allowed.circle.is(&circle));
+            if allowed.len() == before {
+                findings.push(finding(circle[0], describe(&edges, &circle)));
+            }
+        }
+        for Allowed { circle: Circle::Of(files) | Circle::Through(files), because, .. } in allowed {
+            let message = format!("no circle of {} is there to allow ({because})", files.join(", "));
+            findings.push(finding(files[0], message));
+        }
+    }
+    findings
+}
+
+/// Returns who uses whom. The map has the files of one crate below `src`.
+///
+/// A file may name items of the modules that it lies in: a folder's own file has the words of the folder.
+fn edges(sources: &BTreeMap<&str, &str>) -> Edges {
+    // Ignore a file that is not valid Rust: the compiler reports it.
+    let parsed = sources.iter().filter_map(|(file, text)| Some((*file, syn::parse_file(text).ok()?)));
+    let named =
+        parsed.filter_map(|(file, parsed)| Some((paths::name(file)?, paths::Module::of(file, &parsed))));
+    let modules: Modules = named.collect();
+    let mut edges = Edges::new();
+    for (from, module) in &modules {
+        for (to, item) in paths::uses(&modules, from) {
+            if !from.starts_with(&to) {
+                let edge = (module.file.clone(), modules[&to].file.clone());
+                edges.entry(edge).or_default().insert(item);
+            }
+        }
+    }
+    edges
+}
+
+/// Returns the sets of files that use each other directly or indirectly, each in order.
+fn circles(edges: &Edges) -> Vec<Vec<&str>> {
+    let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (from, to) in edges.keys() {
+        next.entry(from).or_default().push(to);
+    }
+    let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for start in next.keys() {
+        let mut stack = vec![*start];
+        let mut seen = BTreeSet::new();
+        while let Some(file) = stack.pop() {
+            stack.extend(next.get(file).into_iter().flatten().filter(|to| seen.insert(**to)));
+        }
+        reached.insert(start, seen);
+    }
+    let reaches = |from: &str, to: &str| reached.get(from).is_some_and(|seen| seen.contains(to));
+    let mut done = BTreeSet::new();
+    let mut circles = Vec::new();
+    for &file in next.keys() {
+        if reaches(file, file) && !done.contains(file) {
+            let both = |other: &&str| reaches(file, other) && reaches(other, file);
+            let circle: Vec<&str> = next.keys().copied().filter(both).collect();
+            done.extend(circle.iter().copied());
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+/// Names the files of a circle, each with those that it uses and the items.
+fn describe(edges: &Edges, circle: &[&str]) -> String {
+    let of = |from: &&str| {
+        let used = edges.iter().filter(|((one, to), _)| one == from && circle.contains(&to.as_str()));
+        let used = used.map(|((_, to), items)| {
+            let items: Vec<&str> = items.iter().map(String::as_str).collect();
+            format!("{to} ({})", items.join(", "))
+        });
+        format!("{from} uses {}", used.collect::<Vec<_>>().join(", "))
+    };
+    let files: Vec<String> = circle.iter().map(of).collect();
+    format!("{} files use each other: {}", circle.len(), files.join("; "))
+}
+
+#[cfg(test)]
+mod tests;
