@@ -4,6 +4,7 @@ mod asynchronous;
 mod boxes;
 mod cancel;
 mod copies;
+mod estimates;
 mod facts;
 mod launches;
 mod narrowed;

@@ -15,8 +15,8 @@ use hx_hir::Kernel;
 use hx_lower::Lowered;
 use hx_target::Arch;
 use hx_tile::{
-    Choice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, op_text,
-    reason_text, unexplored_text,
+    Choice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text, layout_text,
+    op_text, reason_text, unexplored_text,
 };
 
 use crate::emit::{self, EmitError, Overrides};
@@ -111,7 +111,7 @@ impl<'a> Solved<'a> {
     ) -> Result<String, &'a Stop> {
         let lowered = routed_program(db, instance).as_ref()?;
         let all = hx_compile::candidates(db, instance).as_ref()?;
-        Ok(candidates::table(&lowered.program, all, tensor))
+        Ok(candidates::table(&lowered.program, instance.arch(db), all, tensor))
     }
 
     /// Formats the instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
@@ -134,6 +134,9 @@ impl<'a> Solved<'a> {
             self.tensor(tensor, &mut out);
         }
         self.notes(tensors, &mut out);
+        if let Some(estimate) = hx_compile::estimated(program, self.solution, arch, &self.dims) {
+            let _ = write!(out, "\n{}", estimate_text(program, &estimate));
+        }
         out
     }
 

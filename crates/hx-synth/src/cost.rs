@@ -28,13 +28,23 @@ pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
         let groups = f64::from(threads) / f64::from(*lanes);
         return tiling.count() as f64 * groups * issue.max(read_by_descriptor(tiling)) + latency;
     }
+    let each = gemm_issue(tiling.row, threads);
+    gemm_rounds(tiling.row, tiling.count() as f64, tiling.issues[2] as f64, each)
+}
+
+/// Returns the cycles in which each warp of a quarter of the multiprocessor issues one instruction of a product.
+pub(crate) fn gemm_issue(row: &GemmRow, threads: u32) -> f64 {
     // A warp issues an instruction of fewer lanes once for each group of lanes. It takes part once in an instruction of several
     // warps. An instruction of one thread is issued for the whole warp.
-    let issues = if *lanes > 1 { f64::from((WARP / lanes).max(1)) } else { 1.0 };
-    let each = issue * issues * warps_per_unit(threads);
-    let steps = tiling.issues[2];
-    let round = (tiling.count() / steps) as f64 * each;
-    (steps - 1) as f64 * round.max(*latency) + round + latency
+    let lanes = row.threads;
+    let issues = if lanes > 1 { f64::from((WARP / lanes).max(1)) } else { 1.0 };
+    row.issue * issues * warps_per_unit(threads)
+}
+
+/// Returns the cycles of a product of `count` instructions in `steps` steps along K, if each takes `each` cycles to issue.
+pub(crate) fn gemm_rounds(row: &GemmRow, count: f64, steps: f64, each: f64) -> f64 {
+    let round = count / steps * each;
+    (steps - 1.0) * round.max(row.latency) + round + row.latency
 }
 
 /// Returns the cycles in which shared memory delivers the operands of one instruction that reads them by descriptor.
@@ -55,16 +65,32 @@ pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
 
 /// Returns the cycles of one execution of a copy to or from global memory.
 pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
+    let lanes = threads.min(WARP);
+    let at = (0..i64::from(lanes)).map(|lane| access.coordinate(lane, 0));
+    if global::param_of(program, view).is_none() {
+        return 0.0;
+    }
+    let instructions = access.issues() as f64 * warps(threads);
+    let bytes = sector_bytes(program, view, at, access.run.width()) * instructions;
+    (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
+}
+
+/// Returns the bytes of the sectors that one instruction of a warp touches, if its lanes access `width` elements each at these
+/// coordinates of a view of global memory.
+pub(crate) fn sector_bytes(
+    program: &TileProgram,
+    view: &View,
+    lanes: impl Iterator<Item = Vec<i64>>,
+    width: i64,
+) -> f64 {
     let Some(param) = global::param_of(program, view) else { return 0.0 };
     let bits = i128::from(param.dtype.bits());
     let strides: Vec<i64> = global::strides(param, view)
         .iter()
         .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
         .collect();
-    let lanes = threads.min(WARP);
     let mut sectors = BTreeSet::new();
-    for lane in 0..i64::from(lanes) {
-        let at = access.coordinate(lane, 0);
+    for at in lanes {
         // A stride may be any integer, so its product with a coordinate needs more bits than `i64` has.
         let offset: i128 = match &param.block {
             None => at.iter().zip(&strides).map(|(c, s)| i128::from(*c) * i128::from(*s)).sum(),
@@ -74,14 +100,11 @@ pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &
                 param.offset(&at, &program.facts).eval(&|symbol| sample(symbol)).unwrap_or(0).into()
             }
         };
-        let width = i128::from(access.run.width());
-        let (first, last) = (offset * bits / 8, ((offset + width) * bits + 7) / 8 - 1);
+        let (first, last) = (offset * bits / 8, ((offset + i128::from(width)) * bits + 7) / 8 - 1);
         let sector = i128::from(SECTOR_BYTES);
         sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
     }
-    let instructions = access.issues() as f64 * warps(threads);
-    let bytes = sectors.len() as f64 * f64::from(SECTOR_BYTES) * instructions;
-    (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
+    sectors.len() as f64 * f64::from(SECTOR_BYTES)
 }
 
 /// Returns the cycles in which bulk copies bring a tile of `bytes` bytes to a multiprocessor. No thread waits for their latency.
@@ -170,14 +193,26 @@ fn meeting(threads: u32, drain: f64, results: f64) -> f64 {
 }
 
 fn barriers(threads: u32) -> f64 {
-    2.0 * (machine().barrier + machine().barrier_warp * warps(threads))
+    2.0 * barrier(threads)
 }
 
-fn warps(threads: u32) -> f64 {
+/// Returns the cycles of a barrier of these threads.
+pub(crate) fn barrier(threads: u32) -> f64 {
+    machine().barrier + machine().barrier_warp * warps(threads)
+}
+
+/// Returns the cycles from the issue of a bulk copy until its bytes have arrived, if it is alone.
+pub(crate) fn box_latency(arch: Arch) -> f64 {
+    let rows = catalogue().copies_between(Space::Global, Space::Register, arch);
+    let load = rows.map(|row| row.latency).fold(f64::INFINITY, f64::min);
+    if load.is_finite() { load + machine().box_latency } else { machine().box_latency }
+}
+
+pub(crate) fn warps(threads: u32) -> f64 {
     f64::from(threads.div_ceil(WARP))
 }
 
-fn warps_per_unit(threads: u32) -> f64 {
+pub(crate) fn warps_per_unit(threads: u32) -> f64 {
     (warps(threads) / f64::from(PARTITIONS)).max(1.0)
 }
 

@@ -14,7 +14,7 @@ use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
 use crate::solver::Solver;
-use crate::{convertible, crossing, floor, pipes, size};
+use crate::{convertible, crossing, estimate, floor, pipes, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -67,29 +67,35 @@ impl<'r> Run<'r> {
     }
 
     /// Returns the cheapest solution over all routes, the first of equally cheap ones. A route whose cycles cannot fall below those
-    /// of a solution found already is not searched.
+    /// of a solution found already is not searched. The search compares sums over all operations; if the roles of a program run at
+    /// the same time, their estimate decides between the solutions that the search kept.
     ///
     /// # Errors
     /// The failure of the last route, if no route has a solution.
     fn best(&self) -> Result<Routed, Failure> {
-        let mut best: Option<Routed> = None;
+        let mut kept: Vec<Routed> = Vec::new();
         let mut failed = None;
         for route in routes(self.program, self.arch, self.means.by_descriptor) {
             let loaded = route.loaded(self.program);
-            let cost = best.as_ref().map_or(f64::INFINITY, |best: &Routed| best.solution.cost);
-            if best.is_some() && is_reached(floor::of_program(&loaded, self.arch, &self.pool), cost) {
+            let cost = kept.last().map_or(f64::INFINITY, |best| best.solution.cost);
+            if !kept.is_empty() && is_reached(floor::of_program(&loaded, self.arch, &self.pool), cost) {
                 continue;
             }
             match self.on(&route, &loaded, cost) {
-                Ok(found) if found.solution.cost < cost => {
-                    best = Some(found);
-                }
+                Ok(found) if found.solution.cost < cost => kept.push(found),
                 Ok(_) => {}
                 Err(failure) if failure.kind == FailureKind::Cancelled => return Err(failure),
                 Err(failure) => failed = Some(failure),
             }
         }
-        best.ok_or_else(|| failed.unwrap_or_else(Failure::cancelled))
+        let last = kept.pop().ok_or_else(|| failed.unwrap_or_else(Failure::cancelled))?;
+        // The last one has the least sum, so it is the best one unless roles run at the same time.
+        let cheaper = |best: Routed, other: Routed| {
+            let [a, b] =
+                [&best, &other].map(|routed| estimate::compared(self.program, &routed.solution, self.arch));
+            if b < a { other } else { best }
+        };
+        Ok(kept.into_iter().rev().fold(last, cheaper))
     }
 
     /// Returns the cheapest solution for a route. Each route has the whole budget of branches.
@@ -105,7 +111,7 @@ impl<'r> Run<'r> {
         self.branches.set(self.branches.get() + self.pool.branches.get());
         let (solution, still) = found?;
         let ended = solver.ended.each_ref().map(Cell::get);
-        Ok(Routed { solution: routed(solution, route), still, ended })
+        Ok(Routed { solution: self.recorded(routed(solution, route)), still, ended })
     }
 
     /// Returns the other solutions of a route's program, cheapest first.
@@ -115,9 +121,19 @@ impl<'r> Run<'r> {
         let solver = Solver::new(&loaded, self.arch, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes);
         solver.ended.iter().zip(routed.ended).for_each(|(cell, ended)| cell.set(ended));
-        let mut others = solver.others(&routed.solution, &routed.still)?;
-        others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        Ok(others.into_iter().map(|solution| self::routed(solution, &route)).collect())
+        let others = solver.others(&routed.solution, &routed.still)?;
+        let others = others.into_iter().map(|solution| self.recorded(self::routed(solution, &route)));
+        let mut others: Vec<(f64, Solution)> = others
+            .map(|solution| (estimate::compared(self.program, &solution, self.arch), solution))
+            .collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cost.total_cmp(&b.1.cost)));
+        Ok(others.into_iter().map(|(_, solution)| solution).collect())
+    }
+
+    /// Records the cost of each operation in a solution.
+    fn recorded(&self, solution: Solution) -> Solution {
+        let costs = estimate::costs(&solution.program(self.program), &solution, self.arch);
+        Solution { costs, ..solution }
     }
 }
 

@@ -310,6 +310,9 @@ pub struct ComputeRow {
     /// PTX with `{d}` and `{s0}`, `{s1}`, `{s2}`.
     pub ptx: Option<String>,
     pub issue: f64,
+    /// The cycles of `issue` in the unit of special functions.
+    #[serde(default)]
+    pub special: f64,
     pub latency: f64,
 }
 

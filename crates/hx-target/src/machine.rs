@@ -26,6 +26,14 @@ pub struct Machine {
     pub further_line: f64,
     /// Bytes that a multiprocessor moves from and to the L2 cache in a cycle.
     pub global_bytes: f64,
+    /// Bytes that bulk copies bring to a multiprocessor in a cycle while those of all multiprocessors do.
+    pub box_bytes: f64,
+    /// The delay of a bulk copy beyond that of a load.
+    pub box_latency: f64,
+    /// From the end of a group's turn until the next group goes on.
+    pub hand_over: f64,
+    /// Registers of a thread of a role besides its tensors: addresses, counters, phases.
+    pub role_registers: i64,
     /// The issue slot of an access to shared memory, in addition to its wavefronts.
     pub issue_slot: f64,
     /// An operator on elements that are converted to f32 and back.

@@ -10,10 +10,12 @@
 //! Start at [`TileProgram`], then [`Solution`].
 
 mod block;
+mod cost;
 mod counter;
 mod edits;
 mod effects;
 mod elementwise;
+mod estimate;
 mod held;
 mod modes;
 mod operand;
@@ -26,10 +28,15 @@ mod sync_op;
 mod text;
 mod view;
 
+pub use cost::{Cost, Resource, Takes};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use edits::{Edits, Load, Move};
 pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
 pub use elementwise::{Map, Scalar};
+pub use estimate::{
+    Bound, Estimate, Launch, LoopEstimate, RoleEstimate, bound_text, estimate_text, loop_lines, role_text,
+    takes_text,
+};
 pub use held::{Held, HeldAcross, Lives, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
 
-use crate::{Edits, OpId, TensorId, TileProgram};
+use crate::{Cost, Edits, OpId, TensorId, TileProgram};
 
 /// A consistent choice for everything that the program leaves open.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -20,8 +20,10 @@ pub struct Solution {
     pub edits: Edits,
     /// Bytes of shared memory of a block.
     pub shared_bytes: u32,
-    /// Estimated cycles of a block.
+    /// Estimated cycles of a block, as a sum over all operations: the search compares solutions by it.
     pub cost: f64,
+    /// The cost of one execution of each operation.
+    pub costs: BTreeMap<OpId, Cost>,
     /// The part of `cost` beyond the cheapest choice of each operation on its own. It arises because accesses share a memory
     /// and because values move between threads.
     pub strain: f64,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use hx_target::Arch;
 use hx_tile::{
     Choice, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, summary_text,
     unexplored_text,
@@ -14,13 +15,14 @@ use hx_tile::{
 const INDENT: &str = "           ";
 
 /// Formats solutions of `program`, chosen one first. Below each are the layout of `tensor` and the instructions that touch it.
-pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str>) -> String {
+pub(super) fn table(program: &TileProgram, arch: Arch, all: &[Solution], tensor: Option<&str>) -> String {
     let mut text = String::from("candidate     cycles   × best  choices\n");
-    let best = all.first().map_or(1.0, |solution| solution.cost.max(1.0));
+    let cycles: Vec<f64> = all.iter().map(|solution| hx_compile::compared(program, solution, arch)).collect();
+    let best = cycles.first().map_or(1.0, |cycles| cycles.max(1.0));
     let summaries: Vec<String> = all.iter().map(|solution| summary_text(program, solution)).collect();
     let told = told_apart(program, all, &summaries);
     for (i, solution) in all.iter().enumerate() {
-        let cycles = solution.cost;
+        let cycles = cycles[i];
         let _ = writeln!(text, "{i:>9} {cycles:>10.0} {:>8.2}  {}", cycles / best, summaries[i]);
         let mut lines = tensor.map_or_else(Vec::new, |name| fate(program, solution, name));
         for line in &told[i] {

@@ -112,7 +112,8 @@ fn check(program: &TileProgram, expected: &Expect) {
     assert_eq!(hx_verify::verify(program, &solution, Arch::Sm90a), []);
     expected.assert_eq(&format!("{:?}", bytes(program, &solution)));
     let all = candidates(program, Arch::Sm90a, &|| false).unwrap();
-    assert_eq!(all[0], solution);
+    // A run records costs only in the solutions that it returns.
+    assert_eq!(all[0], Solution { costs: all[0].costs.clone(), ..solution.clone() });
     assert!(
         all.iter().all(|other| other.cost >= solution.cost * (1.0 - 1e-9)),
         "{:?}",

@@ -1,0 +1,146 @@
+//! The clock of one group of threads: the cycles at which its operations end, of which products, stores and copies are in flight.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hx_target::machine;
+use hx_tile::{Cost, Op, OpId, OpKind, PipeId, Resource, SyncOp, Takes};
+
+/// Operations of one kind that run one after the other beside the threads.
+#[derive(Clone, Debug, Default)]
+struct Flight {
+    /// The ends of the operations in flight, in their order, each with the delay until a wait for it returns.
+    ends: VecDeque<(f64, f64)>,
+    free: f64,
+}
+
+impl Flight {
+    fn start(&mut self, now: f64, cycles: f64, latency: f64) {
+        self.free = self.free.max(now) + cycles;
+        self.ends.push_back((self.free, latency));
+    }
+
+    /// Returns when at most `leave` operations are in flight.
+    fn wait(&mut self, now: f64, leave: usize) -> f64 {
+        let mut then = now;
+        while self.ends.len() > leave {
+            let (end, latency) = self.ends.pop_front().unwrap_or_default();
+            then = then.max(end + latency);
+        }
+        then
+    }
+
+    fn shift(&mut self, cycles: f64) {
+        self.free += cycles;
+        self.ends.iter_mut().for_each(|(end, _)| *end += cycles);
+    }
+}
+
+/// The state of one group of threads at a place of its text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock {
+    pub(super) now: f64,
+    /// The cycles in which the threads execute instructions.
+    pub(super) busy: f64,
+    pub(super) takes: Takes,
+    /// The cycles of the waits at each operation.
+    pub(super) waits: BTreeMap<OpId, f64>,
+    /// The cycle at which the first stage of each pipeline arrives, as long as nobody waited for it.
+    pub(super) arrivals: BTreeMap<PipeId, f64>,
+    products: Flight,
+    stores: Flight,
+    copies: Flight,
+    /// The ends of the groups of copies without a pipeline: the copies that have started when a group closes.
+    groups: VecDeque<usize>,
+}
+
+impl Clock {
+    /// Returns the clock of a group that starts now.
+    pub(super) fn new(arrivals: BTreeMap<PipeId, f64>) -> Clock {
+        Clock { arrivals, ..Clock::default() }
+    }
+
+    /// Returns the end of all products that have started.
+    pub(super) fn end(&self) -> f64 {
+        self.products.free.max(self.now)
+    }
+
+    /// Passes an operation of the group.
+    pub(super) fn pass(&mut self, op: &Op, cost: &Cost) {
+        self.now += cost.threads;
+        self.busy += cost.threads;
+        self.takes += cost.takes;
+        match &op.kind {
+            OpKind::Gemm { asynchronous: true, .. } => {
+                let cycles = cost.takes[Resource::Tensor].max(cost.takes[Resource::Shared]);
+                self.products.start(self.now, cycles, cost.latency);
+            }
+            OpKind::Store { .. } => self.stores.start(self.now, cost.takes[Resource::Global], 0.0),
+            OpKind::CopyAsync { signal: None, .. } => {
+                self.copies.start(self.now, cost.takes[Resource::Global], cost.latency);
+            }
+            OpKind::Sync(sync) => self.order(op.id, sync),
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { asynchronous: false, .. }
+            | OpKind::Cast { .. }
+            | OpKind::CopyAsync { signal: Some(_), .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => {}
+        }
+    }
+
+    fn order(&mut self, op: OpId, sync: &SyncOp) {
+        let then = match sync {
+            SyncOp::GemmWait { leave } => self.products.wait(self.now, *leave as usize),
+            SyncOp::WaitStores { leave } => self.stores.wait(self.now, *leave as usize),
+            SyncOp::Commit => {
+                let open: usize = self.groups.iter().sum();
+                self.groups.push_back(self.copies.ends.len() - open);
+                self.now
+            }
+            SyncOp::Wait { groups } => {
+                while self.groups.len() > *groups as usize {
+                    self.groups.pop_front();
+                }
+                let leave: usize = self.groups.iter().sum();
+                self.copies.wait(self.now, leave)
+            }
+            // The other groups go on while the products of this one run: only the rest of the way is exposed.
+            SyncOp::Pass { .. } => {
+                let over = self.now + machine().hand_over - self.end();
+                self.now + over.max(0.0)
+            }
+            SyncOp::WaitStage { pipe, .. } => self.arrivals.remove(pipe).unwrap_or(0.0),
+            // Other roles answer these waits: the loops of the roles are compared with each other.
+            SyncOp::Acquire { .. } | SyncOp::Take { .. } => self.now,
+            SyncOp::Scope | SyncOp::Warp | SyncOp::Release { .. } | SyncOp::Skip { .. } => self.now,
+        };
+        self.wait_until(op, then);
+    }
+
+    fn wait_until(&mut self, op: OpId, then: f64) {
+        if then > self.now {
+            *self.waits.entry(op).or_default() += then - self.now;
+            self.now = then;
+        }
+    }
+
+    /// Repeats `times` the difference between an earlier state and this one.
+    pub(super) fn repeat(&mut self, before: &Clock, times: f64) {
+        let shift = (self.now - before.now) * times;
+        self.now += shift;
+        self.busy += (self.busy - before.busy) * times;
+        self.takes += (self.takes - before.takes) * times;
+        for (op, cycles) in &mut self.waits {
+            *cycles += (*cycles - before.waits.get(op).copied().unwrap_or(0.0)) * times;
+        }
+        [&mut self.products, &mut self.stores, &mut self.copies].into_iter().for_each(|f| f.shift(shift));
+    }
+}

@@ -1,0 +1,304 @@
+//! The estimate of a solved kernel with pipelines: what its roles do at the same time, and which resource bounds their loops.
+//!
+//! Inside of the search a solution costs the sum of its operations. This is right for a component, whose threads execute one
+//! operation after the other. The roles of a kernel run at the same time, and products and copies run beside the threads. So each
+//! role gets a clock of its own ([`clock`], [`walk`]). Loops of several roles along the same pipeline advance together: a round
+//! takes the most cycles of any role, and of any resource summed over the roles.
+//!
+//! Not modelled: the time that DRAM takes, the waits in shared queues below these sums, and instructions that nobody measured
+//! (those of barriers in shared memory).
+//!
+//! Start at [`estimate`].
+
+mod clock;
+mod record;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::Symbol;
+use hx_target::{Arch, GROUP, machine};
+use hx_tile::{
+    Bound, Estimate, Held, Launch, LoopEstimate, OpKind, PipeId, Resource, RoleEstimate, ScopeId, Solution,
+    Stmt, SyncOp, Takes, TileProgram, registers_of,
+};
+
+use self::clock::Clock;
+pub(crate) use self::record::costs;
+use self::walk::{LoopId, Round, Values, Walk};
+use crate::component::UNKNOWN_TRIPS;
+use crate::cost;
+use crate::size::registers_of_a_thread;
+
+/// Returns the estimate of a solution of a program with pipelines; `None` for other programs. `program` has the edits of the
+/// solution. `dims` are the known dimensions and strides: numbers of rounds and blocks follow from them.
+pub fn estimate(
+    program: &TileProgram,
+    solution: &Solution,
+    arch: Arch,
+    dims: &[(String, i64)],
+) -> Option<Estimate> {
+    if program.pipes.is_empty() {
+        return None;
+    }
+    let estimator = Estimator { program, solution, arch, start: values(program, dims) };
+    Some(estimator.estimate())
+}
+
+/// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
+/// same time, else the sum over all operations.
+pub fn compared(program: &TileProgram, solution: &Solution, arch: Arch) -> f64 {
+    if program.roles().is_empty() {
+        return solution.cost;
+    }
+    let estimate = estimate(&solution.program(program), solution, arch, &[]);
+    estimate.map_or(solution.cost, |estimate| estimate.block)
+}
+
+/// Returns what is known of the symbols at the start of the first block.
+fn values(program: &TileProgram, dims: &[(String, i64)]) -> Values {
+    let mut values: Values =
+        dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value)).collect();
+    values.insert(Symbol::Multiprocessors, i64::from(machine().multiprocessors));
+    for (axis, of) in program.grid.iter().enumerate() {
+        let blocks = of.blocks.eval(&|symbol| values.get(symbol).copied());
+        if let Ok(blocks) = blocks {
+            values.insert(Symbol::GridDim(axis as u8), blocks);
+        }
+    }
+    values.extend((0..3).map(|axis| (Symbol::BlockIdx(axis), 0)));
+    values
+}
+
+struct Estimator<'p> {
+    program: &'p TileProgram,
+    solution: &'p Solution,
+    arch: Arch,
+    start: Values,
+}
+
+/// The threads that run one text: a role, or the whole block.
+struct Part<'p> {
+    scope: ScopeId,
+    body: &'p [Stmt],
+    index: Option<&'p Symbol>,
+    groups: f64,
+    spills: f64,
+    registers: [i64; 2],
+}
+
+impl Part<'_> {
+    /// Returns the estimate of a role from the walks of its groups.
+    fn estimate(&self, groups: &[Walk<'_>]) -> RoleEstimate {
+        let mut takes = Takes::default();
+        groups.iter().for_each(|walk| takes += walk.clock.takes);
+        let most = |of: fn(&Walk<'_>) -> f64| groups.iter().map(of).fold(0.0, f64::max);
+        RoleEstimate {
+            scope: self.scope,
+            cycles: most(|walk| walk.clock.now) + self.spills,
+            busy: most(|walk| walk.clock.busy),
+            takes,
+            registers: self.registers,
+            spills: self.spills,
+        }
+    }
+}
+
+impl<'p> Estimator<'p> {
+    fn estimate(&self) -> Estimate {
+        let parts = self.parts();
+        let free = BTreeMap::new();
+        let alone: Vec<Walk<'_>> = parts.iter().map(|part| self.walked(part, 0, &free)).collect();
+        let rounds: Vec<&[Round]> = alone.iter().map(|walk| walk.rounds.as_slice()).collect();
+        let loops = self.loops(&parts, &rounds);
+        let floors: BTreeMap<LoopId, f64> = loops.iter().map(|(id, found)| (*id, found.cycles)).collect();
+        let (mut roles, mut walks) = (Vec::new(), Vec::new());
+        let mut takes = Takes::default();
+        for part in &parts {
+            let groups: Vec<Walk<'_>> =
+                (0..part.groups as i64).map(|group| self.walked(part, group, &floors)).collect();
+            let role = part.estimate(&groups);
+            takes += role.takes;
+            roles.push(role);
+            walks.extend(groups);
+        }
+        let busiest = self.busiest(&takes, &walks);
+        let block = roles.iter().map(|role| role.cycles).fold(busiest, f64::max);
+        let mut loops: Vec<LoopEstimate> = loops.into_iter().map(|(_, found)| found).collect();
+        self.without_fillers(&mut loops);
+        loops.sort_by(|a, b| (b.cycles * b.rounds).total_cmp(&(a.cycles * a.rounds)));
+        let assumed = walks.iter().any(|walk| walk.assumed).then_some(UNKNOWN_TRIPS);
+        let launch = self.launch(block, &takes);
+        Estimate { roles, loops, block, takes, assumed, launch }
+    }
+
+    /// Returns the cycles of a block whose busiest resource never waits between the first stage and the end of the loops along
+    /// pipelines: before and after, it has less to do.
+    fn busiest(&self, takes: &Takes, walks: &[Walk<'_>]) -> f64 {
+        let (resource, most) = takes.most();
+        let first = self.arrivals().into_values().fold(f64::INFINITY, f64::min);
+        let before = if first.is_finite() { first } else { 0.0 };
+        let idle = |walk: &Walk<'_>| {
+            let (end, taken) = walk.last;
+            walk.clock.now - end - (walk.clock.takes - taken)[resource]
+        };
+        most + before + walks.iter().map(idle).fold(0.0, f64::max)
+    }
+
+    /// Returns the roles, or the whole block if there are none.
+    fn parts(&self) -> Vec<Part<'p>> {
+        let whole = |scope, body, index| {
+            let registers = self.registers(scope);
+            let over = (registers[0] - registers[1]).max(0);
+            let of = self.program.scope(scope);
+            let spills = if over > 0 { cost::spill(of.threads, over) } else { 0.0 };
+            Part { scope, body, index, groups: f64::from(of.groups), spills, registers }
+        };
+        match self.program.roles() {
+            [] => vec![whole(ScopeId::BLOCK, &self.program.body, None)],
+            roles => roles.iter().map(|role| whole(role.scope, &role.body, role.index.as_ref())).collect(),
+        }
+    }
+
+    /// Walks what all threads run first, then the text of a part, as its group of this number does.
+    fn walked<'w>(&'w self, part: &Part<'_>, group: i64, floors: &'w BTreeMap<LoopId, f64>) -> Walk<'w> {
+        let mut clock = Clock::new(self.arrivals());
+        let mut values = self.start.clone();
+        if !self.program.roles().is_empty() {
+            let mut before = Walk::new(self.program, &self.solution.costs, values, floors, clock);
+            before.body(&self.program.body, 1.0);
+            (clock, values) = (before.clock, before.values);
+            let begun = clock.now;
+            clock.arrivals.values_mut().for_each(|arrival| *arrival += begun);
+            clock.takes = Takes::default();
+        }
+        values.extend(part.index.map(|index| (index.clone(), group)));
+        let mut walk = Walk::new(self.program, &self.solution.costs, values, floors, clock);
+        walk.body(part.body, 1.0);
+        walk
+    }
+
+    /// Returns the cycles after which the first stage of each pipeline has arrived.
+    fn arrivals(&self) -> BTreeMap<PipeId, f64> {
+        let mut arrivals = BTreeMap::new();
+        for (op, _) in self.program.ops(1.0) {
+            let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
+            let Some(cost) = self.solution.costs.get(&op.id) else { continue };
+            let arrival = cost.latency + cost.takes[Resource::Global];
+            let known = arrivals.entry(pipe).or_insert(0.0f64);
+            *known = known.max(arrival);
+        }
+        arrivals
+    }
+
+    /// Returns the part of the stages of a pipeline that each group of a part passes through.
+    fn share(&self, part: &Part<'_>, pipe: PipeId) -> f64 {
+        let of = |scope: ScopeId| {
+            let scope = self.program.scope(scope);
+            f64::from(scope.groups * (scope.threads / GROUP).max(1))
+        };
+        let waits = |(op, _): &(&hx_tile::Op, f64)| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { pipe: of, .. }) if of == pipe);
+        let scopes: BTreeSet<ScopeId> =
+            self.program.ops(1.0).iter().filter(|op| waits(op)).map(|(op, _)| op.scope).collect();
+        match self.program.pipe(pipe).readers {
+            Some(readers) if scopes.contains(&part.scope) => {
+                let all: f64 = scopes.into_iter().map(of).sum();
+                (f64::from(readers) / all).min(1.0)
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// Returns the loops of the parts, each with the cycles of a round: at least those of the other loops along its pipelines,
+    /// and of each resource summed over them.
+    fn loops(&self, parts: &[Part<'_>], rounds: &[&[Round]]) -> Vec<(LoopId, LoopEstimate)> {
+        let mut out = Vec::new();
+        for (part, own) in parts.iter().zip(rounds) {
+            for round in *own {
+                out.push((round.id, self.one(part, round, parts, rounds)));
+            }
+        }
+        out
+    }
+
+    /// Drops the loops of roles that fill a pipeline, if there is one that waits for its stages: both say the same.
+    fn without_fillers(&self, loops: &mut Vec<LoopEstimate>) {
+        let all = loops.clone();
+        let along = |a: &LoopEstimate, b: &LoopEstimate| a.pipes.iter().any(|pipe| b.pipes.contains(pipe));
+        loops.retain(|found| found.waits || !all.iter().any(|other| other.waits && along(found, other)));
+    }
+
+    fn one(&self, part: &Part<'_>, round: &Round, parts: &[Part<'_>], rounds: &[&[Round]]) -> LoopEstimate {
+        let pipes: Vec<PipeId> = round.stages.keys().copied().collect();
+        let own_share = pipes.first().map_or(1.0, |pipe| self.share(part, *pipe));
+        let mut takes = round.takes * (part.groups * own_share);
+        let mut roles = vec![(part.scope, round.cycles)];
+        let mut slowest = (part.scope, round);
+        for (other, all) in parts.iter().zip(rounds) {
+            if other.scope == part.scope {
+                continue;
+            }
+            // Of the loops of a role along the same pipeline, the one with the most rounds goes along.
+            let along = |r: &&Round| pipes.iter().any(|pipe| r.stages.contains_key(pipe));
+            let Some(with) = all.iter().filter(along).max_by(|a, b| a.rounds.total_cmp(&b.rounds)) else {
+                continue;
+            };
+            let Some((pipe, stages)) = round.stages.iter().find(|(pipe, _)| with.stages.contains_key(pipe))
+            else {
+                continue;
+            };
+            let share = self.share(other, *pipe);
+            let times = stages / with.stages[pipe];
+            takes += with.takes * (times * other.groups * share);
+            let cycles = with.cycles * times * share;
+            if cycles > slowest.1.cycles {
+                slowest = (other.scope, with);
+            }
+            roles.push((other.scope, cycles));
+        }
+        roles.sort_by_key(|(scope, _)| *scope);
+        let (resource, most) = takes.most();
+        let role = roles.iter().map(|(_, cycles)| *cycles).fold(0.0, f64::max);
+        let waits = slowest.1.waits.iter();
+        let wait = waits.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
+        let waited: f64 = slowest.1.waits.values().sum();
+        // A role that waits for its own products or stores is bound by them. One that computes all the time bounds the loop.
+        let bound = if role - waited > most { Bound::Role(slowest.0) } else { Bound::Resource(resource) };
+        LoopEstimate {
+            pipes,
+            scope: part.scope,
+            waits: round.reads,
+            cycles: role.max(most),
+            rounds: round.rounds,
+            takes,
+            roles,
+            bound,
+            wait: wait.map(|(op, cycles)| (*op, *cycles)),
+        }
+    }
+
+    /// Returns the registers that a thread of a scope needs for its tensors and addresses, and those that it has.
+    fn registers(&self, scope: ScopeId) -> [i64; 2] {
+        let words = |tensor: &hx_tile::TensorId| {
+            let values = self.solution.registers.get(tensor).map_or(0, |held| held.layout.mode(1).size());
+            registers_of(self.program, *tensor, values)
+        };
+        let across = Held::of(self.program).across;
+        let here = across.iter().filter(|held| held.scope == scope);
+        let most = here.map(|held| held.tensors.iter().map(words).sum::<i64>()).max().unwrap_or(0);
+        [most + machine().role_registers, registers_of_a_thread(self.program, self.arch, scope)]
+    }
+
+    /// Returns the waves of a launch whose number of blocks is known. Blocks that share a multiprocessor share its resources.
+    fn launch(&self, block: f64, takes: &Takes) -> Option<Launch> {
+        let axes = (0..self.program.grid.len()).map(|axis| self.start.get(&Symbol::GridDim(axis as u8)));
+        let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?;
+        let (limits, threads) = (self.arch.limits(), self.program.block_threads());
+        let registers = limits.registers_at_entry(threads).min(limits.registers_per_thread);
+        let resident = limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1);
+        let at_once = i64::from(resident * machine().multiprocessors);
+        let waves = (blocks + at_once - 1) / at_once;
+        let wave = block.max(takes.most().1 * f64::from(resident));
+        Some(Launch { blocks, at_once: at_once.min(blocks), waves, cycles: waves as f64 * wave })
+    }
+}

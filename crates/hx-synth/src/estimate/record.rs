@@ -1,0 +1,300 @@
+//! The cost of each operation of a solved program, from the instructions that the solution chose.
+
+use std::collections::BTreeMap;
+
+use hx_dtype::{DType, Operator};
+use hx_target::{Arch, GemmRow, PARTITIONS, WARP, WAVEFRONT_BYTES, catalogue, machine};
+use hx_tile::{
+    Base, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice, Resource,
+    Route, Scalar, Solution, SyncOp, Takes, TensorId, TileProgram, View, coordinate,
+};
+
+use crate::component::UNKNOWN_TRIPS;
+use crate::cost::{self, warps, warps_per_unit};
+use crate::size::Together;
+
+/// Returns the cost of each operation of `program`, which has the edits of the solution.
+pub(crate) fn costs(program: &TileProgram, solution: &Solution, arch: Arch) -> BTreeMap<OpId, Cost> {
+    let drain = cost::drain(program, arch, Together::of(program).registers(program));
+    let recorder = Recorder { program, solution, arch, drain };
+    let of = |(op, trips): (&Op, f64)| (op.id, recorder.op(op, trips));
+    program.ops(UNKNOWN_TRIPS).into_iter().map(of).collect()
+}
+
+struct Recorder<'p> {
+    program: &'p TileProgram,
+    solution: &'p Solution,
+    arch: Arch,
+    /// Cycles that an exchange through shared memory stalls the block.
+    drain: f64,
+}
+
+impl Recorder<'_> {
+    /// Returns the number of elements of a register tensor that each thread holds.
+    fn values(&self, tensor: TensorId) -> f64 {
+        self.solution.registers.get(&tensor).map_or(0.0, |held| held.layout.mode(1).size() as f64)
+    }
+
+    fn op(&self, op: &Op, trips: f64) -> Cost {
+        let threads = self.program.threads_of(op);
+        match (&op.kind, self.solution.choices.get(&op.id)) {
+            (OpKind::Gemm { asynchronous, .. }, Some(Choice::Gemm(choice))) => {
+                gemm(choice, threads, *asynchronous)
+            }
+            (OpKind::Copy { src, dst }, Some(Choice::Copy(choice))) => {
+                let memory = if src.register().is_some() { dst } else { src };
+                self.copy(memory, choice, threads)
+            }
+            (OpKind::AtomicAdd { dst, .. }, Some(Choice::Copy(choice))) => self.copy(dst, choice, threads),
+            (OpKind::CopyAsync { src, .. }, Some(Choice::Copy(choice))) => {
+                self.asynchronous(src, choice, threads)
+            }
+            (
+                OpKind::CopyAsync { src: view, .. } | OpKind::Store { src: view, .. },
+                Some(Choice::Bulk(bulk)),
+            ) => {
+                let boxes: f64 = bulk.extents.iter().map(|extent| f64::from(*extent)).product();
+                let of = bulk.share.map_or(1.0, |_| f64::from(self.program.blocks_of(op)));
+                self.boxes(view, boxes, of)
+            }
+            (OpKind::Cast { dst, src }, _) => {
+                let types = [*src, *dst].map(|t| self.program.tensor(t).dtype);
+                let cycles = cost::cast(threads, types, self.values(*dst) as i64, self.arch);
+                arithmetic(cycles, self.values(*dst) * warps_per_unit(threads))
+            }
+            (OpKind::Map(map), _) => self.map(map, threads),
+            (OpKind::Reduce { dst, src, operator, .. }, Some(Choice::Reduce(choice))) => {
+                let dtype = self.program.tensor(*src).dtype;
+                let across = choice.across.as_ref().map(|_| self.drain);
+                let (values, results) = (self.values(*src), self.values(*dst));
+                let exchanges = choice.lanes.len();
+                let met = cost::reduce(threads, 0, results as i64, exchanges, across);
+                let mut cost = arithmetic(
+                    values * issue(*operator, dtype) * warps_per_unit(threads),
+                    values * warps_per_unit(threads),
+                );
+                cost.threads += met;
+                cost.takes[Resource::Shared] = exchanges as f64 * results * warps(threads);
+                cost
+            }
+            (OpKind::Scan { dst, op: operators, .. }, Some(Choice::Scan(choice))) => {
+                let values = dst.first().map_or(0.0, |t| self.values(*t)) as i64;
+                let of = |value| cost::scan(threads, value, values, &choice.levels, self.drain);
+                let cycles = operators.iter().map(of).sum();
+                Cost { threads: cycles, ..Cost::default() }
+            }
+            (OpKind::Rearrange { .. }, Some(Choice::Rearrange(choice))) => {
+                let mut takes = Takes::default();
+                if let Route::Shared { store, load } = &choice.route {
+                    takes[Resource::Shared] = wavefronts(store) + wavefronts(load);
+                }
+                Cost { threads: choice.cycles / trips.max(1.0), takes, latency: 0.0 }
+            }
+            (OpKind::Sync(sync), _) => self.sync(sync, threads),
+            // Fills, slices, numbers, texts and conditions use registers at hand. Copies between register tensors, and
+            // operations without a choice, have no instruction.
+            (
+                OpKind::Gemm { .. }
+                | OpKind::Copy { .. }
+                | OpKind::AtomicAdd { .. }
+                | OpKind::CopyAsync { .. }
+                | OpKind::Store { .. }
+                | OpKind::Reduce { .. }
+                | OpKind::Scan { .. }
+                | OpKind::Rearrange { .. }
+                | OpKind::Fill { .. }
+                | OpKind::Slice { .. }
+                | OpKind::ReadNumber { .. }
+                | OpKind::Print { .. }
+                | OpKind::Assert { .. },
+                _,
+            ) => Cost::default(),
+        }
+    }
+
+    /// Returns the cost of a copy between registers and a memory.
+    fn copy(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
+        let Some(row) = catalogue().copy(&choice.row) else { return Cost::default() };
+        let instructions = choice.memory.mode(2).size() as f64 * warps(threads);
+        let mut takes = Takes::default();
+        takes[Resource::Issue] = instructions / f64::from(PARTITIONS);
+        let busy = match choice.conflicts {
+            Some(Conflicts { wavefronts, .. }) => {
+                takes[Resource::Shared] = wavefronts as f64;
+                wavefronts as f64 + instructions * machine().issue_slot
+            }
+            None => {
+                takes[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
+                takes[Resource::Global].max(instructions * row.issue)
+            }
+        };
+        Cost { threads: busy + row.latency, takes, latency: 0.0 }
+    }
+
+    /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.
+    fn asynchronous(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
+        let Some(row) = catalogue().copy(&choice.row) else { return Cost::default() };
+        let instructions = choice.memory.mode(2).size() as f64 * warps(threads);
+        let mut takes = Takes::default();
+        takes[Resource::Issue] = instructions / f64::from(PARTITIONS);
+        takes[Resource::Shared] = wavefronts(choice);
+        takes[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
+        Cost { threads: instructions * row.issue, takes, latency: row.latency }
+    }
+
+    /// Returns the cycles in which the cache delivers the sectors of one instruction of a warp.
+    fn sectors(&self, memory: &View, choice: &CopyChoice, threads: u32) -> f64 {
+        let layout = choice.memory.mode(0);
+        let lanes = i64::from(threads.min(WARP)).min(layout.size());
+        let at = (0..lanes).map(|lane| coordinate(layout.eval(lane), &choice.tile));
+        let width = choice.memory.mode(1).size();
+        cost::sector_bytes(self.program, memory, at, width) / machine().global_bytes
+    }
+
+    /// Returns the cost of a bulk copy in boxes of `each` elements, of which the block makes one in `of`. One thread issues them.
+    fn boxes(&self, shared: &View, each: f64, of: f64) -> Cost {
+        let elements = shared.shape().iter().product::<i64>() as f64;
+        let bytes = elements * f64::from(self.element_bits(shared)) / 8.0;
+        let boxes = elements / each.max(1.0) / of;
+        let mut takes = Takes::default();
+        takes[Resource::Global] = bytes / of / machine().box_bytes;
+        takes[Resource::Issue] = boxes / f64::from(PARTITIONS);
+        Cost { threads: boxes, takes, latency: cost::box_latency(self.arch) }
+    }
+
+    fn element_bits(&self, view: &View) -> u32 {
+        match view.base {
+            Base::Shared(t) | Base::Register(t) => self.program.tensor(t).dtype.bits(),
+            Base::Global(p) => self.program.tensor_param(p).map_or(0, |param| param.dtype.bits()),
+        }
+    }
+
+    /// Returns the cost of an elementwise expression. What is the same for all elements, or for a row of them, is computed once;
+    /// a product that is added to something is part of the addition.
+    fn map(&self, map: &Map, threads: u32) -> Cost {
+        let mut work = Work::default();
+        self.scalar(map, &map.value, &mut work);
+        let warps = warps_per_unit(threads);
+        let mut cost = arithmetic(work.arithmetic * warps, work.instructions * warps);
+        cost.threads += work.special * warps;
+        cost.takes[Resource::Special] = work.special * warps;
+        cost
+    }
+
+    /// Adds the work of an expression. Returns for how many elements a thread evaluates it.
+    fn scalar(&self, map: &Map, value: &Scalar, work: &mut Work) -> f64 {
+        match value {
+            Scalar::Input { index, .. } => self.values(map.inputs[*index as usize]),
+            Scalar::Index { .. } => self.values(map.dst),
+            Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
+            Scalar::Cast { arg, .. } => self.scalar(map, arg, work),
+            Scalar::Apply { operator, dtype, args } => {
+                let joined = contracted(*operator, *dtype, args);
+                let mut values: f64 = 0.0;
+                for (i, arg) in args.iter().enumerate() {
+                    let of = match arg {
+                        Scalar::Apply { args: factors, .. } if joined == Some(i) => {
+                            factors.iter().map(|f| self.scalar(map, f, work)).fold(0.0, f64::max)
+                        }
+                        _ => self.scalar(map, arg, work),
+                    };
+                    values = values.max(of);
+                }
+                let operator = if joined.is_some() { Operator::Fma } else { *operator };
+                work.add(operator, *dtype, values);
+                values
+            }
+        }
+    }
+
+    /// Returns the cost of an operation that orders others. Nobody measured the instructions of a barrier in shared memory, so
+    /// their cycles are left out.
+    fn sync(&self, sync: &SyncOp, threads: u32) -> Cost {
+        let cycles = match sync {
+            SyncOp::Scope => cost::barrier(threads),
+            SyncOp::Take { .. }
+            | SyncOp::Pass { .. }
+            | SyncOp::Warp
+            | SyncOp::Commit
+            | SyncOp::Wait { .. }
+            | SyncOp::GemmWait { .. }
+            | SyncOp::Acquire { .. }
+            | SyncOp::WaitStage { .. }
+            | SyncOp::Release { .. }
+            | SyncOp::Skip { .. }
+            | SyncOp::WaitStores { .. } => 0.0,
+        };
+        Cost { threads: cycles, ..Cost::default() }
+    }
+}
+
+/// Returns the cost of a product. An asynchronous one occupies no thread: its cycles are those of the resources.
+fn gemm(choice: &GemmChoice, threads: u32, asynchronous: bool) -> Cost {
+    let Some(row) = catalogue().gemm(&choice.row) else { return Cost::default() };
+    let count = choice.issues.iter().product::<i64>() as f64;
+    let mut takes = Takes::default();
+    takes[Resource::Issue] = count * warps_per_unit(threads);
+    let busy = if row.is_by_descriptor() {
+        let all = count * f64::from(threads) / f64::from(row.threads);
+        let read = operand_bytes(row, choice) / f64::from(WAVEFRONT_BYTES);
+        takes[Resource::Tensor] = all * row.issue;
+        takes[Resource::Shared] = all * read;
+        if asynchronous { 0.0 } else { all * row.issue.max(read) + row.latency }
+    } else {
+        let each = cost::gemm_issue(row, threads);
+        let unit = if row.threads > 1 { Resource::Tensor } else { Resource::Arithmetic };
+        takes[unit] = count * each;
+        cost::gemm_rounds(row, count, choice.issues[2] as f64, each)
+    };
+    Cost { threads: busy, takes, latency: row.latency }
+}
+
+/// The work of a thread in an expression, in cycles of its quarter of the multiprocessor for one warp.
+#[derive(Default)]
+struct Work {
+    special: f64,
+    arithmetic: f64,
+    instructions: f64,
+}
+
+impl Work {
+    fn add(&mut self, operator: Operator, dtype: DType, values: f64) {
+        let special = catalogue().compute(operator, dtype).map_or(0.0, |row| row.special);
+        self.special += special * values;
+        self.arithmetic += (issue(operator, dtype) - special) * values;
+        self.instructions += values;
+    }
+}
+
+/// Returns the argument of a sum that is a product and becomes part of one instruction with it.
+fn contracted(operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
+    let sums = matches!(operator, Operator::Add | Operator::Sub);
+    let is_product = |arg: &Scalar| matches!(arg, Scalar::Apply { operator: Operator::Mul, dtype: of, .. } if *of == dtype);
+    args.iter().position(is_product).filter(|_| sums && dtype == DType::F32)
+}
+
+fn issue(operator: Operator, dtype: DType) -> f64 {
+    catalogue().compute(operator, dtype).map_or(machine().converted_issue, |row| row.issue)
+}
+
+/// Returns the cost of `cycles` of arithmetic by `instructions` instructions, both for a quarter of the multiprocessor.
+fn arithmetic(cycles: f64, instructions: f64) -> Cost {
+    let mut takes = Takes::default();
+    takes[Resource::Arithmetic] = cycles;
+    takes[Resource::Issue] = instructions;
+    Cost { threads: cycles, takes, latency: 0.0 }
+}
+
+fn wavefronts(copy: &CopyChoice) -> f64 {
+    copy.conflicts.map_or(0.0, |conflicts| conflicts.wavefronts as f64)
+}
+
+/// Returns the bytes that one instruction of a product reads from shared memory.
+fn operand_bytes(row: &GemmRow, choice: &GemmChoice) -> f64 {
+    let [m, n, k] = row.shape;
+    let bytes = |operand: &OperandChoice, extent: i64, bits: u32| match operand {
+        OperandChoice::Registers(_) => 0,
+        OperandChoice::Descriptor { .. } => extent * k * i64::from(bits) / 8,
+    };
+    (bytes(&choice.a, m, row.a.dtype().bits()) + bytes(&choice.b, n, row.b.dtype().bits())) as f64
+}
