@@ -413,6 +413,48 @@ test "swizzled" { let x = zeros(f32, [32, 32]); let y = empty(f32, [32, 32]); mo
     );
 }
 
+/// Each number and each block is one draw, and a counter has 31 bits.
+#[test]
+fn draws_must_fit() {
+    check(
+        r#"
+kernel drawn(y: mut f32[m], c: mut i32[1], n: i32)
+    grid [m]
+    threads 32
+{
+    let work = counter(c, n);
+    for t in work {
+        if t < m {
+            fill_row(y, t);
+        }
+    }
+}
+fn fill_row(y: mut f32[m], t: i64) {
+    let one = register_tensor(f32, [1]);
+    fill(one, 1.0);
+    copy(one, tile(y, [1])[.., t]);
+}
+test "they fit" { let (y, c) = (empty(f32, [4]), zeros(i32, [1])); drawn(y, c, 9); assert_eq(y, ones(f32, [4])); assert(c[0] == 0); }
+test "too many" { let (y, c) = (empty(f32, [4]), zeros(i32, [1])); drawn(y, c, 2147483644); }
+test "not 0 before" { let (y, c) = (empty(f32, [4]), ones(i32, [1])); drawn(y, c, 9); }
+test "of another shape" { let (y, c) = (empty(f32, [4]), zeros(i32, [2])); drawn(y, c, 9); }
+"#,
+        expect![[r#"
+            t.hx::they fit: passed
+            t.hx::too many: failed
+            HX0601 `drawn(y, c, 2147483644)`: `counter(c): max(0, n) + m <= 2147483647` does not hold with n = 2147483644, m = 4
+              note: the left side is 2147483648, the right side is 2147483647
+            t.hx::not 0 before: failed
+            HX0601 `counter(c, n)`: the counter `work` is 1 before the launch, expected 0
+              at `drawn(y, c, 9)`: in this launch
+              help: pass `zeros(i32, [1])`: a launch that ends leaves 0, one that fails may leave another number
+            t.hx::of another shape: failed
+            HX0604 `c`: dimension 0 of `c` is 2, and must be 1
+              at `1`: declared here
+        "#]],
+    );
+}
+
 #[test]
 fn blocks_must_fit() {
     check(
