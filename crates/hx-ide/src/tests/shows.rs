@@ -626,6 +626,31 @@ fn a_pipeline_tells_its_stages() {
 }
 
 #[test]
+fn a_counter_tells_its_numbers() {
+    check_hover(
+        "kernel k(y: mut f32[m], c: mut i32[1]) grid [4] {
+    let wo$0rk = counter(c, cdiv(m, 128));
+    warp_groups {
+        producer {
+            for t in work { sync(); }
+        }
+        consumer 2 {
+            for t in work { copy(load(tile(y, [128])[.., t]), tile(y, [128])[.., t]); }
+        }
+    }
+}",
+        expect![[r#"
+            k.hx:2:9 work
+            ```hx
+            let work: counter
+            ```
+
+            0..(m + 127) / 128 · the role of threads 0..128 draws · also read by the role of threads 128..384
+        "#]],
+    );
+}
+
+#[test]
 fn names_of_a_tuple_have_layouts() {
     let (db, file) = with_text(ROLES);
     expect![[r#"
