@@ -237,14 +237,23 @@ class Problem:
         return out
 
     def launch(self, path):
+        import torch
+
         kernel = Kernel(path)
         names = [param["name"] for param in kernel.description.tensors]
-        unknown = [name for name in names if name not in self.tensors]
+        # A counter from which blocks draw their tiles: it is zero before each launch, and the kernel leaves it so.
+        counters = {
+            param["name"]: torch.zeros(1, dtype=torch.int32, device="cuda")
+            for param in kernel.description.tensors
+            if (param["dtype"], param["shape"]) == ("i32", ["1"])
+        }
+        tensors = {**self.tensors, **counters}
+        unknown = [name for name in names if name not in tensors]
         if unknown:
             raise HarnessError(f"`{path.name}` has tensors that the case lacks: {', '.join(unknown)}")
         wanted = {param["name"] for param in kernel.description.scalars}
         scalars = {name: value for name, value in self.scalars.items() if name in wanted}
-        return kernel.prepare(*(self.tensors[name] for name in names), **scalars)
+        return kernel.prepare(*(tensors[name] for name in names), **scalars)
 
 
 def distance(found, wanted):
