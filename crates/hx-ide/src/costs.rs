@@ -6,6 +6,7 @@ use hx_base::{SourceFile, TextRange};
 use hx_compile::{Db, Resources, resources};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::Arch;
+use hx_tile::{Resource, Takes, bound_text, estimate_text, threads_text};
 
 use crate::emit::CudaText;
 use crate::solved::Solved;
@@ -24,6 +25,78 @@ pub struct Costs {
     /// All compile-time arguments as text, including defaults.
     pub args: BTreeMap<String, String>,
     pub resources: Resources,
+    /// The estimated cycles of a kernel with pipelines.
+    pub estimate: Option<Cycles>,
+}
+
+/// The estimated cycles of a kernel with pipelines, with names in place of numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cycles {
+    /// What `hx layout why` prints.
+    pub text: String,
+    pub block: f64,
+    pub loops: Vec<LoopCycles>,
+    pub roles: Vec<RoleCycles>,
+}
+
+/// A round of a loop along pipelines.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoopCycles {
+    pub pipes: Vec<String>,
+    pub threads: String,
+    pub cycles: f64,
+    /// Cycles in which the busiest resource has nothing to do.
+    pub exposed: f64,
+    /// A sentence about what bounds the loop.
+    pub bound: String,
+    /// The cycles of each resource, over all roles.
+    pub resources: BTreeMap<String, f64>,
+}
+
+/// The threads of a role.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RoleCycles {
+    pub threads: String,
+    pub cycles: f64,
+    pub busy: f64,
+    /// 32-bit registers of a thread: those that it needs, and those that it has.
+    pub registers: [i64; 2],
+    /// The cycles of each resource, over all groups of the role.
+    pub resources: BTreeMap<String, f64>,
+}
+
+impl Cycles {
+    /// Returns the estimate of the instance that is shown, if it has pipelines.
+    fn of(solved: &Solved<'_>) -> Option<Cycles> {
+        let estimate = hx_compile::estimate(solved.db, solved.instance)?;
+        let program = &solved.lowered.program;
+        let loops = estimate.loops.iter().map(|found| LoopCycles {
+            pipes: found.pipes.iter().map(|pipe| program.pipe(*pipe).name.clone()).collect(),
+            threads: threads_text(program, found.scope),
+            cycles: found.cycles,
+            exposed: found.exposed(),
+            bound: bound_text(program, found),
+            resources: named(&found.takes),
+        });
+        let roles = estimate.roles.iter().map(|role| RoleCycles {
+            threads: threads_text(program, role.scope),
+            cycles: role.cycles,
+            busy: role.busy,
+            registers: role.registers,
+            resources: named(&role.takes),
+        });
+        Some(Cycles {
+            text: estimate_text(program, &estimate),
+            block: estimate.block,
+            loops: loops.collect(),
+            roles: roles.collect(),
+        })
+    }
+}
+
+fn named(takes: &Takes) -> BTreeMap<String, f64> {
+    let used = Resource::ALL.into_iter().filter(|resource| takes[*resource] > 0.0);
+    used.map(|resource| (resource.name().to_owned(), takes[resource])).collect()
 }
 
 /// Returns the costs of one kernel of a file, or of all its kernels. Kernels with errors are left out.
@@ -62,5 +135,6 @@ pub(crate) fn of_kernel(
         arch: shown.arch,
         args: solved.lowered.args.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
         resources: resources(db, solved.instance, reported)?,
+        estimate: Cycles::of(&solved),
     })
 }

@@ -216,6 +216,10 @@ impl<'a> Hovering<'a> {
         {
             let args: Vec<String> = costs.args.iter().map(|(n, v)| format!("`{n} = {v}`")).collect();
             out.push_str(&format!("\n---\n\n{} threads · {}", costs.resources.threads, costs.resources));
+            for found in costs.estimate.iter().flat_map(|estimate| &estimate.loops) {
+                let pipes: Vec<String> = found.pipes.iter().map(|pipe| format!("`{pipe}`")).collect();
+                out.push_str(&format!("\n\na round of {}: {}", pipes.join(" and "), found.bound));
+            }
             let assumed = "all dimensions and strides multiples of 16";
             let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
             out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));

@@ -6,7 +6,7 @@ use hx_hir::{Item, file_items, item_range};
 use hx_syntax::ast::{AstNode, WarpRole};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_thread::{BarrierKind, Stmt, ThreadProgram, visit};
-use hx_tile::{Choice, CounterId, OpKind, PipeId};
+use hx_tile::{Choice, CounterId, OpKind, PipeId, role_text, takes_text};
 
 use crate::Shown;
 use crate::solved::Solved;
@@ -35,6 +35,12 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
             " · {registers} registers a thread; the launch gives each thread of the block {entry}"
         )),
         None => text.push_str(&format!(" · {entry} registers a thread, those of the launch")),
+    }
+    if let Some(estimate) = hx_compile::estimate(db, solved.instance) {
+        for found in estimate.roles.iter().filter(|found| found.scope == role.scope) {
+            text.push_str(&format!("\n\nabout {}", role_text(found)));
+            text.push_str(&format!("  \n{}", takes_text(&found.takes, found.cycles)));
+        }
     }
     Some(text)
 }

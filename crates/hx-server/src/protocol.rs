@@ -130,6 +130,43 @@ pub(crate) struct Costs {
     pub(crate) blocks_per_multiprocessor: Option<u32>,
     /// `registers`, `shared memory`, `threads` or `blocks`; `None` while the registers are estimated.
     pub(crate) limited_by: Option<String>,
+    /// `None` for a kernel without pipelines.
+    pub(crate) cycles: Option<Cycles>,
+}
+
+/// The estimated cycles of a kernel with pipelines.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Cycles {
+    /// What `hx layout why` prints.
+    pub(crate) text: String,
+    pub(crate) block: f64,
+    pub(crate) loops: Vec<LoopCycles>,
+    pub(crate) roles: Vec<RoleCycles>,
+}
+
+/// A round of a loop along pipelines.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoopCycles {
+    pub(crate) pipes: Vec<String>,
+    pub(crate) threads: String,
+    pub(crate) cycles: f64,
+    pub(crate) exposed: f64,
+    pub(crate) bound: String,
+    pub(crate) resources: BTreeMap<String, f64>,
+}
+
+/// The threads of a role.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RoleCycles {
+    pub(crate) threads: String,
+    pub(crate) cycles: f64,
+    pub(crate) busy: f64,
+    pub(crate) needed_registers: i64,
+    pub(crate) registers: i64,
+    pub(crate) resources: BTreeMap<String, f64>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -116,7 +116,7 @@ pub fn loop_lines(program: &TileProgram, found: &LoopEstimate) -> Vec<String> {
 }
 
 /// Returns the threads of a scope, as in `role of threads 0..128` or `all threads`.
-fn threads_text(program: &TileProgram, scope: ScopeId) -> String {
+pub fn threads_text(program: &TileProgram, scope: ScopeId) -> String {
     if scope == ScopeId::BLOCK { "all threads".to_owned() } else { program.scope(scope).to_string() }
 }
 

@@ -35,7 +35,7 @@ pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
 pub use elementwise::{Map, Scalar};
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, RoleEstimate, bound_text, estimate_text, loop_lines, role_text,
-    takes_text,
+    takes_text, threads_text,
 };
 pub use held::{Held, HeldAcross, Lives, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};

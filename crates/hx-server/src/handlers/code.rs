@@ -137,9 +137,35 @@ pub(crate) fn costs(snapshot: &Snapshot, params: &protocol::CostsParams) -> Hand
             estimated: matches!(c.resources.registers, Registers::Estimated(_)),
             blocks_per_multiprocessor: c.resources.residency.map(|found| found.blocks),
             limited_by: c.resources.residency.map(|found| found.limited_by.to_owned()),
+            cycles: c.estimate.map(cycles),
         };
         Ok(costs.map(|costs| costs.into_iter().map(converted).collect()).map_err(invalid))
     })
+}
+
+fn cycles(estimate: hx_ide::Cycles) -> protocol::Cycles {
+    let of_loop = |found: hx_ide::LoopCycles| protocol::LoopCycles {
+        pipes: found.pipes,
+        threads: found.threads,
+        cycles: found.cycles,
+        exposed: found.exposed,
+        bound: found.bound,
+        resources: found.resources,
+    };
+    let of_role = |role: hx_ide::RoleCycles| protocol::RoleCycles {
+        threads: role.threads,
+        cycles: role.cycles,
+        busy: role.busy,
+        needed_registers: role.registers[0],
+        registers: role.registers[1],
+        resources: role.resources,
+    };
+    protocol::Cycles {
+        text: estimate.text,
+        block: estimate.block,
+        loops: estimate.loops.into_iter().map(of_loop).collect(),
+        roles: estimate.roles.into_iter().map(of_role).collect(),
+    }
 }
 
 pub(crate) fn syntax_tree(snapshot: &Snapshot, params: &protocol::SyntaxTreeParams) -> Handled<String> {
