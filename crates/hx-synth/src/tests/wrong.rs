@@ -80,3 +80,33 @@ fn a_wider_load_than_the_registers_hold() {
 fn an_operation_without_an_instruction() {
     check(|s| drop(s.choices.remove(&OpId(3))), expect!["operation #3: no instruction was chosen"]);
 }
+
+/// A counter takes 40 B behind the buffers: four barriers of 8 B and two tickets of 4 B.
+#[test]
+fn tickets_have_memory_of_their_own() {
+    let mut program = matmul(&Matmul::default());
+    let limit = hx_index::Expr::dim("m");
+    let origin = hx_tile::Origin(0);
+    program.counters.push(hx_tile::Counter {
+        name: "work".into(),
+        param: hx_tile::ParamId(0),
+        limit,
+        origin,
+    });
+    let right = solve(&program, Arch::Sm90a, &|| false).unwrap();
+    let found = |bytes: u32| {
+        let solution = Solution { shared_bytes: bytes, ..right.clone() };
+        let found = hx_verify::verify(&program, &solution, Arch::Sm90a);
+        found.iter().map(|violation| violation.message.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let end = right.shared_bytes;
+    expect![[r#"
+
+        --
+        `sc` ends at 8192, and the barriers begin at 8184
+        --
+        barriers begin at 8196, which is no multiple of 8
+        --
+        `sc` ends at 8192 of 8 B of shared memory"#]]
+    .assert_eq(&[found(end), found(end - 8), found(end + 4), found(8)].join("\n--\n"));
+}
