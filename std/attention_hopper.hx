@@ -4,18 +4,25 @@
 use std::math::LOG2E;
 
 /// Turns scores into weights, in base 2, and carries the maximum and the sum of each row. `fade` becomes the factor by which the
-/// sums so far shrink, because the maximum has grown.
+/// sums so far shrink, because the maximum has grown. A row has eight sums, of every eighth weight each, which no thread shares
+/// with another: only who reads the whole sum pays for an exchange.
 fn soften<M = 64, N = 128>(
     x: register mut f32[M, N],
     top: register mut f32[M, 1],
-    total: register mut f32[M, 1],
+    total: register mut f32[M, 8],
     fade: register mut f32[M, 1],
     factor: f32,
 ) {
     let higher = max(top, max(x, axis: 1));
     fade = exp2((top - higher) * factor);
     x = exp2(x * factor - higher * factor);
-    total = total * fade + sum(x, axis: 1);
+    let fresh = register_tensor(f32, [M, 8]);
+    fill(fresh, 0.0);
+    #[unroll]
+    for j in 0..N / 8 {
+        fresh = fresh + x[.., j * 8..(j + 1) * 8];
+    }
+    total = total * fade + fresh;
     top = higher;
 }
 
@@ -30,7 +37,7 @@ fn hide<M = 64, N = 128, CAUSAL = true>(x: register mut f32[M, N], row: i32, col
 ///
 /// As `attention`, for `sm_90a`. A block has `GROUPS` · 64 queries. With `CAUSAL`, queries are aligned to the end of the keys: query
 /// `i` sees the keys up to `i + t - s`. A row that sees nothing is zero.
-kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = f16>(
+kernel attention_hopper<D = 128, GROUPS = if D > 64 { 2 } else { 3 }, BN = 128, CAUSAL = true, T: type = f16>(
     q: T[b, h, s, D],
     k: T[b, hk, t, D],
     v: T[b, hk, t, D],
@@ -81,7 +88,7 @@ kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = 
             let x = register_tensor(f32, [64, BN]);
             let p = register_tensor(T, [64, BN]);
             let top = register_tensor(f32, [64, 1]);
-            let total = register_tensor(f32, [64, 1]);
+            let total = register_tensor(f32, [64, 8]);
             let fade = register_tensor(f32, [64, 1]);
             let row = cast((bm * GROUPS + g) * 64 + offset, i32);
             let (col, length) = (cast((n - 1) * BN, i32), cast(t, i32));
@@ -124,7 +131,8 @@ kernel attention_hopper<GROUPS = 2, BN = 128, D = 128, CAUSAL = true, T: type = 
             gemm_async(acc, p, sv[.., .., i].T);
             gemm_wait(0);
             values.release();
-            let norm = where(total == 0.0, 0.0, 1.0 / total);
+            let whole = sum(total, axis: 1);
+            let norm = where(whole == 0.0, 0.0, 1.0 / whole);
             copy(cast(acc * norm, T), so);
             sync();
             copy_async(so, tile(o[batch, head], [64, D])[.., .., bm * GROUPS + g, 0]);
