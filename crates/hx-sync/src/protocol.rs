@@ -12,6 +12,7 @@
 //! Start at [`check`].
 
 mod accesses;
+mod drawn;
 mod faults;
 mod knowledge;
 mod launches;
@@ -28,6 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_tile::{OpId, TileProgram};
 
+pub use drawn::Drawn;
 pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Want};
 pub use launches::Counts;
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
@@ -47,6 +49,8 @@ pub struct Launchable {
     pub given: Vec<(Symbol, i64)>,
     /// The number of blocks of a cluster along each axis.
     pub cluster: Vec<i64>,
+    /// The counters over which the protocol loops.
+    pub drawn: Vec<Drawn>,
 }
 
 /// The result of [`check`].

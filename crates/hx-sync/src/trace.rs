@@ -8,7 +8,9 @@ use std::{
 
 use hx_index::{Cond, Expr, Facts, Symbol, gcd};
 use hx_target::{CopyRow, catalogue};
-use hx_thread::{Address, AsyncCopy, Memory, MultiplyAsync, Stmt, ThreadProgram, Transfer, Warps, visit};
+use hx_thread::{
+    Address, AsyncCopy, Drawn, Memory, MultiplyAsync, Stmt, ThreadProgram, Transfer, Warps, visit,
+};
 use hx_tile::{Completion, OpId};
 
 use crate::column::{Column, Named, Scope, is_among};
@@ -312,7 +314,8 @@ impl<'a> Tracer<'a, '_> {
             }
             // Numbers computed from data are known only at run time.
             Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
-            Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
+            Stmt::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
+            Stmt::Drawn(drawn) => self.drawn(drawn, out),
             Stmt::While { cond, body } => self.repeated(cond, body, out),
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, out),
             // A barrier inside another operation comes from the compiler and orders only its scratch memory.
@@ -351,6 +354,8 @@ impl<'a> Tracer<'a, '_> {
             },
             // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
             Stmt::Expect { .. } => {}
+            // Nothing else accesses a ticket, and a ticket orders nothing.
+            Stmt::Draw(_) => {}
             // The trace follows threads that run the same statements.
             Stmt::Roles(_)
             | Stmt::NamedSync { .. }
@@ -358,10 +363,7 @@ impl<'a> Tracer<'a, '_> {
             | Stmt::Bulk(_)
             | Stmt::BulkStore(_)
             | Stmt::BulkCommit
-            | Stmt::BulkWait { .. }
-            // Not followed yet.
-            | Stmt::Draw(_)
-            | Stmt::Drawn(_) => self.trace.complete = false,
+            | Stmt::BulkWait { .. } => self.trace.complete = false,
         }
     }
 
@@ -456,11 +458,27 @@ impl<'a> Tracer<'a, '_> {
         }
     }
 
-    fn counted(&mut self, var: &Symbol, start: &Expr, end: &Expr, body: &'a [Stmt], out: &mut Vec<Event>) {
+    /// Follows a loop over a counter: as a loop of unknown length, with another number in every round.
+    fn drawn(&mut self, drawn: &'a Drawn, out: &mut Vec<Event>) {
+        let number = if let Symbol::Var(_, number) = &drawn.var { *number } else { 0 };
+        let round = Symbol::Var("round of a counter".into(), number);
+        let rounds = Expr::dim("rounds of a counter");
+        self.counted((&round, Some(&drawn.var)), &Expr::default(), &rounds, &drawn.body, out);
+    }
+
+    /// Follows a loop over a range. `number` has an unknown value in each round.
+    fn counted(
+        &mut self,
+        (var, number): (&Symbol, Option<&Symbol>),
+        start: &Expr,
+        end: &Expr,
+        body: &'a [Stmt],
+        out: &mut Vec<Event>,
+    ) {
         let named = self.scope.known.len();
         if !scan::touches_shared(body) {
             // The body has nothing to order, but its accesses to global memory count.
-            self.scope.read(var);
+            [Some(var), number].into_iter().flatten().for_each(|var| self.scope.read(var));
             self.body(body, &mut Vec::new());
             return self.scope.known.truncate(named);
         }
@@ -487,6 +505,7 @@ impl<'a> Tracer<'a, '_> {
         }
         for round in (0..head).chain(tail) {
             self.scope.name(var, &(start.clone() + Expr::constant(round)));
+            number.into_iter().for_each(|number| self.scope.read(number));
             self.body(body, out);
             self.scope.known.truncate(named);
         }

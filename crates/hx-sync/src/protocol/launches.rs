@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Symbol};
 
-use super::{Act, Launchable, Protocol, Stmt};
+use super::{Act, Drawn, Launchable, Protocol, Stmt};
 
 /// The most launches that are chosen.
 const MOST: usize = 64;
@@ -31,14 +31,31 @@ pub(crate) struct Launch {
 
 /// Returns the launches to follow, those with fewer rounds first. Empty if no launch is found.
 pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
-    let search = Search::new(protocol, known);
+    let mut known = known.clone();
+    known.requires.extend(known.drawn.iter().map(Drawn::requirement));
+    known.given.extend(known.drawn.iter().flat_map(Drawn::given));
+    let search = Search::new(protocol, &known);
+    let numbers_decide = known.drawn.iter().any(|drawn| drawn.decides(protocol));
     let mut launches: Vec<Launch> = Vec::new();
     let mut add = |search: &Search<'_>, values: &BTreeMap<Symbol, i64>| {
-        if let Some(launch) = search.grown(values)
-            && !launches.iter().any(|known| known.counts == launch.counts && known.blocks == launch.blocks)
-            && launches.len() < MOST
-        {
-            launches.push(launch);
+        let Some(values) = search.grown(values) else { return };
+        let mut variants = vec![(values.clone(), false)];
+        if !known.drawn.is_empty() && known.cluster.iter().product::<i64>() > 1 {
+            variants.push((values.clone(), true));
+        }
+        let mut last = values;
+        if numbers_decide && known.drawn.iter().any(|drawn| drawn.last_numbers(&mut last)) {
+            variants.push((last, false));
+        }
+        for (values, fewer) in variants {
+            if let Some(launch) = search.launch(&values, fewer)
+                && !launches
+                    .iter()
+                    .any(|known| known.counts == launch.counts && known.blocks == launch.blocks)
+                && launches.len() < MOST
+            {
+                launches.push(launch);
+            }
         }
     };
     if search.choices.is_empty() {
@@ -228,8 +245,8 @@ impl<'a> Search<'a> {
         Some(values)
     }
 
-    /// Returns the launch, or `None` if it cannot be made.
-    fn launch(&self, values: &BTreeMap<Symbol, i64>) -> Option<Launch> {
+    /// Returns the launch, or `None` if it cannot be made. `fewer`: the last block of the cluster draws fewer numbers.
+    fn launch(&self, values: &BTreeMap<Symbol, i64>, fewer: bool) -> Option<Launch> {
         let values = self.complete(values)?;
         let holds = |cond: &hx_index::Cond| cond.eval(&|symbol| values.get(symbol).copied()) == Ok(true);
         if !self.known.requires.iter().all(holds) {
@@ -253,13 +270,16 @@ impl<'a> Search<'a> {
             });
             blocks = all.collect();
         }
+        for (rank, block) in (0..).zip(&mut blocks) {
+            self.known.drawn.iter().for_each(|drawn| drawn.place(rank, fewer, block));
+        }
         let count = |count: &Expr| Some((count.to_string(), self.eval(count, &values)?.max(0)));
         let counts = self.all.iter().filter_map(count).collect();
         Some(Launch { blocks, counts })
     }
 
-    /// Returns the launch, or one with larger values of the symbols that bound no loop: a grid has to fit its clusters.
-    fn grown(&self, values: &BTreeMap<Symbol, i64>) -> Option<Launch> {
+    /// Returns the values of a launch, or larger values of the symbols that bound no loop: a grid has to fit its clusters.
+    fn grown(&self, values: &BTreeMap<Symbol, i64>) -> Option<BTreeMap<Symbol, i64>> {
         let larger = |bits: u32| {
             let mut values = values.clone();
             for symbol in &self.symbols {
@@ -270,7 +290,8 @@ impl<'a> Search<'a> {
             }
             values
         };
-        self.launch(values).or_else(|| (3..=GROWN).find_map(|bits| self.launch(&larger(bits))))
+        let all = std::iter::once(values.clone()).chain((3..=GROWN).map(larger));
+        all.into_iter().find(|values| self.launch(values, false).is_some())
     }
 
     /// Returns the same launch seen from its last cluster along the first axis.

@@ -3,6 +3,7 @@
 //! ```text
 //! pipe p 4 readers 1      a ring of 4 stages
 //! turns t
+//! counter c T            hands out the numbers of 0..T; after `cluster`
 //! cluster 2
 //! role load { … }         one group; `role use 2` has two groups that are one scope
 //! each use 2 g { … }      two groups that are scopes of their own; `g` is their number
@@ -12,6 +13,7 @@
 //! A statement fills a line; its line is its operation. `s[p]` is the stage of a shared tensor that the pipe `p` gave last,
 //! `s[e]` the stage `e`, `s` the whole tensor, `%r` a register tensor. Names that nothing defines are dimensions of the launch.
 
+mod drawn;
 mod faults;
 mod kernels;
 mod laws;
@@ -154,6 +156,7 @@ fn launches_are_chosen_by_their_loop_counts() {
         grid: vec![grid],
         given: vec![(Symbol::Multiprocessors, 4)],
         cluster: vec![2],
+        drawn: Vec::new(),
         facts,
     };
     let launches = super::launches::launches(&protocol, &known);

@@ -3,12 +3,12 @@
 use hx_index::{Expr, Symbol};
 use hx_target::WARP;
 use hx_tile::{
-    Base, Completion, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, Rounds, ScopeId, ScopeKind,
-    Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
+    Base, Completion, Counter, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, Rounds, ScopeId,
+    ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use super::program::Multicast;
-use super::{Act, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 /// The number of threads that arrive together: a warp group.
 const GROUP: u32 = 128;
@@ -43,7 +43,9 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let cluster = tile.cluster.map(i64::from).to_vec();
     let blocks: i64 = cluster.iter().product();
     let groups = tile.block_threads().div_ceil(GROUP).max(1);
-    let translator = Translator { tile };
+    let drawn = |counter: &Counter| Drawn::new(&counter.name, counter.limit.clone(), blocks);
+    let drawn: Vec<Drawn> = tile.counters.iter().map(drawn).collect();
+    let translator = Translator { tile, drawn: &drawn };
     let mut roles = tile.roles().iter().map(|role| translator.role(role)).collect::<Option<Vec<_>>>()?;
     let mut body = translator.body(&tile.body)?;
     // The blocks of a cluster end together: no copy comes to a block that has ended.
@@ -76,12 +78,15 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
         derived: (0..).zip(&tile.grid).map(|(at, axis)| (Symbol::GridDim(at), axis.blocks.clone())).collect(),
         given: vec![(Symbol::Multiprocessors, MULTIPROCESSORS * blocks)],
         cluster,
+        drawn,
     };
     Some((protocol, launchable))
 }
 
 struct Translator<'a> {
     tile: &'a TileProgram,
+    /// By counter.
+    drawn: &'a [Drawn],
 }
 
 /// Returns the act of an operation on pipelines or turns; `None` for synchronization without a protocol of its own.
@@ -147,15 +152,17 @@ impl Translator<'_> {
     fn stmt(&self, stmt: &TileStmt, out: &mut Vec<Stmt>) -> Option<()> {
         match stmt {
             TileStmt::Op(op) => self.op(op, out),
-            TileStmt::For { var, rounds: Rounds::Range { start, end, .. }, body } => {
+            TileStmt::For { var, rounds, body } => {
                 let body = self.body(body)?;
                 // Registers are whole tensors, so every round uses them alike.
                 match body.iter().all(|stmt| matches!(stmt, Stmt::Act(_, Act::Touch { .. }))) {
                     true => out.extend(body),
-                    false => {
-                        let (start, end) = (start.clone(), end.clone());
-                        out.push(Stmt::For { var: var.clone(), start, end, body });
-                    }
+                    false => out.push(match rounds {
+                        Rounds::Range { start, end, .. } => {
+                            Stmt::For { var: var.clone(), start: start.clone(), end: end.clone(), body }
+                        }
+                        Rounds::Drawn { counter, .. } => self.drawn[counter.0 as usize].repeat(var, body),
+                    }),
                 }
             }
             TileStmt::If { cond, then, otherwise } => {
@@ -164,8 +171,8 @@ impl Translator<'_> {
                     out.push(Stmt::If { cond: cond.clone(), then, otherwise });
                 }
             }
-            // Data decide the number of rounds, or what other blocks draw.
-            TileStmt::While { body, .. } | TileStmt::For { rounds: Rounds::Drawn { .. }, body, .. } => {
+            // Data decide the number of rounds.
+            TileStmt::While { body, .. } => {
                 let body = self.body(body)?;
                 if body.iter().any(Stmt::counts) {
                     return None;

@@ -6,7 +6,7 @@ use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{OpId, TensorId};
 
 use super::super::program::Multicast;
-use super::super::{Act, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+use super::super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 pub(super) struct Parsed {
     pub(super) protocol: Protocol,
@@ -16,7 +16,8 @@ pub(super) struct Parsed {
 
 pub(super) fn parse(text: &str) -> Parsed {
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
-    let mut reader = Reader { lines: &lines, at: 0, protocol: Protocol::default(), names: Vec::new() };
+    let mut reader =
+        Reader { lines: &lines, at: 0, protocol: Protocol::default(), names: Vec::new(), drawn: Vec::new() };
     let mut cluster = vec![1];
     while reader.at < lines.len() {
         let line = lines[reader.at].clone();
@@ -29,6 +30,10 @@ pub(super) fn parse(text: &str) -> Parsed {
                 let stages = stages.parse().expect("a number of stages");
                 let readers = number(4, 0);
                 reader.protocol.pipes.push(Pipe { name: (*name).into(), stages, readers });
+            }
+            ["counter", name, limit] => {
+                let limit = reader.expr(limit);
+                reader.drawn.push(((*name).to_owned(), Drawn::new(name, limit, cluster.iter().product())));
             }
             ["turns", name] => reader.protocol.turns.push(Turns { name: (*name).into() }),
             ["cluster", blocks @ ..] => {
@@ -51,6 +56,7 @@ pub(super) fn parse(text: &str) -> Parsed {
             _ => panic!("a declaration: {line}"),
         }
     }
+    let drawn = reader.drawn.into_iter().map(|(_, drawn)| drawn).collect();
     let mut protocol = reader.protocol;
     let of_roles = protocol.roles.iter().map(|role| role.groups).sum::<u32>();
     protocol.groups = protocol.groups.max(of_roles).max(1);
@@ -74,6 +80,7 @@ pub(super) fn parse(text: &str) -> Parsed {
         facts: Facts::default(),
         grid: cluster.iter().map(|blocks| Expr::constant(*blocks)).collect(),
         cluster,
+        drawn,
         ..Launchable::default()
     };
     Parsed { protocol, launchable, lines }
@@ -85,6 +92,7 @@ struct Reader<'a> {
     protocol: Protocol,
     /// Counters and indices of groups.
     names: Vec<(String, Symbol)>,
+    drawn: Vec<(String, Drawn)>,
 }
 
 impl Reader<'_> {
@@ -101,6 +109,15 @@ impl Reader<'_> {
                 "}" => {
                     self.at -= usize::from(!rest.is_empty());
                     break;
+                }
+                "for" if rest.contains(" from ") => {
+                    let (name, counter) = rest.trim_end_matches(" {").split_once(" from ").expect("a loop");
+                    let var = Symbol::Var(name.into(), op.0);
+                    self.names.push((name.to_owned(), var.clone()));
+                    let inner = self.body();
+                    self.names.pop();
+                    let (_, drawn) = self.drawn.iter().find(|(name, _)| name == counter).expect("a counter");
+                    body.push(drawn.repeat(&var, inner));
                 }
                 "for" => {
                     let (name, count) = rest.split_once(" in ").expect("a loop");
