@@ -1,4 +1,4 @@
-// planted: HX0620 in test
+// planted: HX0409 in check
 // The producer fills a stage for each tile drawn, and the consumer waits for every second one only: the ring is full for ever.
 kernel copied(x: f32[m], y: mut f32[m], c: mut i32[1])
     where m % 128 == 0
