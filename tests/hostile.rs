@@ -253,6 +253,7 @@ fn a_library_that_hangs_does_not_outlive_its_parent() {
     };
     if !cfg!(target_os = "linux") {
         let _ = child.kill();
+        let _ = child.wait();
         return;
     }
     assert!(is_alive(), "the worker hangs in its library");

@@ -14,10 +14,12 @@ use crate::{Db, Instance, solution, tile_program};
 pub(crate) struct Crowded {
     /// The tensors that on their own take more registers than a thread has.
     pub(crate) alone: Vec<Crowd<TensorId>>,
-    /// If no tensor does, the operation across which the most registers are held, with the tensors that hold them, the
-    /// largest first.
-    pub(crate) together: Option<Crowd<(OpId, Vec<(TensorId, i64)>)>>,
+    /// If no tensor does, the operation across which the most registers are held.
+    pub(crate) together: Option<Crowd<Across>>,
 }
+
+/// An operation, with the tensors that are held across it and the registers that each takes, the largest first.
+pub(crate) type Across = (OpId, Vec<(TensorId, i64)>);
 
 /// Something that takes registers, the number that it takes, and the number that each of its threads has.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,8 +68,8 @@ fn pressure(
     program: &TileProgram,
     solution: &Solution,
     most: &dyn Fn(ScopeId) -> i64,
-) -> Option<Crowd<(OpId, Vec<(TensorId, i64)>)>> {
-    let mut worst: Option<Crowd<(OpId, Vec<(TensorId, i64)>)>> = None;
+) -> Option<Crowd<Across>> {
+    let mut worst: Option<Crowd<Across>> = None;
     for HeldAcross { op, scope, tensors } in Held::of(program).across {
         let mut held: Vec<(TensorId, i64)> =
             tensors.into_iter().map(|tensor| (tensor, registers(program, solution, tensor))).collect();

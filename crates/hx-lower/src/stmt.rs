@@ -45,9 +45,12 @@ impl Cx<'_> {
             && parts.len() == fields.len()
         {
             // Each name is bound as by a `let` of its own. Names are resolved, so those bound first do not hide later values.
-            let parts = parts.iter().zip(fields);
-            return parts
-                .fold(Ok(()), |done, (part, field)| done.and(self.let_stmt(*part, None, field.value)));
+            // A part that fails does not keep the later ones from being bound.
+            let mut done = Ok(());
+            for (part, field) in parts.iter().zip(fields) {
+                done = done.and(self.let_stmt(*part, None, field.value));
+            }
+            return done;
         }
         let hint = match &store[pat] {
             Pat::Bind(name) => Some(name.as_str()),

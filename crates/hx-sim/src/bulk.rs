@@ -124,7 +124,7 @@ impl<'a> Block<'a> {
         let start = shared.offset + within;
         let pieces = match &c.part {
             PartCode::Box { map, coordinates } => {
-                if start % BOX_ALIGN != 0 {
+                if !start.is_multiple_of(BOX_ALIGN) {
                     let text = format!(
                         "a box at byte {start} of shared memory, which is no multiple of {BOX_ALIGN}"
                     );

@@ -15,6 +15,9 @@ use hx_tile::OpId;
 use crate::event::{Access, Event};
 use crate::once::Equation;
 
+/// The first element of each group of threads, by its first thread.
+type Starts = Vec<(u32, i64)>;
+
 /// Threads in ascending order, each with a first element.
 type Firsts = Rc<[(u32, i64)]>;
 
@@ -26,7 +29,7 @@ type Ranges = (i64, Firsts);
 pub(crate) struct Reads<'a> {
     operands: RefCell<BTreeMap<*const MultiplyAsync, Operands<'a>>>,
     /// By descriptor, for the starts of these groups of threads.
-    firsts: RefCell<BTreeMap<(*const Descriptor, Vec<(u32, i64)>), Firsts>>,
+    firsts: RefCell<BTreeMap<(*const Descriptor, Starts), Firsts>>,
     /// By the accesses that begin together.
     merged: RefCell<BTreeMap<Vec<*const (u32, i64)>, Ranges>>,
 }
@@ -42,7 +45,7 @@ impl<'a> Reads<'a> {
     }
 
     /// Returns the first elements of the runs that groups of threads read from these starts on.
-    pub(crate) fn firsts(&self, descriptor: &Descriptor, runs: &Runs, starts: Vec<(u32, i64)>) -> Firsts {
+    pub(crate) fn firsts(&self, descriptor: &Descriptor, runs: &Runs, starts: Starts) -> Firsts {
         let mut known = self.firsts.borrow_mut();
         let all = |starts: &[(u32, i64)]| -> Firsts {
             let group = |(thread, start): &(u32, i64)| {

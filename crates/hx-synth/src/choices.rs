@@ -138,7 +138,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         {
             let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
             let both = |arch| is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch);
-            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).from_later(arch, both));
+            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).or_later(arch, both));
         }
         let irregular =
             || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
@@ -388,7 +388,7 @@ fn exchanged(
     solution: &mut Solution,
 ) {
     let route = match solution.choices.remove(&op) {
-        Some(Choice::Copy(store)) => Route::Shared { store, load: copy },
+        Some(Choice::Copy(store)) => Route::Shared { store: Box::new(store), load: Box::new(copy) },
         _ => {
             solution.choices.insert(op, Choice::Copy(copy));
             return;

@@ -45,7 +45,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
         let message =
             format!("no instruction of {arch} converts between `{dtype}` and `f32`, in which it is computed");
         let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
-        return Err(failure.from_later(arch, |arch| is_convertible(dtype, arch)));
+        return Err(failure.or_later(arch, |arch| is_convertible(dtype, arch)));
     }
     Ok(())
 }

@@ -94,7 +94,7 @@ impl Failure {
     }
 
     /// Adds the first later architecture that can do it as a help, if there is one.
-    pub(crate) fn from_later(self, arch: Arch, can: impl Fn(Arch) -> bool) -> Failure {
+    pub(crate) fn or_later(self, arch: Arch, can: impl Fn(Arch) -> bool) -> Failure {
         match first_later(arch, can) {
             Some(text) => self.help(text),
             None => self,

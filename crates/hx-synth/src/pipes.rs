@@ -32,7 +32,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     let name = &program.pipe(pipe).name;
     let message = format!("{arch} has no barriers in shared memory that copies signal, as `{name}` needs");
     let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
-    let failure = failure.from_later(arch, |arch| catalogue().has_barriers(arch));
+    let failure = failure.or_later(arch, |arch| catalogue().has_barriers(arch));
     Err(failure.help("`copy_async` without `signal:`, `commit` and `wait` work on every target"))
 }
 

@@ -26,12 +26,12 @@ use crate::shared::measured::{Measured, MeasuredOf};
 pub(crate) struct Pool {
     layouts: RefCell<FxHashSet<Rc<Tv>>>,
     projections: RefCell<FxHashMap<Projection, Rc<Tv>>>,
-    positions: RefCell<FxHashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
+    positions: RefCell<FxHashMap<[LayoutKey; 2], Positions>>,
     accesses: RefCell<FxHashMap<Moved, Rc<[Access]>>>,
     regular: RefCell<FxHashMap<[LayoutKey; 2], bool>>,
     tilings: RefCell<FxHashMap<Tiled, Tilings>>,
-    /// Whether instructions can read an operand: the layout in which it is held, the layout in their order, and its extents.
-    pub(crate) read: RefCell<FxHashMap<([LayoutKey; 2], [i64; 4]), bool>>,
+    /// Whether instructions can read an operand.
+    pub(crate) read: RefCell<FxHashMap<ReadOf, bool>>,
     alignments: RefCell<FxHashMap<OpId, Rc<Alignment>>>,
     pub(crate) costs: RefCell<FxHashMap<CostOf, f64>>,
     pub(crate) ideals: RefCell<FxHashMap<(OpId, LayoutKey, bool), f64>>,
@@ -48,6 +48,12 @@ pub(crate) struct Pool {
     /// Branches searched, in all attempts of the run.
     pub(crate) branches: Cell<usize>,
 }
+
+/// For each value of the second layout, its position in the first; `None` if some thread lacks it there.
+type Positions = Option<Rc<[i64]>>;
+
+/// An operand of a product: the layout in which it is held, the layout in the order of the instructions, and its extents.
+pub(crate) type ReadOf = ([LayoutKey; 2], [i64; 4]);
 
 /// A layout with the extents of the tile that is moved, its element type, and the row that moves it.
 type Moved = (LayoutKey, Vec<i64>, DType, *const CopyRow);

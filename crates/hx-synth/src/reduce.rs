@@ -56,7 +56,8 @@ pub(crate) fn choice(
     let rows: i64 = d.tile.iter().product();
     let one = parts * rows * i64::from(program.tensor(dst).dtype.bits()).max(8) / 8;
     let bytes = one * i64::from(program.groups_of(op));
-    let across = (!digits.is_empty()).then(|| Across { digits, offset, bytes: bytes as u32 });
+    let is_across = !digits.is_empty();
+    let across = is_across.then_some(Across { digits, offset, bytes: bytes as u32 });
     let text = match (&across, lanes.is_empty()) {
         (None, true) => "the axis lies within threads".to_string(),
         (None, false) => "the axis lies within warps".to_string(),

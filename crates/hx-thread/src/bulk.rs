@@ -145,7 +145,7 @@ impl TensorMap {
         }
         let row = self.extents[0] * dtype.bits() / 8;
         let (fits, wanted) = match self.swizzle {
-            SwizzleMode::Plain => (row % limits.row == 0, format!("a multiple of {}", limits.row)),
+            SwizzleMode::Plain => (row.is_multiple_of(limits.row), format!("a multiple of {}", limits.row)),
             mode => (row == mode.width_bytes(), format!("{} with {}", mode.width_bytes(), mode.phrase())),
         };
         if !fits {

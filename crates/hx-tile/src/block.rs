@@ -43,7 +43,7 @@ mod tests {
             block: Some("(4,(2,3)):(2,(1,8))".parse().expect("a layout")),
             align: 16,
         };
-        let mut seen = vec![false; 96];
+        let mut seen = [false; 96];
         for row in 0..8 {
             for col in 0..12 {
                 let at = [row, col].map(Expr::constant);

@@ -155,6 +155,7 @@ pub enum TensorKind {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all statements are operations")]
 pub enum Stmt {
     Op(Op),
     /// Runs the body for each number of the rounds. The facts know the range of `var`.

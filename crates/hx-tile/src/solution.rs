@@ -203,7 +203,7 @@ pub enum Route {
         src: Layout,
     },
     /// The values are stored to the shared tensor that the operation names and, after a barrier, loaded.
-    Shared { store: CopyChoice, load: CopyChoice },
+    Shared { store: Box<CopyChoice>, load: Box<CopyChoice> },
 }
 
 /// The lane of its warp from which a thread gets each value, and the value's position in that lane. Both are the sum of a

@@ -21,7 +21,7 @@ impl Check<'_> {
     ) -> Checked {
         let row = self.row_of(c, [a, b], g)?;
         let scope = self.scope(op.scope);
-        if !row.is_by_descriptor() || scope.first % row.threads != 0 {
+        if !row.is_by_descriptor() || !scope.first.is_multiple_of(row.threads) {
             return Err(format!("`{}` is no product of whole groups of warps by descriptor", row.name));
         }
         let held = self.held(c)?;

@@ -106,11 +106,11 @@ fn together(facts: &Facts, view: &View, shape: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
+/// The value of each symbol.
+type Values<'a> = &'a dyn Fn(&Symbol) -> Option<i64>;
+
 /// Returns the results of `of` for all combinations of the symbols' values.
-fn values(
-    counted: &[(Symbol, (i64, i64))],
-    of: &dyn Fn(&dyn Fn(&Symbol) -> Option<i64>) -> Option<Vec<i64>>,
-) -> Vec<Vec<i64>> {
+fn values(counted: &[(Symbol, (i64, i64))], of: &dyn Fn(Values<'_>) -> Option<Vec<i64>>) -> Vec<Vec<i64>> {
     let mut now: BTreeMap<&Symbol, i64> = counted.iter().map(|(symbol, range)| (symbol, range.0)).collect();
     let mut out = Vec::new();
     loop {

@@ -148,9 +148,11 @@ fn accesses(count: usize, dtype: &str, shape: &[usize]) -> String {
     )
 }
 
+/// Writes the program of a family that has this many buffers.
+type Family = fn(u32) -> String;
+
 fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
-    let series: [(&str, fn(u32) -> String); 2] =
-        [("shared buffers", buffers), ("buffers of one product", products)];
+    let series: [(&str, Family); 2] = [("shared buffers", buffers), ("buffers of one product", products)];
     for (name, program) in series {
         say("");
         say(&format!("{name:<24}{:>10}{:>12}   ms", "layouts", "each"));

@@ -87,7 +87,9 @@ impl<'a> Launcher<'a> {
 fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
     solution.choices.values().flat_map(|choice| match choice {
         Choice::Copy(copy) => vec![copy],
-        Choice::Rearrange(RearrangeChoice { route: Route::Shared { store, load }, .. }) => vec![store, load],
+        Choice::Rearrange(RearrangeChoice { route: Route::Shared { store, load }, .. }) => {
+            vec![&**store, &**load]
+        }
         _ => vec![],
     })
 }

@@ -110,12 +110,12 @@ fn starts(facts: &Facts, param: &TensorParam, (start, dim): (&Expr, usize), n: i
 /// block.
 fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
     let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
-    let run_of = |mode: usize, dim: usize| Run::in_block(mode, &modes[dim].leaves());
+    let run_of = |mode: usize, dim: usize| Run::in_block(mode, modes[dim].leaves());
     // Rows that a table picks are not contiguous.
     let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
     let walks = |m: &ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
-    let runs = view.modes.iter().enumerate().filter(|(_, m)| walks(m)).map(|(i, m)| run_of(i, m.dim));
-    let Some(run) = runs.into_iter().find(|run| run.width() > 1) else {
+    let mut runs = view.modes.iter().enumerate().filter(|(_, m)| walks(m)).map(|(i, m)| run_of(i, m.dim));
+    let Some(run) = runs.find(|run| run.width() > 1) else {
         let limit =
             format!("no dimension of the tile is contiguous in the blocks `{block}` of `{}`", param.name);
         return Alignment { run: None, elements: 1, limit };
@@ -219,7 +219,7 @@ fn no_row(transfer: &Transfer<'_>, dtype: DType, arch: Arch) -> Failure {
         format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} global memory");
     let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
     let can = |arch| catalogue().adds_of(dtype, arch).next().is_some();
-    if transfer.adds() { failure.from_later(arch, can) } else { failure }
+    if transfer.adds() { failure.or_later(arch, can) } else { failure }
 }
 
 /// Adds to a failure why elements narrower than a byte do not move by whole bytes. A thread holds `held` neighbours along the

@@ -151,9 +151,9 @@ fn roomier(program: &TileProgram) -> Vec<Repair> {
     let mut used: BTreeSet<TensorId> = BTreeSet::new();
     let mut begins = Vec::new();
     for stmt in &program.body {
-        let tensors = stmt.ops().flat_map(|op| op.kind.tensors()).filter(is_shared);
-        let fresh = tensors.fold(false, |fresh, tensor| used.insert(tensor) || fresh);
-        begins.extend(stmt.ops().next().filter(|_| fresh).map(|op| op.id));
+        let known = used.len();
+        used.extend(stmt.ops().flat_map(|op| op.kind.tensors()).filter(is_shared));
+        begins.extend(stmt.ops().next().filter(|_| used.len() > known).map(|op| op.id));
     }
     let pins = program.tensor_ids().filter(is_pinned).map(Repair::Unpin);
     pins.chain(begins.into_iter().skip(1).map(Repair::Barrier)).collect()

@@ -250,7 +250,10 @@ pub(super) struct Asked {
     pub(super) more_than: Cell<f64>,
 }
 
-/// The solutions of shared tensors, each with its tensor: tensors of exchanges have numbers that other tensors have in other
-/// attempts. Programs that differ only in redistributions share many of them.
+/// The solutions of shared tensors. Programs that differ only in redistributions share many of them.
 #[derive(Debug, Default)]
-pub(crate) struct Known(pub(super) FxHashMap<Question, Vec<(Tensor, Result<Rc<Asked>, Failure>)>>);
+pub(crate) struct Known(pub(super) FxHashMap<Question, Vec<Solved>>);
+
+/// A shared tensor and its solution. The tensor itself is kept because tensors of exchanges have numbers that other tensors have
+/// in other attempts.
+type Solved = (Tensor, Result<Rc<Asked>, Failure>);

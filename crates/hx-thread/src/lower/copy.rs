@@ -7,8 +7,6 @@ use super::layout::{digits, unrolled};
 use super::{LowerError, Lowering};
 use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
 
-/// Names of a thread's coordinates in a tile of rank 2. Tiles of other ranks use `x0`, `x1` and so on.
-const PLANE: [&str; 2] = ["row", "col"];
 const COUNTERS: [&str; 6] = ["i", "j", "l", "p", "q", "s"];
 
 /// A copy, with its modes as steps along the dimensions of the register tensor.
@@ -180,7 +178,7 @@ impl Lowering<'_> {
                 at.push(value);
                 continue;
             }
-            let name = if tile.len() == 2 { PLANE[d].to_string() } else { format!("x{d}") };
+            let name = coordinate_name(d, tile.len());
             let var = self.counter(&name, op, d as u32);
             facts.at_most(
                 var.clone(),
@@ -262,6 +260,15 @@ struct Picked {
     load: Stmt,
     /// The symbols that the row depends on.
     depends: Vec<Symbol>,
+}
+
+/// Names a thread's coordinate along a dimension: `row` and `col` in a tile of rank 2, `x0`, `x1` and so on in others.
+fn coordinate_name(dim: usize, rank: usize) -> String {
+    match (rank, dim) {
+        (2, 0) => "row".to_owned(),
+        (2, _) => "col".to_owned(),
+        _ => format!("x{dim}"),
+    }
 }
 
 /// Puts loops around an access, outermost first. The row is looked up outside of the loops that do not change it.

@@ -130,7 +130,7 @@ impl Lowering<'_> {
             }
             for stage in &mut stages {
                 let fills = |op: &&Op| self.pipes.stages.get(&op.id) == Some(&stage.var);
-                let copies: Vec<&Op> = stmt.ops().into_iter().filter(fills).collect();
+                let copies: Vec<&Op> = stmt.ops().filter(fills).collect();
                 let (Some(first), Some(last)) = (copies.first(), copies.last()) else { continue };
                 stage.bytes += self.bytes(stmt, &stage.var)?;
                 let first = stage.copies.take().map_or((at, (*first).clone()), |[first, _]| first);
