@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_syntax::{Foreign, ForeignPlace, foreign};
 
 use super::{Reporter, nearest};
-use crate::{NameProblem, Path, Place, builtins, is_binding, names_in_scope};
+use crate::{ExprId, Item, Name, NameProblem, Path, Place, TypeRefId, builtins, is_binding, names_in_scope};
 
 pub(super) fn report(at: &Reporter<'_>, problems: &[NameProblem], out: &mut Vec<Diagnostic>) {
     out.extend(problems.iter().map(|p| diagnostic(at, p)));
@@ -13,82 +13,86 @@ pub(super) fn report(at: &Reporter<'_>, problems: &[NameProblem], out: &mut Vec<
 
 fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
     match problem {
-        NameProblem::Unknown { expr, path, called, scope } => {
-            let range = at.expr(*expr);
-            // The range of a path includes its compile-time arguments; the label covers the path alone.
-            let range = range_of_path(at, range, path);
-            let mut found =
-                at.diagnostic(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
-            if let Some(row) = foreign_value(path) {
-                found = explain_foreign(found, range, row);
-            } else if path.segments.len() == 1
-                && let Some(name) = suggestion(at, path, *called, scope)
-            {
-                found = replaced(found.help(format!("`{name}` is near in spelling")), range, &name);
-            }
-            if !matches!(at.item, crate::Item::Cell(_))
-                && let Some(name) = path.as_name()
-                && is_binding(at.db, at.file(), name)
-            {
-                found = found
-                    .note(format!("`{name}` is a value of the session, which items do not see"))
-                    .help(format!("pass it as an argument, or define a constant: `const {name} = …;`"));
-            }
-            if at.in_signature && path.segments.len() == 1 {
-                found = found.note("a dimension is bound where its name stands alone in a parameter's shape");
-            }
-            found
-        }
-        NameProblem::UnknownType { ty, path } => {
-            let range = range_of_path(at, at.type_ref(*ty), path);
-            let found = at.diagnostic(&codes::UNKNOWN_NAME, range, format!("no type is called `{path}`"));
-            let types: Vec<&str> =
-                DType::ALL.iter().map(|d| d.name()).chain(["int", "type", "layout"]).collect();
-            let foreign = path.as_name().and_then(|name| foreign(name, ForeignPlace::Type));
-            match (foreign, nearest(&path.to_string(), types)) {
-                (Some(row), _) => explain_foreign(found, range, row),
-                (None, Some(name)) => {
-                    replaced(found.help(format!("`{name}` is near in spelling")), range, name)
-                }
-                (None, None) => found,
-            }
-        }
+        NameProblem::Unknown { expr, path, called, scope } => unknown(at, *expr, path, *called, scope),
+        NameProblem::UnknownType { ty, path } => unknown_type(at, *ty, path),
         NameProblem::NotAType { ty, path } => {
             let range = range_of_path(at, at.type_ref(*ty), path);
             at.diagnostic(&codes::WRONG_KIND, range, format!("found `{path}`, wanted a type"))
         }
-        NameProblem::WrongPlace { expr, path, place } => {
-            let range = range_of_path(at, at.expr(*expr), path);
-            let (home, here) = match place {
-                Place::Host => ("`test`, `bench` and `main`", "device code"),
-                Place::Device | Place::Both | Place::Member => ("`kernel` and `fn`", "host code"),
-            };
-            let message = format!("`{path}` has no meaning in {here}");
-            let found =
-                at.diagnostic(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"));
-            match foreign_value(path) {
-                Some(row) if *place == Place::Host => explain_foreign(found, range, row),
-                _ => found,
-            }
-        }
-        NameProblem::DuplicateParam { generic, index, name } => {
-            let places = at.signature.map(|s| (&s.generics, &s.params));
-            let of = |generic: bool, index: usize| {
-                let (generics, params) = places?;
-                if generic { generics.get(index) } else { params.get(index) }.copied()
-            };
-            let range = at.absolute(of(*generic, *index));
-            let found =
-                at.diagnostic(&codes::DUPLICATE_DEFINITION, range, format!("`{name}` is defined twice"));
-            let (generics, params) = places.map_or((0, 0), |(g, p)| (g.len(), p.len()));
-            let all = (0..generics).map(|i| (true, i)).chain((0..params).map(|i| (false, i)));
-            let mut earlier = all.filter_map(|(g, i)| of(g, i));
-            let first = earlier.find(|r| at.text(at.absolute(Some(*r))) == name);
-            match first {
-                Some(first) => found.also(at.file(), at.absolute(Some(first)), "first defined here"),
-                None => found,
-            }
-        }
+        NameProblem::WrongPlace { expr, path, place } => wrong_place(at, *expr, path, *place),
+        NameProblem::DuplicateParam { generic, index, name } => duplicate(at, *generic, *index, name),
+    }
+}
+
+fn unknown(at: &Reporter<'_>, expr: ExprId, path: &Path, called: bool, scope: &[Name]) -> Diagnostic {
+    // The range of a path includes its compile-time arguments; the label covers the path alone.
+    let range = range_of_path(at, at.expr(expr), path);
+    let mut found =
+        at.diagnostic(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
+    if let Some(row) = foreign_value(path) {
+        found = explain_foreign(found, range, row);
+    } else if path.segments.len() == 1
+        && let Some(name) = suggestion(at, path, called, scope)
+    {
+        found = replaced(found.help(format!("`{name}` is near in spelling")), range, &name);
+    }
+    if !matches!(at.item, Item::Cell(_))
+        && let Some(name) = path.as_name()
+        && is_binding(at.db, at.file(), name)
+    {
+        found = found
+            .note(format!("`{name}` is a value of the session, which items do not see"))
+            .help(format!("pass it as an argument, or define a constant: `const {name} = …;`"));
+    }
+    if at.in_signature && path.segments.len() == 1 {
+        found = found.note("a dimension is bound where its name stands alone in a parameter's shape");
+    }
+    found
+}
+
+fn unknown_type(at: &Reporter<'_>, ty: TypeRefId, path: &Path) -> Diagnostic {
+    let range = range_of_path(at, at.type_ref(ty), path);
+    let found = at.diagnostic(&codes::UNKNOWN_NAME, range, format!("no type is called `{path}`"));
+    let types: Vec<&str> = DType::ALL.iter().map(|d| d.name()).chain(["int", "type", "layout"]).collect();
+    let foreign = path.as_name().and_then(|name| foreign(name, ForeignPlace::Type));
+    match (foreign, nearest(&path.to_string(), types)) {
+        (Some(row), _) => explain_foreign(found, range, row),
+        (None, Some(name)) => replaced(found.help(format!("`{name}` is near in spelling")), range, name),
+        (None, None) => found,
+    }
+}
+
+/// Reports a name of the host in device code, or the other way round.
+fn wrong_place(at: &Reporter<'_>, expr: ExprId, path: &Path, place: Place) -> Diagnostic {
+    let range = range_of_path(at, at.expr(expr), path);
+    let (home, here) = match place {
+        Place::Host => ("`test`, `bench` and `main`", "device code"),
+        Place::Device | Place::Both | Place::Member => ("`kernel` and `fn`", "host code"),
+    };
+    let message = format!("`{path}` has no meaning in {here}");
+    let found = at.diagnostic(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"));
+    match foreign_value(path) {
+        Some(row) if place == Place::Host => explain_foreign(found, range, row),
+        _ => found,
+    }
+}
+
+/// Reports a parameter whose name an earlier parameter has. Compile-time parameters precede the others.
+fn duplicate(at: &Reporter<'_>, generic: bool, index: usize, name: &str) -> Diagnostic {
+    let places = at.signature.map(|s| (&s.generics, &s.params));
+    let of = |generic: bool, index: usize| {
+        let (generics, params) = places?;
+        if generic { generics.get(index) } else { params.get(index) }.copied()
+    };
+    let range = at.absolute(of(generic, index));
+    let found = at.diagnostic(&codes::DUPLICATE_DEFINITION, range, format!("`{name}` is defined twice"));
+    let (generics, params) = places.map_or((0, 0), |(g, p)| (g.len(), p.len()));
+    let all = (0..generics).map(|i| (true, i)).chain((0..params).map(|i| (false, i)));
+    let mut earlier = all.filter_map(|(g, i)| of(g, i));
+    let first = earlier.find(|r| at.text(at.absolute(Some(*r))) == name);
+    match first {
+        Some(first) => found.also(at.file(), at.absolute(Some(first)), "first defined here"),
+        None => found,
     }
 }
 
@@ -126,9 +130,8 @@ pub(super) fn range_of_path(at: &Reporter<'_>, range: hx_base::TextRange, path: 
     }
 }
 
-fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[crate::Name]) -> Option<String> {
+fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[Name]) -> Option<String> {
     let name = path.as_name()?;
-    use crate::Item;
     let cell = matches!(at.item, Item::Cell(_));
     let host = cell || matches!(at.item, Item::Test(_) | Item::Bench(_) | Item::Main(_));
     let place = if host { Place::Host } else { Place::Device };

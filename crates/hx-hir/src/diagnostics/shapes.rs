@@ -1,6 +1,7 @@
 //! Diagnostics of shapes, ranks and indices.
 
 use hx_base::{Applicability, Diagnostic, TextRange, codes};
+use hx_index::Expr as Value;
 
 use super::Reporter;
 use super::indices::index_count;
@@ -12,22 +13,7 @@ pub const GEMM_SHAPES: &str =
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
-        TypeProblem::Shapes { expr, broadcasts, left, right } => {
-            let (a, b) = (shape_text(&left.1), shape_text(&right.1));
-            let message = format!("found the shape `{a}`, wanted `{b}`");
-            let found = at
-                .diagnostic(&codes::SHAPE_MISMATCH, at.expr(*expr), message)
-                .also(at.file(), at.expr(left.0), format!("this has the shape `{a}`"))
-                .also(at.file(), at.expr(right.0), format!("this has the shape `{b}`"));
-            let more = if left.1.len() > right.1.len() { left } else { right };
-            match at.indexed(more.0) {
-                Some(indexed) if left.1.len() != right.1.len() && !broadcasts => {
-                    at.explain_indexed(found, &indexed)
-                }
-                _ if *broadcasts => new_modes(at, found, left, right),
-                _ => found,
-            }
-        }
+        TypeProblem::Shapes { expr, broadcasts, left, right } => shapes(at, *expr, *broadcasts, left, right),
         TypeProblem::GemmShape { mode, at: place, found, other, wanted } => {
             let message = format!("found {mode} = `{found}`, wanted `{wanted}`");
             at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*place), message)
@@ -54,17 +40,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             };
             at.diagnostic(&codes::INDEX_OUT_OF_RANGE, at.expr(*expr), message)
         }
-        TypeProblem::NotConstant { expr, value } => {
-            let message =
-                format!("found `{value}`, which is known only at launch, wanted a compile-time value");
-            let found = at.diagnostic(&codes::NOT_CONSTANT, at.expr(*expr), message);
-            match at.indexed(*expr) {
-                Some(indexed) => at.explain_indexed(found, &indexed),
-                None => {
-                    found.help("numbers, constants and compile-time parameters are known at compile time")
-                }
-            }
-        }
+        TypeProblem::NotConstant { expr, value } => not_constant(at, *expr, value),
         TypeProblem::NonPositive { expr, value } => {
             let message = format!("found the extent `{value}`, wanted a positive one");
             at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*expr), message)
@@ -72,17 +48,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::GridRank { expr, found } => {
             at.diagnostic(&codes::BAD_HEADER, at.expr(*expr), format!("found {found} axes, wanted 1 to 3"))
         }
-        TypeProblem::Threads { expr, found } if *found > MAX_THREADS => {
-            let message = format!("found {found} threads, wanted at most {MAX_THREADS}");
-            let diagnostic = at.diagnostic(&codes::TOO_MANY_THREADS, at.expr(*expr), message);
-            other_threads(at, diagnostic, &[MAX_THREADS])
-        }
-        TypeProblem::Threads { expr, found } => {
-            let message = format!("found {found} threads, wanted a multiple of {WARP}");
-            let diagnostic = at.diagnostic(&codes::BAD_THREAD_COUNT, at.expr(*expr), message);
-            let below = found.div_euclid(WARP) * WARP;
-            other_threads(at, diagnostic, &[below, below + WARP])
-        }
+        TypeProblem::Threads { expr, found } => threads(at, *expr, *found),
         TypeProblem::ThreadsAndRoles { threads } => {
             let message = "found `threads` in the header of a kernel with `warp_groups`";
             at.diagnostic(&codes::BAD_HEADER, at.expr(*threads), message)
@@ -97,13 +63,48 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
+/// An expression and its shape.
+type Shaped = (ExprId, Vec<Extent>);
+
+fn shapes(at: &Reporter<'_>, expr: ExprId, broadcasts: bool, left: &Shaped, right: &Shaped) -> Diagnostic {
+    let (a, b) = (shape_text(&left.1), shape_text(&right.1));
+    let message = format!("found the shape `{a}`, wanted `{b}`");
+    let found = at
+        .diagnostic(&codes::SHAPE_MISMATCH, at.expr(expr), message)
+        .also(at.file(), at.expr(left.0), format!("this has the shape `{a}`"))
+        .also(at.file(), at.expr(right.0), format!("this has the shape `{b}`"));
+    let more = if left.1.len() > right.1.len() { left } else { right };
+    match at.indexed(more.0) {
+        Some(indexed) if left.1.len() != right.1.len() && !broadcasts => at.explain_indexed(found, &indexed),
+        _ if broadcasts => new_modes(at, found, left, right),
+        _ => found,
+    }
+}
+
+fn not_constant(at: &Reporter<'_>, expr: ExprId, value: &Value) -> Diagnostic {
+    let message = format!("found `{value}`, which is known only at launch, wanted a compile-time value");
+    let found = at.diagnostic(&codes::NOT_CONSTANT, at.expr(expr), message);
+    match at.indexed(expr) {
+        Some(indexed) => at.explain_indexed(found, &indexed),
+        None => found.help("numbers, constants and compile-time parameters are known at compile time"),
+    }
+}
+
+/// Reports a number of threads that no block can have, and offers the nearest that it can.
+fn threads(at: &Reporter<'_>, expr: ExprId, found: i64) -> Diagnostic {
+    if found > MAX_THREADS {
+        let message = format!("found {found} threads, wanted at most {MAX_THREADS}");
+        let diagnostic = at.diagnostic(&codes::TOO_MANY_THREADS, at.expr(expr), message);
+        return other_threads(at, diagnostic, &[MAX_THREADS]);
+    }
+    let message = format!("found {found} threads, wanted a multiple of {WARP}");
+    let diagnostic = at.diagnostic(&codes::BAD_THREAD_COUNT, at.expr(expr), message);
+    let below = found.div_euclid(WARP) * WARP;
+    other_threads(at, diagnostic, &[below, below + WARP])
+}
+
 /// Suggests the modes of extent 1 with which the shorter shape broadcasts to the longer one. Each fitting placement is a fix.
-fn new_modes(
-    at: &Reporter<'_>,
-    found: Diagnostic,
-    left: &(ExprId, Vec<Extent>),
-    right: &(ExprId, Vec<Extent>),
-) -> Diagnostic {
+fn new_modes(at: &Reporter<'_>, found: Diagnostic, left: &Shaped, right: &Shaped) -> Diagnostic {
     let (few, many) = if left.1.len() < right.1.len() { (left, right) } else { (right, left) };
     if few.1.is_empty() || few.1.len() == many.1.len() {
         return found;

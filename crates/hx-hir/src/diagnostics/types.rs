@@ -5,8 +5,8 @@ use hx_base::{Applicability, Diagnostic, Edit, Fix, codes};
 use super::Reporter;
 use super::calls::suggest;
 use crate::{
-    Item, MemorySpace, Method, RolesProblem, StmtId, Ty, TypeProblem, fn_signature, kernel_signature,
-    space_word,
+    Elem, ExprId, Item, MemorySpace, Method, RolesProblem, StmtId, Ty, TypeProblem, fn_signature,
+    kernel_signature, space_word,
 };
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
@@ -15,21 +15,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let message = format!("found {}, wanted {wanted}", found.what());
             at.diagnostic(&codes::TYPE_MISMATCH, at.expr(*expr), message)
         }
-        TypeProblem::Annotation { expr, found, wanted } => {
-            let (code, message) = match (found, wanted) {
-                (Ty::DType(a), Ty::DType(b)) => {
-                    (&codes::DTYPE_MISMATCH, format!("found elements of type `{a}`, wanted `{b}`"))
-                }
-                (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.differs(&b.elem) => {
-                    (&codes::DTYPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
-                }
-                (Ty::Tensor(_), Ty::Tensor(_)) => {
-                    (&codes::SHAPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
-                }
-                _ => (&codes::TYPE_MISMATCH, format!("found {}, wanted {}", found.what(), wanted.what())),
-            };
-            at.diagnostic(code, at.expr(*expr), message)
-        }
+        TypeProblem::Annotation { expr, found, wanted } => annotation(at, *expr, found, wanted),
         TypeProblem::NoOperation { expr, op, lhs, rhs } => {
             let message = match rhs {
                 Some(rhs) => format!("`{op}` has no meaning between {} and {}", lhs.what(), rhs.what()),
@@ -37,40 +23,10 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             };
             at.diagnostic(&codes::NO_SUCH_OPERATION, at.expr(*expr), message)
         }
-        TypeProblem::DTypes { expr, found, other, wanted } => {
-            let range = at.expr(*expr);
-            let text = at.text(range);
-            let message = format!("found elements of type `{found}`, wanted `{wanted}`");
-            at.diagnostic(&codes::DTYPE_MISMATCH, range, message)
-                .label(format!("this is `{found}`"))
-                .also(at.file(), at.expr(*other), format!("this is `{wanted}`"))
-                .fix(
-                    format!("convert it with `cast(…, {wanted})`"),
-                    range,
-                    format!("cast({text}, {wanted})"),
-                    Applicability::Maybe,
-                )
-        }
+        TypeProblem::DTypes { expr, found, other, wanted } => dtypes(at, *expr, found, *other, wanted),
         TypeProblem::NotMutable { expr, param, gathered } => not_mutable(at, *expr, *param, *gathered),
         TypeProblem::Memory { expr, found, wanted, operation } => {
-            let found = space_word(*found);
-            let message = format!("found a {found} tensor, wanted a {wanted} one for `{operation}`");
-            let message = message.replace("`the result of `gemm``", "the result of `gemm`");
-            let message =
-                message.replace("`this parameter`", "this parameter").replace("`a reduction`", "a reduction");
-            let found_in_memory = found != "register";
-            let diagnostic = at.diagnostic(&codes::WRONG_MEMORY, at.expr(*expr), message);
-            match *wanted {
-                "register" if operation == "=" => {
-                    diagnostic.help("`copy(src, dst)` writes to shared and global memory")
-                }
-                "register" | "register or shared" if found_in_memory => {
-                    let range = at.expr(*expr);
-                    let text = format!("load({})", at.text(range));
-                    diagnostic.fix("move it into registers with `load(…)`", range, text, Applicability::Maybe)
-                }
-                _ => diagnostic,
-            }
+            memory(at, *expr, *found, wanted, operation)
         }
         TypeProblem::Roles { stmt, problem } => roles(at, *stmt, *problem),
         TypeProblem::RoleNumber { expr } => {
@@ -88,34 +44,8 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let message = format!("found {}, wanted {wanted} part{plural}", found.what());
             at.diagnostic(&codes::PATTERN_MISMATCH, at.pat(*pat), message)
         }
-        TypeProblem::Member { expr, base, name } => {
-            let message = format!("{} has nothing called `{name}`", base.what());
-            let found = at.diagnostic(&codes::UNKNOWN_MEMBER, at.label(*expr, 0), message);
-            if ["t", "transpose", "mT"].contains(&name.as_str()) {
-                found.fix("swap the last two modes with `.T`", at.label(*expr, 0), "T", Applicability::Maybe)
-            } else if at.text(at.expr(*expr)).starts_with("block_idx.") {
-                found.help("with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart")
-            } else {
-                match Method::all_of(base) {
-                    [] => found,
-                    known => suggest(found, at.label(*expr, 0), name, known.iter().map(|m| m.name())),
-                }
-            }
-        }
-        TypeProblem::NotAPlace { expr, space } => {
-            let place = at.text(at.expr(*expr));
-            let message = format!(
-                "cannot assign to `{place}`: only whole register tensors and numbers bound by `let` can be assigned"
-            );
-            let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message);
-            match space {
-                Some(MemorySpace::Register) => found.help(
-                    "`v = where(index(v, 0) < 32, x, v)` changes the elements for which a condition holds",
-                ),
-                Some(_) => found.help("`copy(src, dst)` writes to shared and global memory"),
-                None => found,
-            }
-        }
+        TypeProblem::Member { expr, base, name } => member(at, *expr, base, name),
+        TypeProblem::NotAPlace { expr, space } => not_a_place(at, *expr, *space),
         TypeProblem::FixedHandle { expr, found } => {
             let (place, kind) = (at.text(at.expr(*expr)), found.to_string());
             let message =
@@ -145,6 +75,90 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
+/// Reports a value whose type is not the one that its `let` names.
+fn annotation(at: &Reporter<'_>, expr: ExprId, found: &Ty, wanted: &Ty) -> Diagnostic {
+    let (code, message) = match (found, wanted) {
+        (Ty::DType(a), Ty::DType(b)) => {
+            (&codes::DTYPE_MISMATCH, format!("found elements of type `{a}`, wanted `{b}`"))
+        }
+        (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.differs(&b.elem) => {
+            (&codes::DTYPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
+        }
+        (Ty::Tensor(_), Ty::Tensor(_)) => {
+            (&codes::SHAPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
+        }
+        _ => (&codes::TYPE_MISMATCH, format!("found {}, wanted {}", found.what(), wanted.what())),
+    };
+    at.diagnostic(code, at.expr(expr), message)
+}
+
+fn dtypes(at: &Reporter<'_>, expr: ExprId, found: &Elem, other: ExprId, wanted: &Elem) -> Diagnostic {
+    let range = at.expr(expr);
+    let text = at.text(range);
+    let message = format!("found elements of type `{found}`, wanted `{wanted}`");
+    at.diagnostic(&codes::DTYPE_MISMATCH, range, message)
+        .label(format!("this is `{found}`"))
+        .also(at.file(), at.expr(other), format!("this is `{wanted}`"))
+        .fix(
+            format!("convert it with `cast(…, {wanted})`"),
+            range,
+            format!("cast({text}, {wanted})"),
+            Applicability::Maybe,
+        )
+}
+
+/// Reports a tensor in another memory than the operation works on. The operation is a name, or a phrase such as `this parameter`.
+fn memory(at: &Reporter<'_>, expr: ExprId, found: MemorySpace, wanted: &str, operation: &str) -> Diagnostic {
+    let space = space_word(found);
+    let quoted = if operation.contains(' ') { operation.to_owned() } else { format!("`{operation}`") };
+    let message = format!("found a {space} tensor, wanted a {wanted} one for {quoted}");
+    let diagnostic = at.diagnostic(&codes::WRONG_MEMORY, at.expr(expr), message);
+    match wanted {
+        "register" if operation == "=" => {
+            diagnostic.help("`copy(src, dst)` writes to shared and global memory")
+        }
+        "register" | "register or shared" if found != MemorySpace::Register => {
+            let range = at.expr(expr);
+            let text = format!("load({})", at.text(range));
+            diagnostic.fix("move it into registers with `load(…)`", range, text, Applicability::Maybe)
+        }
+        _ => diagnostic,
+    }
+}
+
+/// Reports a name that a value of this type does not have.
+fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic {
+    let place = at.label(expr, 0);
+    let message = format!("{} has nothing called `{name}`", base.what());
+    let found = at.diagnostic(&codes::UNKNOWN_MEMBER, place, message);
+    if ["t", "transpose", "mT"].contains(&name) {
+        found.fix("swap the last two modes with `.T`", place, "T", Applicability::Maybe)
+    } else if at.text(at.expr(expr)).starts_with("block_idx.") {
+        found.help("with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart")
+    } else {
+        match Method::all_of(base) {
+            [] => found,
+            known => suggest(found, place, name, known.iter().map(|m| m.name())),
+        }
+    }
+}
+
+/// Reports an assignment to something else than a whole register tensor or a number.
+fn not_a_place(at: &Reporter<'_>, expr: ExprId, space: Option<MemorySpace>) -> Diagnostic {
+    let place = at.text(at.expr(expr));
+    let message = format!(
+        "cannot assign to `{place}`: only whole register tensors and numbers bound by `let` can be assigned"
+    );
+    let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
+    match space {
+        Some(MemorySpace::Register) => {
+            found.help("`v = where(index(v, 0) < 32, x, v)` changes the elements for which a condition holds")
+        }
+        Some(_) => found.help("`copy(src, dst)` writes to shared and global memory"),
+        None => found,
+    }
+}
+
 fn roles(at: &Reporter<'_>, stmt: StmtId, problem: RolesProblem) -> Diagnostic {
     let whole = at.stmt_word(stmt);
     let found = |message: &str| at.diagnostic(&codes::MISPLACED_ROLES, whole, message);
@@ -165,7 +179,7 @@ fn roles(at: &Reporter<'_>, stmt: StmtId, problem: RolesProblem) -> Diagnostic {
     }
 }
 
-fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>, gathered: bool) -> Diagnostic {
+fn not_mutable(at: &Reporter<'_>, expr: ExprId, param: Option<u32>, gathered: bool) -> Diagnostic {
     let Some(index) = param.map(|p| p as usize) else {
         let message = "a part of a register tensor is written, but it may only be read";
         return at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);

@@ -52,19 +52,7 @@ impl Infer<'_> {
                 let [src, dst] = first(given)?;
                 self.copy(id, src, dst)
             }
-            KernelFn::CopyAsync => {
-                let [src, dst] = first(given)?;
-                if let Some(Some((at, signal))) = given.get(2) {
-                    self.want_pipeline(*at, signal);
-                }
-                if let Some(Some((at, axis))) = given.get(3) {
-                    self.want_int(*at, axis);
-                }
-                if let Some(Some((at, add))) = given.get(4) {
-                    self.want_condition(*at, add);
-                }
-                self.copy(id, src, dst)
-            }
+            KernelFn::CopyAsync => self.copy_async(id, given)?,
             KernelFn::Turns => Ty::Turns,
             KernelFn::Pipeline => {
                 for (at, number) in given.iter().flatten() {
@@ -72,14 +60,7 @@ impl Infer<'_> {
                 }
                 Ty::Pipeline
             }
-            KernelFn::Counter => {
-                let [(at, tensor), (count, number)] = first(given)?;
-                if let Ok(t) = self.want_tensor_in((at, &tensor), MemorySpace::Global, "counter") {
-                    self.want_mutable(at, &t);
-                }
-                self.want_int(count, &number);
-                Ty::Counter
-            }
+            KernelFn::Counter => self.counter(given)?,
             KernelFn::AtomicAdd => {
                 let [view, t] = first(given)?;
                 self.copy(id, t, view)
@@ -127,6 +108,31 @@ impl Infer<'_> {
                 self.each_part(t, |cx, part| cx.scan(part, &axis))
             }
         })
+    }
+
+    /// Infers the type of `copy_async(src, dst, signal = …, multicast = …, add = …)`.
+    fn copy_async(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
+        let [src, dst] = first(given)?;
+        if let Some(Some((at, signal))) = given.get(2) {
+            self.want_pipeline(*at, signal);
+        }
+        if let Some(Some((at, axis))) = given.get(3) {
+            self.want_int(*at, axis);
+        }
+        if let Some(Some((at, add))) = given.get(4) {
+            self.want_condition(*at, add);
+        }
+        Some(self.copy(id, src, dst))
+    }
+
+    /// Infers the type of `counter(tensor, count)`.
+    fn counter(&mut self, given: &[Option<Given>]) -> Option<Ty> {
+        let [(at, tensor), (count, number)] = first(given)?;
+        if let Ok(t) = self.want_tensor_in((at, &tensor), MemorySpace::Global, "counter") {
+            self.want_mutable(at, &t);
+        }
+        self.want_int(count, &number);
+        Some(Ty::Counter)
     }
 
     /// Returns the type of a call behind a value.
