@@ -95,6 +95,15 @@ test "groups of one role have memory of their own" {
     assert_close(y[.., 1..2], scaled[.., ..1] + scaled[.., 1..2], rtol: 1e-5, atol: 1e-5);
 }
 
+/// Halves the sum in memory, adds `v` to it, and returns the new sum.
+fn add_to(s: shared mut f32[N], v: register f32[N], order: turns) -> f32[N] {
+    order.take();
+    let sum = load(s) * 0.5 + v;
+    copy(sum, s);
+    order.pass();
+    sum
+}
+
 /// Two groups add their tiles to one sum in memory, one after the other: each reads what the group before it wrote.
 kernel in_turns<N = 128, ROUNDS = 3>(x: f32[m], y: mut f32[m])
     grid [1]
@@ -107,11 +116,7 @@ kernel in_turns<N = 128, ROUNDS = 3>(x: f32[m], y: mut f32[m])
         producer {}
         consumer each 2 (g) {
             for i in 0..ROUNDS {
-                let v = load(tile(x, [N])[.., 2 * i + g]);
-                order.take();
-                let sum = load(s) * 0.5 + v;
-                copy(sum, s);
-                order.pass();
+                let sum = add_to(s, load(tile(x, [N])[.., 2 * i + g]), order);
                 copy(sum, tile(y, [N])[.., 2 * i + g]);
             }
         }

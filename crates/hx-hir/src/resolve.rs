@@ -52,8 +52,9 @@ pub enum Kind {
     Bool,
     Type,
     Layout,
-    /// Only a `fn` has parameters of this kind and the next.
+    /// Only a `fn` has parameters of this kind and the next two.
     Pipeline,
+    Turns,
     Counter,
 }
 
@@ -65,6 +66,7 @@ impl Kind {
             "type" => Kind::Type,
             "layout" => Kind::Layout,
             "pipeline" => Kind::Pipeline,
+            "turns" => Kind::Turns,
             "counter" => Kind::Counter,
             _ => return None,
         })

@@ -83,6 +83,12 @@ impl Ty {
         matches!(self, Ty::Error | Ty::Unknown)
     }
 
+    /// Reports whether a value of the type stands for something of the kernel that compile time fixes, and that a `fn` takes by
+    /// name: a pipeline, turns or a counter.
+    pub fn is_handle(&self) -> bool {
+        matches!(self, Ty::Pipeline | Ty::Turns | Ty::Counter)
+    }
+
     /// Reports whether the type has more than `limit` parts, counting those of nested tuples and arrays.
     pub fn has_more_parts_than(&self, limit: usize) -> bool {
         fn count(ty: &Ty, left: &mut usize) -> bool {

@@ -128,6 +128,7 @@ impl<'a> Hovering<'a> {
                 out.push_str(&self.tensor(found, definition?.range).unwrap_or_default());
                 out.push_str(&self.pipeline(found, &name).unwrap_or_default());
                 out.push_str(&self.counter(found, &name).unwrap_or_default());
+                out.push_str(&self.turns(found, &name).unwrap_or_default());
                 Some(out)
             }
             Def::Param { item, index } => {
@@ -243,6 +244,13 @@ impl<'a> Hovering<'a> {
         let Item::Kernel(kernel) = item else { return None };
         let solved = Solved::of(self.db, kernel, self.shown)?;
         Some(format!("\n{}\n", crate::roles::counter(&solved, name)?))
+    }
+
+    /// Describes the turns that a local names.
+    fn turns(&self, item: Item<'a>, name: &str) -> Option<String> {
+        let Item::Kernel(kernel) = item else { return None };
+        let solved = Solved::of(self.db, kernel, self.shown)?;
+        Some(format!("\n{}\n", crate::roles::turns(&solved, name)?))
     }
 
     /// Formats the layouts of a local's tensors, and their reasons.
@@ -435,6 +443,7 @@ fn about_kind(kind: Kind) -> &'static str {
         Kind::Type => "an element type, known at compile time",
         Kind::Layout => "a layout, known at compile time",
         Kind::Pipeline => "a pipeline, known at compile time: a parameter of a `fn`",
+        Kind::Turns => "turns, known at compile time: a parameter of a `fn`",
         Kind::Counter => "a counter, known at compile time: a parameter of a `fn`",
     }
 }

@@ -1,4 +1,4 @@
-//! Descriptions of roles, pipelines and counters: their threads, registers, stages and arrivals in the shown instance.
+//! Descriptions of roles, pipelines, turns and counters: their threads, registers, stages and arrivals in the shown instance.
 
 use hx_base::SourceFile;
 use hx_compile::{Db, thread_program};
@@ -6,7 +6,7 @@ use hx_hir::{Item, file_items, item_range};
 use hx_syntax::ast::{AstNode, WarpRole};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_thread::{BarrierKind, Stmt, ThreadProgram, visit};
-use hx_tile::{Choice, CounterId, OpKind, PipeId, role_text, takes_text};
+use hx_tile::{Choice, CounterId, OpKind, PipeId, ScopeId, role_text, takes_text};
 
 use crate::Shown;
 use crate::solved::Solved;
@@ -91,6 +91,16 @@ pub(crate) fn counter(solved: &Solved<'_>, name: &str) -> Option<String> {
     let others =
         others.map_or(String::new(), |others| format!(" · also read by the {}", others.join(" and the ")));
     Some(format!("0..{}{drawing}{others}", program.counter(id).limit))
+}
+
+/// Describes the turns that a local of a kernel names: the groups that take them.
+pub(crate) fn turns(solved: &Solved<'_>, name: &str) -> Option<String> {
+    let program = &solved.lowered.program;
+    let scope = program.turns.iter().find(|turns| turns.name == name)?.scope;
+    if scope == ScopeId::BLOCK {
+        return Some("no group takes them".into());
+    }
+    Some(format!("taken by the {}, one after the other", program.scope(scope)))
 }
 
 /// Returns the bytes of bulk copies that fill a stage.

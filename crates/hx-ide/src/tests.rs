@@ -4,6 +4,7 @@ mod actions;
 mod complete;
 mod incremental;
 mod names;
+mod roles;
 mod shapes;
 mod shows;
 

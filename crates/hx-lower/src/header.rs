@@ -521,6 +521,7 @@ fn kind_text(kind: Kind) -> &'static str {
         Kind::Type => "an element type",
         Kind::Layout => "a layout",
         Kind::Pipeline => "a pipeline, which only a parameter of a `fn` can be",
+        Kind::Turns => "turns, which only a parameter of a `fn` can be",
         Kind::Counter => "a counter, which only a parameter of a `fn` can be",
     }
 }

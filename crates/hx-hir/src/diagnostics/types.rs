@@ -50,8 +50,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let (place, kind) = (at.text(at.expr(*expr)), found.to_string());
             let message =
                 format!("cannot assign to `{place}`: compile time fixes the {kind} that a name means");
-            at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message)
-                .help(format!("`let` gives another {kind} a name of its own"))
+            at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message).help("`let` makes a new name")
         }
         TypeProblem::Literal { expr, value, dtype } => {
             let message = format!("found {value}, which `{dtype}` cannot hold");

@@ -213,22 +213,31 @@ impl<'a> Infer<'a> {
                 self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a tensor" });
                 None
             }
-            (Ty::Pipeline, Ty::Pipeline) | (Ty::Counter, Ty::Counter) => None,
-            (found, Ty::Pipeline) if !found.is_quiet() => {
-                self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a pipeline" });
+            (found, wanted) => {
+                self.handle(at, found, wanted);
                 None
             }
-            (found, Ty::Counter) if !found.is_quiet() => {
-                self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a counter" });
-                None
-            }
-            (found @ (Ty::Pipeline | Ty::Counter), wanted) if !wanted.is_quiet() => {
-                let (found, wanted) = (found.clone(), wanted.clone());
-                self.report(TypeProblem::Annotation { expr: at, found, wanted });
-                None
-            }
-            _ => None,
         }
+    }
+
+    /// Checks an argument if it or its parameter is a handle: only a handle of the same kind fits.
+    fn handle(&mut self, at: ExprId, found: &Ty, wanted: &Ty) {
+        if found == wanted || found.is_quiet() || wanted.is_quiet() {
+            return;
+        }
+        let found = found.clone();
+        let described = match wanted {
+            Ty::Pipeline => "a pipeline",
+            Ty::Turns => "turns",
+            Ty::Counter => "a counter",
+            _ if found.is_handle() => {
+                let wanted = wanted.clone();
+                self.report(TypeProblem::Annotation { expr: at, found, wanted });
+                return;
+            }
+            _ => return,
+        };
+        self.report(TypeProblem::Mismatch { expr: at, found, wanted: described });
     }
 
     /// Returns the type of the function's result, with its dimensions and compile-time parameters bound by the call.

@@ -210,6 +210,7 @@ impl<'a> Infer<'a> {
             Resolution::Kind(Kind::Type) => Ty::DType(Elem::Unknown),
             Resolution::Kind(Kind::Layout) => Ty::Layout(None),
             Resolution::Kind(Kind::Pipeline) => Ty::Pipeline,
+            Resolution::Kind(Kind::Turns) => Ty::Turns,
             Resolution::Kind(Kind::Counter) => Ty::Counter,
             Resolution::Kind(Kind::Bool) => Ty::Bool,
             Resolution::Kind(Kind::Float) => Ty::Float(None),
@@ -322,9 +323,8 @@ impl<'a> Infer<'a> {
             | (Ty::Bool, Ty::Bool)
             | (Ty::DType(_), Ty::DType(_))
             | (Ty::Layout(_), Ty::Layout(_))
-            | (Ty::Pipeline, Ty::Pipeline)
-            | (Ty::Counter, Ty::Counter)
             | (Ty::Unit, Ty::Unit) => true,
+            (a, b) if a.is_handle() => a == b,
             (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len(),
             (Ty::Tensor(a), Ty::Tensor(b)) => {
                 a.shape.len() == b.shape.len()

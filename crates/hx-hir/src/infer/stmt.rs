@@ -149,7 +149,7 @@ impl Infer<'_> {
             self.out.writes.unknown = true;
             return;
         }
-        if let Ty::Pipeline | Ty::Counter = target {
+        if target.is_handle() {
             self.report(TypeProblem::FixedHandle { expr: place, found: target });
             return;
         }

@@ -5,6 +5,36 @@ use expect_test::expect;
 use super::check;
 
 #[test]
+fn a_function_takes_the_handles_of_a_kernel() {
+    check(
+        "fn f(_p: pipeline, _t: turns, _c: counter) {}
+kernel right(c: mut i32[1]) grid [1] threads 128 {
+    f(pipeline(2), turns(), counter(c, 4));
+}
+kernel wrong(c: mut i32[1]) grid [1] threads 128 {
+    f(turns(), pipeline(2), c);
+}
+kernel fixed() grid [1] threads 128 {
+    let order = turns();
+    order = turns();
+}
+",
+        expect![[r#"
+            error[HX0203]: found turns, wanted a pipeline
+                  f(turns(), pipeline(2), c);
+                    ^^^^^^^
+            error[HX0203]: found a pipeline, wanted turns
+                  f(turns(), pipeline(2), c);
+                             ^^^^^^^^^^^
+            error[HX0207]: cannot assign to `order`: compile time fixes the turns that a name means
+                  order = turns();
+                  ^^^^^
+              help: `let` makes a new name
+        "#]],
+    );
+}
+
+#[test]
 fn roles_stand_at_the_end_of_a_kernel() {
     check(
         "kernel late(y: mut f32[m]) grid [1] {

@@ -310,7 +310,7 @@ fn a_counter_is_no_value_of_run_time() {
             error[HX0207]: cannot assign to `work`: compile time fixes the counter that a name means
               work = counter(c, 8);
               ^^^^
-              help: `let` gives another counter a name of its own
+              help: `let` makes a new name
             kernel tasks threads 128
               grid [4]
               param x: f32[m] : [1] align 16
