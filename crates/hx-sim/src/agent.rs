@@ -14,7 +14,7 @@ use crate::code::{Code, RoleCode, SiteId, Step};
 use crate::counter::{Drawing, DrawnCode, Read};
 use crate::error::{Fault, SimError};
 use crate::flight::Flight;
-use crate::formula::{Env, Test};
+use crate::formula::{Env, Formula, Test};
 use crate::product::Products;
 use crate::turn::{Turn, Until, Waiting};
 
@@ -167,6 +167,14 @@ impl<'a> Agent<'a> {
     fn enter(&mut self, body: &'a [Step], end: End<'a>) {
         self.frames.push(Frame { body, rest: body.iter(), end });
     }
+
+    /// Enters a loop over drawn tickets. Its first round begins as every other one: at the end of the body.
+    fn enter_drawn(&mut self, code: &'a DrawnCode) {
+        self.enter(&code.body, End::Draw { code, rounds: 0 });
+        if let Some(frame) = self.frames.last_mut() {
+            frame.rest = [].iter();
+        }
+    }
 }
 
 impl<'a> Block<'a> {
@@ -225,15 +233,7 @@ impl<'a> Block<'a> {
                 value.lanes(&mut self.agent.env, None, &mut out).map_err(|f| self.failed(*site, f))?;
                 self.agent.env.lanes[lanes] = out;
             }
-            Step::For { site, slot, start, end, body } => {
-                let value = start.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
-                let end = end.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
-                if value < end {
-                    self.agent.env.slots[*slot as usize] = value;
-                    self.agent.enter(body, End::Count { slot: *slot, value, end });
-                    self.poll()?;
-                }
-            }
+            Step::For { site, slot, start, end, body } => self.enter_for(*site, *slot, [start, end], body)?,
             Step::If { site, test, then, otherwise } => {
                 let holds = test.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
                 self.agent.enter(if holds { then } else { otherwise }, End::Leave);
@@ -279,26 +279,40 @@ impl<'a> Block<'a> {
                 self.expect_bytes(*site, *barrier, index, *bytes)?;
             }
             Step::Draw(draw) => self.draw(draw)?,
-            Step::Drawn(code) => {
-                self.agent.enter(&code.body, End::Draw { code, rounds: 0 });
-                // The first round begins as every other one: at the end of the body.
-                if let Some(frame) = self.agent.frames.last_mut() {
-                    frame.rest = [].iter();
-                }
-            }
-            Step::Log { entry, body } => {
-                let info = &self.code.log[*entry];
-                if info.kind == LogKind::Print {
-                    self.log.open(*entry, record_bytes(info));
-                }
-                self.agent.enter(body, End::Log(*entry));
-            }
+            Step::Drawn(code) => self.agent.enter_drawn(code),
+            Step::Log { entry, body } => self.open_log(*entry, body),
             Step::Put(p) => self.put(p)?,
             Step::Roles { site, roles } => self.fork(*site, roles),
             Step::NamedSync { site, id, threads } => self.named(*site, id, *threads, true)?,
             Step::NamedArrive { site, id, threads } => self.named(*site, id, *threads, false)?,
         }
         Ok(())
+    }
+
+    /// Begins a counted loop, if it has a round.
+    fn enter_for(
+        &mut self,
+        site: SiteId,
+        slot: u32,
+        [start, end]: [&Formula; 2],
+        body: &'a [Step],
+    ) -> Result<(), SimError> {
+        let value = start.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
+        let end = end.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
+        if value < end {
+            self.agent.env.slots[slot as usize] = value;
+            self.agent.enter(body, End::Count { slot, value, end });
+            self.poll()?;
+        }
+        Ok(())
+    }
+
+    fn open_log(&mut self, entry: usize, body: &'a [Step]) {
+        let info = &self.code.log[entry];
+        if info.kind == LogKind::Print {
+            self.log.open(entry, record_bytes(info));
+        }
+        self.agent.enter(body, End::Log(entry));
     }
 
     /// Ends the innermost body: begins its next round, or leaves it.

@@ -1,0 +1,256 @@
+//! Compiles statements: control flow, synchronization, and the statements that record elements.
+
+use hx_index::{Cond, Expr, Symbol};
+use hx_thread::{Body, Group, Log, Stmt};
+
+use super::{Compilation, Local};
+use crate::code::{Fill, Put, Site, SiteId, Step};
+use crate::error::SimError;
+use crate::formula::{Binding, Formula, Test};
+
+/// Names that a body brought into scope, with what each meant before.
+type Hidden = Vec<(Symbol, Option<Local>)>;
+
+impl<'a> Compilation<'a> {
+    pub(super) fn body(&mut self, body: &'a Body) -> Result<Vec<Step>, SimError> {
+        // Names go out of scope at the end of the body. Until then they may hide outer names, which are restored below.
+        let mut hidden = Hidden::new();
+        let steps = self.statements(body, &mut hidden);
+        for (symbol, local) in hidden.into_iter().rev() {
+            match local {
+                Some(local) => self.scope.insert(symbol, local),
+                None => self.scope.remove(&symbol),
+            };
+        }
+        steps
+    }
+
+    fn statements(&mut self, body: &'a Body, hidden: &mut Hidden) -> Result<Vec<Step>, SimError> {
+        let mut out = Vec::with_capacity(body.len());
+        for stmt in body {
+            self.statement(stmt, hidden, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// Compiles a statement. Most become one step; a group, a name of a known value and an elementwise computation become
+    /// more or none.
+    fn statement(
+        &mut self,
+        stmt: &'a Stmt,
+        hidden: &mut Hidden,
+        out: &mut Vec<Step>,
+    ) -> Result<(), SimError> {
+        let site = self.site;
+        out.push(match stmt {
+            Stmt::Group(g) => {
+                out.extend(self.group(g)?);
+                return Ok(());
+            }
+            Stmt::Compute(c) => {
+                for lane in 0..c.dst.offsets.len().max(1) {
+                    out.push(Step::Compute(Box::new(self.compute(c, lane)?)));
+                }
+                return Ok(());
+            }
+            Stmt::Let { var, value } | Stmt::Uniform { var, value } => {
+                let made = self.local(var, value)?;
+                out.extend(self.bind(var, made, hidden));
+                return Ok(());
+            }
+            Stmt::For { var, start, end, unroll, body } => {
+                self.counted_loop(var, start, end, *unroll, body)?
+            }
+            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
+            Stmt::While { cond, body } => self.conditional_loop(cond, body)?,
+            Stmt::Barrier => Step::Barrier,
+            Stmt::WarpBarrier => Step::WarpBarrier,
+            Stmt::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
+            Stmt::AsyncCopy(c) => Step::AsyncCopy(Box::new(self.async_copy(c)?)),
+            Stmt::Bulk(b) => {
+                let copy = Box::new(self.bulk_load(b)?);
+                let (barrier, index) = self.stage(b.barrier.0, &b.barrier.1)?;
+                Step::BulkLoad { copy, barrier, index }
+            }
+            Stmt::BulkStore(s) => Step::BulkStore(Box::new(self.bulk_store(s)?)),
+            Stmt::BulkCommit => Step::BulkCommit { site },
+            Stmt::BulkWait { leave, .. } => Step::BulkWait { site, leave: *leave },
+            Stmt::Commit => Step::Commit { site },
+            Stmt::Wait { groups } => Step::Wait { site, groups: *groups },
+            Stmt::Assign { var, value } => self.assign(var, value)?,
+            Stmt::LoadIndex { var, address, guard } => {
+                let made = self.load_index(var, address, guard)?;
+                self.bind(var, made, hidden)
+            }
+            Stmt::LoadInteger { var, address } => {
+                let made = self.load_integer(var, address)?;
+                self.bind(var, made, hidden)
+            }
+            Stmt::LetNumber { var, value, inputs } => {
+                let made = self.let_number(var, value, inputs)?;
+                self.bind(var, made, hidden)
+            }
+            Stmt::AssignNumber { var, value } => self.assign_number(var, value)?,
+            Stmt::Await { barrier, index, parity } => {
+                let (barrier, index) = self.stage(*barrier, index)?;
+                Step::Await { site, barrier, index, parity: self.uniform(parity, "the parity")? }
+            }
+            Stmt::Arrive { barrier, index, by, blocks } => {
+                let (barrier, index) = self.stage(*barrier, index)?;
+                Step::Arrive { site, barrier, index, by: *by, blocks: self.ranks(blocks)? }
+            }
+            Stmt::Expect { barrier, index, bytes } => {
+                let (barrier, index) = self.stage(*barrier, index)?;
+                Step::Expect { site, barrier, index, bytes: *bytes }
+            }
+            Stmt::Draw(draw) => self.draw(draw)?,
+            Stmt::Drawn(drawn) => self.drawn(drawn)?,
+            Stmt::Log(l) => self.log(l)?,
+            Stmt::Put(p) => Step::Put(Box::new(self.put(p)?)),
+            Stmt::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),
+            Stmt::Multiply(m) => Step::Multiply(Box::new(self.multiply(m)?)),
+            Stmt::Convert(c) => Step::Convert(Box::new(self.convert(c)?)),
+            Stmt::Fill(f) => Step::Fill(Box::new(self.fill(f)?)),
+            Stmt::Roles(roles) => self.roles(roles)?,
+            Stmt::NamedSync { id, threads } => {
+                Step::NamedSync { site, id: self.uniform(id, "the barrier")?, threads: *threads as usize }
+            }
+            Stmt::NamedArrive { id, threads } => {
+                Step::NamedArrive { site, id: self.uniform(id, "the barrier")?, threads: *threads as usize }
+            }
+            Stmt::MultiplyAsync(m) => Step::MultiplyAsync(Box::new(self.multiply_async(m)?)),
+            Stmt::Fence(fence) => Step::Fence(*fence),
+            Stmt::CommitProducts => Step::CommitProducts { site },
+            Stmt::WaitProducts { leave, completes } => {
+                let completes = completes.iter().map(|regs| self.regs(regs)).collect::<Result<_, _>>()?;
+                Step::WaitProducts { site, leave: *leave, completes }
+            }
+        });
+        Ok(())
+    }
+
+    pub(super) fn ranks(&self, blocks: &[Expr]) -> Result<Vec<Formula>, SimError> {
+        blocks.iter().map(|rank| self.uniform(rank, "the rank of a block")).collect()
+    }
+
+    fn barrier(&self, barrier: u32) -> Result<usize, SimError> {
+        match self.program.barriers.get(barrier as usize) {
+            Some(_) => Ok(barrier as usize),
+            None => self.malformed(format!("there is no barrier {barrier}")),
+        }
+    }
+
+    /// Returns a barrier and the formula of the stage that an access to it names.
+    fn stage(&self, barrier: u32, index: &Expr) -> Result<(usize, Formula), SimError> {
+        Ok((self.barrier(barrier)?, self.uniform(index, "the stage")?))
+    }
+
+    /// Compiles the statements of an operation. A group also opens a scope.
+    fn group(&mut self, g: &'a Group) -> Result<Vec<Step>, SimError> {
+        let outer = self.site;
+        self.site = self.sites.len() as SiteId;
+        self.sites.push(Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() });
+        if g.scope != self.executing {
+            let scope = self.program.scope(g.scope);
+            let here = self.program.scope(self.executing);
+            return self
+                .malformed(format!("the {scope} executes an operation in the statements of the {here}"));
+        }
+        let steps = self.body(&g.body)?;
+        self.site = outer;
+        Ok(steps)
+    }
+
+    /// Brings a name into scope until the end of the body. Returns the step that computes its value.
+    fn bind<S>(&mut self, var: &Symbol, (local, step): (Local, S), hidden: &mut Hidden) -> S {
+        hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+        step
+    }
+
+    /// Compiles the condition of a branch or a loop, which all threads of a block must agree on.
+    pub(super) fn uniform_test(&self, cond: &Cond, word: &str) -> Result<Test, SimError> {
+        let test = self.test(cond)?;
+        if test.varying() {
+            return self.malformed(format!("`{word} {cond}` differs between the threads of a block"));
+        }
+        Ok(test)
+    }
+
+    fn branch(&mut self, cond: &Cond, then: &'a Body, otherwise: &'a Body) -> Result<Step, SimError> {
+        let test = self.uniform_test(cond, "if")?;
+        let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
+        Ok(Step::If { site: self.site, test, then, otherwise })
+    }
+
+    fn conditional_loop(&mut self, cond: &Cond, body: &'a Body) -> Result<Step, SimError> {
+        let test = self.uniform_test(cond, "while")?;
+        Ok(Step::While { site: self.site, test, body: self.body(body)?, text: cond.to_string() })
+    }
+
+    fn counted_loop(
+        &mut self,
+        var: &Symbol,
+        start: &Expr,
+        end: &Expr,
+        unroll: bool,
+        body: &'a Body,
+    ) -> Result<Step, SimError> {
+        let (first, last) = (self.uniform(start, "the start")?, self.uniform(end, "the end")?);
+        if unroll && !(self.is_fixed(start) && self.is_fixed(end)) {
+            return self.malformed(format!(
+                "the unrolled loop over `{var}` runs from `{start}` to `{end}`, which are not constant"
+            ));
+        }
+        let slot = self.new_slot();
+        let outer = self
+            .scope
+            .insert(var.clone(), Local { binding: Binding::Slot(slot), fixed: unroll, changes: false });
+        let body = self.body(body);
+        match outer {
+            Some(local) => self.scope.insert(var.clone(), local),
+            None => self.scope.remove(var),
+        };
+        Ok(Step::For { site: self.site, slot, start: first, end: last, body: body? })
+    }
+
+    fn log(&mut self, l: &'a Log) -> Result<Step, SimError> {
+        let entry = l.entry as usize;
+        if entry >= self.program.log.len() {
+            return self.malformed(format!("there is no entry {entry} to print or assert"));
+        }
+        let outer = self.logging.replace(entry);
+        let body = self.body(&l.body);
+        self.logging = outer;
+        Ok(Step::Log { entry, body: body? })
+    }
+
+    fn fill(&mut self, f: &hx_thread::Fill) -> Result<Fill, SimError> {
+        let dst = self.written(&f.dst)?;
+        let mask = self.program.array(f.dst.array).dtype.mask();
+        if f.bits & !mask != 0 {
+            return self.malformed(format!("the fill with {:#x} is wider than its element", f.bits));
+        }
+        Ok(Fill { site: self.site, dst, bits: f.bits })
+    }
+
+    fn put(&mut self, p: &hx_thread::Put) -> Result<Put, SimError> {
+        let entry = p.entry as usize;
+        let info = self.program.log.get(entry).filter(|_| self.logging == Some(entry));
+        let Some(value) = info.and_then(|info| info.value.as_ref()) else {
+            return self
+                .malformed(format!("an element for entry {entry} where it is not printed or asserted"));
+        };
+        let regs = self.regs(&p.value)?;
+        self.expect_values("print", "registers", p.value.offsets.len(), 1)?;
+        self.expect_type("print", &p.value, value.dtype)?;
+        Ok(Put {
+            site: self.site,
+            entry,
+            value: regs,
+            position: self.formula(&p.position)?,
+            guard: self.test(&p.guard)?,
+            width: value.element_bytes() as usize,
+            elements: value.elements(),
+        })
+    }
+}
