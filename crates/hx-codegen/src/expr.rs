@@ -4,9 +4,16 @@
 //! Division and remainder floor, as in the language, and are 0 if the divisor is 0. An integer of a fixed width is computed in
 //! unsigned arithmetic, which wraps. This module knows nothing of tensors and registers.
 
+mod helper;
+mod sum;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Monomial, Symbol, Width};
+
+pub(crate) use helper::Helper;
+
+use crate::unused::Mentions;
 
 /// The precedence of the outermost operator of a text, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -54,104 +61,6 @@ impl Text {
     }
 }
 
-/// Functions that the text calls, so that their definitions must precede it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Helper {
-    FloorDiv {
-        wide: bool,
-    },
-    FloorMod {
-        wide: bool,
-    },
-    /// For dividends and divisors that are not negative.
-    Div {
-        wide: bool,
-        signed: bool,
-    },
-    /// For dividends and divisors that are not negative.
-    Mod {
-        wide: bool,
-        signed: bool,
-    },
-    Extract,
-    Insert,
-    /// Converts to tf32, rounding to nearest even.
-    Tf32,
-    /// Converts to float toward zero, and sets the last bit if that lost anything (round to odd).
-    Odd,
-}
-
-impl Helper {
-    pub(crate) fn definition(self) -> String {
-        let int = |wide: bool| if wide { "long long" } else { "int" };
-        let unsigned = |wide: bool| if wide { "unsigned long long" } else { "unsigned" };
-        match self {
-            // The quotient by -1 is the negated dividend, which wraps. The quotient by 0 is 0.
-            Helper::FloorDiv { wide } => {
-                let (t, u) = (int(wide), unsigned(wide));
-                format!(
-                    "static __device__ __forceinline__ {t} hx_floor_div({t} a, {t} b) {{\n    \
-                     const bool plain = ({u})b + 1u > 1u;\n    \
-                     const {t} d = plain ? b : 1;\n    \
-                     const {t} q = a / d - (a % d != 0 && (a < 0) != (d < 0));\n    \
-                     return plain ? q : ({t})(0u - ({u})(a & b));\n}}\n"
-                )
-            }
-            Helper::FloorMod { wide } => {
-                let (t, u) = (int(wide), unsigned(wide));
-                format!(
-                    "static __device__ __forceinline__ {t} hx_floor_mod({t} a, {t} b) {{\n    \
-                     const {t} d = ({u})b + 1u > 1u ? b : 1;\n    \
-                     const {t} r = a % d;\n    \
-                     return r != 0 && (r < 0) != (d < 0) ? r + d : r;\n}}\n"
-                )
-            }
-            // Selects instead of a branch: the compiler then hoists a loop-invariant quotient out of its loop.
-            Helper::Div { wide, signed } => {
-                let t = if signed { int(wide) } else { unsigned(wide) };
-                format!(
-                    "static __device__ __forceinline__ {t} hx_div({t} a, {t} b) {{\n    \
-                     const {t} d = b == 0 ? 1 : b;\n    \
-                     const {t} q = a / d;\n    \
-                     return b == 0 ? 0 : q;\n}}\n"
-                )
-            }
-            Helper::Mod { wide, signed } => {
-                let t = if signed { int(wide) } else { unsigned(wide) };
-                format!(
-                    "static __device__ __forceinline__ {t} hx_mod({t} a, {t} b) {{\n    \
-                     const {t} d = b == 0 ? 1 : b;\n    \
-                     const {t} r = a % d;\n    \
-                     return b == 0 ? 0 : r;\n}}\n"
-                )
-            }
-            Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
-                 const unsigned bits = __float_as_uint(x);\n    \
-                 return x == x ? (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u : 0x7fffe000u;\n}\n"
-                .to_owned(),
-            Helper::Odd => [("double", "double", "x == x && "), ("int", "int", ""), ("unsigned", "uint", "")]
-                .into_iter()
-                .chain([("long long", "ll", ""), ("unsigned long long", "ull", "")])
-                .map(|(c_type, name, number)| {
-                    format!(
-                        "static __device__ __forceinline__ float hx_odd({c_type} x) {{\n    \
-                         const float cut = __{name}2float_rz(x);\n    \
-                         return {number}({c_type})cut != x ? __uint_as_float(__float_as_uint(cut) | 1u) : cut;\n}}\n"
-                    )
-                })
-                .collect::<Vec<_>>()
-                .join("\n"),
-            Helper::Extract => "static __device__ __forceinline__ unsigned hx_extract(unsigned word, int shift, int bits) {\n    \
-                 return (word >> shift) & ((1u << bits) - 1u);\n}\n"
-                .to_owned(),
-            Helper::Insert => "static __device__ __forceinline__ unsigned hx_insert(unsigned word, unsigned value, int shift, int bits) {\n    \
-                 const unsigned mask = ((1u << bits) - 1u) << shift;\n    \
-                 return (word & ~mask) | ((value << shift) & mask);\n}\n"
-                .to_owned(),
-        }
-    }
-}
-
 /// The name and the type of a symbol in the text.
 #[derive(Clone, Debug)]
 struct Name {
@@ -167,6 +76,8 @@ pub(crate) struct Printer {
     pub(crate) helpers: BTreeSet<Helper>,
     /// Symbols to which the text refers.
     pub(crate) used: BTreeSet<Symbol>,
+    /// Every mention of a variable.
+    pub(crate) mentions: Mentions,
     /// Counters of loops that the CUDA compiler unrolls.
     pub(crate) unrolled: BTreeSet<Symbol>,
 }
@@ -188,6 +99,13 @@ impl Printer {
 
     pub(crate) fn name_of(&self, symbol: &Symbol) -> Option<&str> {
         self.names.get(symbol).map(|n| n.text.as_str())
+    }
+
+    /// Mentions a symbol in the text. Returns its name; `None` if it has none here.
+    pub(crate) fn mention(&mut self, symbol: &Symbol) -> Option<String> {
+        let name = self.name_of(symbol)?.to_owned();
+        self.mentions.add(&name);
+        Some(name)
     }
 
     /// Records the range of a symbol. An unknown end stays open.
@@ -252,132 +170,15 @@ impl Printer {
         Text { text, binding: Binding::Sum, wide: true }
     }
 
-    /// Splits a sum into the terms that vary in the machine code and those that become constants when loops are unrolled.
-    fn split(&self, e: &Expr) -> (Expr, Expr) {
-        let is_fixed = |m: &Monomial| {
-            m.iter().all(|atom| as_symbol(atom).is_some_and(|symbol| self.unrolled.contains(symbol)))
-        };
-        let (mut varying, mut fixed) = (Expr::default(), Expr::default());
-        for (m, c) in e.terms() {
-            let part = if is_fixed(m) { &mut fixed } else { &mut varying };
-            *part = part.clone() + product(m).scale(c);
-        }
-        (varying, fixed)
-    }
-
-    fn sum(&mut self, e: &Expr) -> Text {
-        if let Some(c) = e.as_const() {
-            return constant(c);
-        }
-        if let Some((symbol, quotient, rest)) = self.factored(e) {
-            let stride = self.atom(&Atom::Symbol(symbol)).cast(true);
-            let quotient = self.expr(&quotient);
-            let text = format!("{} * {}", stride.operand(Binding::Prefix), quotient.operand(Binding::Prefix));
-            if rest.is_zero() {
-                return Text { text, binding: Binding::Product, wide: true };
-            }
-            let rest = self.expr(&rest);
-            let text = format!("{text} + {}", rest.operand(Binding::Product));
-            return Text { text, binding: Binding::Sum, wide: true };
-        }
-        // A sum that begins with its positive terms overflows least. The constant comes last for readability.
-        let mut terms: Vec<(&Monomial, i64)> = e.terms().filter(|(m, _)| !m.is_empty()).collect();
-        terms.sort_by_key(|(_, c)| *c < 0);
-        terms.extend(e.terms().filter(|(m, _)| m.is_empty()));
-        let printed: Vec<(Term, Expr)> =
-            terms.iter().map(|(m, c)| (self.term(m, *c), product(m).scale(*c))).collect();
-        let (wide, narrow): (Vec<_>, Vec<_>) = printed.into_iter().partition(|(t, _)| t.text.wide);
-        let narrow_fits = self.partial_sums_fit(&narrow);
-        let (wide, narrow) = (sum_of(wide), sum_of(narrow));
-        match (wide, narrow) {
-            (None, None) => constant(0),
-            (None, Some(narrow)) if narrow_fits => narrow.text(false),
-            (None, Some(narrow)) => narrow.text(true),
-            (Some(wide), None) => wide.text(true),
-            (Some(wide), Some(narrow)) if narrow_fits && narrow.count > 1 => {
-                let narrow = narrow.text(false);
-                let text = format!("{} + ({})", wide.text(true).operand(Binding::Sum), narrow.text);
-                Text { text, binding: Binding::Sum, wide: true }
-            }
-            // The narrow terms are added one by one, because C++ then widens each before the addition.
-            (Some(wide), Some(narrow)) => wide.then(narrow).text(true),
-        }
-    }
-
-    /// Factors out a stride that several products of more than 32 bits share: `symbol · quotient + rest`. One wide product
-    /// replaces several.
-    fn factored(&mut self, e: &Expr) -> Option<(Symbol, Expr, Expr)> {
-        let mut shares: BTreeMap<&Symbol, usize> = BTreeMap::new();
-        for (m, c) in e.terms() {
-            if m.len() > 1 && self.term(m, c).text.wide {
-                let symbols: BTreeSet<&Symbol> = m.iter().filter_map(as_symbol).collect();
-                symbols.into_iter().for_each(|s| *shares.entry(s).or_default() += 1);
-            }
-        }
-        let most = shares.values().copied().max().filter(|most| *most > 1)?;
-        let symbol = shares.into_iter().find(|(_, count)| *count == most)?.0.clone();
-        let (mut quotient, mut rest) = (Expr::default(), Expr::default());
-        for (m, c) in e.terms() {
-            let at = m.iter().position(|a| as_symbol(a) == Some(&symbol));
-            match at.filter(|_| m.len() == 1 || self.term(m, c).text.wide) {
-                Some(at) => {
-                    let mut others = m.clone();
-                    others.remove(at);
-                    quotient = quotient + product(&others).scale(c);
-                }
-                None => rest = rest + product(m).scale(c),
-            }
-        }
-        Some((symbol, quotient, rest))
-    }
-
-    fn partial_sums_fit(&self, terms: &[(Term, Expr)]) -> bool {
-        let mut sum = Expr::default();
-        terms.iter().all(|(_, e)| {
-            sum = sum.clone() + e.clone();
-            fits_int(self.facts.range(&sum))
-        })
-    }
-
-    /// Prints one product, without the sign of its coefficient.
-    fn term(&mut self, monomial: &Monomial, coefficient: i64) -> Term {
-        let negative = coefficient < 0;
-        let Ok(magnitude) = i64::try_from(coefficient.unsigned_abs()) else {
-            // `i64::MIN` has no positive counterpart.
-            return Term { negative: false, text: constant(coefficient) };
-        };
-        if monomial.is_empty() {
-            return Term { negative, text: constant(magnitude) };
-        }
-        let mut factors: Vec<Text> = monomial.iter().map(|a| self.atom(a)).collect();
-        // Every step must fit 32 bits, with its sign.
-        let mut step = Expr::constant(1);
-        let mut fits = monomial.iter().all(|a| {
-            step = &step * &Expr::atom(a.clone());
-            fits_int(self.facts.range(&step))
-        });
-        fits &= fits_int(self.facts.range(&step.scale(coefficient)));
-        fits &= fits_int(self.facts.range(&step.scale(magnitude)));
-        if magnitude != 1 {
-            factors.push(constant(magnitude));
-        }
-        let wide = !fits || factors.iter().any(|f| f.wide);
-        if factors.len() == 1 {
-            return Term { negative, text: factors.remove(0).cast_up(wide) };
-        }
-        if wide && !factors[0].wide {
-            factors[0] = factors[0].cast(true);
-        }
-        let text = factors.iter().map(|f| f.operand(Binding::Prefix)).collect::<Vec<_>>().join(" * ");
-        Term { negative, text: Text { text, binding: Binding::Product, wide } }
-    }
-
     fn atom(&mut self, atom: &Atom) -> Text {
         match atom {
             Atom::Symbol(symbol) => {
                 self.used.insert(symbol.clone());
                 match self.names.get(symbol) {
-                    Some(name) => Text::word(name.text.clone(), name.wide),
+                    Some(name) => {
+                        self.mentions.add(&name.text);
+                        Text::word(name.text.clone(), name.wide)
+                    }
                     // Unreachable: the emitter refuses expressions with unbound symbols before printing them.
                     None => Text::word("0", false),
                 }
@@ -557,83 +358,11 @@ impl Text {
     }
 }
 
-/// A product, with its sign held separately.
-#[derive(Debug)]
-struct Term {
-    negative: bool,
-    text: Text,
-}
-
-/// The terms of a printed sum, in order.
-struct Sum {
-    text: String,
-    /// The precedence of the text if it is a single term.
-    binding: Binding,
-    count: usize,
-    first_negative: bool,
-    /// The first term. Its type decides the type of the terms added to it.
-    first: Text,
-    rest: String,
-}
-
-impl Sum {
-    fn then(mut self, more: Sum) -> Sum {
-        if self.count == 1 && !self.first_negative {
-            self.text = self.first.operand(Binding::Product);
-        }
-        let sign = if more.first_negative { '-' } else { '+' };
-        let tail = format!(" {sign} {}{}", more.first.operand(Binding::Product), more.rest);
-        self.text.push_str(&tail);
-        self.rest.push_str(&tail);
-        self.count += more.count;
-        self.binding = Binding::Sum;
-        self
-    }
-
-    /// Returns the sum in one type. Only the first term is cast, and C++ converts the others.
-    fn text(self, wide: bool) -> Text {
-        if self.first.wide == wide || !wide {
-            return Text { text: self.text, binding: self.binding, wide: self.first.wide };
-        }
-        let first = self.first.cast(true);
-        let (sign, binding) = match (self.first_negative, self.count) {
-            (true, 1) => ("-", Binding::Prefix),
-            (true, _) => ("-", Binding::Sum),
-            (false, 1) => ("", first.binding),
-            (false, _) => ("", Binding::Sum),
-        };
-        Text { text: format!("{sign}{}{}", first.text, self.rest), binding, wide: true }
-    }
-}
-
-fn sum_of(terms: Vec<(Term, Expr)>) -> Option<Sum> {
-    let mut sum: Option<Sum> = None;
-    for (Term { negative, text }, _) in terms {
-        let one = Sum {
-            text: if negative { format!("-{}", text.operand(Binding::Product)) } else { text.text.clone() },
-            binding: if negative { Binding::Product } else { text.binding },
-            count: 1,
-            first_negative: negative,
-            first: text,
-            rest: String::new(),
-        };
-        sum = Some(match sum {
-            None => one,
-            Some(sum) => sum.then(one),
-        });
-    }
-    sum
-}
-
 fn as_symbol(atom: &Atom) -> Option<&Symbol> {
     match atom {
         Atom::Symbol(symbol) => Some(symbol),
         _ => None,
     }
-}
-
-fn product(monomial: &Monomial) -> Expr {
-    monomial.iter().fold(Expr::constant(1), |p, a| &p * &Expr::atom(a.clone()))
 }
 
 fn fits_int((lo, hi): Range) -> bool {

@@ -163,45 +163,9 @@ impl Emitter<'_> {
 /// the CUDA compiler moves the addresses and guards of all copies out of the loops around it, two or three registers each, and
 /// spills them if the role has few.
 pub(crate) fn copies_only(body: &[Stmt]) -> bool {
-    body.iter().all(|stmt| match stmt {
-        Stmt::AsyncCopy(_) | Stmt::Let { .. } => true,
-        Stmt::For { body, .. } => copies_only(body),
-        Stmt::If { then, otherwise, .. } => copies_only(then) && copies_only(otherwise),
-        Stmt::Group(_)
-        | Stmt::While { .. }
-        | Stmt::Roles(_)
-        | Stmt::Uniform { .. }
-        | Stmt::MultiplyAsync(_)
-        | Stmt::Fence(_)
-        | Stmt::CommitProducts
-        | Stmt::WaitProducts { .. }
-        | Stmt::Barrier
-        | Stmt::WarpBarrier
-        | Stmt::Transfer(_)
-        | Stmt::Multiply(_)
-        | Stmt::Convert(_)
-        | Stmt::Fill(_)
-        | Stmt::Compute(_)
-        | Stmt::Exchange(_)
-        | Stmt::Bulk(_)
-        | Stmt::BulkStore(_)
-        | Stmt::BulkCommit
-        | Stmt::BulkWait { .. }
-        | Stmt::Commit
-        | Stmt::Wait { .. }
-        | Stmt::Assign { .. }
-        | Stmt::LoadInteger { .. }
-        | Stmt::LoadIndex { .. }
-        | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. }
-        | Stmt::Log(_)
-        | Stmt::Put(_)
-        | Stmt::Await { .. }
-        | Stmt::Arrive { .. }
-        | Stmt::Expect { .. }
-        | Stmt::Draw(_)
-        | Stmt::Drawn(_)
-        | Stmt::NamedSync { .. }
-        | Stmt::NamedArrive { .. } => false,
+    body.iter().all(|stmt| {
+        let is_part = matches!(stmt, Stmt::AsyncCopy(_) | Stmt::Let { .. });
+        let is_around = matches!(stmt, Stmt::For { .. } | Stmt::If { .. });
+        is_part || is_around && stmt.bodies().all(|body| copies_only(body))
     })
 }

@@ -1,41 +1,47 @@
 //! Removes constants that no later statement of their scope mentions: the number of a stage in a ring of one stage, or the
 //! coordinate along a dimension that no address and no guard needs.
 //!
-//! The printed text decides, because simplification of expressions can drop the last use of a symbol.
+//! Printed expressions decide, not those of the program: simplification can drop the last use of a symbol.
 
 use std::ops::Range;
 
-/// The definition of a constant in the text.
-#[derive(Clone, Debug)]
-pub(crate) struct Constant {
-    /// The bytes of the definition, with the line mark before it.
-    pub(crate) text: Range<usize>,
-    pub(crate) name: String,
-}
+/// The variables in printed expressions, in the order of printing.
+#[derive(Debug, Default)]
+pub(crate) struct Mentions(Vec<Option<String>>);
 
-/// Removes the definitions whose names do not occur behind them. `out` ends with the scope of the constants.
-pub(crate) fn remove_unused(out: &mut String, constants: impl DoubleEndedIterator<Item = Constant>) {
-    // The last one first: a constant may be used by the definition of a later constant only.
-    for Constant { text, name } in constants.rev() {
-        if !code(&out[text.end..]).any(|line| mentions(line, &name)) {
-            out.replace_range(text, "");
-        }
+impl Mentions {
+    pub(crate) fn add(&mut self, name: &str) {
+        self.0.push(Some(name.to_owned()));
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
     }
 }
 
-/// Returns the lines without comments and line marks.
-fn code(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().filter(|line| !line.starts_with("#line"));
-    lines.map(|line| line.find("//").map_or(line, |comment| &line[..comment]))
+/// The definition of a constant.
+#[derive(Clone, Debug)]
+pub(crate) struct Constant {
+    pub(crate) name: String,
+    /// The bytes of the definition, with the line mark before it.
+    pub(crate) text: Range<usize>,
+    /// The mentions in the definition.
+    pub(crate) mentions: Range<usize>,
 }
 
-/// Reports whether a line contains the name as a whole word.
-fn mentions(line: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    line.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&line[..at], &line[at + name.len()..]);
-        !before.ends_with(is_part) && !after.starts_with(is_part)
-    })
+/// Removes the definitions of constants that are not mentioned after them, from a text that ends with the scope of the constants.
+pub(crate) fn remove_unused(
+    out: &mut String,
+    mentions: &mut Mentions,
+    constants: impl DoubleEndedIterator<Item = Constant>,
+) {
+    // The last one first: a constant may be used by the definition of a later constant only.
+    for Constant { name, text, mentions: own } in constants.rev() {
+        if !mentions.0[own.end..].iter().flatten().any(|mentioned| *mentioned == name) {
+            out.replace_range(text, "");
+            mentions.0[own].fill(None);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -44,23 +50,24 @@ mod tests {
 
     #[test]
     fn constants_without_a_use_are_removed() {
-        let lines = [
-            "const int stage = 0;\n",
-            "const int row = thread >> 3;\n",
-            "const int half = row / 2;\n",
-            "const int col = thread & 7;\n",
-            "// copy(x[row, stage], y)\n",
-            "store(y + col * 2, rows, stages);\n",
+        let constants = [
+            ("stage", "const int stage = 0;\n", vec![]),
+            ("row", "const int row = thread >> 3;\n", vec![]),
+            ("half", "const int half = row / 2;\n", vec!["row"]),
+            ("col", "const int col = thread & 7;\n", vec![]),
         ];
-        let mut out = lines.concat();
-        let mut at = 0;
-        let constants: Vec<Constant> = (lines.iter().zip(["stage", "row", "half", "col"]))
-            .map(|(line, name)| {
-                at += line.len();
-                Constant { text: at - line.len()..at, name: name.to_owned() }
-            })
-            .collect();
-        remove_unused(&mut out, constants.into_iter());
-        assert_eq!(out, [lines[3], lines[4], lines[5]].concat());
+        let (mut out, mut mentions) = (String::new(), Mentions::default());
+        let mut defined = Vec::new();
+        for (name, text, uses) in constants {
+            let before = (out.len(), mentions.count());
+            out.push_str(text);
+            uses.into_iter().for_each(|used| mentions.add(used));
+            let (text, mentions) = (before.0..out.len(), before.1..mentions.count());
+            defined.push(Constant { name: name.to_owned(), text, mentions });
+        }
+        out.push_str("store(y + col * 2);\n");
+        mentions.add("col");
+        remove_unused(&mut out, &mut mentions, defined.into_iter());
+        assert_eq!(out, "const int col = thread & 7;\nstore(y + col * 2);\n");
     }
 }

@@ -1,52 +1,25 @@
 //! Lists the accesses of all threads to shared memory, in program order.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-    rc::Rc,
-};
+mod accesses;
+mod loops;
 
-use hx_index::{Cond, Expr, Facts, Symbol, gcd};
-use hx_target::{CopyRow, catalogue};
-use hx_thread::{
-    Address, AsyncCopy, Drawn, Memory, MultiplyAsync, Stmt, ThreadProgram, Transfer, Warps, visit,
-};
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{Cond, Expr, Facts, Symbol};
+use hx_thread::{Address, Group, Stmt, ThreadProgram, Warps};
 use hx_tile::{Completion, OpId};
 
 use crate::column::{Column, Named, Scope, is_among};
-use crate::event::{Access, Event};
+use crate::event::Event;
 use crate::once::{Equation, Equations};
 use crate::products::{self, Reads};
 use crate::scan;
-use crate::suppose::{Run, lengths, suppose};
+use crate::suppose::{Run, lengths};
+use accesses::Move;
 
 /// The least number of rounds for which a loop is followed if only a launch knows its trip count or if it is too long to
 /// follow to its end.
 const ROUNDS: i64 = 4;
-/// The longest loop that is followed from its beginning to its end. A longer loop is followed for its first and its last
-/// rounds: the code after the loop meets what its last rounds leave in flight.
-const WHOLE: i64 = 16;
-/// As [`WHOLE`], for a loop that only begins copies: the number of groups in flight decides which of them a `wait` covers.
-const WHOLE_FILLING: i64 = 64;
-/// The most rounds that are followed because constants of the program distinguish them.
-const LONGEST: i64 = 128;
-
-/// How an instruction accesses memory.
-#[derive(Clone, Copy)]
-struct Move {
-    /// The bytes at one address.
-    bytes: u32,
-    /// `(n, k)`: `n` threads move data together, and the first `k` of them supply an address that counts.
-    addressing: (u32, u32),
-    write: bool,
-    completion: Completion,
-}
-
-impl Move {
-    fn of(row: &CopyRow, write: bool, completion: Completion) -> Move {
-        Move { bytes: row.access, addressing: row.addressing(), write, completion }
-    }
-}
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trace {
@@ -213,64 +186,6 @@ struct Tracer<'a, 'r> {
 }
 
 impl<'a> Tracer<'a, '_> {
-    /// Assumes the trip count of every loop whose bounds depend on the launch alone, so that statements before a loop see
-    /// the same values as the loop.
-    fn suppose_lengths(&mut self) {
-        let mut loops = Vec::new();
-        visit(&self.program.body, &mut |stmt| {
-            if let Stmt::For { var, start, end, body, .. } = stmt
-                && scan::touches_shared(body)
-            {
-                loops.push((var, start, end, body));
-            }
-        });
-        // If one number bounds an inner and an outer loop, the inner loop decides its value: this run is about inner loops.
-        if self.trace.run.is_some_and(|run| run.again) {
-            loops.sort_by_key(|(.., body)| scan::nests(body));
-        }
-        for (var, start, end, body) in loops {
-            let local = |symbol: &Symbol| matches!(symbol, Symbol::Var(..));
-            if !start.symbols().iter().chain(&end.symbols()).any(local) {
-                self.suppose_length(start, end, body, var);
-            }
-        }
-    }
-
-    /// Assumes a trip count for a loop if its bounds are unknown: the run's, or enough rounds to show what the loop does.
-    fn suppose_length(&mut self, start: &Expr, end: &Expr, body: &[Stmt], var: &Symbol) {
-        let Some(run) = self.trace.run else { return };
-        if self.scope.in_run().uniform(start).is_none() {
-            suppose(start, run.number, &mut self.scope, self.facts);
-        }
-        if let (Some(first), None) = (self.scope.in_run().uniform(start), self.scope.in_run().uniform(end)) {
-            let trips = run.trips.filter(|_| !run.again || !scan::nests(body));
-            let trips = trips.unwrap_or_else(|| self.rounds_of(body, Some(var)).0);
-            suppose(end, first.saturating_add(trips), &mut self.scope, self.facts);
-        }
-    }
-
-    /// Returns how many rounds of a loop show its behaviour, except at its end, and the number of rounds after which it
-    /// repeats.
-    fn rounds_of(&self, body: &[Stmt], counter: Option<&Symbol>) -> (i64, i64) {
-        let mut rounds = scan::rounds(body, counter, None);
-        // A ring repeats after its stages, and its second round is the first that waits for stages that were given back.
-        for stages in scan::rings(body, &self.program.barriers) {
-            rounds.period = scan::common(rounds.period, stages);
-            rounds.settled = rounds.settled.max(2 * stages + 1);
-        }
-        (self.rounds.max(rounds.settled.min(LONGEST)), rounds.period)
-    }
-
-    /// Records the end of a loop whose trip count may differ between launches.
-    fn leave(&mut self, body: &[Stmt], counter: Option<&Symbol>) {
-        self.trace.closes_groups |= scan::closes_groups(body);
-        for buffer in scan::buffers(body) {
-            let period = scan::rounds(body, counter, Some(buffer)).period;
-            let ended = self.ended.entry(buffer as usize).or_insert(1);
-            *ended = scan::common(*ended, period);
-        }
-    }
-
     fn body(&mut self, body: &'a [Stmt], out: &mut Vec<Event>) {
         let depth = self.scope.known.len();
         for stmt in body {
@@ -281,37 +196,14 @@ impl<'a> Tracer<'a, '_> {
 
     fn stmt(&mut self, stmt: &'a Stmt, out: &mut Vec<Event>) {
         match stmt {
-            Stmt::Group(group) => {
-                (self.poll)();
-                let outer = std::mem::replace(&mut self.op, group.op);
-                out.push(Event::Begin(group.op));
-                let from = out.len();
-                self.body(&group.body, out);
-                self.reads.merge(out, from);
-                self.op = outer;
-                if scan::copies(&group.body) {
-                    out.push(Event::Begun(group.op));
-                }
-            }
-            Stmt::Let { var, value } | Stmt::Uniform { var, value } => {
-                if self.partial.iter().any(|partial| value.mentions(partial)) {
-                    self.partial.push(var.clone());
-                }
-                self.scope.name(var, value);
-            }
+            Stmt::Group(group) => self.group(group, out),
+            Stmt::Let { var, value } | Stmt::Uniform { var, value } => self.name(var, value),
             Stmt::Assign { var, value } => self.scope.assign(var, value),
             Stmt::LoadInteger { var, address } => {
                 self.global(address, false);
                 self.scope.read(var);
             }
-            Stmt::LoadIndex { var, address, guard } => {
-                let dtype = self.program.memory_dtype(address.memory);
-                let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
-                let completion = Completion::AtOnce;
-                let read = Move { bytes, addressing: (1, 1), write: false, completion };
-                self.access(address, read, guard, out);
-                self.scope.read(var);
-            }
+            Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard, out),
             // Numbers computed from data are known only at run time.
             Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
             Stmt::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
@@ -341,17 +233,13 @@ impl<'a> Tracer<'a, '_> {
             // `Log` and `Put` read registers and write a buffer that no other statement accesses.
             | Stmt::Log(_)
             | Stmt::Put(_) => {}
-            Stmt::Await { barrier, index, .. } => match self.scope.places().uniform(index) {
-                Some(stage) => {
-                    let of = scan::told_by(&self.program.body, &self.program.barriers, *barrier);
-                    out.push(Event::Await(of, stage));
-                }
-                None => self.trace.complete = false,
-            },
-            Stmt::Arrive { barrier, index, by, .. } => match self.scope.places().uniform(index) {
-                Some(stage) => out.push(Event::Arrive(*barrier, stage, *by)),
-                None => self.trace.complete = false,
-            },
+            Stmt::Await { barrier, index, .. } => {
+                let of = scan::told_by(&self.program.body, &self.program.barriers, *barrier);
+                self.at_stage(index, |stage| Event::Await(of, stage), out);
+            }
+            Stmt::Arrive { barrier, index, by, .. } => {
+                self.at_stage(index, |stage| Event::Arrive(*barrier, stage, *by), out);
+            }
             // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
             Stmt::Expect { .. } => {}
             // Nothing else accesses a ticket, and a ticket orders nothing.
@@ -364,6 +252,42 @@ impl<'a> Tracer<'a, '_> {
             | Stmt::BulkStore(_)
             | Stmt::BulkCommit
             | Stmt::BulkWait { .. } => self.trace.complete = false,
+        }
+    }
+
+    fn group(&mut self, group: &'a Group, out: &mut Vec<Event>) {
+        (self.poll)();
+        let outer = std::mem::replace(&mut self.op, group.op);
+        out.push(Event::Begin(group.op));
+        let from = out.len();
+        self.body(&group.body, out);
+        self.reads.merge(out, from);
+        self.op = outer;
+        if scan::copies(&group.body) {
+            out.push(Event::Begun(group.op));
+        }
+    }
+
+    fn name(&mut self, var: &Symbol, value: &Expr) {
+        if self.partial.iter().any(|partial| value.mentions(partial)) {
+            self.partial.push(var.clone());
+        }
+        self.scope.name(var, value);
+    }
+
+    fn load_index(&mut self, var: &Symbol, address: &Address, guard: &Cond, out: &mut Vec<Event>) {
+        let dtype = self.program.memory_dtype(address.memory);
+        let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
+        let read = Move { bytes, addressing: (1, 1), write: false, completion: Completion::AtOnce };
+        self.access(address, read, guard, out);
+        self.scope.read(var);
+    }
+
+    /// Records an event at a stage of a ring. The trace is incomplete if the threads do not agree on a known stage.
+    fn at_stage(&mut self, index: &Expr, event: impl FnOnce(i64) -> Event, out: &mut Vec<Event>) {
+        match self.scope.places().uniform(index) {
+            Some(stage) => out.push(event(stage)),
+            None => self.trace.complete = false,
         }
     }
 
@@ -423,29 +347,6 @@ impl<'a> Tracer<'a, '_> {
         out.push(Event::Only(warps, events));
     }
 
-    fn repeated(&mut self, cond: &Cond, body: &'a [Stmt], out: &mut Vec<Event>) {
-        if !scan::touches_shared(body) {
-            return;
-        }
-        self.bounds.extend(cond.symbols());
-        // Locals that the rounds change are known only for the rounds that are followed.
-        let depth = self.partial.len();
-        scan::assigned(body, &mut self.partial);
-        let wanted = self.trace.run.filter(|run| !run.again || !scan::nests(body)).and_then(|run| run.trips);
-        let most = wanted.unwrap_or_else(|| self.rounds_of(body, None).0);
-        for round in 0..most.max(WHOLE) {
-            match self.truth(cond) {
-                Truth::Same(false) if round > 0 => break,
-                Truth::Unknown if round >= most => break,
-                // Threads that have left the loop do not return: their numbers stay as they are.
-                Truth::Differs { holds, .. } => self.only_in(holds, body, out),
-                Truth::Same(_) | Truth::Unknown => self.body(body, out),
-            }
-        }
-        self.partial.truncate(depth);
-        self.leave(body, None);
-    }
-
     /// Records a condition that only a launch decides.
     fn condition(&mut self, cond: &Cond) {
         let symbols = cond.symbols();
@@ -455,210 +356,6 @@ impl<'a> Tracer<'a, '_> {
         let conditions = &mut self.trace.conditions;
         if cond.is_none() || !conditions.contains(&cond) {
             conditions.push(cond);
-        }
-    }
-
-    /// Follows a loop over a counter: as a loop of unknown length, with another number in every round.
-    fn drawn(&mut self, drawn: &'a Drawn, out: &mut Vec<Event>) {
-        let number = if let Symbol::Var(_, number) = &drawn.var { *number } else { 0 };
-        let round = Symbol::Var("round of a counter".into(), number);
-        let rounds = Expr::dim("rounds of a counter");
-        self.counted((&round, Some(&drawn.var)), &Expr::default(), &rounds, &drawn.body, out);
-    }
-
-    /// Follows a loop over a range. `number` has an unknown value in each round.
-    fn counted(
-        &mut self,
-        (var, number): (&Symbol, Option<&Symbol>),
-        start: &Expr,
-        end: &Expr,
-        body: &'a [Stmt],
-        out: &mut Vec<Event>,
-    ) {
-        let named = self.scope.known.len();
-        if !scan::touches_shared(body) {
-            // The body has nothing to order, but its accesses to global memory count.
-            [Some(var), number].into_iter().flatten().for_each(|var| self.scope.read(var));
-            self.body(body, &mut Vec::new());
-            return self.scope.known.truncate(named);
-        }
-        let supposed = self.scope.supposed.len();
-        self.suppose_length(start, end, body, var);
-        let view = self.scope.in_run();
-        let trips =
-            view.uniform(start).zip(view.uniform(end)).map(|(first, last)| last.saturating_sub(first).max(0));
-        let certain = self.scope.certain();
-        let open = certain.uniform(start).is_none() || certain.uniform(end).is_none();
-        if open {
-            self.bounds.extend(start.symbols());
-            self.bounds.extend(end.symbols());
-        }
-        // No launch runs the loop more often than the facts allow.
-        let most = self.facts.range(&(end.clone() - start.clone())).1;
-        let (head, tail) = match (trips, most) {
-            (None, Some(most)) => (self.followed(None, body, var).0.min(most.max(0)), 0..0),
-            _ => self.followed(trips, body, var),
-        };
-        let depth = self.partial.len();
-        if trips != Some(head) {
-            self.partial.push(var.clone());
-        }
-        for round in (0..head).chain(tail) {
-            self.scope.name(var, &(start.clone() + Expr::constant(round)));
-            number.into_iter().for_each(|number| self.scope.read(number));
-            self.body(body, out);
-            self.scope.known.truncate(named);
-        }
-        self.partial.truncate(depth);
-        self.scope.supposed.truncate(supposed);
-        if open {
-            self.leave(body, Some(var));
-        }
-    }
-
-    /// Returns which rounds of a loop are followed: the number of rounds from its beginning and, for a longer loop, the
-    /// range of its last rounds. The number of rounds left out in between is a multiple of the period, so that the last
-    /// rounds find each stage in its real state.
-    fn followed(&self, trips: Option<i64>, body: &[Stmt], var: &Symbol) -> (i64, Range<i64>) {
-        let whole = if scan::begins_copies_only(body) { WHOLE_FILLING } else { WHOLE };
-        if let Some(trips) = trips.filter(|trips| *trips <= whole) {
-            return (trips, 0..0);
-        }
-        let (rounds, period) = self.rounds_of(body, Some(var));
-        let Some(trips) = trips.filter(|trips| *trips > rounds) else {
-            return (trips.unwrap_or(rounds), 0..0);
-        };
-        let left_out = (trips - 2 * rounds).max(0) / period * period;
-        if trips - left_out > 2 * rounds + LONGEST {
-            return (rounds, 0..0);
-        }
-        (rounds, rounds + left_out..trips)
-    }
-
-    fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
-        let Some(row) = catalogue().copy(&transfer.row) else { return };
-        let access = Move::of(row, !row.is_load(), Completion::AtOnce);
-        self.access(&transfer.address, access, &transfer.guard, out);
-    }
-
-    fn async_copy(&mut self, copy: &AsyncCopy, out: &mut Vec<Event>) {
-        let Some(row) = catalogue().copy(&copy.row) else { return };
-        self.global(&copy.src, false);
-        let completion = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
-        self.access(&copy.dst, Move::of(row, true, completion), &copy.active, out);
-    }
-
-    /// Records the elements that the groups of threads read by descriptor.
-    fn product(&mut self, product: &'a MultiplyAsync, out: &mut Vec<Event>) {
-        let Some(row) = catalogue().gemm(&product.row) else { return };
-        for (descriptor, runs) in self.reads.operands(product, self.program).iter() {
-            let Memory::Shared(buffer) = descriptor.start.memory else { continue };
-            let buffer = buffer as usize;
-            let Some(&size) = self.trace.sizes.get(buffer) else { continue };
-            if let Some(stages) = self.ended.get(&buffer) {
-                self.trace.stages = scan::common(self.trace.stages, *stages);
-            }
-            if self.partial.iter().any(|var| descriptor.start.offset.mentions(var)) {
-                self.trace.complete = false;
-            }
-            let values = self.scope.places().values(&descriptor.start.offset);
-            let (mut starts, mut anywhere) = (Vec::new(), None);
-            for first in (0..self.program.block_threads()).step_by(row.threads as usize) {
-                if !is_among(self.scope.running.as_deref(), first as usize) {
-                    continue;
-                }
-                match values.get(first as usize) {
-                    Some(start) => starts.push((first, start)),
-                    None => anywhere = Some(first),
-                }
-            }
-            let access = Access {
-                buffer,
-                op: self.op,
-                lanes: row.threads as u16,
-                write: false,
-                completion: Completion::Product,
-                anywhere: false,
-                only: self.only,
-                len: runs.len,
-                threads: Rc::default(),
-            };
-            if !starts.is_empty() {
-                let threads = self.reads.firsts(descriptor, runs, starts);
-                out.push(Event::Product(Access { threads, ..access.clone() }));
-            }
-            if let Some(thread) = anywhere {
-                self.trace.asks_for_places = true;
-                let threads = Rc::from([(thread, 0)]);
-                out.push(Event::Product(Access { anywhere: true, len: size as i64, threads, ..access }));
-            }
-        }
-    }
-
-    fn global(&mut self, address: &Address, write: bool) {
-        if let Memory::Global(param) = address.memory {
-            if write {
-                self.written.insert(param)
-            } else {
-                self.read.insert(param)
-            };
-        }
-    }
-
-    fn access(
-        &mut self,
-        address: &Address,
-        Move { bytes, addressing, write, completion }: Move,
-        guard: &Cond,
-        out: &mut Vec<Event>,
-    ) {
-        let buffer = match address.memory {
-            Memory::Global(_) => return self.global(address, write),
-            Memory::Shared(buffer) => buffer as usize,
-        };
-        let (Some(shared), true) = (self.program.shared.get(buffer), buffer < self.trace.sizes.len()) else {
-            return;
-        };
-        let len = i64::from(bytes * 8 / shared.dtype.bits()).max(1);
-        if let Some(stages) = self.ended.get(&buffer) {
-            self.trace.stages = scan::common(self.trace.stages, *stages);
-        }
-        if self.partial.iter().any(|var| address.offset.mentions(var)) {
-            self.trace.complete = false;
-        }
-        let guards = self.scope.certain().holds(guard);
-        let firsts = self.scope.places().values(&address.offset);
-        let mut threads = Vec::new();
-        let mut anywhere = None;
-        for thread in 0..self.program.block_threads() {
-            // A guard that only a launch decides counts as true.
-            let runs = is_among(self.scope.running.as_deref(), thread as usize);
-            let addresses = thread % addressing.0 < addressing.1;
-            if !runs || !addresses || guards.get(thread as usize) == Some(false) {
-                continue;
-            }
-            match firsts.get(thread as usize) {
-                Some(first) => threads.push((thread, first)),
-                None => {
-                    // A single thread with an unknown address stands for all threads: any of them may access any element.
-                    anywhere = Some(thread);
-                    break;
-                }
-            }
-        }
-        let unit = &mut self.trace.units[buffer];
-        *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
-        let (op, only, lanes) = (self.op, self.only, addressing.0 as u16);
-        let threads = threads.into();
-        let access = Access { buffer, op, lanes, write, completion, anywhere: false, only, len, threads };
-        if !access.threads.is_empty() {
-            out.push(Event::Access(access.clone()));
-        }
-        if let Some(thread) = anywhere {
-            self.trace.asks_for_places = true;
-            let len = self.trace.sizes[buffer] as i64;
-            let threads = Rc::from([(thread, 0)]);
-            out.push(Event::Access(Access { anywhere: true, len, threads, ..access }));
         }
     }
 }

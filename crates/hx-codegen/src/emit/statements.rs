@@ -27,7 +27,7 @@ impl Emitter<'_> {
         }
         self.printer.leave(outer);
         self.names.leave(names);
-        remove_unused(&mut self.out, self.constants.drain(constants..));
+        remove_unused(&mut self.out, &mut self.printer.mentions, self.constants.drain(constants..));
         self.line = line;
         Ok(())
     }
@@ -36,58 +36,14 @@ impl Emitter<'_> {
         (self.poll.0)();
         match stmt {
             Stmt::Group(group) => self.group(group),
-            Stmt::Let { var, value } if self.assigned.contains(var) => {
-                let text = self.expr(value)?.text;
-                // A local that changes is as wide as its range demands.
-                let range = self.program.ranges.get(var).copied();
-                let name = self.declare(var, range.is_none());
-                self.printer.bound(var, (range.map(|r| r.0), range.map(|r| r.1)));
-                let c_type = if range.is_some() { "int" } else { "long long" };
-                self.statement(&format!("{c_type} {name} = {text};"));
-                Ok(())
-            }
-            Stmt::Let { var, value } => {
-                let text = self.expr(value)?;
-                let (range, divisor) =
-                    (self.printer.facts.range(value), self.printer.facts.divisor(value).max(1));
-                let name = self.declare(var, text.wide);
-                self.printer.bound(var, range);
-                self.printer.facts.divisible(var.clone(), divisor);
-                let c_type = if text.wide { "long long" } else { "int" };
-                let start = self.out.len();
-                self.statement(&format!("const {c_type} {name} = {};", text.text));
-                self.constants.push(Constant { text: start..self.out.len(), name });
-                Ok(())
-            }
-            Stmt::Uniform { var, value } => {
-                let text = self.expr(value)?;
-                let range = self.printer.facts.range(value);
-                let name = self.declare(var, false);
-                self.printer.bound(var, range);
-                self.statement(&format!(
-                    "const int {name} = __shfl_sync(0xffffffff, {}, 0);",
-                    text.cast(false).text
-                ));
-                Ok(())
-            }
+            Stmt::Let { var, value } if self.assigned.contains(var) => self.variable(var, value),
+            Stmt::Let { var, value } => self.constant(var, value),
+            Stmt::Uniform { var, value } => self.uniform(var, value),
             Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
             // A condition that always holds opens a plain scope.
             Stmt::If { cond: Cond::True, then, .. } => self.block("", |e| e.body(then)),
-            Stmt::If { cond, then, otherwise } => {
-                let cond = self.cond(cond)?;
-                self.block(&format!("if ({cond})"), |e| e.body(then))?;
-                if !otherwise.is_empty() {
-                    self.block("else", |e| e.body(otherwise))?;
-                }
-                Ok(())
-            }
-            Stmt::Assign { var, value } => {
-                let text = self.expr(value)?.text;
-                let unbound = || MalformedProgram::Unbound(var.to_string());
-                let name = self.printer.name_of(var).ok_or_else(unbound)?.to_owned();
-                self.statement(&format!("{name} = {text};"));
-                Ok(())
-            }
+            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise),
+            Stmt::Assign { var, value } => self.assign(var, value),
             Stmt::LoadInteger { var, address } => self.load_integer(var, address),
             Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard),
             Stmt::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
@@ -130,6 +86,58 @@ impl Emitter<'_> {
             Stmt::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
             Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
         }
+    }
+
+    /// Declares an integer that changes later, as wide as its range demands.
+    fn variable(&mut self, var: &Symbol, value: &Expr) -> Result<(), MalformedProgram> {
+        let text = self.expr(value)?.text;
+        let range = self.program.ranges.get(var).copied();
+        let name = self.declare(var, range.is_none());
+        self.printer.bound(var, (range.map(|r| r.0), range.map(|r| r.1)));
+        let c_type = if range.is_some() { "int" } else { "long long" };
+        self.statement(&format!("{c_type} {name} = {text};"));
+        Ok(())
+    }
+
+    fn constant(&mut self, var: &Symbol, value: &Expr) -> Result<(), MalformedProgram> {
+        let first = self.printer.mentions.count();
+        let text = self.expr(value)?;
+        let (range, divisor) = (self.printer.facts.range(value), self.printer.facts.divisor(value).max(1));
+        let name = self.declare(var, text.wide);
+        self.printer.bound(var, range);
+        self.printer.facts.divisible(var.clone(), divisor);
+        let c_type = if text.wide { "long long" } else { "int" };
+        let start = self.out.len();
+        self.statement(&format!("const {c_type} {name} = {};", text.text));
+        let (text, mentions) = (start..self.out.len(), first..self.printer.mentions.count());
+        self.constants.push(Constant { name, text, mentions });
+        Ok(())
+    }
+
+    fn uniform(&mut self, var: &Symbol, value: &Expr) -> Result<(), MalformedProgram> {
+        let text = self.expr(value)?.cast(false).text;
+        let range = self.printer.facts.range(value);
+        let name = self.declare(var, false);
+        self.printer.bound(var, range);
+        self.statement(&format!("const int {name} = __shfl_sync(0xffffffff, {text}, 0);"));
+        Ok(())
+    }
+
+    fn assign(&mut self, var: &Symbol, value: &Expr) -> Result<(), MalformedProgram> {
+        let text = self.expr(value)?.text;
+        let unbound = || MalformedProgram::Unbound(var.to_string());
+        let name = self.printer.name_of(var).ok_or_else(unbound)?.to_owned();
+        self.statement(&format!("{name} = {text};"));
+        Ok(())
+    }
+
+    fn branch(&mut self, cond: &Cond, then: &Body, otherwise: &Body) -> Result<(), MalformedProgram> {
+        let cond = self.cond(cond)?;
+        self.block(&format!("if ({cond})"), |e| e.body(then))?;
+        if !otherwise.is_empty() {
+            self.block("else", |e| e.body(otherwise))?;
+        }
+        Ok(())
     }
 
     fn group(&mut self, group: &Group) -> Result<(), MalformedProgram> {

@@ -1,0 +1,103 @@
+//! The C++ expression of a value, its type, and its literals.
+
+use hx_dtype::DType;
+
+use crate::storage::{literal, scalar, word_literal};
+
+/// A C++ expression.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) text: String,
+    pub(super) form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// A single word or a call: writing it twice costs nothing.
+    Word,
+    /// A cast of a word or a call.
+    Cast,
+    Phrase,
+}
+
+impl Value {
+    pub(super) fn word(text: impl Into<String>) -> Value {
+        Value { text: text.into(), form: Form::Word }
+    }
+
+    pub(super) fn phrase(text: impl Into<String>) -> Value {
+        Value { text: text.into(), form: Form::Phrase }
+    }
+
+    /// Casts the value to another C++ type.
+    pub(super) fn cast_to(&self, c_type: &str) -> Value {
+        Value { text: format!("({c_type}){}", self.operand()), form: Form::Cast }
+    }
+
+    /// Returns the text as an operand of an operator, in parentheses if necessary.
+    pub(super) fn operand(&self) -> String {
+        if self.form == Form::Phrase { format!("({})", self.text) } else { self.text.clone() }
+    }
+}
+
+/// Sign- or zero-extends the low bits of a narrow integer. Other types stay as they are.
+pub(super) fn wrapped(dtype: DType, value: Value) -> Value {
+    let bits = dtype.bits();
+    if !dtype.is_int() || bits >= 32 {
+        return value;
+    }
+    let x = value.operand();
+    match (dtype.is_signed(), bits) {
+        (true, 8) => Value::phrase(format!("(int)(signed char){x}")),
+        (true, 16) => Value::phrase(format!("(int)(short){x}")),
+        (true, _) => Value::phrase(format!("(int)((unsigned){x} << {0}) >> {0}", 32 - bits)),
+        (false, _) => Value::phrase(format!("{x} & {}", word_literal(dtype.mask() as u32))),
+    }
+}
+
+/// Returns the C++ type of a value.
+pub(crate) fn value_type(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        _ if dtype.is_int() && dtype.bits() < 32 => {
+            if dtype.is_signed() {
+                "int"
+            } else {
+                "unsigned"
+            }
+        }
+        _ if dtype.is_float() && dtype.bits() < 32 => "unsigned short",
+        _ => scalar(dtype),
+    }
+}
+
+/// Returns the constraint letter of an inline-assembly operand that holds a value of this type.
+pub(super) fn constraint(dtype: DType) -> char {
+    match dtype {
+        DType::F32 => 'f',
+        DType::F64 => 'd',
+        DType::I64 | DType::U64 => 'l',
+        _ if dtype.is_float() && dtype.bits() < 32 => 'h',
+        _ => 'r',
+    }
+}
+
+pub(super) fn constant(bits: u64, dtype: DType) -> Value {
+    let text = match dtype {
+        DType::Bool => (bits != 0).to_string(),
+        DType::Tf32 | DType::U32 => word_literal(bits as u32),
+        DType::U64 => format!("{bits}ULL"),
+        _ if dtype.is_int() && dtype.bits() < 32 => {
+            if dtype.is_signed() {
+                (dtype.decode(bits) as i64).to_string()
+            } else {
+                word_literal((bits & dtype.mask()) as u32)
+            }
+        }
+        _ if dtype.is_float() && dtype.bits() < 32 => {
+            return Value::phrase(format!("(unsigned short){bits:#x}"));
+        }
+        _ => literal(dtype, bits),
+    };
+    Value { form: if text.starts_with('-') { Form::Phrase } else { Form::Word }, text }
+}

@@ -1,0 +1,99 @@
+//! Functions of the CUDA text: arithmetic that C++ has no operator for.
+
+/// Functions that the text calls, so that their definitions must precede it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Helper {
+    FloorDiv {
+        wide: bool,
+    },
+    FloorMod {
+        wide: bool,
+    },
+    /// For dividends and divisors that are not negative.
+    Div {
+        wide: bool,
+        signed: bool,
+    },
+    /// For dividends and divisors that are not negative.
+    Mod {
+        wide: bool,
+        signed: bool,
+    },
+    Extract,
+    Insert,
+    /// Converts to tf32, rounding to nearest even.
+    Tf32,
+    /// Converts to float toward zero, and sets the last bit if that lost anything (round to odd).
+    Odd,
+}
+
+impl Helper {
+    pub(crate) fn definition(self) -> String {
+        let int = |wide: bool| if wide { "long long" } else { "int" };
+        let unsigned = |wide: bool| if wide { "unsigned long long" } else { "unsigned" };
+        match self {
+            // The quotient by -1 is the negated dividend, which wraps. The quotient by 0 is 0.
+            Helper::FloorDiv { wide } => {
+                let (t, u) = (int(wide), unsigned(wide));
+                format!(
+                    "static __device__ __forceinline__ {t} hx_floor_div({t} a, {t} b) {{\n    \
+                     const bool plain = ({u})b + 1u > 1u;\n    \
+                     const {t} d = plain ? b : 1;\n    \
+                     const {t} q = a / d - (a % d != 0 && (a < 0) != (d < 0));\n    \
+                     return plain ? q : ({t})(0u - ({u})(a & b));\n}}\n"
+                )
+            }
+            Helper::FloorMod { wide } => {
+                let (t, u) = (int(wide), unsigned(wide));
+                format!(
+                    "static __device__ __forceinline__ {t} hx_floor_mod({t} a, {t} b) {{\n    \
+                     const {t} d = ({u})b + 1u > 1u ? b : 1;\n    \
+                     const {t} r = a % d;\n    \
+                     return r != 0 && (r < 0) != (d < 0) ? r + d : r;\n}}\n"
+                )
+            }
+            // Selects instead of a branch: the compiler then hoists a loop-invariant quotient out of its loop.
+            Helper::Div { wide, signed } => {
+                let t = if signed { int(wide) } else { unsigned(wide) };
+                format!(
+                    "static __device__ __forceinline__ {t} hx_div({t} a, {t} b) {{\n    \
+                     const {t} d = b == 0 ? 1 : b;\n    \
+                     const {t} q = a / d;\n    \
+                     return b == 0 ? 0 : q;\n}}\n"
+                )
+            }
+            Helper::Mod { wide, signed } => {
+                let t = if signed { int(wide) } else { unsigned(wide) };
+                format!(
+                    "static __device__ __forceinline__ {t} hx_mod({t} a, {t} b) {{\n    \
+                     const {t} d = b == 0 ? 1 : b;\n    \
+                     const {t} r = a % d;\n    \
+                     return b == 0 ? 0 : r;\n}}\n"
+                )
+            }
+            Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
+                 const unsigned bits = __float_as_uint(x);\n    \
+                 return x == x ? (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u : 0x7fffe000u;\n}\n"
+                .to_owned(),
+            Helper::Odd => [("double", "double", "x == x && "), ("int", "int", ""), ("unsigned", "uint", "")]
+                .into_iter()
+                .chain([("long long", "ll", ""), ("unsigned long long", "ull", "")])
+                .map(|(c_type, name, number)| {
+                    format!(
+                        "static __device__ __forceinline__ float hx_odd({c_type} x) {{\n    \
+                         const float cut = __{name}2float_rz(x);\n    \
+                         return {number}({c_type})cut != x ? __uint_as_float(__float_as_uint(cut) | 1u) : cut;\n}}\n"
+                    )
+                })
+                .collect::<Vec<_>>()
+                .join("\n"),
+            Helper::Extract => "static __device__ __forceinline__ unsigned hx_extract(unsigned word, int shift, int bits) {\n    \
+                 return (word >> shift) & ((1u << bits) - 1u);\n}\n"
+                .to_owned(),
+            Helper::Insert => "static __device__ __forceinline__ unsigned hx_insert(unsigned word, unsigned value, int shift, int bits) {\n    \
+                 const unsigned mask = ((1u << bits) - 1u) << shift;\n    \
+                 return (word & ~mask) | ((value << shift) & mask);\n}\n"
+                .to_owned(),
+        }
+    }
+}
