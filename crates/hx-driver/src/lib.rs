@@ -12,6 +12,7 @@ mod absence;
 mod bench;
 mod bounded;
 mod build;
+mod calibrate;
 mod check;
 mod doctor;
 mod emit;
@@ -36,6 +37,7 @@ pub use bench::record::{
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
 pub use bounded::{Each, ended_in};
 pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
+pub use calibrate::{Calibration, calibrate, compile_probes};
 pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};

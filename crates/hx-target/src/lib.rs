@@ -27,7 +27,7 @@ pub use catalogue::{
     Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, GemmRow, GroupRow, Reach, SyncRow,
     catalogue,
 };
-pub use machine::{Machine, machine};
+pub use machine::{MACHINE_TEXT, Machine, machine};
 pub use operand::{Fragment, Operand};
 pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};
 pub use registers::{RegisterError, Share, share_registers};

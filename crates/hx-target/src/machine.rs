@@ -45,11 +45,27 @@ pub struct Machine {
     pub memory_bound_words: i64,
 }
 
+/// The built-in file.
+pub const MACHINE_TEXT: &str = include_str!("../catalogue/machine.toml");
+
+impl Machine {
+    /// Reads a file of numbers, as `hx calibrate` writes it.
+    ///
+    /// # Errors
+    /// If the text is no TOML, lacks a number, or has one that is unknown: the reason, with the line.
+    pub fn read(text: &str) -> Result<Machine, String> {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+        })
+    }
+}
+
 /// Returns the built-in numbers.
 pub fn machine() -> &'static Machine {
     static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
         // The file is part of the program, and every test reads it.
-        toml::from_str(include_str!("../catalogue/machine.toml"))
+        Machine::read(MACHINE_TEXT)
             .unwrap_or_else(|e| panic!("the built-in numbers of the machine are malformed: {e}"))
     });
     &MACHINE

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod calibrate;
 mod fmt;
 mod layout;
 mod new;
@@ -18,6 +19,7 @@ use hx_target::Arch;
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use build::BuildArgs;
+pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use fmt::FmtArgs;
 pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
 pub(crate) use new::{CacheArgs, CacheVerb, CompletionsArgs, NewArgs};
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Time kernels on the GPU, against baselines in the same run.
     Bench(BenchArgs),
+    /// Measure the GPU with microbenchmarks, and write the numbers of the cost model.
+    Calibrate(CalibrateArgs),
     /// Format files in the one style.
     Fmt(FmtArgs),
     /// Compute with layouts, draw them, and show the reasons for those of a kernel.

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod cache;
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doctor;

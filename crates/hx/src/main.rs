@@ -113,6 +113,7 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Run(args)) => commands::run::run(args, output),
         Some(Command::Build(args)) => commands::build::run(args, output),
         Some(Command::Bench(args)) => commands::bench::run(args, output),
+        Some(Command::Calibrate(args)) => commands::calibrate::run(&args, output),
         Some(Command::Test(args)) => commands::test::run(args, output),
         Some(Command::Fmt(args)) => commands::fmt::run(&args, output),
         Some(Command::Layout(args)) => commands::layout::run(&args, output),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod calibrate;
 mod errors;
 mod fmt;
 mod layout;

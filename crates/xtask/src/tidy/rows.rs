@@ -15,7 +15,7 @@ const ROWS: &[&[&str]] = &[
     &["hx-lower", "hx-synth", "hx-verify", "hx-report"],
     &["hx-thread"],
     &["hx-codegen", "hx-sim", "hx-sync", "hx-runtime"],
-    &["hx-compile"],
+    &["hx-compile", "hx-calibrate"],
     &["hx-workspace", "hx-host"],
     &["hx-ide", "hx-driver"],
     &["hx-server", "hx-repl"],

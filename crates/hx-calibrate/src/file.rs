@@ -1,0 +1,157 @@
+//! The file of the cost model: written from results, and compared with them.
+
+use std::fmt::Write;
+
+use hx_target::{Arch, catalogue};
+
+use crate::probe::Results;
+use crate::rows::{Row, rows};
+use crate::{compute, global, products, shared};
+
+/// Columns of a line of the file.
+const COLUMNS: usize = 132;
+
+/// A measured number beside the known one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compared {
+    pub name: String,
+    pub measured: f64,
+    pub known: f64,
+}
+
+impl Compared {
+    /// Returns the measured number divided by the known one.
+    pub fn ratio(&self) -> f64 {
+        self.measured / self.known
+    }
+
+    /// Reports whether the numbers differ by more than 10 %. Numbers below a cycle differ by their rounding.
+    pub fn differs(&self) -> bool {
+        !(0.9..=1.1).contains(&self.ratio()) && (self.measured - self.known).abs() > 0.05
+    }
+}
+
+/// Returns the text of the file: that of `base`, with the measured numbers in place of its own. `device` names the machine in
+/// the first line. Numbers that no probe measured keep their paragraph.
+///
+/// # Errors
+/// If `base` is no file of the cost model.
+pub fn written(
+    base: &str,
+    results: &Results,
+    arch: Arch,
+    device: &str,
+    multiprocessors: u32,
+) -> Result<String, String> {
+    hx_target::Machine::read(base)?;
+    let all = rows(arch);
+    let head = format!(
+        "Costs of a multiprocessor besides its instructions, in cycles of {device}. `hx calibrate` wrote the numbers with measured probes; the others are explained where they are."
+    );
+    let mut out = wrapped(&head);
+    let body = base.split("\n\n").skip(1);
+    for paragraph in body {
+        let keys: Vec<&str> = paragraph.lines().filter_map(key).collect();
+        let found: Vec<(&Row, f64)> = keys
+            .iter()
+            .filter_map(|key| {
+                let row = all.iter().find(|row| row.key == *key)?;
+                Some((row, row.value(results, arch)?))
+            })
+            .collect();
+        out.push('\n');
+        if keys == ["multiprocessors"] {
+            let comment = paragraph.lines().filter(|line| line.starts_with('#'));
+            comment.for_each(|line| out.push_str(&format!("{line}\n")));
+            let _ = writeln!(out, "multiprocessors = {multiprocessors}");
+        } else if found.len() == keys.len() && !keys.is_empty() {
+            let texts = found.iter().map(|(row, value)| measured(row, *value, results));
+            out.push_str(&texts.collect::<Vec<_>>().join("\n"));
+        } else {
+            let _ = writeln!(out, "{}", paragraph.trim_end());
+        }
+    }
+    hx_target::Machine::read(&out)?;
+    Ok(out)
+}
+
+/// Returns the key of a line that has one.
+fn key(line: &str) -> Option<&str> {
+    if line.starts_with('#') { None } else { line.split_once('=').map(|(key, _)| key.trim()) }
+}
+
+/// Returns the paragraph of a measured number.
+fn measured(row: &Row, value: f64, results: &Results) -> String {
+    let probe = |name: &String| results.get(name).map(|figure| format!("{name} {}", digits(figure)));
+    let from: Vec<String> = row.probes.iter().filter_map(probe).collect();
+    let text = format!("{} Measured: {}.", row.meaning, from.join(", "));
+    format!("{}{} = {value:?}\n", wrapped(&text), row.key)
+}
+
+/// Returns a number with as many digits as matter.
+fn digits(figure: f64) -> String {
+    if figure.abs() >= 100.0 { format!("{figure:.0}") } else { format!("{figure:.2}") }
+}
+
+/// Returns a text as lines of a comment.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            out.push_str(&line);
+            out.push('\n');
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out + &line + "\n"
+}
+
+/// Compares the results with the numbers of a file, and with the rows of the catalogue.
+///
+/// # Errors
+/// If `text` is no file of the cost model.
+pub fn compare(text: &str, results: &Results, arch: Arch) -> Result<Vec<Compared>, String> {
+    hx_target::Machine::read(text)?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let number = |key: &str| {
+        let value = table.get(key)?;
+        value.as_float().or_else(|| value.as_integer().map(|n| n as f64))
+    };
+    let mut out = Vec::new();
+    for row in rows(arch) {
+        if let (Some(measured), Some(known)) = (row.value(results, arch), number(row.key)) {
+            out.push(Compared { name: row.key.to_owned(), measured, known });
+        }
+    }
+    out.extend(against_catalogue(results, arch));
+    Ok(out)
+}
+
+fn against_catalogue(results: &Results, arch: Arch) -> Vec<Compared> {
+    let mut out = Vec::new();
+    let mut add = |name: String, known: Option<f64>| {
+        if let (Some(measured), Some(known)) = (results.get(&name), known) {
+            out.push(Compared { name, measured, known });
+        }
+    };
+    for n in products::COLUMNS {
+        for registers in [false, true] {
+            add(products::name(n, registers), products::expected(n, registers, arch));
+        }
+    }
+    for row in shared::rows(arch) {
+        add(shared::name(row, 1), Some(row.issue));
+    }
+    for (operator, dtype) in compute::OPERATORS {
+        add(compute::name(operator, dtype), catalogue().compute(operator, dtype).map(|row| row.issue));
+    }
+    add(compute::EXCHANGE.to_owned(), catalogue().exchange_of(32, arch).map(|row| row.issue));
+    let load = catalogue()
+        .copies_between(hx_target::Space::Global, hx_target::Space::Register, arch)
+        .find(|row| row.words == 1 && row.word == 32);
+    add(global::LATENCY.to_owned(), load.map(|row| row.latency));
+    out
+}

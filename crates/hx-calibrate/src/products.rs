@@ -1,0 +1,222 @@
+//! Products of four warps: by n, by the place of A, by the reach of the operands, and beside other traffic of shared memory.
+
+use hx_dtype::DType;
+use hx_target::{Arch, Field, GemmRow, ReachRow, ReachedStride, Space, WAVEFRONT_BYTES, catalogue};
+
+use crate::kernel::{Kernel, accumulators, await_phase, barriers, box_load, expect, product, sync};
+use crate::probe::{MapShape, Probe};
+use crate::shared::{self, Access};
+
+/// Products in a round.
+const PRODUCTS: usize = 8;
+/// Where the second operand begins in shared memory, and where other traffic does. A has 64 rows of 128 bytes for each of two
+/// groups, B at most 256.
+const B_AT: u32 = 16384;
+pub(crate) const FREE_AT: u32 = 65536;
+const BYTES: u32 = 160 << 10;
+/// The columns whose products are measured.
+pub(crate) const COLUMNS: [i64; 10] = [8, 16, 32, 64, 96, 128, 160, 192, 224, 256];
+
+/// Returns the rows of products of these operand types by descriptor, one for each number of columns.
+fn row(dtype: DType, n: i64, arch: Arch) -> Option<&'static GemmRow> {
+    catalogue().gemms_by_descriptor([dtype, dtype, DType::F32], arch).find(|row| row.shape[1] == n)
+}
+
+/// Returns the constant bits of a descriptor of an operand that fills shared memory along its free strides without gaps.
+fn descriptor(reach: &ReachRow, bits: u32, k: i64) -> Option<u64> {
+    let [x, along_k] = reach.modes(bits)?;
+    let bytes = |elements: i64| elements * i64::from(bits) / 8;
+    let block = bytes(known(&x)?.max(known(&along_k)?));
+    let both_free = x.iter().chain(&along_k).filter(|mode| mode.extent.is_none()).count() == 2;
+    let steps = k / along_k.iter().find_map(|mode| mode.extent)?;
+    let mut constant = reach.swizzle.code() << 62;
+    for (modes, is_k) in [(&x, false), (&along_k, true)] {
+        for mode in modes {
+            let ReachedStride::Free(field) = mode.stride else { continue };
+            // The free stride along K is the inner one, as the blocks of an operand follow each other along K first.
+            let stride = if is_k || !both_free { block } else { block * steps.max(1) };
+            let shift = if field == Field::Leading { 16 } else { 32 };
+            constant |= ((stride / 16) as u64) << shift;
+        }
+    }
+    Some(constant)
+}
+
+/// Returns the elements that the modes of known extent span.
+fn known(modes: &[hx_target::Reached]) -> Option<i64> {
+    let spans = modes.iter().filter_map(|mode| match (mode.extent, mode.stride) {
+        (Some(extent), ReachedStride::Known(stride)) => Some(extent * stride),
+        _ => None,
+    });
+    spans.max()
+}
+
+/// Returns the declarations of accumulators and operands.
+fn operands(row: &GemmRow, constant: u64, registers: bool) -> String {
+    let a = if registers { "    unsigned a0 = 0, a1 = 0, a2 = 0, a3 = 0;\n" } else { "" };
+    format!(
+        "    float c[{n}];\n    #pragma unroll\n    for (int i = 0; i < {n}; i++) c[i] = 0.0f;\n{a}    const unsigned long long a = {constant:#x}ull | ((base + (warp / 4) * 8192) >> 4);\n    const unsigned long long b = {constant:#x}ull | ((base + {B_AT}) >> 4);\n",
+        n = accumulators(row)
+    )
+}
+
+fn keep(row: &GemmRow) -> String {
+    format!(
+        "    if (one == 2) {{\n    #pragma unroll\n    for (int i = 0; i < {}; i++) ((volatile float *)data)[thread * 256 + i] = c[i];\n    }}",
+        accumulators(row)
+    )
+}
+
+fn wait(leave: u32) -> String {
+    sync("products.wait", &[("n", &leave.to_string())], &[])
+}
+
+/// Returns the statements of a round: products that accumulate in one tile, in a group.
+fn round(row: &GemmRow, reach: &ReachRow, registers: bool, count: usize, leave: u32) -> String {
+    let transposed = [!reach.is_k_major(); 2];
+    // Successive steps along K lie 32 bytes apart in a row of 128 bytes.
+    let steps = if reach.name == "k.128B" { 4 } else { 1 };
+    let mut text = sync("products.fence", &[], &[]);
+    for i in 0..count {
+        let step = 2 * (i % steps);
+        let (a, b) = (format!("a + {step}"), format!("b + {step}"));
+        text += &product(row, (!registers).then_some(a.as_str()), &b, transposed);
+    }
+    text + &sync("products.commit", &[], &[]) + &wait(leave)
+}
+
+fn kernel(name: String, row: &GemmRow, reach: &ReachRow, registers: bool, groups: u32) -> Option<Kernel> {
+    let constant = descriptor(reach, row.b.dtype().bits(), row.shape[2])?;
+    Some(Kernel {
+        shared_bytes: BYTES,
+        setup: operands(row, constant, registers),
+        round: round(row, reach, registers, PRODUCTS, 1),
+        finish: wait(0),
+        sink: keep(row),
+        units: PRODUCTS as f64 * f64::from(groups),
+        ..Kernel::new(name, 128 * groups)
+    })
+}
+
+/// The name of the probe of products with both operands in shared memory, or with A in registers.
+pub(crate) fn name(n: i64, registers: bool) -> String {
+    format!("product f16 n{n} {}", if registers { "registers" } else { "shared" })
+}
+
+pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
+    let mut out = Vec::new();
+    let rows = catalogue();
+    let Some(usual) = rows.reach("k.128B").filter(|reach| reach.arch <= arch.number()) else { return out };
+    let mut add = |kernel: Option<Kernel>| out.extend(kernel.map(Kernel::probe));
+    for n in COLUMNS {
+        let Some(row) = row(DType::F16, n, arch) else { continue };
+        add(kernel(name(n, false), row, usual, false, 1));
+        if [16, 64, 128, 256].contains(&n) {
+            add(kernel(name(n, true), row, usual, true, 1));
+        }
+        if [64, 128, 256].contains(&n) {
+            for reach in rows.reaches.iter().filter(|reach| reach.name != usual.name) {
+                add(kernel(format!("product f16 n{n} {}", reach.name), row, reach, false, 1));
+            }
+            add(kernel(format!("product f16 n{n} two groups"), row, usual, false, 2));
+            let alone = kernel(format!("product f16 n{n} latency"), row, usual, false, 1);
+            add(alone.map(|kernel| Kernel {
+                round: round(row, usual, false, 1, 0),
+                finish: String::new(),
+                units: 1.0,
+                ..kernel
+            }));
+        }
+    }
+    for (dtype, text) in [(DType::F8E4m3, "f8e4m3"), (DType::Tf32, "tf32")] {
+        for n in [128, 256] {
+            let Some(row) = row(dtype, n, arch) else { continue };
+            add(kernel(format!("product {text} n{n} shared"), row, usual, false, 1));
+        }
+    }
+    out
+}
+
+/// Returns products while other warps load from and store to shared memory, and while boxes arrive there.
+pub(crate) fn beside(arch: Arch) -> Vec<Probe> {
+    let mut out = Vec::new();
+    let rows = catalogue();
+    let Some(usual) = rows.reach("k.128B").filter(|reach| reach.arch <= arch.number()) else { return out };
+    for n in [128, 256] {
+        let Some(row) = row(DType::F16, n, arch) else { continue };
+        let copies = rows.copies.iter().filter(|copy| copy.bytes == 16 && copy.arch <= arch.number());
+        for copy in copies.filter(|copy| {
+            [copy.from, copy.to].contains(&Space::Shared) && [copy.from, copy.to].contains(&Space::Register)
+        }) {
+            if copy.name.contains("trans") {
+                continue;
+            }
+            let Some(plain) = kernel(format!("product f16 n{n} beside {}", copy.name), row, usual, false, 1)
+            else {
+                continue;
+            };
+            let access = Access { at: FREE_AT, degree: 1 };
+            let (setup, others, sink) = shared::work(copy, access);
+            let bytes = shared::CHAINS as f64 * 32.0 * f64::from(copy.bytes);
+            out.push(
+                Kernel {
+                    threads: 256,
+                    setup: plain.setup.clone() + &setup,
+                    sink: plain.sink.clone() + "\n" + &sink,
+                    only: Some("warp < 4"),
+                    others: Some((others, bytes)),
+                    ..plain
+                }
+                .probe(),
+            );
+        }
+        let Some(plain) = kernel(format!("product f16 n{n} beside boxes"), row, usual, false, 1) else {
+            continue;
+        };
+        let Some(load) = rows.bulk("tma.load") else { continue };
+        out.push(beside_boxes(plain, load).probe());
+    }
+    out
+}
+
+/// Rows of a box of 16 KiB.
+const BOX_ROWS: u32 = 128;
+
+/// Returns the kernel with one more warp, which brings boxes until the products are through.
+fn beside_boxes(plain: Kernel, load: &hx_target::BulkRow) -> Kernel {
+    let barrier = format!("base + {} + 8 * stage", BYTES - 64);
+    let bytes = BOX_ROWS * 128;
+    let others = format!(
+        "        if (lane == 0) {{\n        unsigned stage = (unsigned)rounds & 3;\n        if (rounds >= 4) {{\n{}        }}\n{}{}        }}\n",
+        await_phase(&barrier, "((unsigned)rounds / 4 + 1) & 1"),
+        expect(&barrier, bytes),
+        box_load(
+            load,
+            &format!("base + {FREE_AT} + {bytes} * (stage & 3)"),
+            &format!("(int)(rounds & 127) * {BOX_ROWS}"),
+            &barrier,
+            None
+        ),
+    );
+    let drain = format!(
+        "    if (warp == 4 && lane == 0) {{\n    for (unsigned last = 0; last < 4; last++) {{\n    unsigned rounds = (unsigned)end + last;\n    unsigned stage = rounds & 3;\n    if (rounds >= 4) {{\n{}    }}\n    }}\n    }}\n",
+        await_phase(&barrier, "(rounds / 4 + 1) & 1")
+    );
+    Kernel {
+        threads: 160,
+        map: Some(MapShape { rows: 131_072, extent: BOX_ROWS }),
+        setup: plain.setup.clone() + &barriers(BYTES - 64, 4, 1),
+        sink: drain + &plain.sink,
+        only: Some("warp < 4"),
+        others: Some((others, f64::from(bytes))),
+        ..plain
+    }
+}
+
+/// Returns the cycles of a product by the catalogue: those of the matrix units, or of the operands that shared memory delivers.
+pub(crate) fn expected(n: i64, registers: bool, arch: Arch) -> Option<f64> {
+    let row = row(DType::F16, n, arch)?;
+    let [m, n, k] = row.shape;
+    let read = if registers { n } else { m + n } * k * 2;
+    Some(row.issue.max(read as f64 / f64::from(WAVEFRONT_BYTES)))
+}

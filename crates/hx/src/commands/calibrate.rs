@@ -1,0 +1,120 @@
+//! `hx calibrate`.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use hx_base::codes;
+use hx_calibrate::{Compared, Figure, Probe, compare, written};
+use hx_driver::{Calibration, Machine, calibrate, compile_probes, open_compiler};
+use hx_workspace::Database;
+
+use super::{announce, exit_of, files, machine, machine_warnings, project_here, setup};
+use crate::Exit;
+use crate::cli::CalibrateArgs;
+use crate::output::Output;
+
+pub(crate) fn run(args: &CalibrateArgs, output: &Output) -> Exit {
+    calibrated(args, output).unwrap_or_else(|exit| exit)
+}
+
+fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
+    let manifest = project_here(&mut Database::default(), output)?;
+    let setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
+    // Read the file first, so that a wrong one is reported before a minute of measuring.
+    let base = base(args, output)?;
+    if args.no_run {
+        let machine = announce(open_compiler(&setup), output)?;
+        let probes: usize = compiled(&machine, output)?.iter().map(|(group, _)| group.len()).sum();
+        machine_warnings(&machine, output);
+        output.remark(&format!("{probes} microbenchmarks compiled"));
+        return Ok(Exit::Good);
+    }
+    let machine = machine(&setup, output)?;
+    let Machine::Gpu(gpu) = &machine else {
+        let help = "run `hx calibrate` where the GPU is; `hx doctor` shows what is missing".to_owned();
+        let text = "`hx calibrate` measures a GPU; the simulator has no clock";
+        output.placeless_parts(&codes::NO_GPU, text, &[], &[help]);
+        return Err(Exit::Environment);
+    };
+    let code = compiled(&machine, output)?;
+    let stop = crate::interrupt::flag();
+    let stopped = || stop.load(Ordering::Relaxed);
+    let found =
+        calibrate(gpu, &code, &stopped, |probe, value, beside| output.result(&line(probe, value, beside)));
+    machine_warnings(&machine, output);
+    if stopped() {
+        return Err(Exit::Interrupted);
+    }
+    let (arch, device) = (machine.arch(), gpu.info.name.as_str());
+    let failed = |text: String| {
+        output.placeless_parts(&codes::INTERNAL_ERROR, &text, &[], &[]);
+        Exit::Bad
+    };
+    if args.check {
+        output.result(&table(&compare(&base, &found.results, arch).map_err(failed)?));
+    }
+    if let Some(path) = &args.out {
+        let text = written(&base, &found.results, arch, &format!("an {device}"), gpu.info.multiprocessors);
+        files::write(path, &text.map_err(failed)?, output)?;
+    }
+    Ok(exit(&found))
+}
+
+/// Returns the text of the file that the numbers are compared with.
+fn base(args: &CalibrateArgs, output: &Output) -> Result<String, Exit> {
+    let Some(path) = &args.file else { return Ok(hx_target::MACHINE_TEXT.to_owned()) };
+    let text = files::read(path, output)?;
+    hx_target::Machine::read(&text).map_err(|error| refused(path, &error, output))?;
+    Ok(text)
+}
+
+fn refused(path: &Path, error: &str, output: &Output) -> Exit {
+    let help = "`hx calibrate --out FILE` writes such a file".to_owned();
+    let text = format!("`{}` is no file of the cost model: {error}", path.display());
+    output.placeless_parts(&codes::IO_ERROR, &text, &[], &[help]);
+    Exit::Bad
+}
+
+fn compiled(machine: &Machine, output: &Output) -> Result<Vec<(Vec<Probe>, hx_worker::Compiled)>, Exit> {
+    compile_probes(machine).map_err(|error| {
+        output.placeless(&error);
+        exit_of(&error)
+    })
+}
+
+fn exit(found: &Calibration) -> Exit {
+    if found.failed.is_empty() { Exit::Good } else { Exit::Bad }
+}
+
+/// Formats the figure of a probe.
+fn line(probe: &Probe, value: Result<f64, &str>, beside: Option<f64>) -> String {
+    let unit = match probe.figure {
+        Figure::Cycles => "cycles",
+        Figure::PerCycle => "bytes a cycle",
+    };
+    let beside = beside.map_or_else(String::new, |bytes| format!(", beside it {bytes:.1} bytes a cycle"));
+    match value {
+        Ok(value) => format!("{:44} {value:>10.2} {unit}{beside}\n", probe.name),
+        Err(reason) => format!("{:44} failed: {reason}\n", probe.name),
+    }
+}
+
+/// Formats measured numbers beside known ones, with a mark where they differ.
+fn table(all: &[Compared]) -> String {
+    let mut out = format!("\n{:44} {:>10} {:>10} {:>7}\n", "", "measured", "known", "ratio");
+    for one in all {
+        let mark = if one.differs() { "  differs" } else { "" };
+        let Compared { name, measured, known } = one;
+        out += &format!("{name:44} {measured:>10.2} {known:>10.2} {:>7.3}{mark}\n", one.ratio());
+    }
+    let names: Vec<&str> = all.iter().filter(|one| one.differs()).map(|one| one.name.as_str()).collect();
+    out + &match names.as_slice() {
+        [] => format!("all {} numbers are within 10 %\n", all.len()),
+        names => format!(
+            "{} of {} numbers differ by more than 10 %: {}\n",
+            names.len(),
+            all.len(),
+            names.join(", ")
+        ),
+    }
+}

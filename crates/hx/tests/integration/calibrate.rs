@@ -1,0 +1,39 @@
+//! `hx calibrate` on machines without a GPU.
+
+use expect_test::expect;
+
+use super::{GOOD, check};
+
+#[test]
+fn the_simulator_is_not_measured() {
+    check(
+        &[GOOD],
+        &["calibrate", "--device", "sim"],
+        expect![[r#"
+            exit 3
+            --
+            device: simulator (sm_90a)
+            error[HX0609]: `hx calibrate` measures a GPU; the simulator has no clock
+              = help: run `hx calibrate` where the GPU is; `hx doctor` shows what is missing
+        "#]],
+    );
+}
+
+#[test]
+fn a_wrong_file_is_told_before_anything_is_measured() {
+    check(
+        &[("numbers.toml", "barrier = 13.25\nbariers = 2.0\n")],
+        &["calibrate", "--device", "sim", "--check", "--file", "numbers.toml"],
+        expect![[r#"
+            exit 1
+            --
+            error[HX0627]: `numbers.toml` is no file of the cost model: line 2: unknown field `bariers`, expected one of `multiprocessors`, `barrier`, `barrier_warp`, `drain`, `meeting`, `meeting_value`, `further_line`, `global_bytes`, `box_bytes`, `box_latency`, `hand_over`, `role_registers`, `issue_slot`, `converted_issue`, `memory_bound_threads`, `memory_bound_words`
+              = help: `hx calibrate --out FILE` writes such a file
+        "#]],
+    );
+    check(&[GOOD], &["calibrate", "--device", "sim", "--check", "--file", "nothing.toml"], expect![[r#"
+        exit 1
+        --
+        error[HX0606]: cannot open `nothing.toml`: there is no such file
+    "#]]);
+}
