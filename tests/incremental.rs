@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use hx_base::testing::{EventLog, MemorySystem};
-use hx_compile::{check_file, cuda_source, default_instance};
+use hx_compile::{CtArgs, Instance, LaunchFacts, WrittenArg, check_file, cuda_source, default_instance};
 use hx_hir::file_items;
 use hx_target::Arch;
 use hx_worker::{Cache, CompileJob};
@@ -142,4 +142,47 @@ fn a_broken_item_beside_solves_nothing() {
     let source = cuda_source(&db, instance.expect("every parameter has a default")).as_ref();
     assert_eq!(source.expect("it still has CUDA text").text, before.0);
     assert!(!log.take_counts().contains("solution"));
+}
+
+/// An instance with a function as its argument is known by the name of the function. Its code is that of the function's text: an
+/// edit of this function changes it, an edit of another one does not.
+#[test]
+fn an_instance_follows_the_text_of_its_function() {
+    const TEXT: &str = "
+fn same(x: f32) -> f32 { x }
+fn half(x: f32) -> f32 { x * 0.5 }
+fn other(x: f32) -> f32 { x + 1.0 }
+kernel map<F: fn = same>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 128)] threads 128 {
+    copy(F(load(tile(x, [128])[.., block_idx])), tile(y, [128])[.., block_idx]);
+}
+";
+    let log = EventLog::default();
+    let mut db = Database::with_events(Arc::new(MemorySystem::default()), Some(log.callback()));
+    let file = db.set_overlay("a.hx", TEXT);
+    let ask = |db: &Database| {
+        let kernel = file_items(db, file).kernels().next().expect("there is one");
+        let half = "half".parse::<WrittenArg>().and_then(|half| half.resolve(db, file));
+        let args = CtArgs::from([("F".into(), half.expect("it is in the file"))]);
+        let instance = Instance::chosen(db, kernel, args, Arch::Sm90a, LaunchFacts::all_16());
+        cuda_source(db, instance).as_ref().expect("the kernel has CUDA text").text.clone()
+    };
+    let mut before = ask(&db);
+    let mut actual = String::new();
+    for (from, to) in [("x + 1.0", "x + 2.0"), ("x * 0.5 }", "x * 0.5 } // half"), ("x * 0.5", "x * 0.25")] {
+        log.take();
+        db.set_overlay("a.hx", &file.text(&db).replace(from, to));
+        let after = ask(&db);
+        let counts = log.take_counts();
+        let ran =
+            counts.lines().filter(|line| COUNTED.iter().any(|name| line.split(' ').next() == Some(name)));
+        let ran: Vec<&str> = ran.map(|line| line.split(' ').next().unwrap_or_default()).collect();
+        let text = if after == before { "the same text" } else { "another text" };
+        actual += &format!("{to}: {text}, after {ran:?}\n");
+        before = after;
+    }
+    expect![[r#"
+        x + 2.0: the same text, after []
+        x * 0.5 } // half: the same text, after []
+        x * 0.25: another text, after ["cuda_source", "infer_body", "solution", "thread_program", "tile_program"]
+    "#]].assert_eq(&actual);
 }

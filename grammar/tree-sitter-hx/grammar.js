@@ -262,7 +262,7 @@ module.exports = grammar({
     threads_clause: ($) => seq('threads', $._expr_header),
     cluster_clause: ($) => seq('cluster', $._expr_header),
 
-    type: ($) => choice($.named_type, $.tuple_type),
+    type: ($) => choice($.named_type, $.tuple_type, $.fn_type),
     named_type: ($) =>
       seq(
         optional(field('memory', $.memory_space)),
@@ -271,6 +271,7 @@ module.exports = grammar({
         optional(seq(field('shape', $.shape), optional($.layout_annotation))),
       ),
     memory_space: (_) => choice('global', 'shared', 'register'),
+    fn_type: (_) => 'fn',
     tuple_type: ($) => seq('(', list($.type), ')'),
     shape: ($) => seq('[', optional($._elements), ']'),
     layout_annotation: ($) => seq(':', field('value', $._expr_header)),

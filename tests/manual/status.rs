@@ -115,6 +115,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ("`scan`", "let t = scan(cast(r, f32), axis: 1, op: |a, b| a + b);\nr = cast(t, f16);"),
             ("`index(t, axis)`", "r = where(index(r, 1) < 8, r, r * 0.0);"),
             ("functions over tensors and numbers", "r = cast(twice(cast(r, f32)), f16);"),
+            (
+                "functions as arguments of kernels and functions",
+                "kernel k<F: fn = half>(x: f32[m], y: mut f32[m]) grid [1] threads 32 {\n    copy(map<F = F>(load(tile(x, [64])[.., 0]), half), tile(y, [64])[.., 0]);\n}\nfn half(x: f32) -> f32 {\n    x * 0.5\n}\nfn map<F: fn>(x: f32, g: fn) -> f32 {\n    g(F(x))\n}",
+            ),
         ],
     ),
     (

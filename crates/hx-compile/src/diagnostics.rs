@@ -195,8 +195,9 @@ impl<'db> Places<'db> {
     fn stop(&self, lowered: Option<&Lowered>, stop: &Stop) -> Vec<Diagnostic> {
         match stop {
             Stop::Unsound => {
-                let kernel = Item::Kernel(self.instance.kernel(self.db));
-                hx_hir::reached_errors(self.db, kernel).clone()
+                let form = self.instance.form(self.db);
+                let kernel = Item::Kernel(form.kernel(self.db));
+                hx_hir::all_reached_errors(self.db, std::iter::once(kernel).chain(form.functions(self.db)))
             }
             Stop::Program(errors) => errors.iter().filter_map(|error| error.to_diagnostic(self.db)).collect(),
             Stop::Target(lacks) => lacks.iter().map(|need| self.lacking(lowered, need)).collect(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hx_hir::{Kernel, kernel_signature};
-use hx_lower::{CtArgs, LaunchFacts};
+use hx_hir::{Item, Kernel, kernel_signature};
+use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_target::Arch;
 
 use crate::Db;
@@ -20,6 +20,16 @@ pub struct Form<'db> {
     /// The facts about the launches.
     #[returns(ref)]
     pub facts: LaunchFacts,
+}
+
+impl<'db> Form<'db> {
+    /// Returns the functions among the compile-time arguments.
+    pub fn functions(self, db: &'db dyn Db) -> impl Iterator<Item = Item<'db>> {
+        self.args(db).values().filter_map(|value| match value {
+            CtValue::Function(key) => key.find(db),
+            _ => None,
+        })
+    }
 }
 
 /// A kernel with everything that distinguishes one compiled form of it from another.

@@ -46,6 +46,9 @@ mod of_form {
     #[salsa::tracked]
     pub(super) fn tile_program<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Lowered, Stop> {
         let kernel = Sound::of(db, form.kernel(db)).ok_or(Stop::Unsound)?;
+        if form.functions(db).any(|function| Sound::of(db, function).is_none()) {
+            return Err(Stop::Unsound);
+        }
         hx_lower::lower(db, kernel, form.args(db), form.facts(db)).map_err(Stop::Program)
     }
 }

@@ -7,7 +7,7 @@ use hx_compile::{Db, Emit, Instance, cuda_source, instance_errors};
 use hx_hir::{Item, Kernel, Name, file_items, kernel_signature, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
-use hx_lower::{CtArgs, CtValue, LaunchFacts};
+use hx_lower::{CtArgs, LaunchFacts, WrittenArg};
 use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
 use crate::absence::absence_error;
@@ -42,7 +42,7 @@ impl EmitKind {
 }
 
 /// Compile-time arguments from the command line, in order.
-pub type Overrides = Vec<(Name, CtValue)>;
+pub type Overrides = Vec<(Name, WrittenArg)>;
 
 /// The text of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,11 +68,11 @@ pub enum EmitError {
     Host(HostError),
 }
 
-/// Parses `BM=128`, `T=f16`, `W=(8,8):(8,1)`.
+/// Parses `BM=128`, `T=f16`, `W=(8,8):(8,1)`, `EPILOGUE=relu`.
 ///
 /// # Errors
 /// The problem with the text, as text.
-pub fn parse_override(text: &str) -> Result<(Name, CtValue), String> {
+pub fn parse_override(text: &str) -> Result<(Name, WrittenArg), String> {
     let (name, value) =
         text.split_once('=').ok_or_else(|| format!("found `{text}`, expected `NAME=VALUE`"))?;
     let (name, value) = (name.trim(), value.trim());
@@ -202,7 +202,11 @@ pub(crate) fn instance<'db>(
             return Err(EmitError::Usage(format!("`{name}` has no compile-time parameter `{given}`{hint}")));
         }
     }
-    let args: CtArgs = overrides.iter().cloned().collect();
+    let mut args = CtArgs::new();
+    for (given, value) in overrides {
+        let value = value.resolve(db, kernel.file(db));
+        args.insert(given.clone(), value.map_err(|reason| EmitError::Usage(format!("`{given}`: {reason}")))?);
+    }
     let open = signature.generics.iter().find(|g| g.default.is_none() && !args.contains_key(&g.name));
     if let Some(open) = open {
         return Err(EmitError::Open { kernel: name.clone(), parameter: open.name.clone() });

@@ -330,6 +330,14 @@ impl Collector {
                 },
                 None => TypeRef::Missing,
             },
+            // No item is called `fn`, so the path can only mean the kind of functions.
+            ast::Type::FnType(_) => TypeRef::Named {
+                space: None,
+                mutable: false,
+                path: crate::Path::from_name(crate::Name::new_static("fn")),
+                shape: None,
+                layout: None,
+            },
             ast::Type::TupleType(t) => TypeRef::Tuple(t.fields().map(|f| self.type_ref(Some(f))).collect()),
         };
         let id = self.store.types.alloc(data);

@@ -186,6 +186,7 @@ impl<'a> Infer<'a> {
     fn item(&mut self, id: ExprId, key: &ItemKey) -> Ty {
         match key.find(self.db) {
             Some(Item::Const(constant)) => self.constant(id, key, constant),
+            Some(Item::Function(_)) => Ty::Function(Some(key.clone())),
             Some(_) => self.report(TypeProblem::FunctionAsValue { expr: id, name: key.name.clone() }),
             None => Ty::Unknown,
         }
@@ -221,6 +222,8 @@ impl<'a> Infer<'a> {
         match kind {
             Ty::Int(_) => Ty::Int(Some(Value::symbol(generic_symbol(name)))),
             Ty::DType(_) => Ty::DType(Elem::Param(name.clone())),
+            // The default is one of many functions that an instance may have.
+            Ty::Function(_) => Ty::Function(None),
             other => other.clone(),
         }
     }

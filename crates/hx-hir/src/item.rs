@@ -133,7 +133,7 @@ items! {
 }
 
 /// The identity of an item as plain data. It may be stored in results and across revisions.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ItemKey {
     pub file: SourceFile,
     pub kind: ItemKind,

@@ -52,6 +52,8 @@ pub enum Kind {
     Bool,
     Type,
     Layout,
+    /// A tile function.
+    Function,
     /// Only a `fn` has parameters of this kind and the next two.
     Pipeline,
     Turns,
@@ -65,6 +67,7 @@ impl Kind {
             "int" => Kind::Int,
             "type" => Kind::Type,
             "layout" => Kind::Layout,
+            "fn" => Kind::Function,
             "pipeline" => Kind::Pipeline,
             "turns" => Kind::Turns,
             "counter" => Kind::Counter,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 
-use crate::{MemorySpace, Name};
+use crate::{ItemKey, MemorySpace, Name};
 
 /// The type of a device expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,6 +33,8 @@ pub enum Ty {
     /// `new`, in an index.
     New,
     Closure,
+    /// A tile function as an argument; `None` if only an instance knows which one.
+    Function(Option<ItemKey>),
     Pipeline,
     /// An order in which groups take turns.
     Turns,
@@ -83,10 +85,10 @@ impl Ty {
         matches!(self, Ty::Error | Ty::Unknown)
     }
 
-    /// Reports whether a value of the type stands for something of the kernel that compile time fixes, and that a `fn` takes by
-    /// name: a pipeline, turns or a counter.
+    /// Reports whether a value of the type stands for something that compile time fixes and that a `fn` takes by kind: a function,
+    /// a pipeline, turns or a counter.
     pub fn is_handle(&self) -> bool {
-        matches!(self, Ty::Pipeline | Ty::Turns | Ty::Counter)
+        matches!(self, Ty::Function(_) | Ty::Pipeline | Ty::Turns | Ty::Counter)
     }
 
     /// Reports whether the type has more than `limit` parts, counting those of nested tuples and arrays.
@@ -124,6 +126,8 @@ impl Ty {
             Ty::Range { .. } => "a range".into(),
             Ty::New => "`new`".into(),
             Ty::Closure => "a closure".into(),
+            Ty::Function(Some(key)) => format!("the function `{}`", key.name),
+            Ty::Function(None) => "a function".into(),
             Ty::Pipeline => "a pipeline".into(),
             Ty::Turns => "turns".into(),
             Ty::Counter => "a counter".into(),
@@ -205,6 +209,7 @@ impl fmt::Display for Ty {
             Ty::Range { .. } => f.write_str("range"),
             Ty::New => f.write_str("new"),
             Ty::Closure => f.write_str("closure"),
+            Ty::Function(_) => f.write_str("fn"),
             Ty::Pipeline => f.write_str("pipeline"),
             Ty::Turns => f.write_str("turns"),
             Ty::Counter => f.write_str("counter"),

@@ -297,12 +297,14 @@ impl<'a> Frame<'_, 'a> {
             Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Ok(Value::Auto),
             Resolution::Builtin(builtin) => {
                 let message = format!("`{}` is a function and only called", builtin.name());
-                Err(self.fail(id, HostError::ty(message)))
+                let help = format!("a launch takes a `fn` that calls `{}`", builtin.name());
+                Err(self.fail(id, HostError::ty(message).help(help)))
             }
             Resolution::Item(key) if key.kind == ItemKind::Const => {
                 let key = key.clone();
                 self.constant(id, &key)
             }
+            Resolution::Item(key) if key.kind == ItemKind::Function => Ok(Value::Function(key.clone())),
             Resolution::Item(key) => {
                 let what = key.kind.word();
                 Err(self.fail(

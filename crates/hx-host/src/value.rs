@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hx_base::{codes, limits};
 use hx_dtype::DType;
+use hx_hir::ItemKey;
 
 use crate::archive::Archive;
 use crate::counted::{Parts, Text};
@@ -39,6 +40,8 @@ pub enum Value {
     Layout(Box<hx_layout::expr::Value>),
     /// `|a, b| a + b`.
     Closure(Arc<Closure>),
+    /// A tile function, as a compile-time argument of a launch.
+    Function(ItemKey),
     /// An open `.safetensors` file.
     Archive(Arc<Archive>),
     /// `auto`.
@@ -63,6 +66,7 @@ impl Value {
             Value::Range(..) => "a range".to_owned(),
             Value::Layout(l) => l.kind().to_owned(),
             Value::Closure(_) => "a closure".to_owned(),
+            Value::Function(key) => format!("the function `{}`", key.name),
             Value::Archive(_) => "a file of tensors".to_owned(),
             Value::Auto => "`auto`".to_owned(),
             Value::Wildcard => "`_`".to_owned(),
@@ -284,6 +288,7 @@ impl std::fmt::Display for Value {
             Value::Range(a, b) => format!("{a}..{b}"),
             Value::Layout(l) => l.to_string(),
             Value::Closure(_) => "a closure".to_owned(),
+            Value::Function(key) => key.name.to_string(),
             Value::Archive(a) => a.to_string(),
             Value::Auto => "auto".to_owned(),
             Value::Wildcard => "_".to_owned(),

@@ -442,6 +442,7 @@ fn about_kind(kind: Kind) -> &'static str {
         Kind::Bool => "a truth value, known at compile time",
         Kind::Type => "an element type, known at compile time",
         Kind::Layout => "a layout, known at compile time",
+        Kind::Function => "a function, known at compile time",
         Kind::Pipeline => "a pipeline, known at compile time: a parameter of a `fn`",
         Kind::Turns => "turns, known at compile time: a parameter of a `fn`",
         Kind::Counter => "a counter, known at compile time: a parameter of a `fn`",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_base::{SourceFile, TextSize, nearest};
-use hx_compile::{CtArgs, CtValue, Db};
+use hx_compile::{CtArgs, Db, WrittenArg};
 use hx_hir::{Item, ItemKey, Kernel, file_items, item_range, kernel_signature};
 
 /// Returns the kernel of that name, otherwise the one at the offset, otherwise the first of the file.
@@ -54,8 +54,9 @@ pub fn instance(
                 nearest(name, names()).map_or_else(String::new, |n| format!("; perhaps `{n}` is meant"));
             return Err(format!("`{}` has no compile-time parameter `{name}`{hint}", kernel.name(db)));
         }
-        let value: CtValue = value.parse().map_err(|error| format!("`{name}`: {error}"))?;
-        parsed.insert(name.into(), value);
+        let written = value.parse::<WrittenArg>();
+        let value = written.and_then(|written| written.resolve(db, file));
+        parsed.insert(name.into(), value.map_err(|error| format!("`{name}`: {error}"))?);
     }
     let open = signature.generics.iter().find(|g| g.default.is_none() && !parsed.contains_key(&g.name));
     match open {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hx_base::{SourceFile, TextRange};
-use hx_compile::CtValue;
 use hx_compile::Db;
+use hx_compile::{CtValue, WrittenArg};
 use hx_hir::{Expr, Item, ItemKind, Resolution, body_names, body_of, body_source_map, file_items};
 
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken};
@@ -204,7 +204,8 @@ fn headings(root: &SyntaxNode) -> Vec<Heading> {
     found
 }
 
-/// Returns lenses for launches in host code that have compile-time arguments. Every argument must be a literal.
+/// Returns lenses for launches in host code that have compile-time arguments. Every argument must be a literal, or a function by a
+/// path that means the same in the file of the kernel.
 fn launches(db: &dyn Db, item: Item<'_>) -> Vec<Lens> {
     let (body, names) = (body_of(db, item), body_names(db, item));
     let Some(map) = body_source_map(db, item) else { return Vec::new() };
@@ -223,7 +224,13 @@ fn launches(db: &dyn Db, item: Item<'_>) -> Vec<Lens> {
         };
         let arg = |generic: &hx_hir::GenericArg| {
             let value = written(map.expr(generic.value)?)?;
-            value.parse::<CtValue>().ok()?;
+            let meant = value.parse::<WrittenArg>().ok()?.resolve(db, key.file).ok()?;
+            let named = names.exprs.get(generic.value).and_then(Resolution::item);
+            if let CtValue::Function(function) = meant
+                && named != Some(&function)
+            {
+                return None;
+            }
             Some((generic.name.as_ref()?.to_string(), value))
         };
         let args: Option<BTreeMap<String, String>> = generics.iter().map(arg).collect();

@@ -2,7 +2,8 @@
 
 use hx_base::codes;
 use hx_hir::{
-    Arg, ArgProblem, Expr as HirExpr, ExprId, ItemKind, Need, Resolution, builtin_params, match_args,
+    Arg, ArgProblem, Expr as HirExpr, ExprId, Function, Item, ItemKey, ItemKind, Need, Resolution, Sound,
+    builtin_params, match_args,
 };
 use hx_index::Expr;
 
@@ -20,7 +21,7 @@ impl<'db> Cx<'db> {
         hint: Option<&str>,
     ) -> Lower<Value> {
         let store = self.store();
-        let HirExpr::Path { path, generics } = &store[callee] else {
+        let HirExpr::Path { generics, .. } = &store[callee] else {
             let value = self.eval(callee)?;
             let message = format!("found {} before `(`, wanted a function", value.what());
             return self.fail(&codes::NOT_CALLABLE, callee, message);
@@ -35,7 +36,9 @@ impl<'db> Cx<'db> {
                 None => self.fail(&codes::NOT_CALLABLE, callee, format!("`{}` is no function", b.name())),
             },
             Some(Resolution::Item(key)) if key.kind == ItemKind::Function => {
-                self.inline(id, callee, &key, generics, args)
+                let used = self.frame().item.used(self.db, &key).and_then(Sound::function);
+                let Some(function) = used else { return self.meaningless(id) };
+                self.inline(id, callee, function, generics, args)
             }
             Some(Resolution::Item(key)) if key.kind == ItemKind::Kernel => {
                 let message = format!(
@@ -50,9 +53,28 @@ impl<'db> Cx<'db> {
                     .help(format!("`cast(x, {dtype})` converts"));
                 Err(self.report(error))
             }
-            Some(_) => self.fail(&codes::NOT_CALLABLE, callee, format!("`{path}` is no function")),
+            Some(_) => match self.eval(callee)? {
+                Value::Function(key) => {
+                    let function = self.passed(callee, &key)?;
+                    self.inline(id, callee, function, generics, args)
+                }
+                value => {
+                    let message = format!("found {} before `(`, wanted a function", value.what());
+                    self.fail(&codes::NOT_CALLABLE, callee, message)
+                }
+            },
             None => self.meaningless(callee),
         }
+    }
+
+    /// Returns a function that an argument names. The item whose text is lowered need not use it: a launch may name it.
+    fn passed(&mut self, at: ExprId, key: &ItemKey) -> Lower<Sound<Function<'db>>> {
+        let Some(Item::Function(function)) = key.find(self.db) else {
+            let message = format!("the function `{}` does not exist any more", key.name);
+            return self.fail(&codes::UNKNOWN_NAME, at, message);
+        };
+        // The caller of `lower` checks the functions among the arguments, and a sound item names only sound ones.
+        Sound::of(self.db, function).map_or_else(|| self.meaningless(at), Ok)
     }
 
     /// Returns the index of the argument for each parameter, and reports the arguments that match no parameter.

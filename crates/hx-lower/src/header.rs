@@ -82,12 +82,19 @@ impl<'db> Cx<'db> {
                     return Err(self.report(error));
                 }
             };
-            if let Some(kind) = generic.ty.and_then(|ty| self.kind_of(ty))
+            let kind = generic.ty.and_then(|ty| self.kind_of(ty));
+            if let Some(kind) = kind
                 && !fits(kind, &value)
             {
                 let message =
                     format!("found {} for `{}`, wanted {}", value.what(), generic.name, kind_text(kind));
                 let error = LowerError::new(&codes::TYPE_MISMATCH, place, message);
+                return Err(self.report(error));
+            }
+            if let (None, Value::Function(_)) = (kind, &value) {
+                let message = format!("found {} for `{}`", value.what(), generic.name);
+                let help = format!("a parameter that takes functions says so: `{}: fn`", generic.name);
+                let error = LowerError::new(&codes::TYPE_MISMATCH, place, message).help(help);
                 return Err(self.report(error));
             }
             if value.to_ct().is_none() {
@@ -510,6 +517,7 @@ fn fits(kind: Kind, value: &Value) -> bool {
             | (Kind::Bool, Value::Bool(_))
             | (Kind::Type, Value::DType(_))
             | (Kind::Layout, Value::Layout(_) | Value::Auto)
+            | (Kind::Function, Value::Function(_))
     )
 }
 
@@ -520,6 +528,7 @@ fn kind_text(kind: Kind) -> &'static str {
         Kind::Bool => "a truth value",
         Kind::Type => "an element type",
         Kind::Layout => "a layout",
+        Kind::Function => "a function",
         Kind::Pipeline => "a pipeline, which only a parameter of a `fn` can be",
         Kind::Turns => "turns, which only a parameter of a `fn` can be",
         Kind::Counter => "a counter, which only a parameter of a `fn` can be",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    Arg, ExprId, FnSignature, GenericArg, ItemKey, MemorySpace, Name, Need, Resolution, Sound, TypeRef,
+    Arg, ExprId, FnSignature, Function, GenericArg, MemorySpace, Name, Need, Resolution, Sound, TypeRef,
     TypeRefId, fn_signature, signature_names,
 };
 use hx_index::Expr;
@@ -21,17 +21,19 @@ impl<'db> Cx<'db> {
         &mut self,
         id: ExprId,
         callee: ExprId,
-        key: &ItemKey,
+        function: Sound<Function<'db>>,
         generics: &'db [GenericArg],
         args: &'db [Arg],
     ) -> Lower<Value> {
-        // A recursive function has an error and is not sound. Without this check, a recursive function that slipped through
-        // would be inlined forever.
+        let key = &function.get().key(self.db);
+        // A function that names itself is not sound. One that is passed to itself is, and would be inlined forever.
         if self.frames.iter().any(|f| f.key == *key) {
-            return self.meaningless(callee);
+            let message = format!("`{}` is passed to itself, and calls itself here", key.name);
+            let error = self
+                .error(&codes::RECURSION, callee, message)
+                .help("a `fn` is inlined where it is called, so it cannot call itself");
+            return Err(self.report(error));
         }
-        let used = self.frame().item.used(self.db, key);
-        let Some(function) = used.and_then(Sound::function) else { return self.meaningless(id) };
         let sig = fn_signature(self.db, function.get());
         let params: Vec<(&str, Need)> =
             sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();

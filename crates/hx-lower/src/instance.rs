@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hx_dtype::DType;
-use hx_hir::{Float, Name};
+use hx_hir::{Float, ItemKey, Name};
 use hx_layout::Layout;
 
 /// A compile-time value.
@@ -17,6 +17,9 @@ pub enum CtValue {
     Layout(Layout),
     /// A choice of the compiler; for a global layout, row-major.
     Auto,
+    /// A tile function. The identity of an instance is that of the function; queries read its text, so an edit of the function
+    /// changes the results of the instance.
+    Function(ItemKey),
     Tuple(Vec<CtValue>),
 }
 
@@ -29,6 +32,7 @@ impl fmt::Display for CtValue {
             CtValue::DType(x) => write!(f, "{x}"),
             CtValue::Layout(x) => write!(f, "{x}"),
             CtValue::Auto => f.write_str("auto"),
+            CtValue::Function(key) => f.write_str(&key.name),
             CtValue::Tuple(parts) => {
                 f.write_str("(")?;
                 for (i, part) in parts.iter().enumerate() {

@@ -41,6 +41,7 @@ mod value;
 mod variable;
 mod view;
 mod whole;
+mod written;
 
 use std::collections::BTreeMap;
 
@@ -51,6 +52,7 @@ use hx_tile::{Origin, Scope, TileProgram};
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts};
+pub use crate::written::WrittenArg;
 
 use crate::cx::{Cx, Frame};
 use crate::error::Lower;

@@ -172,6 +172,9 @@ impl<'db> Cx<'db> {
     }
 
     fn item_value(&mut self, id: ExprId, key: &ItemKey) -> Lower<Value> {
+        if key.kind == hx_hir::ItemKind::Function {
+            return Ok(Value::Function(key.clone()));
+        }
         if key.kind != hx_hir::ItemKind::Const {
             let message = format!("found the {} `{}`, wanted a value", key.kind.word(), key.name);
             return self.fail(&codes::WRONG_KIND, id, message);

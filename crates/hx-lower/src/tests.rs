@@ -4,6 +4,7 @@ mod bounds;
 mod counters;
 mod debug;
 mod errors;
+mod functions;
 mod grids;
 mod moves;
 mod peel;
@@ -12,7 +13,7 @@ mod ranges;
 mod roles;
 
 use hx_base::Diagnostic;
-use hx_hir::{Sound, file_items, reached_errors};
+use hx_hir::{Kernel, Sound, file_items, reached_errors};
 use hx_tile::emit_tile;
 
 use crate::test_db::{TestDb, draw};
@@ -44,17 +45,21 @@ fn text_of(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts) -> String 
             text = without_lines(&text, found.iter().map(|found| found.primary.range));
             continue;
         };
-        actual += &match lower(&db, sound, &args, facts) {
-            Ok(lowered) => emit_tile(&lowered.program),
-            Err(errors) => {
-                let diagnostics: Vec<Diagnostic> =
-                    errors.iter().filter_map(|e| e.to_diagnostic(&db)).collect();
-                draw(&db, &diagnostics)
-            }
-        };
+        actual += &program_of(&db, sound, &args, facts);
         break;
     }
     actual
+}
+
+/// Returns the tile program of an instance, or its errors.
+fn program_of(db: &TestDb, kernel: Sound<Kernel<'_>>, args: &CtArgs, facts: &LaunchFacts) -> String {
+    match lower(db, kernel, args, facts) {
+        Ok(lowered) => emit_tile(&lowered.program),
+        Err(errors) => {
+            let diagnostics: Vec<Diagnostic> = errors.iter().filter_map(|e| e.to_diagnostic(db)).collect();
+            draw(db, &diagnostics)
+        }
+    }
 }
 
 /// Returns the text with each line blanked in which one of the ranges begins.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hx_base::{Code, codes};
 use hx_dtype::DType;
+use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
 use hx_tile::{Base, PipeId, Scalar, TurnsId, View, ViewMode};
@@ -40,6 +41,8 @@ pub(crate) enum Value {
     /// `new` in an index: a new mode of extent 1.
     New,
     Tensor(Tensor),
+    /// A tile function.
+    Function(ItemKey),
     Pipe(PipeId),
     Turns(TurnsId),
     /// A counter, by its position among those of the source.
@@ -67,6 +70,7 @@ impl Value {
             Value::Range { .. } => "a range".into(),
             Value::New => "`new`".into(),
             Value::Tensor(t) => format!("a {} tensor", t.space()),
+            Value::Function(key) => format!("the function `{}`", key.name),
             Value::Pipe(_) => "a pipeline".into(),
             Value::Turns(_) => "turns".into(),
             Value::Counter(_) => "a counter".into(),
@@ -82,6 +86,7 @@ impl Value {
             CtValue::DType(x) => Value::DType(*x),
             CtValue::Layout(x) => Value::Layout(SymLayout::from_layout(x)),
             CtValue::Auto => Value::Auto,
+            CtValue::Function(key) => Value::Function(key.clone()),
             CtValue::Tuple(parts) => Value::Tuple(parts.iter().map(Value::from_ct).collect()),
         }
     }
@@ -95,6 +100,7 @@ impl Value {
             Value::Bool(Cond::False) => CtValue::Bool(false),
             Value::DType(x) => CtValue::DType(*x),
             Value::Auto => CtValue::Auto,
+            Value::Function(key) => CtValue::Function(key.clone()),
             Value::Layout(l) => CtValue::Layout(l.to_layout()?),
             Value::Tuple(parts) => CtValue::Tuple(parts.iter().map(Value::to_ct).collect::<Option<_>>()?),
             _ => return None,

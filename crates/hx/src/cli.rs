@@ -182,7 +182,7 @@ pub(crate) struct CheckArgs {
     /// Show this kernel only.
     #[arg(long, value_name = "NAME", requires = "emit")]
     pub kernel: Option<String>,
-    /// Replace a compile-time argument of what is shown, as in BM=128 or T=bf16.
+    /// Replace a compile-time argument of what is shown, as in BM=128, T=bf16 or F=relu.
     #[arg(long = "set", value_name = "NAME=VALUE", requires = "emit")]
     pub set: Vec<String>,
     /// Check every solution by enumeration, independent of how it was found.

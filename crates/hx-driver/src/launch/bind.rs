@@ -214,6 +214,7 @@ fn compile_time(value: &Value) -> Result<CtValue, HostError> {
             }
         },
         Value::Auto => CtValue::Auto,
+        Value::Function(key) => CtValue::Function(key.clone()),
         Value::Tuple(v) => CtValue::Tuple(v.iter().map(compile_time).collect::<Result<_, _>>()?),
         other => return Err(HostError::ty(format!("{} is no compile-time value", other.kind()))),
     })

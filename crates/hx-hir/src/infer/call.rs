@@ -48,6 +48,18 @@ impl<'a> Infer<'a> {
             },
             Some(_) => match self.resolved(callee) {
                 quiet if quiet.is_quiet() => quiet,
+                Ty::Function(Some(key)) => match key.find(self.db) {
+                    Some(Item::Function(function)) => {
+                        self.function(id, callee, function, generics, args, &types)
+                    }
+                    _ => Ty::Unknown,
+                },
+                // Lowering checks the call for the function of each instance.
+                Ty::Function(None) => {
+                    self.out.writes.unknown |=
+                        types.iter().any(|ty| matches!(ty, Ty::Tensor(t) if t.mutable));
+                    Ty::Unknown
+                }
                 found => self.report(TypeProblem::NotCallable { callee, found }),
             },
             None => Ty::Error,
@@ -222,11 +234,13 @@ impl<'a> Infer<'a> {
 
     /// Checks an argument if it or its parameter is a handle: only a handle of the same kind fits.
     fn handle(&mut self, at: ExprId, found: &Ty, wanted: &Ty) {
-        if found == wanted || found.is_quiet() || wanted.is_quiet() {
+        let functions = matches!((found, wanted), (Ty::Function(_), Ty::Function(_)));
+        if found == wanted || functions || found.is_quiet() || wanted.is_quiet() {
             return;
         }
         let found = found.clone();
         let described = match wanted {
+            Ty::Function(_) => "a function",
             Ty::Pipeline => "a pipeline",
             Ty::Turns => "turns",
             Ty::Counter => "a counter",

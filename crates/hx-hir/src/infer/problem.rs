@@ -153,7 +153,7 @@ pub enum TypeProblem {
         /// The memory of the tensor, for a part of one.
         space: Option<MemorySpace>,
     },
-    /// An assignment to a name of a pipeline, of turns or of a counter, which compile time fixes.
+    /// An assignment to a name of a function, of a pipeline, of turns or of a counter, which compile time fixes.
     FixedHandle {
         expr: ExprId,
         found: Ty,

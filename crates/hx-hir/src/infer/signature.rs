@@ -209,6 +209,7 @@ impl<'a> Infer<'a> {
             Resolution::Kind(Kind::Int) => Ty::Int(None),
             Resolution::Kind(Kind::Type) => Ty::DType(Elem::Unknown),
             Resolution::Kind(Kind::Layout) => Ty::Layout(None),
+            Resolution::Kind(Kind::Function) => Ty::Function(None),
             Resolution::Kind(Kind::Pipeline) => Ty::Pipeline,
             Resolution::Kind(Kind::Turns) => Ty::Turns,
             Resolution::Kind(Kind::Counter) => Ty::Counter,
@@ -323,6 +324,7 @@ impl<'a> Infer<'a> {
             | (Ty::Bool, Ty::Bool)
             | (Ty::DType(_), Ty::DType(_))
             | (Ty::Layout(_), Ty::Layout(_))
+            | (Ty::Function(_), Ty::Function(_))
             | (Ty::Unit, Ty::Unit) => true,
             (a, b) if a.is_handle() => a == b,
             (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len(),

@@ -105,6 +105,7 @@ pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
         (Value::Unit, Value::Unit) | (Value::Auto, Value::Auto) | (Value::Wildcard, Value::Wildcard) => true,
         (Value::Str(x), Value::Str(y)) => **x == **y,
         (Value::DType(x), Value::DType(y)) => x == y,
+        (Value::Function(x), Value::Function(y)) => x == y,
         (Value::Range(a, b), Value::Range(c, d)) => (a, b) == (c, d),
         (Value::Layout(x), Value::Layout(y)) => super::layouts::equal(x, y)?,
         (Value::Tuple(x) | Value::List(x), Value::Tuple(y) | Value::List(y)) => {

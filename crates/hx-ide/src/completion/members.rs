@@ -31,6 +31,7 @@ impl Completing<'_> {
                     | Ty::Unit
                     | Ty::Range { .. }
                     | Ty::Layout(_)
+                    | Ty::Function(_)
                     | Ty::Pipeline
                     | Ty::Turns
                     | Ty::Counter

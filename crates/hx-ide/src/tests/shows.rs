@@ -319,6 +319,36 @@ fn parameters_dimensions_types_words() {
 }
 
 #[test]
+fn a_function_as_an_argument() {
+    check_hover(
+        "fn id(x: f32) -> f32 { x }
+kernel map<F$0: fn = id>(x: f32[m], y: mut f32[m]) grid [1] threads 128 {
+    copy(F(load(tile(x, [128])[.., 0])), tile(y, [128])[.., 0]);
+}",
+        expect![[r#"
+            k.hx:2:12 F
+            ```hx
+            F: fn = id
+            ```
+
+            compile-time parameter of `map`; `id` in what is shown"#]],
+    );
+    check_hover(
+        "fn id(x: f32) -> f32 { x }
+kernel map<F: f$0n = id>(x: f32[m], y: mut f32[m]) grid [1] threads 128 {
+    copy(F(load(tile(x, [128])[.., 0])), tile(y, [128])[.., 0]);
+}",
+        expect![[r#"
+            k.hx:2:15 fn
+            ```hx
+            fn
+            ```
+
+            a function, known at compile time"#]],
+    );
+}
+
+#[test]
 fn layouts_with_drawings_and_reasons() {
     let (db, file, at) = with_cursor(&MATMUL.replace("copy(rc1,", "copy(rc$01,"));
     let found =
@@ -391,7 +421,11 @@ fn registers_are_estimated_until_ptxas_has_spoken() {
 
 #[test]
 fn lenses_stand_above_what_they_run() {
-    let text = format!("{MATMUL}\nmain {{ }}\ntest \"small\" {{ matmul<BM = 32, BN = 32>(1, 2, 3); }}\n");
+    let text = format!(
+        "{MATMUL}\nmain {{ }}\ntest \"small\" {{ matmul<BM = 32, BN = 32>(1, 2, 3); }}\n\
+         fn id(x: f32) -> f32 {{ x }}\nkernel map<F: fn = id>(x: f32[m]) grid [1] threads 32 {{ F(x[0]); }}\n\
+         test \"mapped\" {{ map<F = id>(1); }}\n"
+    );
     let (db, file) = with_text(&text);
     let lenses = lenses(&db, file, &LastGood::default());
     expect![[r#"
@@ -405,6 +439,11 @@ fn lenses_stand_above_what_they_run() {
         43:1 ▶ Run
         44:6 ▶ Run test
         44:16 Show matmul<BM = 32, BN = 32>
+        46:8 CUDA
+        46:8 PTX
+        46:8 SASS
+        47:6 ▶ Run test
+        47:17 Show map<F = id>
     "#]]
     .assert_eq(&lenses);
 }

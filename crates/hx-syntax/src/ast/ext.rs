@@ -178,7 +178,7 @@ impl Param {
     pub fn named_type(&self) -> Option<NamedType> {
         match self.ty()? {
             Type::NamedType(ty) => Some(ty),
-            Type::TupleType(_) => None,
+            Type::TupleType(_) | Type::FnType(_) => None,
         }
     }
 }

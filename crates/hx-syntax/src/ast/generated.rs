@@ -1076,6 +1076,35 @@ impl AstNode for TupleType {
     }
 }
 
+/// A node of kind `FN_TYPE`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FnType {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl FnType {
+    pub fn fn_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, FN_KW)
+    }
+}
+
+impl AstNode for FnType {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == FN_TYPE
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
 /// A node of kind `SHAPE`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -3029,6 +3058,7 @@ impl From<BlockExpr> for Expr {
 pub enum Type {
     NamedType(NamedType),
     TupleType(TupleType),
+    FnType(FnType),
 }
 
 impl AstNode for Type {
@@ -3039,6 +3069,7 @@ impl AstNode for Type {
             kind,
             NAMED_TYPE
                 | TUPLE_TYPE
+                | FN_TYPE
         )
     }
 
@@ -3046,6 +3077,7 @@ impl AstNode for Type {
         match syntax.kind() {
             NAMED_TYPE => NamedType::cast(syntax).map(Self::NamedType),
             TUPLE_TYPE => TupleType::cast(syntax).map(Self::TupleType),
+            FN_TYPE => FnType::cast(syntax).map(Self::FnType),
             _ => None,
         }
     }
@@ -3054,6 +3086,7 @@ impl AstNode for Type {
         match self {
             Self::NamedType(it) => it.syntax(),
             Self::TupleType(it) => it.syntax(),
+            Self::FnType(it) => it.syntax(),
         }
     }
 }
@@ -3067,6 +3100,12 @@ impl From<NamedType> for Type {
 impl From<TupleType> for Type {
     fn from(node: TupleType) -> Type {
         Type::TupleType(node)
+    }
+}
+
+impl From<FnType> for Type {
+    fn from(node: FnType) -> Type {
+        Type::FnType(node)
     }
 }
 

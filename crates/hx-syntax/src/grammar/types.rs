@@ -16,6 +16,11 @@ pub(super) fn type_(p: &mut Parser<'_>) -> bool {
             named_type(p);
             true
         }
+        // A `fn` before a name begins the next item.
+        T![fn] if !p.nth_at(1, IDENT) => {
+            fn_type(p);
+            true
+        }
         _ => {
             p.error_missing("a type");
             false
@@ -27,9 +32,18 @@ pub(super) fn type_(p: &mut Parser<'_>) -> bool {
 // const X: (f32[M], (f32,)) = y;
 fn tuple_type(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
-    let starts = |p: &Parser<'_>| matches!(p.current(), T!['('] | IDENT | T![mut]);
+    let starts = |p: &Parser<'_>| matches!(p.current(), T!['('] | IDENT | T![mut] | T![fn]);
     list(p, (T!['('], T![')']), "a type", starts, type_);
     m.complete(p, TUPLE_TYPE)
+}
+
+// test fn_type
+// kernel k<F: fn = identity, G: fn>(a: f16[m]) grid 1 threads 32 { }
+// fn f(g: fn, x: f32) { }
+fn fn_type(p: &mut Parser<'_>) {
+    let m = p.start();
+    p.bump(T![fn]);
+    m.complete(p, FN_TYPE);
 }
 
 // test named_type

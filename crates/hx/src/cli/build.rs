@@ -14,7 +14,7 @@ pub(crate) struct BuildArgs {
     /// The kernel; it may be left out if the file has one.
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
-    /// Replace a compile-time argument, as in BM=128 or T=bf16.
+    /// Replace a compile-time argument, as in BM=128, T=bf16 or F=relu.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Promises that every launch keeps, as in k%16,m%8,a@16: divisors of dimensions and strides, alignments of pointers. `all`

@@ -77,6 +77,7 @@ fn instance<'db>(
                 hint(&name, &names)
             ));
         }
+        let value = value.resolve(db, kernel.file(db)).map_err(|reason| format!("`{name}`: {reason}"))?;
         values.insert(name, value);
     }
     let open = signature.generics.iter().find(|g| g.default.is_none() && !values.contains_key(&g.name));

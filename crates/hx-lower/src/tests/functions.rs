@@ -1,0 +1,179 @@
+//! Functions as arguments: of kernels, of other functions, and in the text of a command.
+
+use expect_test::{Expect, expect};
+use hx_hir::{Sound, file_items};
+
+use super::{check, program_of};
+use crate::test_db::TestDb;
+use crate::{CtArgs, LaunchFacts, WrittenArg};
+
+/// Functions, and a kernel that takes two.
+const MAP: &str = "
+const NUMBER = 3;
+fn identity(x: f32) -> f32 { x }
+fn half(x: f32) -> f32 { x * 0.5 }
+fn two(x: f32, y: f32) -> f32 { x + y }
+fn whole(x: register f32[N]) -> f32[N] { x - max(x, axis: 0) }
+fn numbers(x: i32) -> i32 { x }
+fn twice<F: fn = identity>(x: f32) -> f32 { F(F(x)) }
+fn applied(x: register f32[N], f: fn) -> f32[N] { f(x) }
+kernel map<F: fn = identity, G: fn = half, B = 128>(x: f32[m], y: mut f32[m]) grid [cdiv(m, B)] threads 128 {
+    let t = load(tile(x, [B])[.., block_idx]);
+    copy(applied(F(t), G), tile(y, [B])[.., block_idx]);
+}
+";
+
+/// Lowers the kernel with arguments that are written as text.
+fn check_written(args: &[(&str, &str)], expected: Expect) {
+    let (db, file) = TestDb::with_file(MAP);
+    let resolve = |text: &str| text.parse::<WrittenArg>()?.resolve(&db, file);
+    let args: Result<CtArgs, String> =
+        args.iter().map(|(name, text)| Ok(((*name).into(), resolve(text)?))).collect();
+    let kernel = file_items(&db, file).kernels().next().and_then(|kernel| Sound::of(&db, kernel));
+    let kernel = kernel.expect("the kernel has no errors");
+    let actual = args.map(|args| program_of(&db, kernel, &args, &LaunchFacts::all_16()));
+    expected.assert_eq(&actual.unwrap_or_else(|reason| reason));
+}
+
+#[test]
+fn a_kernel_calls_the_functions_of_its_instance() {
+    check(
+        MAP,
+        expect![[r#"
+        kernel map threads 128
+          grid [(m + 127) / 128]
+          param x: f32[m] : [1] align 16
+          param y: mut f32[m] : [1] align 16
+          fact m % 16 == 0
+          register t: f32[128]
+          register value: f32[128]
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 value = (t * 0.5)
+          #2 copy(value, y[block_idx.x * 128 + 0..128])
+    "#]],
+    );
+    check_written(
+        &[("F", "whole"), ("G", "identity")],
+        expect![[r#"
+        kernel map threads 128
+          grid [(m + 127) / 128]
+          param x: f32[m] : [1] align 16
+          param y: mut f32[m] : [1] align 16
+          fact m % 16 == 0
+          register t: f32[128]
+          register reduced: f32[1]
+          register value: f32[128]
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 reduced = reduce(t, axis: 0, max)
+          #2 value = (t - reduced)
+          #3 copy(value, y[block_idx.x * 128 + 0..128])
+    "#]],
+    );
+    check_written(
+        &[("F", "twice"), ("G", " half ")],
+        expect![[r#"
+        kernel map threads 128
+          grid [(m + 127) / 128]
+          param x: f32[m] : [1] align 16
+          param y: mut f32[m] : [1] align 16
+          fact m % 16 == 0
+          register t: f32[128]
+          register value: f32[128]
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 value = (t * 0.5)
+          #2 copy(value, y[block_idx.x * 128 + 0..128])
+    "#]],
+    );
+}
+
+/// The functions are known for an instance, so it is there that a call is checked.
+#[test]
+fn functions_that_do_not_fit_are_errors_of_the_instance() {
+    check_written(
+        &[("F", "two")],
+        expect![[r#"
+        error[HX0222]: `two` lacks the argument `y`
+              copy(applied(F(t), G), tile(y, [B])[.., block_idx]);
+                           ^^^^
+    "#]],
+    );
+    check_written(
+        &[("F", "numbers")],
+        expect![[r#"
+        error[HX0204]: found elements of type `f32` for `x`, wanted `i32`
+              copy(applied(F(t), G), tile(y, [B])[.., block_idx]);
+                             ^
+          fn numbers(x: i32) -> i32 { x }
+             ------- the function is here
+    "#]],
+    );
+    check_written(
+        &[("F", "128")],
+        expect![[r#"
+        error[HX0203]: found an integer for `F`, wanted a function
+          kernel map<F: fn = identity, G: fn = half, B = 128>(x: f32[m], y: mut f32[m]) grid [cdiv(m, B)] threads 128 {
+                     ^
+    "#]],
+    );
+    check_written(
+        &[("B", "half")],
+        expect![[r#"
+        error[HX0203]: found the function `half` for `B`
+          kernel map<F: fn = identity, G: fn = half, B = 128>(x: f32[m], y: mut f32[m]) grid [cdiv(m, B)] threads 128 {
+                                                     ^
+          help: a parameter that takes functions says so: `B: fn`
+    "#]],
+    );
+    check_written(&[("F", "NUMBER")], expect!["`NUMBER` is a `const`, expected a `fn`"]);
+    check_written(
+        &[("F", "halff")],
+        expect!["`halves` is no number, element type or layout, and no `fn` of this name is in `a.hx`"],
+    );
+    check_written(
+        &[("F", "3half")],
+        expect!["`3half` is no number, element type or layout (found `h` where `:` was wanted at byte 1)"],
+    );
+}
+
+#[test]
+fn a_function_that_is_passed_to_itself_does_not_end() {
+    check(
+        &MAP.replace("    copy(", "    let t = twice<F = twice>(t);\n    copy("),
+        expect![[r#"
+            error[HX0108]: `twice` is passed to itself, and calls itself here
+              fn twice<F: fn = identity>(x: f32) -> f32 { F(F(x)) }
+                                                          ^
+                  let t = twice<F = twice>(t);
+                          ------------------- called from here
+              help: a `fn` is inlined where it is called, so it cannot call itself
+        "#]],
+    );
+}
+
+/// A default may choose a function by a compile-time parameter, and a local may name one.
+#[test]
+fn functions_are_chosen_at_compile_time() {
+    let text = MAP
+        .replace("<F: fn = identity, G", "<SMALL = true, F: fn = if SMALL { half } else { identity }, G")
+        .replace("applied(F(t), G)", "{ let f = F; f(t) }");
+    check(
+        &text,
+        expect![[r#"
+        kernel map threads 128
+          grid [(m + 127) / 128]
+          param x: f32[m] : [1] align 16
+          param y: mut f32[m] : [1] align 16
+          fact m % 16 == 0
+          register t: f32[128]
+          register value: f32[128]
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 value = (t * 0.5)
+          #2 copy(value, y[block_idx.x * 128 + 0..128])
+    "#]],
+    );
+    let (db, file) = TestDb::with_file(&text);
+    let kernel = file_items(&db, file).kernels().next().expect("there is one");
+    let types = hx_hir::signature_types(&db, kernel.into());
+    let types: Vec<String> = types.generics.iter().map(ToString::to_string).collect();
+    expect!["bool · fn · fn · int = B"].assert_eq(&types.join(" · "));
+}

@@ -1,0 +1,75 @@
+//! Compile-time arguments as text: on a command line, in a command of the session, in an editor's request.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hx_base::{SourceFile, nearest};
+use hx_hir::{Db, Item, Name, Path, PathTarget, item_names, resolve_path};
+
+use crate::CtValue;
+
+/// A compile-time argument as it is written: `128`, `bf16`, `(8,8):(8,1)`, `relu`, `std::activations::relu`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WrittenArg {
+    Value(CtValue),
+    /// The path of a function, which only a file gives a meaning.
+    Path(Path),
+}
+
+impl FromStr for WrittenArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WrittenArg, String> {
+        match text.parse() {
+            Ok(value) => Ok(WrittenArg::Value(value)),
+            Err(reason) => path(text).map(WrittenArg::Path).ok_or(reason),
+        }
+    }
+}
+
+impl WrittenArg {
+    /// Returns the argument that the text means in a file, which is that of the kernel.
+    ///
+    /// # Errors
+    /// A sentence for the user: the path means no function there.
+    pub fn resolve(&self, db: &dyn Db, file: SourceFile) -> Result<CtValue, String> {
+        let path = match self {
+            WrittenArg::Value(value) => return Ok(value.clone()),
+            WrittenArg::Path(path) => path,
+        };
+        match resolve_path(db, file, path) {
+            Some(PathTarget::Item(Item::Function(function))) => Ok(CtValue::Function(function.key(db))),
+            Some(PathTarget::Item(item)) => {
+                Err(format!("`{path}` is a `{}`, expected a `fn`", item.kind().word()))
+            }
+            Some(PathTarget::Module(_)) => Err(format!("`{path}` is a module, expected a `fn`")),
+            None => {
+                let known = item_names(db, file);
+                let near = path.as_name().and_then(|name| nearest(name, known.iter().map(Name::as_str)));
+                let hint = near.map_or_else(String::new, |near| format!("; perhaps `{near}` is meant"));
+                let place = file.path(db);
+                Err(format!(
+                    "`{path}` is no number, element type or layout, and no `fn` of this name is in `{place}`{hint}"
+                ))
+            }
+        }
+    }
+}
+
+impl fmt::Display for WrittenArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WrittenArg::Value(value) => write!(f, "{value}"),
+            WrittenArg::Path(path) => write!(f, "{path}"),
+        }
+    }
+}
+
+fn path(text: &str) -> Option<Path> {
+    let first = |c: char| c.is_alphabetic() || c == '_';
+    let is_name = |name: &&str| {
+        name.starts_with(first) && name.chars().all(|c| c.is_alphanumeric() || c == '_') && *name != "_"
+    };
+    let names: Vec<&str> = text.trim().split("::").map(str::trim).collect();
+    names.iter().all(is_name).then(|| Path { segments: names.into_iter().map(Name::new).collect() })
+}
