@@ -5,9 +5,9 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_dtype::DType;
 use hx_hir::{
-    Item, ItemKey, Kind, Name, Path, PathTarget, Place, Resolution, Ty, body_of, body_source_map, builtin,
-    builtins, file_items, fn_signature, infer_body, item_range, kernel_signature, resolve_path,
-    signature_names, signature_types,
+    Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Resolution, Ty, body_of,
+    body_source_map, builtin, builtins, file_items, fn_signature, infer_body, item_range, kernel_signature,
+    resolve_path, signature_names, signature_types,
 };
 use hx_layout::draw::Drawing;
 use hx_syntax::{SyntaxKind, SyntaxToken};
@@ -119,64 +119,17 @@ impl<'a> Hovering<'a> {
             None => self.file.text(db)[range].to_owned(),
         };
         match def {
-            Def::Local { item, pat } => {
-                let found = item.find(db)?;
-                let ty = infer_body(db, found).pats.get(*pat).map(ToString::to_string);
-                let text =
-                    ty.filter(|ty| ty != "_").map_or_else(|| name.clone(), |ty| format!("{name}: {ty}"));
-                let mut out = code(&format!("let {text}"));
-                out.push_str(&self.tensor(found, definition?.range).unwrap_or_default());
-                out.push_str(&self.pipeline(found, &name).unwrap_or_default());
-                out.push_str(&self.counter(found, &name).unwrap_or_default());
-                out.push_str(&self.turns(found, &name).unwrap_or_default());
-                Some(out)
-            }
-            Def::Param { item, index } => {
-                let found = item.find(db)?;
-                let types = signature_types(db, found);
-                // The type of a number is its value, a symbol: show the type that the header declares instead.
-                let declared = numeric_param(db, found, *index).map(|dtype| dtype.to_string());
-                let inferred = || types.params.get(*index).map_or("_".to_owned(), ToString::to_string);
-                let ty = declared.unwrap_or_else(inferred);
-                let role = format!("parameter of `{}`", item.name);
-                Some(format!(
-                    "{}\n{role}{}",
-                    code(&format!("{name}: {ty}")),
-                    given_layout(types.params.get(*index))
-                ))
-            }
+            Def::Local { item, pat } => self.local(item, *pat, definition?.range, &name),
+            Def::Param { item, index } => self.param(item, *index, &name),
             Def::Generic { item, index } => self.generic(item, *index, &name),
-            Def::Dim { item, name } => {
-                let found = item.find(db)?;
-                let dim = signature_names(db, found).dims.iter().find(|dim| dim.name == *name)?;
-                let params = crate::names::params_of(db, found);
-                let param = params.get(dim.param as usize)?;
-                let what = if dim.stride { "stride" } else { "dimension" };
-                Some(format!(
-                    "{}\n{what} {} of `{param}`, bound at launch. What is shown assumes that it is a multiple of 16.",
-                    code(&format!("{name}: int")),
-                    dim.axis
-                ))
-            }
+            Def::Dim { item, name } => self.dim(item, name),
             Def::Item(key) => self.item(key),
             Def::Binding(_) => Some(format!("{}\na value of the session", code(&name))),
             Def::Module(file) => {
                 let docs = docs::file_docs(db, *file).unwrap_or_default();
                 Some(format!("{}\n{docs}", code(&format!("// {}", file.path(db)))))
             }
-            Def::Builtin(builtin) => {
-                let (label, docs) = match callable(db, def) {
-                    Some(callable) => (callable.label().0, callable.docs.unwrap_or_default()),
-                    None => (builtin.name().to_owned(), builtin.doc().to_owned()),
-                };
-                let operation = self.operations(range).unwrap_or_default();
-                let place = match builtin.place() {
-                    Place::Host => "\n\n*in `test`, `bench`, `main` and the session*",
-                    Place::Device | Place::Member => "\n\n*in `kernel` and `fn`*",
-                    Place::Both => "",
-                };
-                Some(format!("{}\n{docs}{place}{operation}", code(&label)))
-            }
+            Def::Builtin(builtin) => Some(self.builtin(def, *builtin, range)),
             Def::DType(dtype) => Some(format!("{}\n{}", code(&dtype.to_string()), about(*dtype))),
             Def::Kind(kind) => Some(format!("{}\n{}", code(&name), about_kind(*kind))),
             Def::Member(name) => Some(match name.as_str() {
@@ -190,6 +143,60 @@ impl<'a> Hovering<'a> {
                 },
             }),
         }
+    }
+
+    fn local(&self, item: &ItemKey, pat: PatId, at: TextRange, name: &str) -> Option<String> {
+        let db = self.db;
+        let found = item.find(db)?;
+        let ty = infer_body(db, found).pats.get(pat).map(ToString::to_string);
+        let text = ty.filter(|ty| ty != "_").map_or_else(|| name.to_owned(), |ty| format!("{name}: {ty}"));
+        let mut out = code(&format!("let {text}"));
+        out.push_str(&self.tensor(found, at).unwrap_or_default());
+        out.push_str(&self.pipeline(found, name).unwrap_or_default());
+        out.push_str(&self.counter(found, name).unwrap_or_default());
+        out.push_str(&self.turns(found, name).unwrap_or_default());
+        Some(out)
+    }
+
+    fn param(&self, item: &ItemKey, index: usize, name: &str) -> Option<String> {
+        let db = self.db;
+        let found = item.find(db)?;
+        let types = signature_types(db, found);
+        // The type of a number is its value, a symbol: show the type that the header declares instead.
+        let declared = numeric_param(db, found, index).map(|dtype| dtype.to_string());
+        let inferred = || types.params.get(index).map_or("_".to_owned(), ToString::to_string);
+        let ty = declared.unwrap_or_else(inferred);
+        let role = format!("parameter of `{}`", item.name);
+        Some(format!("{}\n{role}{}", code(&format!("{name}: {ty}")), given_layout(types.params.get(index))))
+    }
+
+    fn dim(&self, item: &ItemKey, name: &str) -> Option<String> {
+        let db = self.db;
+        let found = item.find(db)?;
+        let dim = signature_names(db, found).dims.iter().find(|dim| dim.name == *name)?;
+        let params = crate::names::params_of(db, found);
+        let param = params.get(dim.param as usize)?;
+        let what = if dim.stride { "stride" } else { "dimension" };
+        Some(format!(
+            "{}\n{what} {} of `{param}`, bound at launch. What is shown assumes that it is a multiple of 16.",
+            code(&format!("{name}: int")),
+            dim.axis
+        ))
+    }
+
+    fn builtin(&self, def: &Def, builtin: Builtin, range: TextRange) -> String {
+        let db = self.db;
+        let (label, docs) = match callable(db, def) {
+            Some(callable) => (callable.label().0, callable.docs.unwrap_or_default()),
+            None => (builtin.name().to_owned(), builtin.doc().to_owned()),
+        };
+        let operation = self.operations(range).unwrap_or_default();
+        let place = match builtin.place() {
+            Place::Host => "\n\n*in `test`, `bench`, `main` and the session*",
+            Place::Device | Place::Member => "\n\n*in `kernel` and `fn`*",
+            Place::Both => "",
+        };
+        format!("{}\n{docs}{place}{operation}", code(&label))
     }
 
     fn generic(&self, item: &ItemKey, index: usize, name: &str) -> Option<String> {

@@ -6,13 +6,12 @@ use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, Param,
-    Part, Registers, Role, Source, Stmt, ThreadProgram,
+    Address, Arrivals, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync,
+    Param, Part, Registers, Role, Source, Stmt, ThreadProgram,
 };
 
 /// Returns the program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
-    let list = |v: &[hx_index::Expr]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let cluster = match program.cluster {
         [1, 1, 1] => String::new(),
         cluster => format!(" cluster {cluster:?}"),
@@ -24,19 +23,7 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
         list(&program.grid)
     );
     for p in &program.params {
-        let _ = match p {
-            Param::Tensor(t) => writeln!(
-                out,
-                "  param {}: {}{}[{}] : [{}] align {}",
-                t.name,
-                if t.mutable { "mut " } else { "" },
-                t.dtype,
-                list(&t.shape),
-                list(&t.stride),
-                t.align
-            ),
-            Param::Scalar { name, dtype } => writeln!(out, "  param {name}: {dtype}"),
-        };
+        let _ = writeln!(out, "  param {}", param_text(p));
     }
     for r in &program.requires {
         let _ = writeln!(out, "  where {}", r.text);
@@ -72,6 +59,21 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
     }
     body_text(program, &program.body, 1, &mut out);
     out
+}
+
+fn param_text(param: &Param) -> String {
+    match param {
+        Param::Tensor(t) => {
+            let mutable = if t.mutable { "mut " } else { "" };
+            let (shape, stride) = (list(&t.shape), list(&t.stride));
+            format!("{}: {mutable}{}[{shape}] : [{stride}] align {}", t.name, t.dtype, t.align)
+        }
+        Param::Scalar { name, dtype } => format!("{name}: {dtype}"),
+    }
+}
+
+fn list(exprs: &[hx_index::Expr]) -> String {
+    exprs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut String) {
@@ -125,12 +127,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
             format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
         }
-        Stmt::Bulk(b) => {
-            let (global, (barrier, index)) = (part_text(program, &b.from), &b.barrier);
-            let blocks = blocks_text(" to", &b.blocks);
-            let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
-            format!("{} {} <- {global}{signals}{blocks}", b.row, address(&b.address))
-        }
+        Stmt::Bulk(b) => bulk_text(program, b),
         Stmt::BulkStore(b) => {
             format!("{} {} <- {}", b.row, part_text(program, &b.to), address(&b.address))
         }
@@ -145,12 +142,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Fence(Fence::Products) => "fence products".to_owned(),
         Stmt::Fence(Fence::Proxy) => "fence proxy".to_owned(),
         Stmt::CommitProducts => "commit products".to_owned(),
-        Stmt::WaitProducts { leave, completes } => {
-            let completes: Vec<String> = completes.iter().map(registers).collect();
-            let list =
-                if completes.is_empty() { String::new() } else { format!(": {}", completes.join(", ")) };
-            format!("wait products {leave}{list}")
-        }
+        Stmt::WaitProducts { leave, completes } => wait_products_text(program, *leave, completes),
         Stmt::Convert(c) => {
             let row = c.row.as_deref().unwrap_or("move");
             format!("{row} {} = {}", registers(&c.dst), registers(&c.src))
@@ -168,24 +160,15 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         }
         Stmt::AssignNumber { var, value } => format!("{var} = {value}"),
         Stmt::LoadIndex { var, address: from, guard } => {
-            let guard = guard_text("if", guard);
-            let otherwise = if guard.is_empty() { "" } else { ", else -1" };
-            format!("let {var} = {}{guard}{otherwise}", address(from))
+            let otherwise = if *guard == Cond::True { "" } else { ", else -1" };
+            format!("let {var} = {}{}{otherwise}", address(from), guard_text("if", guard))
         }
         Stmt::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
         Stmt::Log(l) => log_text(program, l.entry),
         Stmt::Await { barrier, index, parity } => {
             format!("await {}[{index}] parity {parity}", barrier_text(program, *barrier))
         }
-        Stmt::Arrive { barrier, index, by, blocks } => {
-            let by = match by {
-                Arrivals::Copies => "copies of each thread",
-                Arrivals::Warps => "each warp",
-                Arrivals::Groups => "each group",
-            };
-            let blocks = blocks_text(" of", blocks);
-            format!("arrive {}[{index}]{blocks} by {by}", barrier_text(program, *barrier))
-        }
+        Stmt::Arrive { barrier, index, by, blocks } => arrive_text(program, *barrier, index, *by, blocks),
         Stmt::Expect { barrier, index, bytes } => {
             format!("expect {bytes} bytes at {}[{index}]", barrier_text(program, *barrier))
         }
@@ -207,6 +190,35 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("fill {} = {value:?}", registers(&f.dst))
         }
     }
+}
+
+fn bulk_text(program: &ThreadProgram, copy: &Bulk) -> String {
+    let (global, (barrier, index)) = (part_text(program, &copy.from), &copy.barrier);
+    let blocks = blocks_text(" to", &copy.blocks);
+    let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
+    format!("{} {} <- {global}{signals}{blocks}", copy.row, address_text(program, &copy.address))
+}
+
+fn wait_products_text(program: &ThreadProgram, leave: u32, completes: &[Registers]) -> String {
+    let completes: Vec<String> = completes.iter().map(|r| registers_text(program, r)).collect();
+    let list = if completes.is_empty() { String::new() } else { format!(": {}", completes.join(", ")) };
+    format!("wait products {leave}{list}")
+}
+
+fn arrive_text(
+    program: &ThreadProgram,
+    barrier: u32,
+    index: &hx_index::Expr,
+    by: Arrivals,
+    blocks: &[hx_index::Expr],
+) -> String {
+    let by = match by {
+        Arrivals::Copies => "copies of each thread",
+        Arrivals::Warps => "each warp",
+        Arrivals::Groups => "each group",
+    };
+    let blocks = blocks_text(" of", blocks);
+    format!("arrive {}[{index}]{blocks} by {by}", barrier_text(program, barrier))
 }
 
 /// Formats a role without its body, as in `role 2 groups of threads 128..384 for g, 240 registers`.
