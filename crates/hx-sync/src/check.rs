@@ -186,69 +186,75 @@ impl Checker<'_> {
             if self.done {
                 return;
             }
-            let clock = &mut state.clock;
-            match event {
-                Event::Begin(op) => {
-                    if let Some(mend) = self.rules.mend.filter(|mend| mend.before == *op) {
-                        self.mend(mend, clock);
-                    }
-                }
-                Event::Begun(op) if self.rules.commit == Some(*op) => clock.commit(self.who),
-                Event::Begun(_) => {}
-                Event::Barrier(op) if !self.rules.without.contains(op) => clock.barrier(self.who),
-                Event::Barrier(_) => {}
-                // If any thread may make an access, the barrier of a warp orders nothing.
-                Event::WarpBarrier if self.rules.any_thread => {}
-                Event::WarpBarrier => clock.barrier_each(self.who),
-                Event::Commit(op) if self.rules.commit_after == Some(*op) => {}
-                Event::Commit(_) => clock.commit(self.who),
-                Event::Left(op) if self.rules.commit_after == Some(*op) => clock.commit(self.who),
-                Event::Left(_) => {}
-                Event::Wait(op, groups) => match self.rules.wait_as {
-                    Some((other, groups)) if other == *op => clock.wait(self.who, groups),
-                    _ => clock.wait(self.who, *groups),
-                },
-                Event::Await(barrier, stage) => {
-                    if let Some(known) = state.told.get(&(*barrier, *stage)) {
-                        clock.acquire(self.who, known);
-                    }
-                }
-                Event::Arrive(barrier, stage, by) => {
-                    let known = match by {
-                        Arrivals::Copies => clock.signal_arrivals(self.who),
-                        Arrivals::Warps | Arrivals::Groups => clock.release(self.who),
-                    };
-                    state.told.entry((*barrier, *stage)).or_default().join(&known);
-                }
-                Event::Access(access) => self.access(access, state),
-                // The reads happen between now and the wait: they are ordered after what is before now, and before what is
-                // after the wait.
-                Event::Product(access) => {
-                    self.access(access, state);
-                    state.products.open.push(access.clone());
-                }
-                Event::CommitProducts => {
-                    let open = std::mem::take(&mut state.products.open);
-                    state.products.closed.push_back(open);
-                }
-                Event::WaitProducts(leave) => self.wait_products(*leave, state),
-                Event::Only(warps, events) => {
-                    let outer = std::mem::replace(&mut self.who, *warps);
-                    self.events(events, state);
-                    self.who = outer;
-                }
-                Event::Either(then, otherwise) if self.rules.assume.is_some() => {
-                    let way = if self.rules.assume == Some(true) { then } else { otherwise };
-                    self.events(way, state);
-                }
-                Event::Either(then, otherwise) => {
-                    let mut other = state.clone();
-                    self.events(then, state);
-                    self.events(otherwise, &mut other);
-                    state.join(other);
+            self.event(event, state);
+        }
+    }
+
+    fn event(&mut self, event: &Event, state: &mut State) {
+        let clock = &mut state.clock;
+        match event {
+            Event::Begin(op) => {
+                if let Some(mend) = self.rules.mend.filter(|mend| mend.before == *op) {
+                    self.mend(mend, clock);
                 }
             }
+            Event::Begun(op) if self.rules.commit == Some(*op) => clock.commit(self.who),
+            Event::Begun(_) => {}
+            Event::Barrier(op) if !self.rules.without.contains(op) => clock.barrier(self.who),
+            Event::Barrier(_) => {}
+            // If any thread may make an access, the barrier of a warp orders nothing.
+            Event::WarpBarrier if self.rules.any_thread => {}
+            Event::WarpBarrier => clock.barrier_each(self.who),
+            Event::Commit(op) if self.rules.commit_after == Some(*op) => {}
+            Event::Commit(_) => clock.commit(self.who),
+            Event::Left(op) if self.rules.commit_after == Some(*op) => clock.commit(self.who),
+            Event::Left(_) => {}
+            Event::Wait(op, groups) => match self.rules.wait_as {
+                Some((other, groups)) if other == *op => clock.wait(self.who, groups),
+                _ => clock.wait(self.who, *groups),
+            },
+            Event::Await(barrier, stage) => {
+                if let Some(known) = state.told.get(&(*barrier, *stage)) {
+                    clock.acquire(self.who, known);
+                }
+            }
+            Event::Arrive(barrier, stage, by) => self.arrive((*barrier, *stage), *by, state),
+            Event::Access(access) => self.access(access, state),
+            // The reads happen between now and the wait: they are ordered after what is before now, and before what is
+            // after the wait.
+            Event::Product(access) => {
+                self.access(access, state);
+                state.products.open.push(access.clone());
+            }
+            Event::CommitProducts => {
+                let open = std::mem::take(&mut state.products.open);
+                state.products.closed.push_back(open);
+            }
+            Event::WaitProducts(leave) => self.wait_products(*leave, state),
+            Event::Only(warps, events) => {
+                let outer = std::mem::replace(&mut self.who, *warps);
+                self.events(events, state);
+                self.who = outer;
+            }
+            Event::Either(then, otherwise) if self.rules.assume.is_some() => {
+                let way = if self.rules.assume == Some(true) { then } else { otherwise };
+                self.events(way, state);
+            }
+            Event::Either(then, otherwise) => {
+                let mut other = state.clone();
+                self.events(then, state);
+                self.events(otherwise, &mut other);
+                state.join(other);
+            }
         }
+    }
+
+    fn arrive(&self, stage: (u32, i64), by: Arrivals, state: &mut State) {
+        let known = match by {
+            Arrivals::Copies => state.clock.signal_arrivals(self.who),
+            Arrivals::Warps | Arrivals::Groups => state.clock.release(self.who),
+        };
+        state.told.entry(stage).or_default().join(&known);
     }
 
     fn mend(&self, mend: Mend, clock: &mut Clock) {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Role, Rounds, Route, ScopeId, Solution, Stmt,
-    SyncOp, TensorId, TensorKind, TileProgram, View,
+    Base, Choice, CopyChoice, Map, Op, OpKind, Param, Reason, ReduceChoice, Role, Rounds, Route, ScopeId,
+    Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -170,39 +170,14 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let add = if *adds { ", add: true" } else { "" };
             format!("copy_async({}, {}{add})", view_text(program, src), view_text(program, dst))
         }
-        OpKind::Map(map) => {
-            let names: Vec<String> = map.inputs.iter().map(name).collect();
-            // Replace the highest number first, so that `$1` does not match the start of `$10`.
-            let value = names
-                .iter()
-                .enumerate()
-                .rev()
-                .fold(map.value.to_string(), |text, (i, name)| text.replace(&format!("${i}"), name));
-            format!("{} = {value}", name(&map.dst))
-        }
+        OpKind::Map(map) => map_text(program, map),
         OpKind::Rearrange { dst, src, .. } => format!("{} = rearrange({})", name(dst), name(src)),
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
         }
         OpKind::Slice { dst, src } => format!("{} = {}", name(dst), part_text(program, src)),
         OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
-        OpKind::Scan { dst, src, axis, op } => {
-            let names = |ids: &[TensorId]| match ids {
-                [one] => name(one),
-                many => format!("({})", many.iter().map(name).collect::<Vec<_>>().join(", ")),
-            };
-            let letters = |i: usize| {
-                let n = src.len();
-                let letter = if i < n { 'a' } else { 'b' };
-                if n == 1 { letter.to_string() } else { format!("{letter}{}", i % n) }
-            };
-            let body = |value: &crate::Scalar| {
-                let inputs = (0..2 * src.len()).rev();
-                inputs.fold(value.to_string(), |text, i| text.replace(&format!("${i}"), &letters(i)))
-            };
-            let parts: Vec<String> = op.iter().map(body).collect();
-            format!("{} = scan({}, axis: {axis}, {})", names(dst), names(src), parts.join(", "))
-        }
+        OpKind::Scan { dst, src, axis, op } => scan_text(program, dst, src, *axis, op),
         OpKind::AtomicAdd { src, dst } => format!("atomic_add({}, {})", view_text(program, dst), name(src)),
         OpKind::Print { text, src, .. } => {
             let text = (!text.is_empty()).then(|| format!("{text:?}"));
@@ -214,6 +189,43 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             format!("assert({}{message})", name(cond))
         }
     }
+}
+
+fn map_text(program: &TileProgram, map: &Map) -> String {
+    let name = |id: &TensorId| program.tensor(*id).name.clone();
+    let names: Vec<String> = map.inputs.iter().map(name).collect();
+    // Replace the highest number first, so that `$1` does not match the start of `$10`.
+    let value = names
+        .iter()
+        .enumerate()
+        .rev()
+        .fold(map.value.to_string(), |text, (i, name)| text.replace(&format!("${i}"), name));
+    format!("{} = {value}", name(&map.dst))
+}
+
+fn scan_text(
+    program: &TileProgram,
+    dst: &[TensorId],
+    src: &[TensorId],
+    axis: usize,
+    op: &[crate::Scalar],
+) -> String {
+    let name = |id: &TensorId| program.tensor(*id).name.clone();
+    let names = |ids: &[TensorId]| match ids {
+        [one] => name(one),
+        many => format!("({})", many.iter().map(name).collect::<Vec<_>>().join(", ")),
+    };
+    let letters = |i: usize| {
+        let n = src.len();
+        let letter = if i < n { 'a' } else { 'b' };
+        if n == 1 { letter.to_string() } else { format!("{letter}{}", i % n) }
+    };
+    let body = |value: &crate::Scalar| {
+        let inputs = (0..2 * src.len()).rev();
+        inputs.fold(value.to_string(), |text, i| text.replace(&format!("${i}"), &letters(i)))
+    };
+    let parts: Vec<String> = op.iter().map(body).collect();
+    format!("{} = scan({}, axis: {axis}, {})", names(dst), names(src), parts.join(", "))
 }
 
 fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
@@ -371,19 +383,7 @@ pub fn choice_text<'a>(
 ) -> Option<(String, &'a Reason)> {
     let (what, reason) = match solution.choices.get(&op.id)? {
         Choice::Copy(c) => (copy_text(c), &c.reason),
-        Choice::Rearrange(r) => {
-            let text = match &r.route {
-                Route::Within(_) | Route::Renamed(_) => "within threads".to_string(),
-                Route::Lanes(lanes) => format!("within warps: {}", lanes.row),
-                Route::Matrices { row, src } => {
-                    format!("within warps: {row}, {} each", src.mode(1).size())
-                }
-                Route::Shared { store, load } => {
-                    format!("through shared memory: {}; {}", copy_text(store), copy_text(load))
-                }
-            };
-            (text, &r.reason)
-        }
+        Choice::Rearrange(r) => (route_text(&r.route), &r.reason),
         Choice::Gemm(g) => {
             let [im, i_n, ik, batch] = g.issues;
             let batch = if batch > 1 { format!(", {batch} times") } else { String::new() };
@@ -391,16 +391,7 @@ pub fn choice_text<'a>(
             (format!("{}, {} across the {scope}, {im}×{i_n}×{ik} each{batch}", g.row, g.across()), &g.reason)
         }
         Choice::Map(m) => ("elementwise".into(), &m.reason),
-        Choice::Reduce(r) => {
-            let mut steps = vec!["within threads".to_string()];
-            if !r.lanes.is_empty() {
-                steps.push(format!("{} exchanges between lanes", r.lanes.len()));
-            }
-            if let Some(across) = &r.across {
-                steps.push(format!("across warps through {} B of shared memory", across.bytes));
-            }
-            (steps.join(", "), &r.reason)
-        }
+        Choice::Reduce(r) => (steps_text(r), &r.reason),
         Choice::Slice(s) => {
             let what = match (&s.through, s.lanes.is_empty()) {
                 (Some(scratch), _) => format!("through {} B of shared memory", scratch.bytes),
@@ -428,6 +419,28 @@ pub fn choice_text<'a>(
         Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
     };
     Some((format!("#{} {}: {what}", op.id.0, op_text(program, op)), reason))
+}
+
+fn route_text(route: &Route) -> String {
+    match route {
+        Route::Within(_) | Route::Renamed(_) => "within threads".to_string(),
+        Route::Lanes(lanes) => format!("within warps: {}", lanes.row),
+        Route::Matrices { row, src } => format!("within warps: {row}, {} each", src.mode(1).size()),
+        Route::Shared { store, load } => {
+            format!("through shared memory: {}; {}", copy_text(store), copy_text(load))
+        }
+    }
+}
+
+fn steps_text(r: &ReduceChoice) -> String {
+    let mut steps = vec!["within threads".to_string()];
+    if !r.lanes.is_empty() {
+        steps.push(format!("{} exchanges between lanes", r.lanes.len()));
+    }
+    if let Some(across) = &r.across {
+        steps.push(format!("across warps through {} B of shared memory", across.bytes));
+    }
+    steps.join(", ")
 }
 
 fn copy_text(c: &CopyChoice) -> String {

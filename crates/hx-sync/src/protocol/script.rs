@@ -7,6 +7,7 @@ use hx_index::{Expr, Symbol};
 use hx_tile::{OpId, TensorId};
 
 use super::launches::Launch;
+use super::program::Multicast;
 use super::{Act, Place, Protocol, Role, Stmt};
 
 /// The most steps of a launch. A launch with more is not followed.
@@ -254,6 +255,44 @@ impl Unroller<'_> {
         n
     }
 
+    fn release(&mut self, op: OpId, pipe: u32, keep: u32) -> Option<()> {
+        let held = self.held.entry((pipe, self.team)).or_default();
+        let given = held.len().saturating_sub(keep as usize);
+        let given: Vec<u32> = held.drain(..given).collect();
+        given.into_iter().try_for_each(|n| self.push(op, StepKind::Release { pipe, n }))
+    }
+
+    fn skip(&mut self, pipe: u32, count: &Expr) -> Option<()> {
+        let count = u32::try_from(self.value(count)?).ok()?;
+        for acquires in [false, true] {
+            let position = self.positions.entry((pipe, self.team, acquires)).or_default();
+            *position = position.checked_add(count)?;
+        }
+        Some(())
+    }
+
+    /// Fills the stage that the team acquired last.
+    fn fill(
+        &mut self,
+        op: OpId,
+        pipe: u32,
+        into: Option<&Place>,
+        bytes: u64,
+        multicast: Option<&Multicast>,
+    ) -> Option<()> {
+        let Some(&n) = self.filling.get(&pipe) else { return Some(()) };
+        let into = into.and_then(|place| self.span(place));
+        let source = |source: &Expr| self.value(source);
+        let multicast = match multicast {
+            Some(cast) => {
+                let source = cast.source.iter().map(source).collect::<Option<_>>()?;
+                Some(Cast { axis: cast.axis, source })
+            }
+            None => None,
+        };
+        self.push(op, StepKind::Fill { pipe, n, into, bytes, multicast })
+    }
+
     fn act(&mut self, op: OpId, act: &Act) -> Option<()> {
         // One thread of the scope does the bulk copies.
         let first = self.group == self.team.first;
@@ -268,32 +307,10 @@ impl Unroller<'_> {
                 self.held.entry((*pipe, self.team)).or_default().push(n);
                 self.push(op, StepKind::Wait { pipe: *pipe, n })
             }
-            Act::Release { pipe, keep } => {
-                let held = self.held.entry((*pipe, self.team)).or_default();
-                let given = held.len().saturating_sub(*keep as usize);
-                let given: Vec<u32> = held.drain(..given).collect();
-                given.into_iter().try_for_each(|n| self.push(op, StepKind::Release { pipe: *pipe, n }))
-            }
-            Act::Skip { pipe, count } => {
-                let count = u32::try_from(self.value(count)?).ok()?;
-                for acquires in [false, true] {
-                    let position = self.positions.entry((*pipe, self.team, acquires)).or_default();
-                    *position = position.checked_add(count)?;
-                }
-                Some(())
-            }
+            Act::Release { pipe, keep } => self.release(op, *pipe, *keep),
+            Act::Skip { pipe, count } => self.skip(*pipe, count),
             Act::Fill { pipe, into, bytes, multicast } if first => {
-                let Some(&n) = self.filling.get(pipe) else { return Some(()) };
-                let into = into.as_ref().and_then(|place| self.span(place));
-                let source = |source: &Expr| self.value(source);
-                let multicast = match multicast {
-                    Some(cast) => {
-                        let source = cast.source.iter().map(source).collect::<Option<_>>()?;
-                        Some(Cast { axis: cast.axis, source })
-                    }
-                    None => None,
-                };
-                self.push(op, StepKind::Fill { pipe: *pipe, n, into, bytes: *bytes, multicast })
+                self.fill(op, *pipe, into.as_ref(), *bytes, multicast.as_ref())
             }
             Act::Store { from } if first => {
                 let from = from.as_ref().and_then(|place| self.span(place));

@@ -18,25 +18,7 @@ const MULTIPROCESSORS: i64 = 2;
 /// Returns the protocol of a program and what is known of its launches; `None` if nothing in the program needs the machine, or
 /// if data decide how often something happens that others wait for.
 pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
-    let needed = |op: &Op| match &op.kind {
-        OpKind::Gemm { asynchronous, .. } => *asynchronous,
-        OpKind::Store { .. } => true,
-        OpKind::Sync(sync) => act_of(sync).is_some(),
-        OpKind::Fill { .. }
-        | OpKind::Copy { .. }
-        | OpKind::Cast { .. }
-        | OpKind::CopyAsync { .. }
-        | OpKind::Map(_)
-        | OpKind::Rearrange { .. }
-        | OpKind::Reduce { .. }
-        | OpKind::Slice { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::AtomicAdd { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => false,
-    };
-    let needed = !tile.roles().is_empty() || tile.ops(1.0).iter().any(|(op, _)| needed(op));
+    let needed = !tile.roles().is_empty() || tile.ops(1.0).iter().any(|(op, _)| needs_machine(op));
     if !needed {
         return None;
     }
@@ -81,6 +63,28 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
         drawn,
     };
     Some((protocol, launchable))
+}
+
+/// Reports whether others wait for the operation, or it for others, in a way that the machine follows.
+fn needs_machine(op: &Op) -> bool {
+    match &op.kind {
+        OpKind::Gemm { asynchronous, .. } => *asynchronous,
+        OpKind::Store { .. } => true,
+        OpKind::Sync(sync) => act_of(sync).is_some(),
+        OpKind::Fill { .. }
+        | OpKind::Copy { .. }
+        | OpKind::Cast { .. }
+        | OpKind::CopyAsync { .. }
+        | OpKind::Map(_)
+        | OpKind::Rearrange { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::Slice { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::AtomicAdd { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => false,
+    }
 }
 
 struct Translator<'a> {

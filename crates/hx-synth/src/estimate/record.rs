@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use hx_dtype::{DType, Operator};
 use hx_target::{Arch, GemmRow, PARTITIONS, WARP, WAVEFRONT_BYTES, catalogue, machine};
 use hx_tile::{
-    Base, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice, Resource,
-    Route, Scalar, Solution, SyncOp, Takes, TensorId, TileProgram, View, coordinate,
+    Base, BulkChoice, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice,
+    ReduceChoice, Resource, Route, Scalar, ScanChoice, Solution, SyncOp, Takes, TensorId, TileProgram, View,
+    coordinate,
 };
 
 use crate::component::UNKNOWN_TRIPS;
@@ -52,11 +53,7 @@ impl Recorder<'_> {
             (
                 OpKind::CopyAsync { src: view, .. } | OpKind::Store { src: view, .. },
                 Some(Choice::Bulk(bulk)),
-            ) => {
-                let boxes: f64 = bulk.extents.iter().map(|extent| f64::from(*extent)).product();
-                let of = bulk.share.map_or(1.0, |_| f64::from(self.program.blocks_of(op)));
-                self.boxes(view, boxes, of)
-            }
+            ) => self.bulk(view, bulk, op),
             (OpKind::Cast { dst, src }, _) => {
                 let types = [*src, *dst].map(|t| self.program.tensor(t).dtype);
                 let cycles = cost::cast(threads, types, self.values(*dst) as i64, self.arch);
@@ -64,24 +61,10 @@ impl Recorder<'_> {
             }
             (OpKind::Map(map), _) => self.map(map, threads),
             (OpKind::Reduce { dst, src, operator, .. }, Some(Choice::Reduce(choice))) => {
-                let dtype = self.program.tensor(*src).dtype;
-                let across = choice.across.as_ref().map(|_| self.drain);
-                let (values, results) = (self.values(*src), self.values(*dst));
-                let exchanges = choice.lanes.len();
-                let met = cost::reduce(threads, 0, results as i64, exchanges, across);
-                let mut cost = arithmetic(
-                    values * issue(*operator, dtype) * warps_per_unit(threads),
-                    values * warps_per_unit(threads),
-                );
-                cost.threads += met;
-                cost.takes[Resource::Shared] = exchanges as f64 * results * warps(threads);
-                cost
+                self.reduce([*dst, *src], *operator, choice, threads)
             }
             (OpKind::Scan { dst, op: operators, .. }, Some(Choice::Scan(choice))) => {
-                let values = dst.first().map_or(0.0, |t| self.values(*t)) as i64;
-                let of = |value| cost::scan(threads, value, values, &choice.levels, self.drain);
-                let cycles = operators.iter().map(of).sum();
-                Cost { threads: cycles, ..Cost::default() }
+                self.scan(dst, operators, choice, threads)
             }
             (OpKind::Rearrange { .. }, Some(Choice::Rearrange(choice))) => {
                 let mut takes = Takes::default();
@@ -110,6 +93,40 @@ impl Recorder<'_> {
                 _,
             ) => Cost::default(),
         }
+    }
+
+    fn bulk(&self, view: &View, bulk: &BulkChoice, op: &Op) -> Cost {
+        let boxes: f64 = bulk.extents.iter().map(|extent| f64::from(*extent)).product();
+        let of = bulk.share.map_or(1.0, |_| f64::from(self.program.blocks_of(op)));
+        self.boxes(view, boxes, of)
+    }
+
+    fn reduce(
+        &self,
+        [dst, src]: [TensorId; 2],
+        operator: Operator,
+        choice: &ReduceChoice,
+        threads: u32,
+    ) -> Cost {
+        let dtype = self.program.tensor(src).dtype;
+        let across = choice.across.as_ref().map(|_| self.drain);
+        let (values, results) = (self.values(src), self.values(dst));
+        let exchanges = choice.lanes.len();
+        let met = cost::reduce(threads, 0, results as i64, exchanges, across);
+        let mut cost = arithmetic(
+            values * issue(operator, dtype) * warps_per_unit(threads),
+            values * warps_per_unit(threads),
+        );
+        cost.threads += met;
+        cost.takes[Resource::Shared] = exchanges as f64 * results * warps(threads);
+        cost
+    }
+
+    fn scan(&self, dst: &[TensorId], operators: &[Scalar], choice: &ScanChoice, threads: u32) -> Cost {
+        let values = dst.first().map_or(0.0, |t| self.values(*t)) as i64;
+        let of = |value| cost::scan(threads, value, values, &choice.levels, self.drain);
+        let cycles = operators.iter().map(of).sum();
+        Cost { threads: cycles, ..Cost::default() }
     }
 
     /// Returns the cost of a copy between registers and a memory.

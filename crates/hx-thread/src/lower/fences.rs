@@ -97,19 +97,23 @@ impl Fences {
         accesses
     }
 
+    /// Follows the body of a loop until the state before its rounds no longer grows.
+    fn rounds(&self, body: &mut Body, accesses: Accesses, insert: bool) -> Accesses {
+        let mut before = accesses;
+        loop {
+            let joined = before.or(self.body(body, before, false));
+            if joined == before {
+                return before.or(self.body(body, before, insert));
+            }
+            before = joined;
+        }
+    }
+
     fn stmt(&self, stmt: &mut Stmt, accesses: Accesses, insert: bool) -> Accesses {
         match stmt {
             Stmt::Group(group) => self.body(&mut group.body, accesses, insert),
             Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Drawn(Drawn { body, .. }) => {
-                let mut before = accesses;
-                loop {
-                    let joined = before.or(self.body(body, before, false));
-                    if joined == before {
-                        break;
-                    }
-                    before = joined;
-                }
-                before.or(self.body(body, before, insert))
+                self.rounds(body, accesses, insert)
             }
             Stmt::If { then, otherwise, .. } => {
                 self.body(then, accesses, insert).or(self.body(otherwise, accesses, insert))
