@@ -6,7 +6,7 @@
 use hx_index::{Expr, Symbol};
 use hx_target::GROUP;
 use hx_thread::{Lanes, Role, Stmt};
-use hx_tile::ScopeId;
+use hx_tile::{Scope, ScopeId};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, Executing, MalformedProgram, THREAD};
@@ -65,31 +65,11 @@ impl Emitter<'_> {
                 body
             }
         })?;
-        let uses = |e: &Self, symbol: &Symbol| e.printer.used.contains(symbol);
         self.deeper(1);
         if let Some(registers) = role.registers {
             self.set_registers(registers)?;
         }
-        if let Some((index, name)) = index.filter(|(index, _)| uses(self, index)) {
-            let first = scope.first / GROUP;
-            let first = if first == 0 { String::new() } else { format!(" - {first}") };
-            let per = scope.threads / GROUP;
-            let value = if per == 1 {
-                format!("{GROUP_OF_WARPS}{first}")
-            } else {
-                format!("({GROUP_OF_WARPS}{first}) / {per}")
-            };
-            self.statement(&format!("const int {name} = {value};"));
-            self.printer.used.remove(&index);
-        }
-        if uses(self, &Symbol::Thread) {
-            let value = match (scope.first, scope.groups) {
-                (_, 2..) => format!("(int)threadIdx.x % {}", scope.threads),
-                (0, _) => "(int)threadIdx.x".to_owned(),
-                (first, _) => format!("(int)threadIdx.x - {first}"),
-            };
-            self.statement(&format!("const int {THREAD} = {value};"));
-        }
+        self.role_variables(&scope, index);
         for line in self.array_declarations(role.scope) {
             self.statement(&line);
         }
@@ -104,6 +84,30 @@ impl Emitter<'_> {
         self.printer.leave(outer);
         self.names.leave(names);
         Ok(())
+    }
+
+    /// Declares the number of the group and that of the thread in its group, if the body of the role uses them.
+    fn role_variables(&mut self, scope: &Scope, index: Option<(Symbol, String)>) {
+        if let Some((index, name)) = index.filter(|(index, _)| self.printer.used.contains(index)) {
+            let first = scope.first / GROUP;
+            let first = if first == 0 { String::new() } else { format!(" - {first}") };
+            let per = scope.threads / GROUP;
+            let value = if per == 1 {
+                format!("{GROUP_OF_WARPS}{first}")
+            } else {
+                format!("({GROUP_OF_WARPS}{first}) / {per}")
+            };
+            self.statement(&format!("const int {name} = {value};"));
+            self.printer.used.remove(&index);
+        }
+        if self.printer.used.contains(&Symbol::Thread) {
+            let value = match (scope.first, scope.groups) {
+                (_, 2..) => format!("(int)threadIdx.x % {}", scope.threads),
+                (0, _) => "(int)threadIdx.x".to_owned(),
+                (first, _) => format!("(int)threadIdx.x - {first}"),
+            };
+            self.statement(&format!("const int {THREAD} = {value};"));
+        }
     }
 
     /// Writes a body that one thread of the first warp runs.

@@ -357,42 +357,16 @@ fn describe<'db>(
     let lowered = tile_program(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
     let launch = &source.launch;
     let facts = instance.facts(db);
+    // The divisors of the dimensions, as far as the code relies on them.
     let mut dims = BTreeMap::new();
-    let mut params = Vec::with_capacity(launch.params.len());
     for param in &launch.params {
-        params.push(match param {
-            LaunchParam::Tensor(tensor) => Parameter::Tensor {
-                name: tensor.name.clone(),
-                dtype: tensor.dtype.to_string(),
-                mutable: tensor.mutable,
-                shape: tensor.shape.iter().map(|e| python(&e.to_string())).collect(),
-                stride: tensor.stride.iter().map(|e| python(&e.to_string())).collect(),
-                align: tensor.align,
-            },
-            LaunchParam::Scalar { name, dtype } => {
-                Parameter::Scalar { name: name.clone(), dtype: dtype.to_string() }
+        if let LaunchParam::Symbol(symbol @ Symbol::Dim(_)) = param {
+            let name = symbol.to_string();
+            let divisor = facts.divisor(&name);
+            if divisor > 1 {
+                dims.insert(name, divisor);
             }
-            LaunchParam::Symbol(symbol) => {
-                let name = symbol.to_string();
-                let divisor = facts.divisor(&name);
-                if divisor > 1 && matches!(symbol, Symbol::Dim(_)) {
-                    dims.insert(name.clone(), divisor);
-                }
-                Parameter::Symbol { name, dtype: "i32" }
-            }
-            LaunchParam::TensorMap { param, element, map } => Parameter::TensorMap {
-                param: param.clone(),
-                element: element.to_string(),
-                rank: map.dims.len(),
-                dims: map.dims.iter().map(|e| python(&e.to_string())).collect(),
-                strides: map.strides.iter().map(|e| python(&e.to_string())).collect(),
-                extents: map.extents.clone(),
-                swizzle: swizzle_bytes(map),
-                l2: map.l2,
-                fill: fill_name(map.fill),
-            },
-            LaunchParam::Log { bytes } => Parameter::Log { bytes: *bytes },
-        });
+        }
     }
     let axis = |at: usize| launch.grid.get(at).map_or_else(|| "1".to_owned(), |e| python(&e.to_string()));
     let requires = launch.requires.iter();
@@ -405,7 +379,7 @@ fn describe<'db>(
         kind: kind.name(),
         code: String::new(),
         arguments: lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-        params,
+        params: launch.params.iter().map(parameter).collect(),
         grid: [axis(0), axis(1), axis(2)],
         cluster: launch.cluster,
         threads: launch.threads,
@@ -416,6 +390,35 @@ fn describe<'db>(
         facts: Facts { dims },
         resources,
     })
+}
+
+fn parameter(param: &LaunchParam) -> Parameter {
+    match param {
+        LaunchParam::Tensor(tensor) => Parameter::Tensor {
+            name: tensor.name.clone(),
+            dtype: tensor.dtype.to_string(),
+            mutable: tensor.mutable,
+            shape: tensor.shape.iter().map(|e| python(&e.to_string())).collect(),
+            stride: tensor.stride.iter().map(|e| python(&e.to_string())).collect(),
+            align: tensor.align,
+        },
+        LaunchParam::Scalar { name, dtype } => {
+            Parameter::Scalar { name: name.clone(), dtype: dtype.to_string() }
+        }
+        LaunchParam::Symbol(symbol) => Parameter::Symbol { name: symbol.to_string(), dtype: "i32" },
+        LaunchParam::TensorMap { param, element, map } => Parameter::TensorMap {
+            param: param.clone(),
+            element: element.to_string(),
+            rank: map.dims.len(),
+            dims: map.dims.iter().map(|e| python(&e.to_string())).collect(),
+            strides: map.strides.iter().map(|e| python(&e.to_string())).collect(),
+            extents: map.extents.clone(),
+            swizzle: swizzle_bytes(map),
+            l2: map.l2,
+            fill: fill_name(map.fill),
+        },
+        LaunchParam::Log { bytes } => Parameter::Log { bytes: *bytes },
+    }
 }
 
 /// Translates integer expressions and conditions to Python's notation. The input must have spaces around every operator, and

@@ -1,5 +1,6 @@
 //! `hx doctor`: lists the parts that the machine has, and what each missing part disables.
 
+use hx_worker::protocol::{DeviceInfo, ProbeReport};
 use hx_worker::toolkit::{find_cublaslt, find_nvdisasm, find_nvrtc};
 use hx_worker::{Absence, WorkerClient};
 
@@ -47,51 +48,7 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
     let nvrtc_files = find_nvrtc(&setup.search);
     let mut worker = WorkerClient::new(setup.worker.clone());
     match probe(&mut worker, nvrtc_files.as_ref().ok()) {
-        Ok(report) => {
-            out.push(match &report.driver {
-                Ok(driver) => {
-                    let (major, minor) = driver.cuda_version;
-                    Finding::good("driver", format!("takes CUDA up to {major}.{minor}"))
-                }
-                Err(absence) => Finding::missing("driver", absence, WITHOUT_GPU),
-            });
-            match &report.devices {
-                Ok(devices) => out.extend(devices.iter().map(|device| {
-                    let (major, minor) = device.capability;
-                    let gib = device.memory_bytes as f64 / (1u64 << 30) as f64;
-                    let made_for = match arch_for(device) {
-                        Ok(arch) => format!("kernels are made for {arch}"),
-                        Err(error) => error.message,
-                    };
-                    Finding::good(
-                        "device",
-                        format!(
-                            "cuda:{} {}, {major}.{minor}, {} SMs, {gib:.0} GiB; {made_for}",
-                            device.ordinal, device.name, device.multiprocessors
-                        ),
-                    )
-                })),
-                // Without a driver there are no devices: its own finding is enough.
-                Err(absence) if report.driver.is_ok() => {
-                    out.push(Finding::missing("device", absence, WITHOUT_GPU))
-                }
-                Err(_) => {}
-            }
-            out.push(match &report.nvrtc {
-                Ok(nvrtc) => {
-                    let (major, minor) = nvrtc.version;
-                    Finding::good("nvrtc", format!("{major}.{minor}, `{}`", nvrtc.library.display()))
-                }
-                Err(absence) => {
-                    let absence = nvrtc_files.as_ref().err().unwrap_or(absence);
-                    Finding::missing(
-                        "nvrtc",
-                        absence,
-                        "`--emit ptx|sass`, and GPU kernels that are not in the cache",
-                    )
-                }
-            });
-        }
+        Ok(report) => gpu(&report, nvrtc_files.as_ref().err(), &mut out),
         Err(error) => {
             let absence = Absence::new(hx_worker::Component::Driver, error.to_string());
             out.push(Finding::missing("worker", &absence, "nothing is compiled for a GPU, and none is used"));
@@ -111,6 +68,50 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     out.push(Finding::good("simulator", format!("{threads} threads, standing for {}", setup.target)));
     out
+}
+
+/// Adds what the worker found: the driver, the devices, and the CUDA compiler. `searched` is the reason why the files of the
+/// compiler were not found.
+fn gpu(report: &ProbeReport, searched: Option<&Absence>, out: &mut Vec<Finding>) {
+    out.push(match &report.driver {
+        Ok(driver) => {
+            let (major, minor) = driver.cuda_version;
+            Finding::good("driver", format!("takes CUDA up to {major}.{minor}"))
+        }
+        Err(absence) => Finding::missing("driver", absence, WITHOUT_GPU),
+    });
+    match &report.devices {
+        Ok(devices) => out.extend(devices.iter().map(device)),
+        // Without a driver there are no devices: its own finding is enough.
+        Err(absence) if report.driver.is_ok() => out.push(Finding::missing("device", absence, WITHOUT_GPU)),
+        Err(_) => {}
+    }
+    out.push(match &report.nvrtc {
+        Ok(nvrtc) => {
+            let (major, minor) = nvrtc.version;
+            Finding::good("nvrtc", format!("{major}.{minor}, `{}`", nvrtc.library.display()))
+        }
+        Err(absence) => {
+            let absence = searched.unwrap_or(absence);
+            Finding::missing("nvrtc", absence, "`--emit ptx|sass`, and GPU kernels that are not in the cache")
+        }
+    });
+}
+
+fn device(device: &DeviceInfo) -> Finding {
+    let (major, minor) = device.capability;
+    let gib = device.memory_bytes as f64 / (1u64 << 30) as f64;
+    let made_for = match arch_for(device) {
+        Ok(arch) => format!("kernels are made for {arch}"),
+        Err(error) => error.message,
+    };
+    Finding::good(
+        "device",
+        format!(
+            "cuda:{} {}, {major}.{minor}, {} SMs, {gib:.0} GiB; {made_for}",
+            device.ordinal, device.name, device.multiprocessors
+        ),
+    )
 }
 
 fn cache(setup: &Setup) -> Finding {

@@ -192,24 +192,7 @@ impl<'db> Cx<'db> {
             _ => None,
         };
         let Some(shape) = shape else {
-            return match (value, wanted) {
-                // A function of numbers applied to a register tensor works on every element.
-                (Value::Tensor(t), Some(wanted)) if t.is_register() && t.dtype == wanted => Ok(value.clone()),
-                (Value::Tensor(t), Some(wanted)) if t.is_register() => {
-                    let message =
-                        format!("found elements of type `{}` for `{name}`, wanted `{wanted}`", t.dtype);
-                    self.arg_error(at, &codes::DTYPE_MISMATCH, message)
-                }
-                (Value::Tensor(t), _) => self.arg_error(
-                    at,
-                    &codes::RANK_MISMATCH,
-                    format!("found a tensor of rank {} for `{name}`, wanted a number", t.view.modes.len()),
-                ),
-                (value, Some(wanted)) if wanted.is_int() && value.whole().is_some() => {
-                    self.number_argument(at, value, wanted, name)
-                }
-                _ => Ok(value.clone()),
-            };
+            return self.check_number(at, value, wanted, name);
         };
         let Value::Tensor(t) = value else {
             let message = format!("found {} for `{name}`, wanted a tensor", value.what());
@@ -241,6 +224,27 @@ impl<'db> Cx<'db> {
             return self.arg_error(at, &codes::NOT_MUTABLE, message);
         }
         Ok(Value::Tensor(Tensor { mutable: *mutable, fresh: false, ..t.clone() }))
+    }
+
+    /// As [`Cx::check_arg`], for a parameter without a shape.
+    fn check_number(&mut self, at: ExprId, value: &Value, wanted: Option<DType>, name: &str) -> Lower<Value> {
+        match (value, wanted) {
+            // A function of numbers applied to a register tensor works on every element.
+            (Value::Tensor(t), Some(wanted)) if t.is_register() && t.dtype == wanted => Ok(value.clone()),
+            (Value::Tensor(t), Some(wanted)) if t.is_register() => {
+                let message = format!("found elements of type `{}` for `{name}`, wanted `{wanted}`", t.dtype);
+                self.arg_error(at, &codes::DTYPE_MISMATCH, message)
+            }
+            (Value::Tensor(t), _) => self.arg_error(
+                at,
+                &codes::RANK_MISMATCH,
+                format!("found a tensor of rank {} for `{name}`, wanted a number", t.view.modes.len()),
+            ),
+            (value, Some(wanted)) if wanted.is_int() && value.whole().is_some() => {
+                self.number_argument(at, value, wanted, name)
+            }
+            _ => Ok(value.clone()),
+        }
     }
 
     /// Converts a whole number to the parameter's type, like [`Cx::number_as`], but reports errors at the argument.

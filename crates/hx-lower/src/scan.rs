@@ -170,17 +170,16 @@ impl Cx<'_> {
             let message = format!("found {} values, wanted {n} from the operator", parts.len());
             return self.fail(&codes::PATTERN_MISMATCH, *body, message);
         }
-        let mut out = Vec::with_capacity(n);
-        for (part, dtype) in parts.iter().cloned().zip(&operands.dtypes) {
-            if let Value::Int(x) = &part
-                && dtype.is_int()
-            {
-                out.push(self.integer_operand(*body, x.clone(), *dtype)?);
-                continue;
-            }
-            out.push(self.as_number(*body, part, *dtype)?);
+        let parts = parts.iter().cloned().zip(&operands.dtypes);
+        parts.map(|(part, dtype)| self.component(*body, part, *dtype)).collect()
+    }
+
+    /// Returns a component of an operator's result.
+    fn component(&mut self, body: ExprId, part: Value, dtype: DType) -> Lower<Scalar> {
+        match part {
+            Value::Int(x) if dtype.is_int() => self.integer_operand(body, x, dtype),
+            part => self.as_number(body, part, dtype),
         }
-        Ok(out)
     }
 
     /// Lowers `atomic_add(view, t)`.

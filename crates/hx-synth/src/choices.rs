@@ -265,35 +265,14 @@ pub(crate) fn shared(
             solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
         })?;
         let Some(buffer) = buffer else { return Ok(false) };
-        for Chosen { op, by, constraint, conflicts, why } in &buffer.accesses {
-            let access = match by {
-                By::Access(access) => access,
-                By::Reach(operand, reach) => {
-                    solution.constraints.push(demand(*op, constraint));
-                    read_by(solution, *op, *operand, &reach.name);
-                    continue;
-                }
-                By::Boxes(boxes) => {
-                    solution.constraints.push(demand(*op, constraint));
-                    let (dims, extents) = (boxes.dims.clone(), boxes.extents.clone());
-                    let reason = Reason { text: why.clone(), from: vec![] };
-                    let (row, runs, share) = (boxes.row.name.clone(), boxes.row.run.is_some(), boxes.share);
-                    let choice = BulkChoice { row, runs, dims, extents, share, reason };
-                    solution.choices.insert(*op, Choice::Bulk(choice));
-                    continue;
-                }
-            };
-            solution.constraints.push(copy_demand(*op, access.row));
-            solution.constraints.push(demand(*op, constraint));
-            let reason = Reason { text: why.clone(), from: vec![] };
-            let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
-            choice.conflicts = Some(*conflicts);
-            if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
-                let cycles = held_up.get(op).copied().unwrap_or(0.0) + buffer.cost;
-                exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
-            } else {
-                solution.choices.insert(*op, Choice::Copy(choice));
+        for chosen in &buffer.accesses {
+            let Chosen { op, constraint, .. } = chosen;
+            if let By::Access(access) = &chosen.by {
+                solution.constraints.push(copy_demand(*op, access.row));
             }
+            solution.constraints.push(demand(*op, constraint));
+            let cycles = held_up.get(op).copied().unwrap_or(0.0) + buffer.cost;
+            accessed(cx, known, chosen, cycles, solution)?;
         }
         solution.cost += buffer.cost;
         solution.unexplored += buffer.left;
@@ -315,6 +294,40 @@ pub(crate) fn shared(
     }
     solution.shared_bytes = total;
     Ok(true)
+}
+
+/// Records the instruction with which an operation accesses a buffer. `cycles` are those of the exchange that the access belongs
+/// to, if it belongs to one.
+fn accessed(
+    cx: &Cx<'_, '_>,
+    known: &Layouts,
+    Chosen { op, by, conflicts, why, .. }: &Chosen,
+    cycles: f64,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    let reason = Reason { text: why.clone(), from: vec![] };
+    match by {
+        By::Reach(operand, reach) => read_by(solution, *op, *operand, &reach.name),
+        By::Boxes(boxes) => {
+            let (dims, extents) = (boxes.dims.clone(), boxes.extents.clone());
+            let (row, runs, share) = (boxes.row.name.clone(), boxes.row.run.is_some(), boxes.share);
+            let choice = BulkChoice { row, runs, dims, extents, share, reason };
+            solution.choices.insert(*op, Choice::Bulk(choice));
+        }
+        By::Access(access) => {
+            let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
+            choice.conflicts = Some(*conflicts);
+            match cx.program().op(*op).map(|op| &op.kind) {
+                Some(OpKind::Rearrange { dst, src, .. }) => {
+                    exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
+                }
+                _ => {
+                    solution.choices.insert(*op, Choice::Copy(choice));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Records how the instructions of a product reach an operand.

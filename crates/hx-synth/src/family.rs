@@ -358,17 +358,23 @@ impl<'p> Ground<'_, 'p> {
         choices::fits(&whole, solver.arch, solution)?;
         stream::streams(&whole, solution);
         solution.steps += cx.steps.get();
-        for (tensor, layout) in known.iter() {
-            let distribution = layout.tv.to_distribution(layout.reason.clone());
-            let distribution = distribution.map_err(|e| choices::too_large(e.to_string()))?;
-            solution.registers.insert(tensor, distribution);
-        }
+        held(&known, solution)?;
         // The sort is stable: the constraint stays before the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
         solution.edits = edits;
         solution.strain = solution.cost - least;
         Ok(true)
     }
+}
+
+/// Records the layouts of all register tensors.
+fn held(known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    for (tensor, layout) in known.iter() {
+        let distribution = layout.tv.to_distribution(layout.reason.clone());
+        let distribution = distribution.map_err(|e| choices::too_large(e.to_string()))?;
+        solution.registers.insert(tensor, distribution);
+    }
+    Ok(())
 }
 
 /// Returns the instructions of all products of a choice.

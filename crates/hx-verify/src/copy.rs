@@ -257,18 +257,8 @@ impl Check<'_> {
         if i64::from(param.align) * 8 % (width * i64::from(param.dtype.bits())) != 0 {
             return Err(format!("`{}` is aligned to {} B only", param.name, param.align));
         }
+        begins_aligned(facts, view, param, width)?;
         let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
-        for (dim, (offset, stride)) in view.offsets.iter().zip(&param.stride).enumerate() {
-            // The table may select any row.
-            if picked(dim) && !facts.divides(width, stride) {
-                return Err(format!("rows `{stride}` apart are not known to be multiples of {width}"));
-            }
-            if !picked(dim) && !facts.divides(width, &(offset * stride)) {
-                return Err(format!(
-                    "the view starts at `{offset}`, which is not known to be a multiple of {width}"
-                ));
-            }
-        }
         // For each dimension, the greatest common divisor of the coordinates of all addresses.
         let mut common = vec![0; c.choice.tile.len()];
         // Pairs of an element's number and its steps that are already checked: most accesses have the same.
@@ -307,22 +297,52 @@ impl Check<'_> {
                 }
             }
         }
-        for ((g, stride), mode) in common.iter().zip(&strides).zip(&view.modes) {
-            if !facts.divides(width, &stride.scale(*g)) {
-                return Err(format!(
-                    "addresses {g} apart along `{stride}` are not known to be multiples of {width}"
-                ));
-            }
-            let extent = &param.shape[mode.dim];
-            let last: Vec<Expr> = view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect();
-            let provably_inside = facts.proves_lt(&view.coordinate(mode.dim, &last), extent);
-            let unit = stride.as_const() == Some(1);
-            if unit && !provably_inside && !facts.divides(width, extent) {
-                return Err(format!("an access may run over the edge `{extent}` of `{}`", param.name));
-            }
-        }
-        Ok(())
+        steps_aligned(facts, view, param, &strides, &common, width)
     }
+}
+
+/// Checks that a view begins at a multiple of the access along each dimension.
+fn begins_aligned(facts: &Facts, view: &View, param: &TensorParam, width: i64) -> Checked {
+    let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+    for (dim, (offset, stride)) in view.offsets.iter().zip(&param.stride).enumerate() {
+        // The table may select any row.
+        if picked(dim) && !facts.divides(width, stride) {
+            return Err(format!("rows `{stride}` apart are not known to be multiples of {width}"));
+        }
+        if !picked(dim) && !facts.divides(width, &(offset * stride)) {
+            return Err(format!(
+                "the view starts at `{offset}`, which is not known to be a multiple of {width}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that addresses whose coordinates are multiples of `common` apart are whole accesses apart, and that no access runs over
+/// the edge of the tensor.
+fn steps_aligned(
+    facts: &Facts,
+    view: &View,
+    param: &TensorParam,
+    strides: &[Expr],
+    common: &[i64],
+    width: i64,
+) -> Checked {
+    for ((g, stride), mode) in common.iter().zip(strides).zip(&view.modes) {
+        if !facts.divides(width, &stride.scale(*g)) {
+            return Err(format!(
+                "addresses {g} apart along `{stride}` are not known to be multiples of {width}"
+            ));
+        }
+        let extent = &param.shape[mode.dim];
+        let last: Vec<Expr> = view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect();
+        let provably_inside = facts.proves_lt(&view.coordinate(mode.dim, &last), extent);
+        let unit = stride.as_const() == Some(1);
+        if unit && !provably_inside && !facts.divides(width, extent) {
+            return Err(format!("an access may run over the edge `{extent}` of `{}`", param.name));
+        }
+    }
+    Ok(())
 }
 
 impl Check<'_> {

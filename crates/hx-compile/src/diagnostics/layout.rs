@@ -1,6 +1,6 @@
 //! Diagnostics about layouts that do not exist, and about layouts that are wrong.
 
-use hx_base::{Applicability, Diagnostic, Fix, Severity, codes};
+use hx_base::{Applicability, Diagnostic, Fix, Severity, SourceFile, TextRange, codes};
 use hx_dtype::DType;
 use hx_lower::Lowered;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, Part, first_later, is_convertible};
@@ -50,13 +50,7 @@ pub(super) fn failure(
     let mut found = found.with_severity(Severity::Error);
     let told = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
     for part in failure.parts.iter().filter(|part| !told(part)) {
-        found = match place(part.op, part.tensor) {
-            Some(at) if at == (file, range) && found.primary.message.is_empty() => {
-                found.label(part.text.clone())
-            }
-            Some((file, range)) => found.also(file, range, part.text.clone()),
-            None => found.note(part.text.clone()),
-        };
+        found = with_part(found, part, place(part.op, part.tensor));
     }
     if let (Some(lowered), Some(op)) = (lowered, failure.op) {
         for (file, range) in places.calls(lowered, op) {
@@ -76,6 +70,16 @@ pub(super) fn failure(
         found.help.extend(failure.help.iter().filter(|help| !told.contains(help)).cloned());
     }
     Some(found)
+}
+
+/// Adds what an operation or a tensor demands, at its place if it has one.
+fn with_part(found: Diagnostic, part: &Part, place: Option<(SourceFile, TextRange)>) -> Diagnostic {
+    let primary = (found.primary.file, found.primary.range);
+    match place {
+        Some(at) if at == primary && found.primary.message.is_empty() => found.label(part.text.clone()),
+        Some((file, range)) => found.also(file, range, part.text.clone()),
+        None => found.note(part.text.clone()),
+    }
 }
 
 /// Returns a diagnostic for each redistribution that the source does not contain, with its cost.

@@ -138,47 +138,16 @@ impl Teller<'_> {
         };
         let mut found = match wants {
             Want::Release { pipe, readers, waited, given, needed } => {
-                let name = self.pipe(*pipe);
-                let message = format!("{who} waits for ever: no stage of `{name}` is given back");
+                let message =
+                    format!("{who} waits for ever: no stage of `{}` is given back", self.pipe(*pipe));
                 let found = self.at(&codes::ENDLESS_WAIT, *op, message);
-                let found = match waited.filter(|_| !readers.is_empty()) {
-                    Some(wait) => {
-                        let hold = if readers.len() == 1 { "holds" } else { "hold" };
-                        let readers = readers.join(" and ");
-                        self.also(found, wait, &format!("{readers} waited for it here, and still {hold} it"))
-                    }
-                    None if *given > 0 => {
-                        found.note(format!("{needed} groups have to give back each stage, and {given} do"))
-                    }
-                    None => {
-                        let stages = self.lowered.program.pipes[*pipe as usize].stages;
-                        let all = if stages == 1 {
-                            "its only stage is".to_owned()
-                        } else {
-                            format!("all its {stages} stages are")
-                        };
-                        found.note(format!("{all} acquired"))
-                    }
-                };
-                found.help(format!("`{name}.release()` behind the last use of a stage gives it back"))
+                self.held(found, *pipe, readers, waited.filter(|_| !readers.is_empty()), [*given, *needed])
             }
             Want::Fill { pipe, acquire, number, acquired } => {
-                let name = self.pipe(*pipe);
-                let message = format!("{who} waits for ever: its stage of `{name}` is never filled");
+                let message =
+                    format!("{who} waits for ever: its stage of `{}` is never filled", self.pipe(*pipe));
                 let found = self.at(&codes::ENDLESS_WAIT, *op, message);
-                match acquire {
-                    Some(acquire) if number <= acquired => self.also(
-                        found,
-                        *acquire,
-                        &format!("the stage of `{name}` is acquired here, too late"),
-                    ),
-                    Some(acquire) => {
-                        let note = format!("it waits for stage number {number}, and {acquired} are acquired");
-                        self.also(found, *acquire, &format!("stages of `{name}` are acquired here"))
-                            .note(note)
-                    }
-                    None => found.help(format!("`{name}.acquire()`, then copies with `signal: {name}`")),
-                }
+                self.unfilled(found, *pipe, *acquire, [*number, *acquired])
             }
             Want::Turn { turns, from, taken } => {
                 let name = self.turns(*turns);
@@ -200,6 +169,58 @@ impl Teller<'_> {
             found = self.also(found, *op, &format!("{who} waits here meanwhile"));
         }
         found
+    }
+
+    /// Explains why no stage of a pipe comes back: the groups that keep it, or that too few of them give it back.
+    fn held(
+        self,
+        found: Diagnostic,
+        pipe: u32,
+        readers: &[String],
+        waited: Option<OpId>,
+        [given, needed]: [u32; 2],
+    ) -> Diagnostic {
+        let found = match waited {
+            Some(wait) => {
+                let hold = if readers.len() == 1 { "holds" } else { "hold" };
+                let readers = readers.join(" and ");
+                self.also(found, wait, &format!("{readers} waited for it here, and still {hold} it"))
+            }
+            None if given > 0 => {
+                found.note(format!("{needed} groups have to give back each stage, and {given} do"))
+            }
+            None => {
+                let stages = self.lowered.program.pipes[pipe as usize].stages;
+                let all = if stages == 1 {
+                    "its only stage is".to_owned()
+                } else {
+                    format!("all its {stages} stages are")
+                };
+                found.note(format!("{all} acquired"))
+            }
+        };
+        found.help(format!("`{}.release()` behind the last use of a stage gives it back", self.pipe(pipe)))
+    }
+
+    /// Explains why the stage with this number is never filled, if only `acquired` stages are acquired.
+    fn unfilled(
+        self,
+        found: Diagnostic,
+        pipe: u32,
+        acquire: Option<OpId>,
+        [number, acquired]: [u32; 2],
+    ) -> Diagnostic {
+        let name = self.pipe(pipe);
+        match acquire {
+            Some(acquire) if number <= acquired => {
+                self.also(found, acquire, &format!("the stage of `{name}` is acquired here, too late"))
+            }
+            Some(acquire) => {
+                let note = format!("it waits for stage number {number}, and {acquired} are acquired");
+                self.also(found, acquire, &format!("stages of `{name}` are acquired here")).note(note)
+            }
+            None => found.help(format!("`{name}.acquire()`, then copies with `signal: {name}`")),
+        }
     }
 
     fn slip(self, wait: OpId, pipe: u32, other: Option<OpId>) -> Diagnostic {
@@ -233,6 +254,12 @@ impl Teller<'_> {
         // The operation at which the mistake is made comes first.
         let used = if earlier.write && !later.write { later } else { earlier };
         let fill = if used == later { earlier } else { later };
+        // The earlier operation is still under way when the later one accesses the tensor.
+        let under_way = |code, when: &str, begun: &str| {
+            let message = format!("`{name}` is {} {when}", verb(later));
+            let found = self.at_operand(code, later.op, tensor, message);
+            self.also_operand(found, earlier.op, tensor, begun)
+        };
         match cause {
             Cause::BeforeWait => {
                 let message = format!("a stage of `{pipe}` is {} before a wait for its copies", verb(used));
@@ -254,23 +281,17 @@ impl Teller<'_> {
                     .help(format!("copy to the stage that `{pipe}.acquire()` returned"))
             }
             Cause::Store => {
-                let message = format!("`{name}` is {} while a store still reads it", verb(later));
-                let found = self.at_operand(&codes::SHARED_RACE, later.op, tensor, message);
-                self.also_operand(found, earlier.op, tensor, "the store begins here").help(
+                under_way(&codes::SHARED_RACE, "while a store still reads it", "the store begins here").help(
                     "`wait_stores(0)` returns when no store reads shared memory; `sync()` tells all threads",
                 )
             }
             Cause::Product => {
-                let message = format!("`{name}` is {} while a product still reads it", verb(later));
-                let found = self.at_operand(&codes::SHARED_RACE, later.op, tensor, message);
-                self.also_operand(found, earlier.op, tensor, "the product reads it here")
+                under_way(&codes::SHARED_RACE, "while a product still reads it", "the product reads it here")
                     .help("put a `gemm_wait(0)` and a `sync()` between the two")
             }
             Cause::Copy => {
-                let message =
-                    format!("`{name}` is {} before anything waited for the copy into it", verb(later));
-                let found = self.at_operand(&codes::MISSING_WAIT, later.op, tensor, message);
-                self.also_operand(found, earlier.op, tensor, "the copy begins here")
+                let when = "before anything waited for the copy into it";
+                under_way(&codes::MISSING_WAIT, when, "the copy begins here")
                     .help("close the group with `commit()`, then `wait(0)` and `sync()` before the use")
             }
             Cause::NoBarrier => {

@@ -126,17 +126,7 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     if let Some(run) = hazard.run {
         found = found.note(supposed(run));
     }
-    if !hazard.others.is_empty() {
-        let mut told = BTreeSet::from([hazard.later.op, hazard.earlier.op]);
-        let elsewhere = hazard.others.iter().filter(|(_, later)| told.insert(later.op));
-        for (tensor, later) in elsewhere.take(SHOWN) {
-            if let Some((file, range)) = places.op(lowered, later.op) {
-                let name = &program.tensor(*tensor).name;
-                found = found.also(file, range, format!("`{name}` is {} here likewise", verb(*later)));
-            }
-        }
-        found = found.note(others(program, &hazard.others));
-    }
+    found = elsewhere(places, lowered, hazard, found);
     let fix = match hazard.remedy {
         Some(Remedy::Insert(mend)) => insert(places, lowered, mend),
         Some(Remedy::Commit(op)) => commit(places, lowered, op),
@@ -146,12 +136,37 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     };
     match fix {
         Some(fix) => found.with_fix(fix),
-        None if hazard.in_flight => match pipe_of(lowered, hazard.earlier.op) {
-            Some(pipe) => found.help(format!("`{pipe}.wait()` returns the stage whose copies have arrived")),
-            None => found.help("close the group with `commit()`, then `wait(0)` and `sync()` before the use"),
-        },
-        None => found.help("put a `sync()` between the two"),
+        None => found.help(advice(lowered, hazard)),
     }
+}
+
+/// Returns the advice for a hazard that no tried change removes.
+fn advice(lowered: &Lowered, hazard: &Hazard) -> String {
+    if !hazard.in_flight {
+        return "put a `sync()` between the two".to_owned();
+    }
+    match pipe_of(lowered, hazard.earlier.op) {
+        Some(pipe) => format!("`{pipe}.wait()` returns the stage whose copies have arrived"),
+        None => "close the group with `commit()`, then `wait(0)` and `sync()` before the use".to_owned(),
+    }
+}
+
+/// Adds the places of other hazards that the same remedy removes.
+fn elsewhere(places: &Places<'_>, lowered: &Lowered, hazard: &Hazard, mut found: Diagnostic) -> Diagnostic {
+    if hazard.others.is_empty() {
+        return found;
+    }
+    let program = &lowered.program;
+    let mut told = BTreeSet::from([hazard.later.op, hazard.earlier.op]);
+    let elsewhere = hazard.others.iter().filter(|(_, later)| told.insert(later.op));
+    for (tensor, later) in elsewhere.take(SHOWN) {
+        if let Some((file, range)) = places.op(lowered, later.op) {
+            let name = &program.tensor(*tensor).name;
+            found = found.also(file, range, format!("`{name}` is {} here likewise", verb(*later)));
+        }
+    }
+    found = found.note(others(program, &hazard.others));
+    found
 }
 
 /// The most places that are shown of hazards with the same remedy.

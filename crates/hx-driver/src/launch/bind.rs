@@ -262,17 +262,7 @@ fn param(
         let error = error.help("give it a name with `let` first, or the result is lost");
         return Err(with(error, header.at_type(index, "`mut` here")));
     }
-    let extents: Vec<i64> = tensor.shape().iter().map(|&n| n as i64).collect();
-    for (axis, (&expr, &extent)) in shape.iter().zip(&extents).enumerate() {
-        if extent >= DIM_LIMIT {
-            let error = HostError::new(
-                &codes::DIMENSION_TOO_LARGE,
-                format!("dimension {axis} of `{name}` is {extent}, and a kernel counts in 32 bits"),
-            );
-            return Err(with(error, header.at_expr(expr, "this dimension")));
-        }
-        bind_extent(header, index, expr, extent, &format!("dimension {axis} of `{name}`"), args, dims)?;
-    }
+    let extents = bind_shape(header, index, shape, tensor, args, dims)?;
     let strides = match layout.map(|l| &header.signature.store[l]) {
         None => None,
         Some(Expr::Array(strides)) => Some(strides),
@@ -294,6 +284,30 @@ fn param(
         shape: extents,
         stride,
     }))
+}
+
+/// Binds the dimensions that the shape of a parameter names. Returns the extents of the tensor.
+fn bind_shape(
+    header: &Header<'_>,
+    index: usize,
+    shape: &[ExprId],
+    tensor: &Tensor,
+    args: &mut CtArgs,
+    dims: &mut BTreeMap<Name, Binding>,
+) -> Result<Vec<i64>, HostError> {
+    let name = &header.signature.params[index].name;
+    let extents: Vec<i64> = tensor.shape().iter().map(|&n| n as i64).collect();
+    for (axis, (&expr, &extent)) in shape.iter().zip(&extents).enumerate() {
+        if extent >= DIM_LIMIT {
+            let error = HostError::new(
+                &codes::DIMENSION_TOO_LARGE,
+                format!("dimension {axis} of `{name}` is {extent}, and a kernel counts in 32 bits"),
+            );
+            return Err(with(error, header.at_expr(expr, "this dimension")));
+        }
+        bind_extent(header, index, expr, extent, &format!("dimension {axis} of `{name}`"), args, dims)?;
+    }
+    Ok(extents)
 }
 
 fn row_major(extents: &[i64]) -> Vec<i64> {

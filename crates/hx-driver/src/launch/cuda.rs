@@ -44,15 +44,7 @@ impl<'a> Launcher<'a> {
         let lookup = |s: &Symbol| bound.symbols.get(s).copied();
         let plan = (!program.log.is_empty()).then(|| LogPlan::new(program, grid.map(u64::from), &lookup));
         let log = plan.as_ref().map_or_else(Vec::new, LogPlan::buffer);
-        let buffers: Vec<Option<Vec<u8>>> = bound
-            .params
-            .iter()
-            .map(|p| match p {
-                BoundParam::Tensor(t) => t.bytes().map(Some),
-                _ => Ok(None),
-            })
-            .collect::<Result<_, _>>()
-            .map_err(LaunchError::call)?;
+        let buffers = contents(bound).map_err(LaunchError::call)?;
         let args = arguments(&source.launch.params, bound, |memory| match memory {
             Memory::Tensor(position, tensor) => {
                 let data = buffers[position].as_deref().unwrap_or_default();
@@ -76,11 +68,11 @@ impl<'a> Launcher<'a> {
             gpu.cuda.worker().launch(&launch, &self.limits(&cancelled)).map_err(|e| self.worker_error(&e))?;
         let at = source.launch.params.iter().position(|p| matches!(p, LaunchParam::Log { .. }));
         let told = result.outputs.iter().find(|(position, _)| Some(**position) == at);
-        let contents = match (&plan, told) {
+        let logged = match (&plan, told) {
             (Some(plan), Some((_, bytes))) => plan.read(program, bytes),
             _ => LogContents::default(),
         };
-        let ((), printed) = self.told(instance, program, &contents).finish(Ok(()))?;
+        let ((), printed) = self.told(instance, program, &logged).finish(Ok(()))?;
         for (position, bytes) in &result.outputs {
             if let Some(BoundParam::Tensor(t)) = bound.params.get(*position) {
                 t.write_back(bytes).map_err(LaunchError::call)?;
@@ -221,4 +213,16 @@ pub(super) fn arguments<'b>(
 fn scalar_bytes(dtype: hx_dtype::DType, bits: u64) -> Vec<u8> {
     let width = hx_dtype::packed_bytes(dtype, 1);
     bits.to_le_bytes()[..width].to_vec()
+}
+
+/// Returns the bytes of each tensor, by the position of its parameter.
+fn contents(bound: &Bound) -> Result<Vec<Option<Vec<u8>>>, HostError> {
+    bound
+        .params
+        .iter()
+        .map(|p| match p {
+            BoundParam::Tensor(t) => t.bytes().map(Some),
+            _ => Ok(None),
+        })
+        .collect::<Result<_, _>>()
 }

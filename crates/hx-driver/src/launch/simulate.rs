@@ -52,34 +52,12 @@ impl<'a> Launcher<'a> {
     }
 
     fn fault(&self, instance: Instance<'a>, error: &SimError) -> LaunchError {
-        let code: &'static Code = match &error.fault {
+        let code = match &error.fault {
             Fault::Cancelled => return LaunchError::call(self.stop_reason()),
             Fault::Argument(text) => {
                 return LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, text.clone()));
             }
-            Fault::TooManyBlocks { .. } => &codes::BAD_GRID,
-            Fault::Eval(EvalError::DivisionByZero(_)) | Fault::DivisionByZero { .. } => {
-                &codes::DIVISION_BY_ZERO
-            }
-            Fault::Eval(EvalError::Overflow(_)) => &codes::INTEGER_OVERFLOW,
-            Fault::Requirement(_) | Fault::CounterStart { .. } | Fault::CounterLimit { .. } => {
-                &codes::BROKEN_REQUIREMENT
-            }
-            Fault::OutOfBounds { .. } => &codes::OUT_OF_BOUNDS,
-            Fault::Misaligned { .. } => &codes::MISALIGNED_ACCESS,
-            Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => {
-                &codes::UNINITIALIZED_READ
-            }
-            Fault::SharedRace { .. }
-            | Fault::GlobalRace { .. }
-            | Fault::BlockRace { .. }
-            | Fault::SourceInFlight { .. }
-            | Fault::StoreInFlight { .. }
-            | Fault::Unwaited { .. }
-            | Fault::CopyInFlight { .. } => &codes::RACE,
-            Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => &codes::OPERAND_IN_FLIGHT,
-            Fault::NoProgress { .. } | Fault::Deadlock { .. } => &codes::DEADLOCK,
-            Fault::Malformed(_) | Fault::Eval(EvalError::Unbound(_)) => &codes::INTERNAL_ERROR,
+            fault => code_of(fault),
         };
         let place = error.place.as_deref();
         let at = place.and_then(|p| self.origin(instance, p.origin?));
@@ -207,4 +185,31 @@ fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
             base_align: ALLOCATION_ALIGN,
         },
     })
+}
+
+/// Returns the code of a fault that the simulator found in a kernel.
+fn code_of(fault: &Fault) -> &'static Code {
+    match fault {
+        Fault::TooManyBlocks { .. } => &codes::BAD_GRID,
+        Fault::Eval(EvalError::DivisionByZero(_)) | Fault::DivisionByZero { .. } => &codes::DIVISION_BY_ZERO,
+        Fault::Eval(EvalError::Overflow(_)) => &codes::INTEGER_OVERFLOW,
+        Fault::Requirement(_) | Fault::CounterStart { .. } | Fault::CounterLimit { .. } => {
+            &codes::BROKEN_REQUIREMENT
+        }
+        Fault::OutOfBounds { .. } => &codes::OUT_OF_BOUNDS,
+        Fault::Misaligned { .. } => &codes::MISALIGNED_ACCESS,
+        Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => &codes::UNINITIALIZED_READ,
+        Fault::SharedRace { .. }
+        | Fault::GlobalRace { .. }
+        | Fault::BlockRace { .. }
+        | Fault::SourceInFlight { .. }
+        | Fault::StoreInFlight { .. }
+        | Fault::Unwaited { .. }
+        | Fault::CopyInFlight { .. } => &codes::RACE,
+        Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => &codes::OPERAND_IN_FLIGHT,
+        Fault::NoProgress { .. } | Fault::Deadlock { .. } => &codes::DEADLOCK,
+        Fault::Cancelled | Fault::Argument(_) | Fault::Malformed(_) | Fault::Eval(EvalError::Unbound(_)) => {
+            &codes::INTERNAL_ERROR
+        }
+    }
 }

@@ -290,24 +290,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
         }
     };
     for access in accesses {
-        let constraint = match constraint_of(u, &access, info) {
-            Ok(constraint) => constraint,
-            Err(why) => {
-                options.barred.push(Barred { by: By::Access(access), constraint: None, why });
-                continue;
-            }
-        };
-        if let Some(why) = start::bars(program, u, &access) {
-            options.barred.push(Barred { by: By::Access(access), constraint: Some(constraint), why });
-            continue;
-        }
-        let global = match &u.end {
-            End::Global(view) => cost::global(program, threads, view, &access) * u.trips,
-            End::Register(_) | End::Operand(_) => 0.0,
-        };
-        let alone = cost::shared_ideal(threads, &access, &u.shape);
-        let cost = alone * u.trips + global;
-        options.usable.push(Candidate::new(By::Access(access), constraint, [cost, global, alone]));
+        offer(cx, tensor, u, access, &mut options);
     }
     // The sort is stable: equal costs keep the order of the catalogue.
     options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -316,6 +299,30 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
         return Err(no_candidate(cx, tensor, u, &options));
     }
     Ok(options)
+}
+
+/// Adds an access to the options, or to those that are barred.
+fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options: &mut Options) {
+    let program = cx.program();
+    let (info, threads) = (program.tensor(tensor), program.threads_of(u.op));
+    let constraint = match constraint_of(u, &access, info) {
+        Ok(constraint) => constraint,
+        Err(why) => {
+            options.barred.push(Barred { by: By::Access(access), constraint: None, why });
+            return;
+        }
+    };
+    if let Some(why) = start::bars(program, u, &access) {
+        options.barred.push(Barred { by: By::Access(access), constraint: Some(constraint), why });
+        return;
+    }
+    let global = match &u.end {
+        End::Global(view) => cost::global(program, threads, view, &access) * u.trips,
+        End::Register(_) | End::Operand(_) => 0.0,
+    };
+    let alone = cost::shared_ideal(threads, &access, &u.shape);
+    let cost = alone * u.trips + global;
+    options.usable.push(Candidate::new(By::Access(access), constraint, [cost, global, alone]));
 }
 
 /// Returns the failure of an operand that no instruction reads by descriptor.

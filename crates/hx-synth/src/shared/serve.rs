@@ -108,12 +108,7 @@ impl Serve<'_, '_, '_> {
         let chosen = self.options.iter().zip(&joint.chosen).map(|(o, i)| &o.usable[*i]);
         let vector = chosen.map(|c| c.by.width()).max().unwrap_or(1);
         let ways = self.ways(joint, vector);
-        let sliced = |dim: usize| self.uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
-        let indexed: Vec<bool> = (0..shape.len()).map(sliced).collect();
-        // Pieces of a row that fill the banks once, half, or twice.
-        let line = i64::from(WAVEFRONT_BYTES * 8 / bits);
-        let pad = vector.max(i64::from(32 / bits.min(32)));
-        let layouts = materialize::candidates(&joint.constraint, &indexed, &[line, line / 2, line * 2], pad);
+        let layouts = self.layouts(joint, vector);
         let dense = (shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
         let mut best: Option<Buffer> = None;
         // Cycles without conflicts, which are the same for every layout.
@@ -165,6 +160,18 @@ impl Serve<'_, '_, '_> {
             }
         }
         best
+    }
+
+    /// Returns the layouts that meet a constraint, with their padding.
+    fn layouts(&self, joint: &Joint, vector: i64) -> Vec<Layout> {
+        let shape = &self.program().tensor(self.tensor).shape;
+        let bits = self.bits();
+        let sliced = |dim: usize| self.uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
+        let indexed: Vec<bool> = (0..shape.len()).map(sliced).collect();
+        // Pieces of a row that fill the banks once, half, or twice.
+        let line = i64::from(WAVEFRONT_BYTES * 8 / bits);
+        let pad = vector.max(i64::from(32 / bits.min(32)));
+        materialize::candidates(&joint.constraint, &indexed, &[line, line / 2, line * 2], pad)
     }
 
     /// Reports whether boxes begin at multiples of their alignment at each index of the dimensions that their tile does not walk.

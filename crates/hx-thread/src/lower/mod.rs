@@ -74,25 +74,9 @@ pub fn lower(
     let (counters, of_counters) = counter::counters(program, solution, barriers.len() as u32);
     barriers.extend(of_counters);
     let Lowering { arrays, temporaries, buffers, scratch, maps, log, .. } = lowering;
-    let registers = arrays.keys().map(|t| {
-        let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
-        RegisterArray {
-            name: tensor.name.clone(),
-            dtype: tensor.dtype,
-            len: values as u32,
-            scope: tensor.scope,
-        }
-    });
+    let registers = arrays.keys().map(|t| array(program, solution, *t));
     let temporaries = temporaries.keys().flat_map(|op| temporaries::of(program, solution, *op).arrays);
-    let shared = buffers.keys().map(|t| {
-        let (tensor, layout) = (program.tensor(*t), &solution.shared[t]);
-        SharedBuffer {
-            name: tensor.name.clone(),
-            dtype: tensor.dtype,
-            offset: layout.offset,
-            bytes: layout.bytes,
-        }
-    });
+    let shared = buffers.keys().map(|t| buffer(program, solution, *t));
     let scratch = scratch.keys().flat_map(|op| temporaries::of(program, solution, *op).buffers);
     let shared: Vec<SharedBuffer> = shared.chain(scratch).collect();
     fences::place(&mut body, &shared);
@@ -115,6 +99,21 @@ pub fn lower(
         log,
         body,
     })
+}
+
+fn array(program: &TileProgram, solution: &Solution, id: TensorId) -> RegisterArray {
+    let (tensor, values) = (program.tensor(id), solution.registers[&id].layout.mode(1).size());
+    RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32, scope: tensor.scope }
+}
+
+fn buffer(program: &TileProgram, solution: &Solution, id: TensorId) -> SharedBuffer {
+    let (tensor, layout) = (program.tensor(id), &solution.shared[&id]);
+    SharedBuffer {
+        name: tensor.name.clone(),
+        dtype: tensor.dtype,
+        offset: layout.offset,
+        bytes: layout.bytes,
+    }
 }
 
 /// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products waits for

@@ -171,16 +171,28 @@ impl Lowering<'_> {
             }
             at.push(sum);
         }
-        let table = match &choice.a {
+        let table = self.along_k(op, a, choice, row)?;
+        let step = walked(&steps(&table).ok_or_else(irregular)?, &counts[2], &facts);
+        Ok(Issues { counters, counts, at, step, facts, group })
+    }
+
+    /// Returns the first element along K that each step of a product multiplies.
+    fn along_k(
+        &self,
+        op: &Op,
+        a: &Operand,
+        choice: &GemmChoice,
+        row: &GemmRow,
+    ) -> Result<Vec<i64>, LowerError> {
+        let [im, _, ik, _] = choice.issues;
+        Ok(match &choice.a {
             OperandChoice::Registers(positions) => {
                 let tensor = a.view.register().ok_or_else(|| self.error(op, "A is not in registers"))?;
                 let held = self.distribution(op, tensor)?;
                 (0..ik).map(|k| place(held, 0, positions.eval(row.a.values() * im * k))[1]).collect()
             }
-            OperandChoice::Descriptor { .. } => (0..ik).map(|k| k * row.shape[2]).collect::<Vec<_>>(),
-        };
-        let step = walked(&steps(&table).ok_or_else(irregular)?, &counts[2], &facts);
-        Ok(Issues { counters, counts, at, step, facts, group })
+            OperandChoice::Descriptor { .. } => (0..ik).map(|k| k * row.shape[2]).collect(),
+        })
     }
 
     /// Returns the descriptor of an operand. `extents` are the rows or columns, and the steps, of one instruction; `along` is
