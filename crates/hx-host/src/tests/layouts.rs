@@ -1,6 +1,8 @@
 //! Tests of layout values of the host, and of closures over slices.
 
 use expect_test::expect;
+use hx_hir::{Builtin, builtins};
+use hx_layout::expr::FUNCTIONS;
 
 use super::evaluation::check_main;
 
@@ -152,4 +154,15 @@ fn closures_combine_slices() {
         HX0614 at `(a, b)`: found a float, the pattern takes apart 2 values
     "#]],
     );
+}
+
+#[test]
+fn functions_of_layouts_are_those_of_the_notation() {
+    let of_layouts = |builtin: &Builtin| matches!(builtin, Builtin::Layout(_) | Builtin::HostLayout(_));
+    for builtin in builtins().filter(of_layouts) {
+        let found = FUNCTIONS.iter().find(|function| function.name == builtin.name());
+        let doc = found.map(|function| function.doc.to_owned());
+        // The numbers of a swizzle are compile-time arguments in the language.
+        assert_eq!(doc, Some(builtin.doc().replace('<', "(").replace('>', ")")), "{}", builtin.name());
+    }
 }

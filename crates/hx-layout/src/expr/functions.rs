@@ -1,187 +1,73 @@
 //! The functions that an expression can call.
 
+mod table;
+
 use super::{Fault, Value};
 use crate::labels::Labeled;
-use crate::{ComposedLayout, Layout, LayoutError, Swizzle, Tiler, equal_function, isl};
-
-/// The names of all functions, for messages and completion.
-pub(super) const NAMES: &[&str] = &[
-    "blocked_product",
-    "coalesce",
-    "column_major",
-    "compatible",
-    "complement",
-    "compose",
-    "concat",
-    "congruent",
-    "cosize",
-    "crd2idx",
-    "depth",
-    "divide",
-    "downcast",
-    "filter",
-    "flat_divide",
-    "flat_product",
-    "flatten",
-    "idx2crd",
-    "inverse",
-    "is_injective",
-    "isl",
-    "left_inverse",
-    "linear",
-    "logical_divide",
-    "logical_product",
-    "max_common_layout",
-    "max_common_vector",
-    "mode",
-    "nullspace",
-    "product",
-    "raked_product",
-    "rank",
-    "recast",
-    "right_inverse",
-    "row_major",
-    "shape",
-    "size",
-    "slice",
-    "stride",
-    "swizzle",
-    "table",
-    "tiled_divide",
-    "tiled_product",
-    "to_layout",
-    "upcast",
-    "zipped_divide",
-    "zipped_product",
-];
-
-type Tiled = fn(&Layout, &Tiler) -> Result<Layout, LayoutError>;
-type Binary = fn(&Layout, &Layout) -> Result<Layout, LayoutError>;
+use crate::{ComposedLayout, Layout, LayoutError, Swizzle, equal_function, isl};
+use table::Does;
+pub use table::{FUNCTIONS, Function};
 
 /// Calls a function.
 pub(super) fn call(name: &str, args: &[Value]) -> Result<Value, Fault> {
-    let known = making(name, args).or_else(|| measuring(name, args)).or_else(|| converting(name, args));
-    known.unwrap_or_else(|| Err(Fault(unknown(name))))
+    let function = FUNCTIONS.iter().find(|function| function.name == name);
+    match function.ok_or_else(|| Fault(unknown(name)))?.does {
+        Does::Layout(f) => {
+            let [a] = count(name, args)?;
+            Ok(Value::from_layout(f(&plain(a)?)?))
+        }
+        Does::Layouts(f) => {
+            let [a, b] = count(name, args)?;
+            Ok(Value::from_layout(f(&plain(a)?, &plain(b)?)?))
+        }
+        Does::Tiled(f) => {
+            let [a, t] = count(name, args)?;
+            Ok(Value::from_layout(f(&plain(a)?, &t.tiler()?)?))
+        }
+        Does::Number(f) => {
+            let [a] = count(name, args)?;
+            Ok(Value::Int(f(&plain(a)?)))
+        }
+        Does::One(f) => {
+            let [a] = count(name, args)?;
+            f(a)
+        }
+        Does::Two(f) => {
+            let [a, b] = count(name, args)?;
+            f(a, b)
+        }
+        Does::Three(f) => {
+            let [a, b, c] = count(name, args)?;
+            f(a, b, c)
+        }
+        Does::All(f) => f(args),
+    }
 }
 
 pub(super) fn is_function(name: &str) -> bool {
-    NAMES.contains(&name)
+    FUNCTIONS.iter().any(|function| function.name == name)
 }
 
 pub(super) fn unknown(name: &str) -> String {
     let alike = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    match NAMES.iter().rev().max_by_key(|other| alike(other)) {
+    match FUNCTIONS.iter().map(|function| function.name).rev().max_by_key(|other| alike(other)) {
         Some(near) if alike(near) >= 3 => format!("there is no function `{name}`; there is `{near}`"),
         _ => format!("there is no function `{name}`"),
     }
 }
 
-fn count<const N: usize>(name: &str, args: &[Value]) -> Result<[Value; N], Fault> {
+fn count<'a, const N: usize>(name: &str, args: &'a [Value]) -> Result<&'a [Value; N], Fault> {
     let wrong = |_| Fault(format!("`{name}` takes {N} arguments, and {} were given", args.len()));
-    <[Value; N]>::try_from(args.to_vec()).map_err(wrong)
-}
-
-/// Calls functions that make layouts.
-fn making(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
-    let tiled = |f: Tiled| {
-        let [a, t] = count(name, args)?;
-        Ok(Value::from_layout(f(&a.layout()?.layout, &t.tiler()?)?))
-    };
-    let binary = |f: Binary| {
-        let [a, b] = count(name, args)?;
-        Ok(Value::from_layout(f(&a.layout()?.layout, &b.layout()?.layout)?))
-    };
-    let unary = |f: fn(&Layout) -> Result<Layout, LayoutError>| {
-        let [a] = count(name, args)?;
-        Ok(Value::from_layout(f(&a.layout()?.layout)?))
-    };
-    Some(match name {
-        "compose" => compose(args),
-        "complement" => complement(args),
-        "coalesce" => coalesce(args),
-        "filter" => unary(|a| Ok(a.filter())),
-        "inverse" => inverse(args),
-        "right_inverse" => unary(|a| Ok(a.right_inverse())),
-        "left_inverse" => unary(Layout::left_inverse),
-        "nullspace" => unary(|a| Ok(a.nullspace())),
-        "flatten" => unary(|a| Layout::flat(a.leaves())),
-        "logical_divide" | "divide" => divide(args),
-        "zipped_divide" => tiled(Layout::zipped_divide),
-        "tiled_divide" => tiled(Layout::tiled_divide),
-        "flat_divide" => tiled(Layout::flat_divide),
-        "logical_product" | "product" => product(args),
-        "zipped_product" => tiled(Layout::zipped_product),
-        "tiled_product" => tiled(Layout::tiled_product),
-        "flat_product" => tiled(Layout::flat_product),
-        "blocked_product" => binary(Layout::blocked_product),
-        "raked_product" => binary(Layout::raked_product),
-        "max_common_layout" => binary(Layout::max_common_layout),
-        "slice" => count(name, args).and_then(|[a, c]| slice(&a, &c)),
-        "upcast" => recast(name, args, Layout::upcast),
-        "downcast" => recast(name, args, Layout::downcast),
-        "recast" => recast_bits(args),
-        "concat" => concat(args),
-        "mode" => mode(args),
-        "row_major" | "column_major" => order(name, args),
-        _ => return None,
-    })
-}
-
-/// Calls functions that measure or compare.
-fn measuring(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
-    let measure = |f: fn(&Layout) -> i64| {
-        let [a] = count(name, args)?;
-        Ok(Value::Int(f(&plain(&a)?)))
-    };
-    Some(match name {
-        "size" => measure(Layout::size),
-        "cosize" => measure(Layout::cosize),
-        "rank" => measure(|a| a.rank() as i64),
-        "depth" => measure(|a| a.depth() as i64),
-        "shape" => count(name, args).and_then(|[a]| Ok(Value::from_tuple(plain(&a)?.shape()))),
-        "stride" => count(name, args).and_then(|[a]| Ok(Value::from_tuple(plain(&a)?.stride()))),
-        "is_injective" => count(name, args).and_then(|[a]| Ok(Value::Bool(plain(&a)?.is_injective()?))),
-        "max_common_vector" => {
-            count(name, args).and_then(|[a, b]| Ok(Value::Int(plain(&a)?.max_common_vector(&plain(&b)?)?)))
-        }
-        "congruent" => {
-            count(name, args).and_then(|[a, b]| Ok(Value::Bool(a.tuple()?.congruent(&b.tuple()?))))
-        }
-        "compatible" => {
-            count(name, args).and_then(|[a, b]| Ok(Value::Bool(a.tuple()?.compatible(&b.tuple()?))))
-        }
-        "idx2crd" => count(name, args)
-            .and_then(|[shape, i]| Ok(Value::from_tuple(&shape.tuple()?.index_to_coord(i.int()?)?))),
-        "crd2idx" => count(name, args)
-            .and_then(|[shape, c]| Ok(Value::Int(shape.tuple()?.coord_to_index(&c.tuple()?)?))),
-        "table" => table(args),
-        _ => return None,
-    })
-}
-
-/// Calls functions between layouts, linear layouts, swizzles and relations.
-fn converting(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
-    Some(match name {
-        "linear" => count(name, args).and_then(|[a]| Ok(Value::Linear(a.linear()?))),
-        "to_layout" => count(name, args).and_then(|[a]| Ok(Value::from_layout(a.linear()?.to_layout()?))),
-        "isl" => count(name, args).and_then(|[a]| relation(&a)),
-        "swizzle" => count(name, args).and_then(|[b, m, s]| {
-            let out = |_| Fault("a swizzle's numbers are small".to_string());
-            let (b, m) = (u32::try_from(b.int()?).map_err(out)?, u32::try_from(m.int()?).map_err(out)?);
-            Ok(Value::Swizzle(Swizzle::new(b, m, i32::try_from(s.int()?).map_err(out)?)?))
-        }),
-        _ => return None,
-    })
+    <&[Value; N]>::try_from(args).map_err(wrong)
 }
 
 fn plain(value: &Value) -> Result<Layout, Fault> {
     Ok(value.layout()?.layout)
 }
 
-fn compose(args: &[Value]) -> Result<Value, Fault> {
-    let [a, b] = count("compose", args)?;
-    match &b {
-        Value::Layout(_) | Value::Composed(_) | Value::Linear(_) => after(&a, &b),
+fn compose(a: &Value, b: &Value) -> Result<Value, Fault> {
+    match b {
+        Value::Layout(_) | Value::Composed(_) | Value::Linear(_) => after(a, b),
         _ => Ok(Value::Layout(a.layout()?.compose_tiler(&b.tiler()?)?)),
     }
 }
@@ -264,12 +150,11 @@ fn coalesce(args: &[Value]) -> Result<Value, Fault> {
     }
 }
 
-fn inverse(args: &[Value]) -> Result<Value, Fault> {
-    let [a] = count("inverse", args)?;
-    if let Value::Linear(linear) = &a {
+fn inverse(a: &Value) -> Result<Value, Fault> {
+    if let Value::Linear(linear) = a {
         return Ok(Value::Linear(linear.invert()?));
     }
-    let layout = plain(&a)?;
+    let layout = plain(a)?;
     let inverse = layout.right_inverse();
     if inverse.size() != layout.size() {
         let reach = inverse.size();
@@ -279,17 +164,15 @@ fn inverse(args: &[Value]) -> Result<Value, Fault> {
     Ok(Value::from_layout(inverse))
 }
 
-fn divide(args: &[Value]) -> Result<Value, Fault> {
-    let [a, t] = count("logical_divide", args)?;
+fn divide(a: &Value, t: &Value) -> Result<Value, Fault> {
     Ok(Value::Layout(a.layout()?.logical_divide(&t.tiler()?)?))
 }
 
-fn product(args: &[Value]) -> Result<Value, Fault> {
-    let [a, b] = count("logical_product", args)?;
-    match (&a, &b) {
+fn product(a: &Value, b: &Value) -> Result<Value, Fault> {
+    match (a, b) {
         (Value::Layout(a), Value::Layout(b)) => Ok(Value::Layout(a.logical_product(b)?)),
         (Value::Linear(a), _) => Ok(Value::Linear(a.product(&b.linear()?)?)),
-        _ => Ok(Value::from_layout(plain(&a)?.logical_product(&b.tiler()?)?)),
+        _ => Ok(Value::from_layout(plain(a)?.logical_product(&b.tiler()?)?)),
     }
 }
 
@@ -299,20 +182,20 @@ fn slice(a: &Value, coord: &Value) -> Result<Value, Fault> {
     Ok(Value::List(vec![(name("layout"), Value::Layout(kept)), (name("offset"), Value::Int(offset))]))
 }
 
-fn recast(
-    name: &str,
-    args: &[Value],
-    f: fn(&Layout, i64) -> Result<Layout, LayoutError>,
-) -> Result<Value, Fault> {
-    let [a, n] = count(name, args)?;
+fn recast(a: &Value, n: &Value, f: fn(&Layout, i64) -> Result<Layout, LayoutError>) -> Result<Value, Fault> {
     let a = a.layout()?;
     Ok(Value::Layout(a.relabel(f(&a.layout, n.int()?)?)))
 }
 
-fn recast_bits(args: &[Value]) -> Result<Value, Fault> {
-    let [a, old, new] = count("recast", args)?;
+fn recast_bits(a: &Value, old: &Value, new: &Value) -> Result<Value, Fault> {
     let a = a.layout()?;
     Ok(Value::Layout(a.relabel(a.layout.recast(old.int()?, new.int()?)?)))
+}
+
+fn swizzle(bits: &Value, base: &Value, shift: &Value) -> Result<Value, Fault> {
+    let out = |_| Fault("a swizzle's numbers are small".to_string());
+    let (bits, base) = (u32::try_from(bits.int()?).map_err(out)?, u32::try_from(base.int()?).map_err(out)?);
+    Ok(Value::Swizzle(Swizzle::new(bits, base, i32::try_from(shift.int()?).map_err(out)?)?))
 }
 
 fn concat(args: &[Value]) -> Result<Value, Fault> {
@@ -320,8 +203,7 @@ fn concat(args: &[Value]) -> Result<Value, Fault> {
     Ok(Value::Layout(Labeled::concat(&modes)?))
 }
 
-fn mode(args: &[Value]) -> Result<Value, Fault> {
-    let [a, i] = count("mode", args)?;
+fn mode(a: &Value, i: &Value) -> Result<Value, Fault> {
     let (a, i) = (a.layout()?, i.int()?);
     match usize::try_from(i) {
         Ok(i) if i < a.layout.rank() => Ok(Value::Layout(a.mode(i))),
@@ -329,20 +211,13 @@ fn mode(args: &[Value]) -> Result<Value, Fault> {
     }
 }
 
-fn order(name: &str, args: &[Value]) -> Result<Value, Fault> {
-    let [shape] = count(name, args)?;
-    let make = if name == "row_major" { Layout::row_major } else { Layout::column_major };
-    Ok(Value::from_layout(make(shape.tuple()?)?))
-}
-
 /// The largest number of entries that `table` shows.
 const TABLE_LIMIT: i64 = 4096;
 
-fn table(args: &[Value]) -> Result<Value, Fault> {
-    let [a] = count("table", args)?;
+fn table(a: &Value) -> Result<Value, Fault> {
     let entry = |v: i64| (None, Value::Int(v));
     let too_large = |n: i64| Err(Fault(format!("the table has {n} entries, more than {TABLE_LIMIT}")));
-    match &a {
+    match a {
         Value::Linear(l) if l.in_bits() > TABLE_LIMIT.trailing_zeros() => too_large(1 << l.in_bits()),
         Value::Linear(l) => Ok(Value::List(l.table().map(|v| entry(v as i64)).collect())),
         _ => {

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use crate::{ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Tiler, labels::Labeled};
 
+pub use functions::{FUNCTIONS, Function};
 pub use read::{eval_expr, sides};
 pub use values::{apply, call, compose, equal, layout};
 

@@ -1,0 +1,232 @@
+//! The table of functions: a row has the name, the documentation, and what the function computes.
+
+use Does::{All, Layouts, Number, One, Three, Tiled, Two};
+
+use super::{
+    coalesce, complement, compose, concat, divide, inverse, mode, plain, product, recast, recast_bits,
+    relation, slice, swizzle, table,
+};
+use crate::expr::{Fault, Value};
+use crate::{Layout, LayoutError, Tiler};
+
+/// A function of the notation.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    pub name: &'static str,
+    /// What it returns, in one sentence.
+    pub doc: &'static str,
+    pub(super) does: Does,
+}
+
+/// What a function computes, by the arguments that it takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Does {
+    /// A layout of a layout.
+    Layout(fn(&Layout) -> Result<Layout, LayoutError>),
+    /// A layout of two layouts.
+    Layouts(fn(&Layout, &Layout) -> Result<Layout, LayoutError>),
+    /// A layout of a layout and a tiler.
+    Tiled(fn(&Layout, &Tiler) -> Result<Layout, LayoutError>),
+    /// A number of a layout.
+    Number(fn(&Layout) -> i64),
+    One(fn(&Value) -> Result<Value, Fault>),
+    Two(fn(&Value, &Value) -> Result<Value, Fault>),
+    Three(fn(&Value, &Value, &Value) -> Result<Value, Fault>),
+    /// A value of any number of arguments.
+    All(fn(&[Value]) -> Result<Value, Fault>),
+}
+
+/// All functions, by name.
+pub const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "blocked_product",
+        doc: "`a` repeated by `b`, block beside block.",
+        does: Layouts(Layout::blocked_product),
+    },
+    Function { name: "coalesce", doc: "The same function in fewer modes.", does: All(coalesce) },
+    Function {
+        name: "column_major",
+        doc: "The column-major layout of a shape.",
+        does: One(|shape| Ok(Value::from_layout(Layout::column_major(shape.tuple()?)?))),
+    },
+    Function {
+        name: "compatible",
+        doc: "Whether every coordinate of `a` is a coordinate of `b`.",
+        does: Two(|a, b| Ok(Value::Bool(a.tuple()?.compatible(&b.tuple()?)))),
+    },
+    Function {
+        name: "complement",
+        doc: "The layout of the indices that `l` leaves out.",
+        does: All(complement),
+    },
+    Function { name: "compose", doc: "The layout `a ∘ b`.", does: Two(compose) },
+    Function { name: "concat", doc: "The modes of all arguments beside each other.", does: All(concat) },
+    Function {
+        name: "congruent",
+        doc: "Whether two tuples nest alike.",
+        does: Two(|a, b| Ok(Value::Bool(a.tuple()?.congruent(&b.tuple()?)))),
+    },
+    Function {
+        name: "cosize",
+        doc: "One more than the largest index of a layout.",
+        does: Number(Layout::cosize),
+    },
+    Function {
+        name: "crd2idx",
+        doc: "The colexicographic index of a coordinate in a shape.",
+        does: Two(|shape, c| Ok(Value::Int(shape.tuple()?.coord_to_index(&c.tuple()?)?))),
+    },
+    Function {
+        name: "depth",
+        doc: "The depth to which the modes of a layout nest.",
+        does: Number(|a| a.depth() as i64),
+    },
+    Function { name: "divide", doc: "A layout divided by a tiler: tile and rest.", does: Two(divide) },
+    Function {
+        name: "downcast",
+        doc: "A layout in elements `n` times as narrow.",
+        does: Two(|a, n| recast(a, n, Layout::downcast)),
+    },
+    Function {
+        name: "filter",
+        doc: "A layout without modes of stride 0 or extent 1.",
+        does: Does::Layout(|a| Ok(a.filter())),
+    },
+    Function {
+        name: "flat_divide",
+        doc: "As `zipped_divide`, all modes beside each other.",
+        does: Tiled(Layout::flat_divide),
+    },
+    Function {
+        name: "flat_product",
+        doc: "As `zipped_product`, all modes beside each other.",
+        does: Tiled(Layout::flat_product),
+    },
+    Function {
+        name: "flatten",
+        doc: "The same function without nesting.",
+        does: Does::Layout(|a| Layout::flat(a.leaves())),
+    },
+    Function {
+        name: "idx2crd",
+        doc: "The coordinate of a colexicographic index in a shape.",
+        does: Two(|shape, i| Ok(Value::from_tuple(&shape.tuple()?.index_to_coord(i.int()?)?))),
+    },
+    Function { name: "inverse", doc: "The inverse of a layout.", does: One(inverse) },
+    Function {
+        name: "is_injective",
+        doc: "Whether a layout takes no two coordinates to one index.",
+        does: One(|a| Ok(Value::Bool(plain(a)?.is_injective()?))),
+    },
+    Function { name: "isl", doc: "A layout as a relation in the notation of isl.", does: One(relation) },
+    Function {
+        name: "left_inverse",
+        doc: "The layout `r` with `r ∘ l` the identity.",
+        does: Does::Layout(Layout::left_inverse),
+    },
+    Function {
+        name: "linear",
+        doc: "A layout as a linear map of bits.",
+        does: One(|a| Ok(Value::Linear(a.linear()?))),
+    },
+    Function {
+        name: "logical_divide",
+        doc: "A layout divided by a tiler: tile and rest.",
+        does: Two(divide),
+    },
+    Function { name: "logical_product", doc: "A layout repeated by another.", does: Two(product) },
+    Function {
+        name: "max_common_layout",
+        doc: "The largest layout on which two agree as a vector.",
+        does: Layouts(Layout::max_common_layout),
+    },
+    Function {
+        name: "max_common_vector",
+        doc: "The number of elements that are contiguous in both layouts.",
+        does: Two(|a, b| Ok(Value::Int(plain(a)?.max_common_vector(&plain(b)?)?))),
+    },
+    Function { name: "mode", doc: "Mode `i` of a layout.", does: Two(mode) },
+    Function {
+        name: "nullspace",
+        doc: "The layout of the coordinates that a layout takes to 0.",
+        does: Does::Layout(|a| Ok(a.nullspace())),
+    },
+    Function { name: "product", doc: "A layout repeated by another.", does: Two(product) },
+    Function {
+        name: "raked_product",
+        doc: "`a` repeated by `b`, interleaved.",
+        does: Layouts(Layout::raked_product),
+    },
+    Function { name: "rank", doc: "The number of modes of a layout.", does: Number(|a| a.rank() as i64) },
+    Function {
+        name: "recast",
+        doc: "A layout of elements of one width, in elements of another.",
+        does: Three(recast_bits),
+    },
+    Function {
+        name: "right_inverse",
+        doc: "The layout `r` with `l ∘ r` the identity.",
+        does: Does::Layout(|a| Ok(a.right_inverse())),
+    },
+    Function {
+        name: "row_major",
+        doc: "The row-major layout of a shape.",
+        does: One(|shape| Ok(Value::from_layout(Layout::row_major(shape.tuple()?)?))),
+    },
+    Function {
+        name: "shape",
+        doc: "The extents of a layout.",
+        does: One(|a| Ok(Value::from_tuple(plain(a)?.shape()))),
+    },
+    Function {
+        name: "size",
+        doc: "The number of elements of a layout or tensor.",
+        does: Number(Layout::size),
+    },
+    Function {
+        name: "slice",
+        doc: "A layout at a coordinate in which `_` keeps a mode, and the offset of the rest.",
+        does: Two(slice),
+    },
+    Function {
+        name: "stride",
+        doc: "The strides of a layout.",
+        does: One(|a| Ok(Value::from_tuple(plain(a)?.stride()))),
+    },
+    Function {
+        name: "swizzle",
+        doc: "`swizzle(bits, base, shift)`: exclusive or of address bits.",
+        does: Three(swizzle),
+    },
+    Function { name: "table", doc: "Every index of a layout, in order.", does: One(table) },
+    Function {
+        name: "tiled_divide",
+        doc: "As `zipped_divide`, the modes of the rest beside the tile.",
+        does: Tiled(Layout::tiled_divide),
+    },
+    Function {
+        name: "tiled_product",
+        doc: "As `zipped_product`, the modes of the repetitions beside the layout.",
+        does: Tiled(Layout::tiled_product),
+    },
+    Function {
+        name: "to_layout",
+        doc: "A linear map of bits as a layout.",
+        does: One(|a| Ok(Value::from_layout(a.linear()?.to_layout()?))),
+    },
+    Function {
+        name: "upcast",
+        doc: "A layout in elements `n` times as wide.",
+        does: Two(|a, n| recast(a, n, Layout::upcast)),
+    },
+    Function {
+        name: "zipped_divide",
+        doc: "A layout divided by a tiler, tiles in one mode and the rest in another.",
+        does: Tiled(Layout::zipped_divide),
+    },
+    Function {
+        name: "zipped_product",
+        doc: "A layout repeated by another, layout in one mode and repetitions in another.",
+        does: Tiled(Layout::zipped_product),
+    },
+];
