@@ -317,13 +317,10 @@ fn accessed(
         By::Access(access) => {
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
-            match cx.program().op(*op).map(|op| &op.kind) {
-                Some(OpKind::Rearrange { dst, src, .. }) => {
-                    exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
-                }
-                _ => {
-                    solution.choices.insert(*op, Choice::Copy(choice));
-                }
+            if let Some(OpKind::Rearrange { dst, src, .. }) = cx.program().op(*op).map(|op| &op.kind) {
+                exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
+            } else {
+                solution.choices.insert(*op, Choice::Copy(choice));
             }
         }
     }
