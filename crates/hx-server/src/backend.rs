@@ -1,13 +1,9 @@
 //! Handlers of the protocol. Every method forwards its message to the main loop before its first wait, which keeps the order of
 //! the client's messages. After that it waits only for its own answer.
 
-use std::collections::BTreeMap;
-use std::str::FromStr as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
-use hx_ide::SourceFile;
-use hx_workspace::Manifest;
 use tokio::sync::{mpsc as channel, oneshot};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::*;
@@ -15,16 +11,14 @@ use tower_lsp::{Client, LanguageServer};
 
 use crate::cancel::CancelSlot;
 use crate::compile::CudaCompiler;
-use crate::files::{Document, path_of};
-use crate::from_proto::{Positions, changed, first_difference};
+use crate::files::path_of;
 use crate::main_loop::{self, Event, Writer};
 use crate::outgoing::{self, Outgoing, ToClient};
 use crate::questions::{About, Question};
-use crate::settings::{self, Options};
-use crate::state::{Shared, Snapshot, file_at};
+use crate::settings;
+use crate::state::{Shared, Snapshot};
 use crate::task::{Handled, internal, invalid, task};
-use crate::touched::Touched;
-use crate::{Config, handlers, protocol, questions};
+use crate::{Config, changes, handlers, protocol, questions};
 
 /// The state of the protocol's handlers: the channel to the main loop, the client, and the CUDA compiler.
 pub(crate) struct Backend {
@@ -169,7 +163,7 @@ impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let client = settings::Client::of(&params);
         let capabilities = handlers::capabilities(&client);
-        self.write("initialize", move |writer| initialize(writer, client, &params));
+        self.write("initialize", move |writer| changes::initialize(writer, client, &params));
         Ok(InitializeResult {
             capabilities,
             server_info: Some(ServerInfo {
@@ -198,16 +192,16 @@ impl LanguageServer for Backend {
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
         let document = params.text_document;
         self.write("textDocument/didOpen", move |writer| {
-            open(writer, document.uri, document.version, &document.text);
+            changes::open(writer, document.uri, document.version, &document.text);
         });
     }
 
     async fn did_change(&self, params: DidChangeTextDocumentParams) {
-        self.write("textDocument/didChange", move |writer| change(writer, &params));
+        self.write("textDocument/didChange", move |writer| changes::change(writer, &params));
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
-        self.write("textDocument/didClose", move |writer| close(writer, &params.text_document.uri));
+        self.write("textDocument/didClose", move |writer| changes::close(writer, &params.text_document.uri));
     }
 
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
@@ -222,16 +216,18 @@ impl LanguageServer for Backend {
     }
 
     async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
-        self.write("workspace/didChangeWatchedFiles", move |writer| watched(writer, &params.changes));
+        self.write("workspace/didChangeWatchedFiles", move |writer| {
+            changes::watched(writer, &params.changes)
+        });
     }
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
         self.write("workspace/didChangeWorkspaceFolders", move |writer| {
             for folder in &params.event.removed {
-                close_folder(writer, &path_of(&folder.uri));
+                changes::close_folder(writer, &path_of(&folder.uri));
             }
             for folder in &params.event.added {
-                open_folder(writer, &path_of(&folder.uri));
+                changes::open_folder(writer, &path_of(&folder.uri));
             }
             writer.diagnose_all();
         });
@@ -239,7 +235,7 @@ impl LanguageServer for Backend {
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
         self.write("workspace/didChangeConfiguration", move |writer| {
-            configure(writer, &params.settings);
+            changes::configure(writer, &params.settings);
             writer.diagnose_all();
             writer.refresh();
         });
@@ -251,7 +247,7 @@ impl LanguageServer for Backend {
                 let argument = params.arguments.into_iter().next().unwrap_or_default();
                 let wanted: protocol::InstanceParams =
                     serde_json::from_value(argument).map_err(|error| invalid(error.to_string()))?;
-                let picked = move |writer: &mut Writer| pick(writer, &wanted);
+                let picked = move |writer: &mut Writer| changes::pick(writer, &wanted);
                 self.write_and_wait(protocol::SHOW_INSTANCE, picked).await
             }
             other => Err(invalid(format!("there is no command `{other}`"))),
@@ -402,219 +398,5 @@ impl LanguageServer for Backend {
         params: DocumentOnTypeFormattingParams,
     ) -> Result<Option<Vec<TextEdit>>> {
         self.read(questions::ON_TYPE_FORMATTING, params, handlers::on_type_formatting).await
-    }
-}
-
-fn initialize(writer: &mut Writer, client: settings::Client, params: &InitializeParams) {
-    writer.shared.client = Arc::new(client);
-    if let Some(options) = &params.initialization_options {
-        configure(writer, options);
-    }
-    let mut folders: Vec<String> =
-        params.workspace_folders.iter().flatten().map(|folder| path_of(&folder.uri)).collect();
-    #[allow(deprecated, reason = "clients without workspace folders say it so")]
-    if folders.is_empty()
-        && let Some(root) = &params.root_uri
-    {
-        folders.push(path_of(root));
-    }
-    for folder in folders {
-        open_folder(writer, &folder);
-    }
-}
-
-/// Applies the user's settings. Invalid settings are reported, and the old ones stay in force.
-fn configure(writer: &mut Writer, value: &serde_json::Value) {
-    match Options::parse(value) {
-        Ok(options) => writer.shared.options = Arc::new(options),
-        Err(error) => {
-            let text = format!("the settings of hx are not understood: {error}");
-            writer.client.send(Outgoing::Show(MessageType::WARNING, text));
-        }
-    }
-}
-
-fn open_folder(writer: &mut Writer, path: &str) {
-    let loaded = writer.db.open_folder(path);
-    for error in &loaded.unreadable {
-        writer.unreadable(error);
-    }
-    for manifest in loaded.manifests {
-        add_manifest(writer, manifest);
-    }
-}
-
-fn add_manifest(writer: &mut Writer, manifest: Manifest) {
-    let path = format!("{}/{}", manifest.root.trim_end_matches('/'), hx_workspace::MANIFEST_NAME);
-    if let Some(uri) = Uri::from_file_path(&path) {
-        let snapshot = Snapshot { db: writer.db.clone(), shared: writer.shared.clone() };
-        let diagnostics = crate::to_proto::diagnostics(&snapshot, manifest.file, &manifest.diagnostics);
-        drop(snapshot);
-        writer.client.send(Outgoing::Publish { uri, diagnostics, version: None });
-    }
-    Arc::make_mut(&mut writer.shared.projects).insert(manifest.root.clone(), manifest);
-}
-
-fn close_folder(writer: &mut Writer, path: &str) {
-    let prefix = format!("{}/", path.trim_end_matches('/'));
-    for file in crate::state::user_files(&writer.db) {
-        let Some(on_disk) = writer.db.path_on_disk(file).map(str::to_owned) else { continue };
-        if on_disk.starts_with(&prefix) && writer.shared.documents.get(&on_disk).is_none() {
-            remove(writer, file, &on_disk);
-        }
-    }
-    Arc::make_mut(&mut writer.shared.projects).retain(|root, _| *root != path && !root.starts_with(&prefix));
-}
-
-fn remove(writer: &mut Writer, file: SourceFile, path: &str) {
-    let shown = file.path(&writer.db).to_owned();
-    writer.db.unload(path);
-    writer.shared.last_good.forget(&shown);
-    if let Some(uri) = Uri::from_file_path(path) {
-        writer.unpublish(file, uri);
-    }
-}
-
-fn open(writer: &mut Writer, uri: Uri, version: i32, text: &str) {
-    let path = path_of(&uri);
-    let file = match writer.shared.std.file(&writer.db, &path) {
-        // The standard library is part of the binary: an editor may show its files but cannot change them.
-        Some(file) => file,
-        None => {
-            let file = writer.db.set_overlay(&path, text);
-            if let Some(root) = writer.db.project_of(&path)
-                && !writer.shared.projects.contains_key(&root)
-            {
-                open_folder(writer, &root);
-            }
-            writer.db.load_uses(&path);
-            file
-        }
-    };
-    let generation = writer.generation;
-    let documents = Arc::make_mut(&mut writer.shared.documents);
-    let known = documents.remove(&path);
-    if let Some(known) = &known {
-        // The message carries the client's whole text, so the reopened document loses nothing.
-        let text = format!("`{path}` was opened again, as version {version} after {}", known.version);
-        writer.client.error(text);
-    }
-    let mut touched = known.map_or_else(Touched::default, |known| known.touched);
-    touched.touch(generation, Position::default());
-    documents.insert(path, Document { uri, version, file, touched });
-    writer.diagnose_open(Some(file));
-}
-
-fn change(writer: &mut Writer, params: &DidChangeTextDocumentParams) {
-    let path = path_of(&params.text_document.uri);
-    let version = params.text_document.version;
-    let Some(document) = Arc::make_mut(&mut writer.shared.documents).get_mut(&path) else {
-        return writer.client.error(format!("`{path}` was changed and is not open"));
-    };
-    if version <= document.version {
-        // The ranges of the change refer to a different text.
-        let text =
-            format!("`{path}` went from version {} to {version}: the change is ignored", document.version);
-        return writer.client.error(text);
-    }
-    document.version = version;
-    let file = document.file;
-    if file.kind(&writer.db) == hx_ide::FileKind::Std {
-        return;
-    }
-    let encoding = writer.shared.client.encoding;
-    let before = file.text(&writer.db);
-    let text = changed(before, &params.content_changes, encoding);
-    let first = Positions::new(&writer.db, file, encoding).position(first_difference(before, &text));
-    document.touched.touch(writer.generation, first);
-    writer.db.set_overlay(&path, &text);
-    writer.diagnose_open(Some(file));
-}
-
-fn close(writer: &mut Writer, uri: &Uri) {
-    let path = path_of(uri);
-    let Some(document) = Arc::make_mut(&mut writer.shared.documents).remove(&path) else { return };
-    writer.db.remove_overlay(&path);
-    let still_there = writer.db.file(&path) == Some(document.file);
-    if document.file.kind(&writer.db) == hx_ide::FileKind::Workspace && !still_there {
-        let shown = document.file.path(&writer.db).to_owned();
-        writer.shared.last_good.forget(&shown);
-        writer.unpublish(document.file, uri.clone());
-    } else {
-        writer.diagnose(document.file);
-    }
-    writer.diagnose_open(None);
-}
-
-fn watched(writer: &mut Writer, changes: &[FileEvent]) {
-    for change in changes {
-        let path = path_of(&change.uri);
-        if path.ends_with(&format!("/{}", hx_workspace::MANIFEST_NAME)) {
-            let folder = path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned();
-            Arc::make_mut(&mut writer.shared.projects).remove(&folder);
-            writer.client.send(Outgoing::Publish {
-                uri: change.uri.clone(),
-                diagnostics: Vec::new(),
-                version: None,
-            });
-            open_folder(writer, &folder);
-            continue;
-        }
-        let before = file_at(&writer.db, &writer.shared, &path);
-        match writer.db.reload(&path) {
-            Ok(()) => {
-                writer.client.send(Outgoing::Publish {
-                    uri: change.uri.clone(),
-                    diagnostics: Vec::new(),
-                    version: None,
-                });
-            }
-            Err(error) if error.reason != hx_workspace::SystemError::NotFound => writer.unreadable(&error),
-            Err(_) => {}
-        }
-        let after = file_at(&writer.db, &writer.shared, &path);
-        if let (Some(file), None) = (before, after) {
-            writer.unpublish(file, change.uri.clone());
-        }
-    }
-    writer.diagnose_all();
-    writer.refresh();
-}
-
-/// Shows another instance of a kernel from now on.
-fn pick(writer: &mut Writer, wanted: &protocol::InstanceParams) -> Result<Option<LSPAny>> {
-    let path = path_of(&wanted.text_document.uri);
-    let file = file_at(&writer.db, &writer.shared, &path)
-        .ok_or_else(|| invalid(format!("`{}` is not known", wanted.text_document.uri.as_str())))?;
-    let args: BTreeMap<String, String> = wanted.args.clone().unwrap_or_default();
-    let (key, args) = hx_ide::instance(&writer.db, file, &wanted.kernel, &args).map_err(invalid)?;
-    let mut picked = writer.shared.picked.to_vec();
-    picked.retain(|known| known.kernel != key);
-    if !args.is_empty() {
-        picked.push(hx_ide::Picked { kernel: key, args });
-    }
-    writer.shared.picked = Arc::new(picked);
-    writer.refresh();
-    Ok(None)
-}
-
-impl Writer {
-    /// Reports that a file cannot be read, with a diagnostic at its beginning.
-    fn unreadable(&self, error: &hx_workspace::OpenError) {
-        let Some(uri) = Uri::from_file_path(&error.path)
-            .or_else(|| Uri::from_str(&format!("file://{}", error.path)).ok())
-        else {
-            return self.client.error(hx_base::printable(&error.to_string()).into_owned());
-        };
-        let code = error.code();
-        let diagnostic = Diagnostic {
-            range: Range::default(),
-            severity: Some(DiagnosticSeverity::ERROR),
-            code: Some(NumberOrString::String(code.id.to_owned())),
-            source: Some("hx".to_owned()),
-            message: hx_base::printable(&error.to_string()).into_owned(),
-            ..Default::default()
-        };
-        self.client.send(Outgoing::Publish { uri, diagnostics: vec![diagnostic], version: None });
     }
 }

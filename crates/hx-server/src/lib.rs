@@ -10,6 +10,7 @@
 
 mod backend;
 mod cancel;
+mod changes;
 mod compile;
 mod files;
 mod from_proto;
