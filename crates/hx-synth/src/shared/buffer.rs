@@ -81,6 +81,14 @@ impl By {
 }
 
 impl<'p> Use<'p> {
+    /// Returns the name of the instruction that accesses the tensor by these means: for an operand, that of the product.
+    pub(super) fn instruction(&self, by: &By) -> &'static str {
+        match &self.end {
+            End::Operand(issued) => issued.name(),
+            End::Register(_) | End::Global(_) => by.name(),
+        }
+    }
+
     pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Rc<Tv>, trips: f64) -> Use<'p> {
         let shape = program.tensor(transfer.register).shape.clone();
         let (view, end) = (Cow::Borrowed(transfer.memory), End::Register(tv));

@@ -58,17 +58,26 @@ impl std::fmt::Display for Demanded {
     }
 }
 
-/// The swizzles that one party accepts: an access, by its operation, or the pin of the tensor.
+/// The swizzles that one party accepts.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Party {
-    pub(super) op: Option<OpId>,
-    pub(super) accepts: Vec<Demanded>,
+    by: Demander,
+    accepts: Vec<Demanded>,
+}
+
+/// Who demands a swizzle.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Demander {
+    /// The pin of the tensor.
+    Pin,
+    /// An access of an operation, by one of these instructions.
+    Access(OpId, Vec<&'static str>),
 }
 
 impl Party {
-    /// Returns the swizzles that an access accepts, given the demands of its candidates. Returns `None` if one of them takes any
+    /// Returns the swizzles that a party accepts, given the demands of its candidates. Returns `None` if one of them takes any
     /// swizzle.
-    pub(super) fn of(op: Option<OpId>, demands: impl Iterator<Item = Option<Demanded>>) -> Option<Party> {
+    pub(super) fn of(by: Demander, demands: impl Iterator<Item = Option<Demanded>>) -> Option<Party> {
         let mut accepts: Vec<Demanded> = Vec::new();
         for demanded in demands {
             let demanded = demanded?;
@@ -76,7 +85,7 @@ impl Party {
                 accepts.push(demanded);
             }
         }
-        (!accepts.is_empty()).then_some(Party { op, accepts })
+        (!accepts.is_empty()).then_some(Party { by, accepts })
     }
 
     /// Names the swizzles: `the 128 B swizzle or no swizzle`.
@@ -98,12 +107,18 @@ pub(super) fn disagreeing(parties: &[Party]) -> Option<[&Party; 2]> {
 pub(super) fn conflict(name: &str, tensor: TensorId, [one, other]: [&Party; 2]) -> Failure {
     let message = format!("no swizzle of the shared tensor `{name}` serves all of its accesses");
     let failure = Failure::new(FailureKind::Conflict, message);
-    let failure = [one, other].into_iter().fold(failure, |failure, party| match party.op {
-        Some(op) => failure.part(Some(op), Some(tensor), format!("this access demands {}", party.phrase())),
-        None => failure.part(None, Some(tensor), format!("`{name}` is pinned to {}", party.phrase())),
+    let failure = [one, other].into_iter().fold(failure, |failure, party| match &party.by {
+        Demander::Access(op, instructions) => {
+            let by: Vec<String> = instructions.iter().map(|name| format!("`{name}`")).collect();
+            let text = format!("this access by {} demands {}", by.join(" or "), party.phrase());
+            failure.part(Some(*op), Some(tensor), text)
+        }
+        Demander::Pin => {
+            failure.part(None, Some(tensor), format!("`{name}` is pinned to {}", party.phrase()))
+        }
     });
-    match [one.op, other.op] {
-        [Some(_), Some(_)] => failure.help(format!(
+    match [&one.by, &other.by] {
+        [Demander::Access(..), Demander::Access(..)] => failure.help(format!(
             "give each of the two accesses a shared tensor of its own, and copy `{name}` to both"
         )),
         _ => failure.help(format!("without the pin, `{name}` gets the swizzle that its accesses demand")),

@@ -45,6 +45,11 @@ impl Issued {
         Issued { operand, extents: [if operand == 0 { m } else { n }, k], row: RowOf(row) }
     }
 
+    /// Returns the name of the instruction.
+    pub(super) fn name(&self) -> &'static str {
+        &self.row.0.name
+    }
+
     /// Returns the ways in which the instruction can reach the operand.
     fn reaches(&self) -> impl Iterator<Item = &'static ReachRow> {
         let row = self.row.0;

@@ -11,7 +11,7 @@ use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
 use super::constraint::Constraint;
-use super::demanded::{self, Demanded, Party, disagreeing};
+use super::demanded::{self, Demanded, Demander, Party, disagreeing};
 use super::joint::joints;
 use super::operand::{self, Issued};
 use super::{asynchronous, bulk, demand, pin_of, serve, start};
@@ -513,13 +513,22 @@ fn swizzles_differ(
     uses: &[Use<'_>],
     options: &[Options],
 ) -> Option<Failure> {
-    let demands = |options: &Options| -> Vec<Option<Demanded>> {
-        let usable = options.usable.iter().map(|candidate| &candidate.constraint);
-        let barred = options.barred.iter().filter_map(|barred| barred.constraint.as_ref());
-        usable.chain(barred).map(|constraint| constraint.swizzle).collect()
+    let party = |(u, options): (&Use<'_>, &Options)| {
+        let usable = options.usable.iter().map(|candidate| (&candidate.by, &candidate.constraint));
+        let barred =
+            options.barred.iter().filter_map(|barred| Some((&barred.by, barred.constraint.as_ref()?)));
+        let (names, demands): (Vec<&'static str>, Vec<Option<Demanded>>) =
+            usable.chain(barred).map(|(by, constraint)| (u.instruction(by), constraint.swizzle)).unzip();
+        let mut instructions: Vec<&'static str> = Vec::new();
+        names.into_iter().for_each(|name| {
+            if !instructions.contains(&name) {
+                instructions.push(name)
+            }
+        });
+        Party::of(Demander::Access(u.op.id, instructions), demands.into_iter())
     };
-    let parties = uses.iter().zip(options).map(|(u, o)| Party::of(Some(u.op.id), demands(o).into_iter()));
-    let pin = Party::of(None, [demand(program.tensor(tensor)).swizzle].into_iter());
+    let parties = uses.iter().zip(options).map(party);
+    let pin = Party::of(Demander::Pin, [demand(program.tensor(tensor)).swizzle].into_iter());
     let parties: Vec<Party> = std::iter::once(pin).chain(parties).flatten().collect();
     Some(demanded::conflict(&program.tensor(tensor).name, tensor, disagreeing(&parties)?))
 }

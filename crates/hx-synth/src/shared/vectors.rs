@@ -11,7 +11,7 @@ use hx_tile::{OpId, TensorId, TileMode};
 
 use super::conflicts::{Places, Requests, words_in_one_bank};
 use super::constraint::Constraint;
-use super::demanded::{self, Demanded, Party, disagreeing};
+use super::demanded::{self, Demanded, Demander, Party, disagreeing};
 use super::mode::Mode;
 use super::swizzle;
 use crate::access::{Access, Run};
@@ -157,7 +157,10 @@ fn stages_begin_with_blocks_of_a_demanded_swizzle() {
 fn accesses_that_demand_other_swizzles_are_named() {
     let under = |mode| Demanded::mode(mode, DType::F16);
     let [wide, narrow, none] = [SwizzleMode::Bytes128, SwizzleMode::Bytes64, SwizzleMode::Plain].map(under);
-    let party = |op, accepts: &[Option<Demanded>]| Party::of(Some(OpId(op)), accepts.iter().copied());
+    let party = |op, accepts: &[Option<Demanded>]| {
+        let instructions = if op == 1 { vec!["product.a"] } else { vec!["load.boxes", "load.run"] };
+        Party::of(Demander::Access(OpId(op), instructions), accepts.iter().copied())
+    };
     assert_eq!(party(0, &[None, wide]), None);
     let parties: Vec<Party> = [party(0, &[wide, narrow]), party(1, &[wide]), party(2, &[narrow, none])]
         .into_iter()
@@ -170,8 +173,8 @@ fn accesses_that_demand_other_swizzles_are_named() {
     let lines = std::iter::once(failure.message.clone()).chain(parts).chain(failure.help.clone());
     expect![[r#"
         no swizzle of the shared tensor `sa` serves all of its accesses
-        Some(1): this access demands the 128 B swizzle
-        Some(2): this access demands the 64 B swizzle or no swizzle
+        Some(1): this access by `product.a` demands the 128 B swizzle
+        Some(2): this access by `load.boxes` or `load.run` demands the 64 B swizzle or no swizzle
         give each of the two accesses a shared tensor of its own, and copy `sa` to both"#]]
     .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
 }

@@ -376,7 +376,7 @@ fn a_pin_that_no_reach_meets_says_what_differs() {
     expect![[r#"
         no swizzle of the shared tensor `sa` serves all of its accesses
         None: `sa` is pinned to `swizzle<2, 0, 3>`
-        Some(100): this access demands the 128 B swizzle or the 64 B swizzle or the 32 B swizzle or no swizzle
+        Some(100): this access by `wgmma.m64n256k16.f32.bf16` demands the 128 B swizzle or the 64 B swizzle or the 32 B swizzle or no swizzle
         without the pin, `sa` gets the swizzle that its accesses demand"#]]
     .assert_eq(&pinned_alone(swizzle, "(128,64,4):(64,1,8192)"));
     expect![[r#"

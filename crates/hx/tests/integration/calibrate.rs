@@ -31,9 +31,13 @@ fn a_wrong_file_is_told_before_anything_is_measured() {
               = help: `hx calibrate --out FILE` writes such a file
         "#]],
     );
-    check(&[GOOD], &["calibrate", "--device", "sim", "--check", "--file", "nothing.toml"], expect![[r#"
+    check(
+        &[GOOD],
+        &["calibrate", "--device", "sim", "--check", "--file", "nothing.toml"],
+        expect![[r#"
         exit 1
         --
         error[HX0606]: cannot open `nothing.toml`: there is no such file
-    "#]]);
+    "#]],
+    );
 }
