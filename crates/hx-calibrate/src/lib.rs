@@ -10,6 +10,7 @@
 
 mod barriers;
 mod boxes;
+mod clock;
 mod clusters;
 mod compute;
 mod file;
@@ -22,6 +23,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+pub use clock::{CLOCK_BYTES, CLOCK_SYMBOL, CLOCK_TEXT, Clock};
 pub use file::{Compared, compare, written};
 pub use probe::{Blocks, Figure, MapShape, Probe, Results, source};
 pub use rows::{Row, rows};

@@ -64,6 +64,15 @@ fn cycles_are_those_of_the_timed_warps() {
 }
 
 #[test]
+fn the_clock_of_many_launches() {
+    let bytes = [1_980 * 40, 40_000, 2].map(i64::to_le_bytes).concat();
+    let clock = crate::Clock::read(&bytes).expect("sums");
+    assert_eq!((clock.launches, clock.rate()), (2, 1980.0));
+    assert_eq!(crate::Clock::read(&[0; 24]), None);
+    assert_eq!(crate::Clock::read(&bytes[..16]), None);
+}
+
+#[test]
 fn a_figure_is_a_slope() {
     let of = |name: &str| probes(Arch::Sm90a).concat().into_iter().find(|p| p.name == name).expect("a probe");
     let barrier = of("barrier of 4 warps");

@@ -11,6 +11,16 @@ pub fn estimate<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Estimat
     hx_synth::estimate(&solution.program(&lowered.program), solution, instance.arch(db), &[])
 }
 
+/// Returns the estimated cycles of a launch of an instance with these dimensions and strides; `None` if it has no layouts, or the
+/// number of blocks does not follow from them.
+pub fn launch_cycles<'db>(db: &'db dyn Db, instance: Instance<'db>, dims: &[(String, i64)]) -> Option<f64> {
+    let lowered = routed_program(db, instance).as_ref().ok()?;
+    let solution = solution(db, instance).as_ref().ok()?;
+    let program = solution.program(&lowered.program);
+    let estimate = hx_synth::estimate_any(&program, solution, instance.arch(db), dims);
+    estimate.launch.map(|launch| launch.cycles)
+}
+
 /// Returns [`estimate`] as text.
 pub fn estimate_as_text<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<String> {
     let lowered = routed_program(db, instance).as_ref().ok()?;

@@ -33,7 +33,7 @@ pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
 pub use diagnostics::{instance_diagnostics, instance_errors};
 pub use emit::{Emit, built_constraints, emit};
-pub use estimate::{estimate, estimate_as_text};
+pub use estimate::{estimate, estimate_as_text, launch_cycles};
 pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hx_base::codes;
-use hx_calibrate::{Blocks, DATA_BYTES, MapShape, Probe, Results, probes, source};
+use hx_calibrate::{Blocks, CLOCK_SYMBOL, CLOCK_TEXT, DATA_BYTES, MapShape, Probe, Results, probes, source};
 use hx_host::HostError;
 use hx_worker::{
     Arg, Buffer, CompileError, CompileJob, Compiled, Launch, Limits, MapElement, TensorMap, WorkerError,
@@ -40,6 +40,11 @@ pub fn compile_probes(machine: &Machine) -> Result<Vec<(Vec<Probe>, Compiled)>, 
         }
     };
     let arch = cuda.arch;
+    if matches!(machine, Machine::CompileOnly(_)) {
+        // `hx bench --estimates` needs this one.
+        let job = CompileJob::of_kernel(CLOCK_TEXT, CLOCK_SYMBOL, arch.name());
+        cuda.compilers.compile(&job, &Limits::within(COMPILE_LIMIT)).map_err(compile_error)?;
+    }
     let groups = probes(arch).into_par_iter().enumerate().map(|(at, group)| {
         let job = CompileJob::new(source(&group), format!("probes-{at}.cu"), arch.name());
         let outcome = cuda.compilers.compile(&job, &Limits::within(COMPILE_LIMIT)).map_err(compile_error)?;

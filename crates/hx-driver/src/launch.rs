@@ -6,6 +6,7 @@
 mod bind;
 mod code;
 mod cuda;
+mod estimates;
 mod instance;
 mod log;
 mod maps;

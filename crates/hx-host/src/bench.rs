@@ -68,6 +68,16 @@ pub struct Times {
     pub low: f64,
     /// The 80th percentile: a fifth of the runs were slower.
     pub high: f64,
+    /// The median in cycles beside the estimate, if the device was asked for both.
+    pub cycles: Option<Cycles>,
+}
+
+/// The cycles of a work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cycles {
+    pub measured: f64,
+    /// The cycles by the cost model; `None` if some step is no launch of a kernel.
+    pub estimated: Option<f64>,
 }
 
 /// A work, with the tensors that it wrote.

@@ -82,6 +82,12 @@ pub struct WorkRecord {
     /// Quantile 0.8 of the samples.
     pub high_us: Option<f64>,
     pub samples_us: Vec<f64>,
+    /// The median in cycles, if the clock was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<f64>,
+    /// The cycles by the cost model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_cycles: Option<f64>,
     /// Floating-point operations of one run.
     pub flops: Option<f64>,
     /// Bytes that one run reads and writes.
@@ -214,6 +220,8 @@ fn work_record(work: &Work, roofs: &Roofs) -> WorkRecord {
         low_us: times.map(|t| t.low),
         high_us: times.map(|t| t.high),
         samples_us: times.map(|t| t.samples.clone()).unwrap_or_default(),
+        cycles: times.and_then(|t| t.cycles).map(|cycles| cycles.measured),
+        estimated_cycles: times.and_then(|t| t.cycles?.estimated),
         flops: work.flops,
         bytes: work.bytes,
         tflops: work.flops_per_second().map(|f| f * 1e-12),

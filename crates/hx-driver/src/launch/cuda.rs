@@ -88,6 +88,15 @@ impl<'a> Launcher<'a> {
         Ok(outcome.compiled)
     }
 
+    /// Compiles a text that is not of a kernel of the program.
+    pub(super) fn compile_job(&self, cuda: &Cuda, job: &CompileJob) -> Result<Compiled, LaunchError> {
+        let cancelled = || self.until.is_reached();
+        let outcome = cuda.compilers.compile(job, &limits(self.until, &cancelled));
+        let outcome = outcome.map_err(|e| self.compile_error(e))?;
+        cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
+        Ok(outcome.compiled)
+    }
+
     /// Compiles kernels into the cache, at the same time. Whoever needs the code of one that fails gets the error.
     pub(super) fn compile_all(&self, cuda: &Cuda, sources: &[&CudaSource]) {
         let (arch, until) = (self.arch, self.until);

@@ -9,14 +9,14 @@ use std::collections::btree_map::Entry;
 use hx_codegen::CudaSource;
 use hx_compile::Db;
 use hx_dtype::DType;
-use hx_host::bench::{GemmRequest, Step, Times};
+use hx_host::bench::{Cycles, GemmRequest, Step, Times};
 use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
 use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
-use super::internal;
 use super::{Bound, BoundTensor, Launcher, bind, find_kernel, instance};
+use super::{estimates, internal};
 use crate::absence::absence_error;
 use crate::machine::Gpu;
 
@@ -29,11 +29,13 @@ pub struct Timing {
     pub plan: TimePlan,
     /// Number of copies of every tensor; repeated runs cycle through them. 1 uses the same memory in every run.
     pub rotate: usize,
+    /// Measure the clock beside the kernels, and give cycles and estimates with the times.
+    pub estimates: bool,
 }
 
 impl Default for Timing {
     fn default() -> Timing {
-        Timing { plan: TimePlan::default(), rotate: 1 }
+        Timing { plan: TimePlan::default(), rotate: 1, estimates: false }
     }
 }
 
@@ -48,6 +50,8 @@ enum Content {
     Scratch { work: usize, step: usize, written: bool },
     /// The log of kernel prints. Nobody reads it in timed runs.
     Log { bytes: u64 },
+    /// The sums of the kernel that measures the clock.
+    Clock,
 }
 
 impl Content {
@@ -76,6 +80,8 @@ struct Planned<'db> {
     compiled: Compiled,
     grid: [u32; 3],
     bound: Bound,
+    /// The cycles of the launch by the cost model, if they are wanted and known.
+    estimated: Option<f64>,
 }
 
 /// Device memory by content and variant, freed by [`Launcher::release`].
@@ -136,17 +142,25 @@ impl<'a> Launcher<'a> {
             }
             wire.push(Work { variants });
         }
+        let code = self.timing.estimates.then(|| self.clock_code(gpu)).transpose()?;
+        let sums = code.as_ref().map(|_| self.clock_sums(gpu, memory)).transpose()?;
+        wire.extend(code.as_ref().zip(sums).map(|(code, sums)| estimates::clock_work(gpu, code, sums)));
         let cancelled = || self.stopped();
         let limits = self.limits(&cancelled);
         let timings = gpu.cuda.worker().time(gpu.info.ordinal, &wire, self.timing.plan, &limits);
         let timings = timings.map_err(|e| self.worker_error(&e))?;
-        let times = timings.iter().map(|timing| {
+        let rate = sums.map(|sums| self.clock_rate(gpu, sums, timings.last())).transpose()?;
+        let times = timings.iter().zip(planned).map(|(timing, plans)| {
             // Round to nanoseconds: this is finer than the resolution of the events, and short to write.
             let us = |ms: f64| (ms * 1e6).round() / 1e3;
             let quantile = |q| timing.quantile(q).map(us);
             let samples = timing.gpu_ms.iter().map(|ms| us(f64::from(*ms))).collect();
             let (low, median, high) = (quantile(0.2)?, quantile(0.5)?, quantile(0.8)?);
-            Some(Times { samples, median, low, high })
+            let cycles = rate.map(|rate| Cycles {
+                measured: rate.cycles(median),
+                estimated: plans.iter().map(|plan| plan.as_ref()?.estimated).sum(),
+            });
+            Some(Times { samples, median, low, high, cycles })
         });
         let times: Option<Vec<Times>> = times.collect();
         times.ok_or_else(|| internal("the worker timed nothing".to_owned()))
@@ -181,7 +195,8 @@ impl<'a> Launcher<'a> {
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
         let compiled = self.compile(&gpu.cuda, source)?;
-        Ok(Planned { source, compiled, grid, bound })
+        let estimated = self.timing.estimates.then(|| estimates::launch(db, checked, &bound)).flatten();
+        Ok(Planned { source, compiled, grid, bound, estimated })
     }
 
     /// Returns a launch over device memory that stays allocated between runs.
@@ -225,6 +240,11 @@ impl<'a> Launcher<'a> {
             shared_bytes: plan.source.launch.shared_bytes,
             args,
         })
+    }
+
+    /// Returns the memory for the sums of the clock.
+    fn clock_sums(&self, gpu: &Gpu, memory: &mut Memory) -> Result<Buffer, LaunchError> {
+        self.upload(gpu, Content::Clock, 0, memory, || Ok(vec![0; hx_calibrate::CLOCK_BYTES as usize]))
     }
 
     fn product(

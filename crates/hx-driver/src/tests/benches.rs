@@ -42,7 +42,7 @@ impl Device for Clock {
         let times = |steps: &Vec<Step>| {
             let median = steps.iter().map(one).sum::<f64>();
             let (low, high) = (median - 1.0, median + 1.0);
-            Times { samples: vec![low, median, high], median, low, high }
+            Times { samples: vec![low, median, high], median, low, high, cycles: None }
         };
         Ok(works.iter().map(times).collect())
     }

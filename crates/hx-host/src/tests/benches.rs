@@ -48,7 +48,7 @@ impl Device for Clock {
         };
         let times = |steps: &Vec<Step>| {
             let median: f64 = steps.iter().map(cost).sum();
-            Times { samples: vec![median; 3], median, low: median, high: median }
+            Times { samples: vec![median; 3], median, low: median, high: median, cycles: None }
         };
         Ok(works.iter().map(times).collect())
     }

@@ -38,11 +38,17 @@ pub fn estimate(
     arch: Arch,
     dims: &[(String, i64)],
 ) -> Option<Estimate> {
-    if program.pipes.is_empty() {
-        return None;
-    }
-    let estimator = Estimator { program, solution, arch, start: values(program, dims) };
-    Some(estimator.estimate())
+    (!program.pipes.is_empty()).then(|| estimate_any(program, solution, arch, dims))
+}
+
+/// Returns the estimate of a solution of any program, as [`estimate`] does: without pipelines it has no loops, and one role.
+pub fn estimate_any(
+    program: &TileProgram,
+    solution: &Solution,
+    arch: Arch,
+    dims: &[(String, i64)],
+) -> Estimate {
+    Estimator { program, solution, arch, start: values(program, dims) }.estimate()
 }
 
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the

@@ -62,6 +62,9 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     let stop = crate::interrupt::flag();
     run_benches(&loaded.db, &listing.cases, &machine, &options, stop, |report| session.take(report));
     machine_warnings(&machine, output);
+    if args.estimates {
+        results(args, &errors(ratios(&session.file)), output);
+    }
     if let Some(before) = &before {
         tell_changes(&changes(before, &session.file), before, args, output);
     }
@@ -100,7 +103,7 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
     BenchOptions {
         seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
         timeout: time_limit(args.each.timeout, loaded),
-        timing: Timing { plan, rotate: usize::from(args.rotate) },
+        timing: Timing { plan, rotate: usize::from(args.rotate), estimates: args.estimates },
         candidates: args.candidates,
     }
 }
@@ -190,6 +193,9 @@ fn line(work: &WorkRecord, width: usize) -> String {
     if let (Some(median), Some(low), Some(high)) = (work.median_us, work.low_us, work.high_us) {
         parts.push(format!("{:>10} µs [{}, {}]", micros(median), micros(low), micros(high)));
     }
+    if let (Some(cycles), Some(estimated)) = (work.cycles, work.estimated_cycles) {
+        parts.push(format!("{cycles:.0} cycles, estimate {estimated:.0} ({:.3}×)", estimated / cycles));
+    }
     parts.extend(work.tflops.map(|t| format!("{t:.1} TFLOP/s")));
     parts.extend(work.gbs.map(|g| format!("{g:.0} GB/s")));
     parts.extend(work.roof_share.map(|s| format!("{:.1}% of the roof", s * 100.0)));
@@ -238,6 +244,28 @@ fn comparison(work: &WorkRecord, against: &AgainstRecord) -> String {
     text
 }
 
+/// Returns the estimated cycles of each measured kernel, divided by the measured ones.
+fn ratios(file: &BenchFile) -> Vec<f64> {
+    let works = file.benches.iter().flat_map(|bench| &bench.groups).flat_map(|group| &group.measures);
+    works.filter_map(|work| Some(work.estimated_cycles? / work.cycles?)).collect()
+}
+
+/// Formats the errors of the estimates: `estimate / measured of 40 kernels: 0.81 to 1.02, mean 0.93; mean error 8.1 %`.
+fn errors(mut ratios: Vec<f64>) -> String {
+    ratios.sort_by(f64::total_cmp);
+    let [least, .., most] = ratios.as_slice() else {
+        return "fewer than two kernels have an estimate\n".to_owned();
+    };
+    // Geometric means: an estimate of a half and one of the double are equally wrong.
+    let mean = |of: fn(f64) -> f64| (ratios.iter().map(|r| of(*r)).sum::<f64>() / ratios.len() as f64).exp();
+    let (middle, error) = (mean(f64::ln), mean(|ratio| ratio.ln().abs()));
+    format!(
+        "estimate / measured of {} kernels: {least:.3} to {most:.3}, mean {middle:.3}; mean error {:.1} %\n",
+        ratios.len(),
+        (error - 1.0) * 100.0
+    )
+}
+
 fn micros(us: f64) -> String {
     if us >= 1000.0 { format!("{us:.1}") } else { format!("{us:.2}") }
 }
@@ -277,9 +305,18 @@ fn write(path: &Path, file: &BenchFile, output: &Output) -> Result<(), Exit> {
 mod tests {
     use hx_driver::{BenchFile, Machine};
 
-    use super::write;
+    use super::{errors, write};
     use crate::cli::{Color, MessageFormat};
     use crate::output::Output;
+
+    #[test]
+    fn errors_of_estimates_are_geometric() {
+        assert_eq!(errors(vec![1.0]), "fewer than two kernels have an estimate\n");
+        assert_eq!(
+            errors(vec![2.0, 0.5, 1.0]),
+            "estimate / measured of 3 kernels: 0.500 to 2.000, mean 1.000; mean error 58.7 %\n"
+        );
+    }
 
     #[test]
     fn results_are_not_written_in_place() {
