@@ -40,14 +40,10 @@ impl Emitter<'_> {
             e.block(&format!("if ({drawing})"), |e| {
                 e.await_phase(counter.empty, index, parity)?;
                 e.statement(&format!("int {NUMBER};"));
-                let tensor = || Operand { constraint: 'l', text: e.params[counter.param as usize].clone() };
-                let (tensor, again) = (tensor(), tensor());
+                let tensor = Operand { constraint: 'l', text: e.params[counter.param as usize].clone() };
+                let last = Operand { constraint: 'r', text: format!("(unsigned)({})", e.last_draw(&counter)?) };
                 let drawn = Operand { constraint: 'r', text: NUMBER.to_owned() };
-                e.sync_output("counter.draw", drawn, vec![tensor])?;
-                let last = e.last_draw(&counter)?;
-                e.block(&format!("if ({NUMBER} == {last})"), |e| {
-                    e.sync_row("counter.reset", vec![again], &address)
-                })?;
+                e.sync_output("counter.draw", drawn, vec![tensor, last])?;
                 let ticket = Operand { constraint: 'r', text: e.ticket(*number, index)? };
                 let drawn = Operand { constraint: 'r', text: NUMBER.to_owned() };
                 e.sync_row("ticket.write", vec![ticket, drawn], &address)?;
@@ -56,7 +52,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Prints the number of the launch's last draw.
+    /// Prints the number of the launch's last draw, which makes the counter 0 again.
     fn last_draw(&mut self, counter: &Counter) -> Result<String> {
         let axes = (0..self.program.grid.len() as u8).map(|axis| Expr::symbol(Symbol::GridDim(axis)));
         let blocks = axes.reduce(|blocks, axis| &blocks * &axis).unwrap_or(Expr::constant(1));

@@ -150,6 +150,7 @@ impl Emitter<'_> {
         self.sequence(name, &row.ptx, sequence, &|name| match name {
             "d" => Some(Slots::Outputs(0..1)),
             "a" | "t" => Some(Slots::Input(0)),
+            "v" => Some(Slots::Input(1)),
             _ => None,
         })
     }
