@@ -36,34 +36,40 @@ fn multiply<T: type>(
     }
 }
 
-/// Writes a tile in slices of 64 columns: from registers through two slots of shared memory. `stored` slices were written before,
-/// so the slots alternate from tile to tile too.
+/// Writes a tile in slices of `W` columns: from registers through `SLOTS` slots of shared memory. `stored` slices were written
+/// before, so the slots alternate from tile to tile too.
 fn store<T: type>(
     acc: register f32[M, N],
-    slots: shared mut T[M, 64, 2],
+    slots: shared mut T[M, W, SLOTS],
     c: mut T[m, n],
     bm: i64,
     bn: i64,
     stored: i64,
 ) {
     #[unroll]
-    for j in 0..N / 64 {
-        let slot = (stored + j) % 2;
-        wait_stores(1);
+    for j in 0..N / W {
+        let slot = (stored + j) % SLOTS;
+        wait_stores(SLOTS - 1);
         sync();
-        copy(cast(acc[.., j * 64..(j + 1) * 64], T), slots[.., .., slot]);
+        copy(cast(acc[.., j * W..(j + 1) * W], T), slots[.., .., slot]);
         sync();
-        copy_async(slots[.., .., slot], tile(c, [M, 64])[.., .., bm, bn * (N / 64) + j]);
+        copy_async(slots[.., .., slot], tile(c, [M, W])[.., .., bm, bn * (N / W) + j]);
     }
 }
 
-/// c[m, n] = a[m, k] · b[n, k]ᵀ. Blocks walk over the tiles; two groups share each tile.
-kernel gemm<BM = 128, BN = 256, BK = 64, STAGES = 4, GROUP = 8, T: type = bf16>(
-    a: T[m, k],
-    b: T[n, k],
-    c: mut T[m, n],
-)
-    where BN % 64 == 0
+/// c[m, n] = a[m, k] · b[n, k]ᵀ. Blocks walk over the tiles; two groups share each tile. With `BN` in steps of 16 the tiles of a
+/// product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
+kernel gemm<
+    BM = 128,
+    BN = 256,
+    BK = 64,
+    STAGES = 4,
+    GROUP = 8,
+    W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
+    SLOTS = 2,
+    T: type = bf16,
+>(a: T[m, k], b: T[n, k], c: mut T[m, n])
+    where BN % W == 0
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
@@ -80,25 +86,30 @@ kernel gemm<BM = 128, BN = 256, BK = 64, STAGES = 4, GROUP = 8, T: type = bf16>(
         }
         consumer 2 {
             let acc = register_tensor(f32, [BM, BN]);
-            let slots = shared_tensor(T, [BM, 64, 2]);
+            let slots = shared_tensor(T, [BM, W, SLOTS]);
             for w in 0..rounds {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
                 multiply(acc, sa, sb, pipe, steps);
                 gemm_wait(0);
                 pipe.release();
-                store(acc, slots, c, bm, bn, w * (BN / 64));
+                store(acc, slots, c, bm, bn, w * (BN / W));
             }
         }
     }
 }
 
 /// As `gemm`, but each group has tiles of its own: one multiplies while the other stores.
-kernel gemm_pingpong<BM = 128, BN = 192, BK = 64, STAGES = 4, GROUP = 8, T: type = bf16>(
-    a: T[m, k],
-    b: T[n, k],
-    c: mut T[m, n],
-)
-    where BN % 64 == 0
+kernel gemm_pingpong<
+    BM = 128,
+    BN = 192,
+    BK = 64,
+    STAGES = 4,
+    GROUP = 8,
+    W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
+    SLOTS = 2,
+    T: type = bf16,
+>(a: T[m, k], b: T[n, k], c: mut T[m, n])
+    where BN % W == 0
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
@@ -115,7 +126,7 @@ kernel gemm_pingpong<BM = 128, BN = 192, BK = 64, STAGES = 4, GROUP = 8, T: type
         }
         consumer each 2 (g) {
             let acc = register_tensor(f32, [BM, BN]);
-            let slots = shared_tensor(T, [BM, 64, 2]);
+            let slots = shared_tensor(T, [BM, W, SLOTS]);
             pipe.skip(g * steps);
             for i in 0..cdiv(rounds - g, 2) {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + (2 * i + g) * grid_dim, rows, columns);
@@ -125,7 +136,46 @@ kernel gemm_pingpong<BM = 128, BN = 192, BK = 64, STAGES = 4, GROUP = 8, T: type
                 gemm_wait(0);
                 pipe.release();
                 pipe.skip(steps);
-                store(acc, slots, c, bm, bn, i * (BN / 64));
+                store(acc, slots, c, bm, bn, i * (BN / W));
+            }
+        }
+    }
+}
+
+/// As `gemm`, for few rows of `a`: the product is computed as its transpose, so `BM` may be as small as 8, and the ring has many
+/// stages, 192 KB of them, which keep the memory busy. Each group of threads has 64 rows of `b`.
+kernel gemm_swapped<BM = 16, BN = 64, BK = 64, STAGES = 98304 / ((BM + BN) * BK), T: type = bf16>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut T[m, n],
+)
+    where BN % 64 == 0
+    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+{
+    let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
+    let rounds = cdiv(rows * columns - block_idx, grid_dim);
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let pipe = pipeline(STAGES);
+    warp_groups {
+        producer registers 40 {
+            for w in 0..rounds {
+                let t = block_idx + w * grid_dim;
+                feed(b, a, sb, sa, pipe, t / rows, t % rows);
+            }
+        }
+        consumer (BN / 64) {
+            let acc = register_tensor(f32, [BN, BM]);
+            let slot = shared_tensor(T, [BM, BN]);
+            for w in 0..rounds {
+                let t = block_idx + w * grid_dim;
+                multiply(acc, sb, sa, pipe, steps);
+                gemm_wait(0);
+                pipe.release();
+                wait_stores(0);
+                sync();
+                copy(cast(acc, T), slot.T);
+                sync();
+                copy_async(slot, tile(c, [BM, BN])[.., .., t % rows, t / rows]);
             }
         }
     }
@@ -139,6 +189,41 @@ test "gemm" for (m, n, k) in [(128, 256, 64), (300, 520, 136)] {
     assert_close(c, a @ b.T, ulp: 4);
     gemm_pingpong(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
+}
+
+test "gemm in tiles of any multiple of 16 columns" for (bn, n) in [
+    (80, 300),
+    (112, 224),
+    (176, 520),
+    (224, 225),
+] {
+    let a = randn(bf16, [300, 136], seed: 1);
+    let b = randn(bf16, [n, 136], seed: 2);
+    let (c, d) = (empty(bf16, [300, n]), empty(bf16, [300, n]));
+    gemm<BN = bn>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    assert(spills() == 0);
+    gemm_pingpong<BN = 80, SLOTS = 4>(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+    assert(spills() == 0);
+}
+
+test "gemm with swapped operands" for (m, n, k) in [
+    (16, 200, 200),
+    (5, 64, 72),
+    (100, 136, 64),
+    (9, 8400, 128),
+] {
+    let a = randn(bf16, [m, k], seed: 3);
+    let b = randn(bf16, [n, k], seed: 4);
+    let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
+    gemm_swapped<STAGES = 3>(a, b, c);
+    assert(uses("tma.load") && uses("tma.store") && uses("wgmma") && uses("stmatrix.x4.trans"));
+    assert(conflicts() == 0);
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm_swapped<BM = 64, BN = 128>(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+    assert(spills() == 0);
 }
 
 test "gemm in more rounds than stages" for (m, n, k) in [(264, 136, 232), (1000, 72, 40), (5, 8, 16)] {

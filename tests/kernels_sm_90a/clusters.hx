@@ -98,7 +98,8 @@ kernel paired_product<BM = 128, BN = 128, BK = 64, STAGES = 3, T: type = f16>(
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
-        producer {
+        // 24 registers, the default, are too few for threads that copy what no box takes.
+        producer registers 40 {
             for w in 0..rounds {
                 let t = pair + w * pairs;
                 feed(a, b, sa, sb, pipe, 2 * (t % rows) + rank, t / rows);

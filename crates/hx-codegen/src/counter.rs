@@ -41,7 +41,8 @@ impl Emitter<'_> {
                 e.await_phase(counter.empty, index, parity)?;
                 e.statement(&format!("int {NUMBER};"));
                 let tensor = Operand { constraint: 'l', text: e.params[counter.param as usize].clone() };
-                let last = Operand { constraint: 'r', text: format!("(unsigned)({})", e.last_draw(&counter)?) };
+                let last =
+                    Operand { constraint: 'r', text: format!("(unsigned)({})", e.last_draw(&counter)?) };
                 let drawn = Operand { constraint: 'r', text: NUMBER.to_owned() };
                 e.sync_output("counter.draw", drawn, vec![tensor, last])?;
                 let ticket = Operand { constraint: 'r', text: e.ticket(*number, index)? };

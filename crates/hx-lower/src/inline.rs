@@ -130,7 +130,7 @@ impl<'db> Cx<'db> {
         }
         for (i, (param, (at, value))) in sig.params.iter().zip(args).enumerate() {
             let value = self.check_arg(*at, param.ty, value, &param.name)?;
-            self.frame_mut().params[i] = value;
+            self.frame_mut().params[i] = self.as_local(&param.name, value);
         }
         for predicate in &sig.wheres {
             match self.cond(predicate.condition)? {

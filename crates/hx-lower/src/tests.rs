@@ -6,6 +6,7 @@ mod debug;
 mod errors;
 mod functions;
 mod grids;
+mod locals;
 mod moves;
 mod peel;
 mod programs;
