@@ -11,9 +11,6 @@ use crate::pipe::steps;
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 
-/// The type of the parameters that hold tensor maps. A kernel uses such a parameter by its address only.
-pub(crate) const MAP_TYPE: &str = "struct alignas(64) TensorMap {\n    unsigned long long x[16];\n};\n";
-
 impl Emitter<'_> {
     /// Gives every tensor map the name of its tensor with `_map`.
     pub(crate) fn name_maps(&mut self) {

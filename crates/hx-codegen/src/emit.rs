@@ -15,10 +15,10 @@ use hx_thread::{ThreadProgram, assigned};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::access::Array;
-use crate::bulk::MAP_TYPE;
 use crate::expr::Printer;
 use crate::launch::{CudaSource, LaunchDescription};
-use crate::names::{Names, kernel_symbol};
+use crate::names::{Names, barrier_name, kernel_symbol};
+use crate::storage::MAP_TYPE;
 use crate::unused::Constant;
 
 /// A rule of thread programs that the program breaks. This is a bug of the compiler, never of its user.
@@ -171,7 +171,7 @@ impl<'a> Emitter<'a> {
         e.name_maps();
         e.name_indices();
         e.shared = program.shared.iter().map(|s| e.names.local(&s.name)).collect();
-        e.barriers = program.barriers.iter().map(|b| e.names.local(&crate::pipe::name_of(b))).collect();
+        e.barriers = program.barriers.iter().map(|b| e.names.local(&barrier_name(b))).collect();
         e.tickets = program.counters.iter().map(|c| e.names.local(&format!("{}_tickets", c.name))).collect();
         let array = |r: &hx_thread::RegisterArray| Array::new(e.names.local(&r.name), r.dtype, r.len);
         e.arrays = program.registers.iter().map(array).collect();

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use hx_thread::Barrier;
+
 /// Words that a local name must not be: keywords, and names to which the emitted text itself refers.
 const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class \
     compl concept const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double \
@@ -111,6 +113,11 @@ fn identifier(text: &str) -> String {
         name.push('_');
     }
     name
+}
+
+/// Returns the name of the variable that holds the address of the first stage's barrier.
+pub(crate) fn barrier_name(barrier: &Barrier) -> String {
+    format!("{}_{}", barrier.pipe, barrier.kind.word())
 }
 
 #[cfg(test)]

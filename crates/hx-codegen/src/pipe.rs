@@ -11,11 +11,6 @@ use crate::instruction::Sequence;
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 
-/// Returns the name of the variable that holds the address of the first stage's barrier.
-pub(crate) fn name_of(barrier: &Barrier) -> String {
-    format!("{}_{}", barrier.pipe, barrier.kind.word())
-}
-
 /// Returns the distance between ranks if it is the same everywhere.
 pub(crate) fn steps(ranks: &[Expr]) -> Option<i64> {
     let differences = ranks.windows(2).map(|pair| (pair[1].clone() - pair[0].clone()).as_const());

@@ -90,6 +90,9 @@ fn double_literal(bits: u64) -> String {
     if x.is_finite() { format!("{x:?}") } else { format!("__longlong_as_double({bits:#x}LL)") }
 }
 
+/// The type of the parameters that hold tensor maps. A kernel uses such a parameter by its address only.
+pub(crate) const MAP_TYPE: &str = "struct alignas(64) TensorMap {\n    unsigned long long x[16];\n};\n";
+
 #[cfg(test)]
 mod tests {
     use super::*;

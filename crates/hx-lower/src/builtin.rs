@@ -2,33 +2,15 @@
 
 use hx_base::codes;
 use hx_dtype::Operator;
-use hx_hir::{Arg, Builtin, CommonFn, ExprId, KernelFn, MathFn};
+use hx_hir::{Builtin, CommonFn, ExprId, KernelFn, MathFn};
 use hx_tile::{OpKind, SyncOp};
 
 use crate::asynchronous::Named;
 use crate::cx::Cx;
 use crate::elementwise::is_elementwise;
 use crate::error::Lower;
+use crate::given::Given;
 use crate::value::Value;
-
-/// A call of a built-in function.
-pub(crate) struct Given<'a, 'db> {
-    pub(crate) id: ExprId,
-    pub(crate) name: &'static str,
-    /// The argument of each parameter.
-    pub(crate) slots: Vec<Option<ExprId>>,
-    /// The arguments as written.
-    pub(crate) args: &'db [Arg],
-    /// The name of the variable that takes the result.
-    pub(crate) hint: Option<&'a str>,
-}
-
-impl Given<'_, '_> {
-    /// Returns the argument of a parameter.
-    pub(crate) fn slot(&self, index: usize) -> Option<ExprId> {
-        self.slots.get(index).copied().flatten()
-    }
-}
 
 impl<'db> Cx<'db> {
     pub(crate) fn builtin(&mut self, builtin: Builtin, given: &Given<'_, 'db>) -> Lower<Value> {

@@ -7,9 +7,9 @@ use hx_hir::{
 };
 use hx_index::Expr;
 
-use crate::builtin::Given;
 use crate::cx::Cx;
 use crate::error::{At, Lower, LowerError};
+use crate::given::Given;
 use crate::value::Value;
 
 impl<'db> Cx<'db> {

@@ -10,29 +10,10 @@ use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Base, Counter, CounterId, Op, ParamId, Requirement, Rounds, ScopeId, Stmt, TileProgram};
 
 use crate::OriginPlace;
-use crate::builtin::Given;
-use crate::cx::Cx;
-use crate::error::{Lower, LowerError, Place};
+use crate::cx::{Around, Cx, MadeCounter};
+use crate::error::{Lower, LowerError};
+use crate::given::Given;
 use crate::value::{Tensor, Value};
-
-/// A counter that the source makes.
-pub(crate) struct MadeCounter {
-    counter: Counter,
-    /// The count as the source says it, which may be negative.
-    count: Expr,
-    place: Place,
-    /// Its number in the program, once a scope loops over it.
-    id: Option<CounterId>,
-    loops: Vec<(ScopeId, Place)>,
-}
-
-/// A loop or branch around a statement.
-#[derive(Clone)]
-pub(crate) struct Around {
-    /// `loop` or `if`.
-    pub(crate) word: &'static str,
-    pub(crate) place: Place,
-}
 
 impl<'db> Cx<'db> {
     /// Lowers `counter(c, n)`.

@@ -7,11 +7,10 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Counter, Op, OpId, OpKind, Origin, Param, Pipe, Requirement, Scope, ScopeId, Stmt,
+    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, Pipe, Requirement, Scope, ScopeId, Stmt,
     Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
-use crate::counter::{Around, MadeCounter};
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::peel::Peel;
 use crate::value::{SymView, Tensor, Value};
@@ -53,6 +52,25 @@ pub(crate) struct Variable {
     pub(crate) symbol: Symbol,
     /// The element type; `None` for an untyped integer, which integer expressions may mention.
     pub(crate) dtype: Option<DType>,
+}
+
+/// A counter that the source makes.
+pub(crate) struct MadeCounter {
+    pub(crate) counter: Counter,
+    /// The count as the source says it, which may be negative.
+    pub(crate) count: Expr,
+    pub(crate) place: Place,
+    /// Its number in the program, once a scope loops over it.
+    pub(crate) id: Option<CounterId>,
+    pub(crate) loops: Vec<(ScopeId, Place)>,
+}
+
+/// A loop or branch around a statement.
+#[derive(Clone)]
+pub(crate) struct Around {
+    /// `loop` or `if`.
+    pub(crate) word: &'static str,
+    pub(crate) place: Place,
 }
 
 pub(crate) struct Cx<'db> {

@@ -8,9 +8,9 @@ use hx_index::{Cond, Expr};
 use hx_tile::{OpKind, Scalar, TensorId};
 
 use crate::cx::Cx;
-use crate::elementwise::{Lazy, condition};
+use crate::elementwise::condition;
 use crate::error::Lower;
-use crate::value::{Tensor, Value};
+use crate::value::{Lazy, Tensor, Value};
 
 impl Cx<'_> {
     /// Lowers `print("text", x, …)` to one operation for each value. Each operation carries the texts that precede its value.

@@ -11,20 +11,10 @@ use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
-use crate::value::{Tensor, Value};
+use crate::value::{Lazy, Tensor, Value};
 
-/// An elementwise expression that is not yet stored in a tensor.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Lazy {
-    pub(crate) shape: Vec<i64>,
-    pub(crate) inputs: Vec<TensorId>,
-    pub(crate) value: Scalar,
-}
-
-impl Lazy {
-    fn shape_text(&self) -> String {
-        shape_text(&self.shape.iter().map(|&e| Expr::constant(e)).collect::<Vec<_>>())
-    }
+fn lazy_shape(lazy: &Lazy) -> String {
+    shape_text(&lazy.shape.iter().map(|&e| Expr::constant(e)).collect::<Vec<_>>())
 }
 
 const BEYOND: &str = "`inf` is infinity, and `cast(x, T)` rounds to what the type has";
@@ -131,7 +121,7 @@ impl Cx<'_> {
     ) -> Lower<(ExprId, Lazy)> {
         let fits = |(a, b): (&i64, &i64)| a == b || *a == 1 || *b == 1;
         if x.shape.len() != y.shape.len() || !x.shape.iter().zip(&y.shape).all(fits) {
-            let (a, b) = (x.shape_text(), y.shape_text());
+            let (a, b) = (lazy_shape(&x), lazy_shape(&y));
             let error = self
                 .error(
                     &codes::SHAPE_MISMATCH,

@@ -5,9 +5,9 @@ use hx_hir::{ExprId, LayoutFn};
 use hx_index::Expr;
 use hx_layout::{Layout, LayoutError, Tiler};
 
-use crate::builtin::Given;
 use crate::cx::Cx;
 use crate::error::Lower;
+use crate::given::Given;
 use crate::value::{SymLayout, Value};
 
 impl Cx<'_> {

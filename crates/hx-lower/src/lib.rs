@@ -20,6 +20,7 @@ mod debug;
 mod elementwise;
 mod error;
 mod finish;
+mod given;
 mod header;
 mod inline;
 mod instance;

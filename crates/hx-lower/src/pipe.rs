@@ -11,9 +11,9 @@ use hx_index::{Expr, Symbol};
 use hx_tile::{Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
 
 use crate::OriginPlace;
-use crate::builtin::Given;
 use crate::cx::Cx;
 use crate::error::{Lower, LowerError};
+use crate::given::Given;
 use crate::value::Value;
 
 /// The most stages of a pipeline. Shared memory has room for no more that hold anything.

@@ -11,9 +11,9 @@ use hx_tile::{
     Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns, TurnsId,
 };
 
-use crate::builtin::Given;
 use crate::cx::Cx;
 use crate::error::{Lower, LowerError};
+use crate::given::Given;
 use crate::value::{SymView, Value};
 
 impl Cx<'_> {

@@ -10,9 +10,8 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpKind, Rounds, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
-use crate::elementwise::Lazy;
 use crate::error::{At, Lower};
-use crate::value::{Tensor, Value};
+use crate::value::{Lazy, Tensor, Value};
 use crate::whole::Whole;
 
 impl Cx<'_> {

@@ -7,11 +7,18 @@ use hx_dtype::DType;
 use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
-use hx_tile::{Base, PipeId, Scalar, TurnsId, View, ViewMode};
+use hx_tile::{Base, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
-use crate::elementwise::Lazy;
+
+/// An elementwise expression that is not yet stored in a tensor.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Lazy {
+    pub(crate) shape: Vec<i64>,
+    pub(crate) inputs: Vec<TensorId>,
+    pub(crate) value: Scalar,
+}
 
 /// A value of the interpreter: numbers are symbolic, tensors are views.
 #[derive(Clone, PartialEq, Debug)]

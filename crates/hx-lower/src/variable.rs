@@ -13,9 +13,9 @@ use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Scalar, Stmt, View};
 
 use crate::cx::{Cx, Variable};
-use crate::elementwise::{Lazy, condition};
+use crate::elementwise::condition;
 use crate::error::Lower;
-use crate::value::{SymView, Tensor, Value};
+use crate::value::{Lazy, SymView, Tensor, Value};
 use crate::whole::{state_range, width};
 
 /// The element type of a variable whose first value consists of literals only.

@@ -12,6 +12,7 @@ mod commands;
 mod complete;
 mod device;
 mod draw;
+mod entry;
 mod highlight;
 mod machines;
 mod prompt;

@@ -18,7 +18,6 @@ use hx_host::device::LaunchReport;
 use hx_host::eval::{Environment, EvalError, Options, Session as Evaluation, Surroundings};
 use hx_workspace::Database;
 
-use crate::commands;
 use crate::device::{LateDevice, Launched};
 use crate::machines::Machines;
 use crate::screen::Screen;
@@ -132,16 +131,6 @@ impl Session {
             announced: None,
             typing: None,
             left_behind: Vec::new(),
-        }
-    }
-
-    /// Runs an entry: a cell, a `:command`, or `?name`.
-    pub fn enter(&mut self, text: &str, screen: &mut Screen<'_>) -> Outcome {
-        let entry = text.trim();
-        match (entry.strip_prefix(':'), entry.strip_prefix('?')) {
-            (Some(command), _) => commands::run(self, command, screen),
-            (_, Some(name)) => commands::explain(self, name.trim(), screen),
-            _ => self.cell(text, screen).map_or_else(|outcome| outcome, |_| Outcome::Good),
         }
     }
 

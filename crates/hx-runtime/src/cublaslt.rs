@@ -13,8 +13,9 @@ use std::ptr;
 use cudarc::driver::sys;
 use hx_worker::protocol::{Absence, Component, Element, GemmRequest, RemoteError};
 
-use crate::gpu::{DeviceMemory, bad};
+use crate::fault::bad;
 use crate::library::{function, load_for_good};
+use crate::memory::DeviceMemory;
 
 /// The memory in bytes that the library may use in addition to the matrices.
 pub(crate) const WORKSPACE_BYTES: u64 = 64 << 20;

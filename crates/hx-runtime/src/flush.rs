@@ -10,7 +10,9 @@ use std::ffi::{CString, c_void};
 use cudarc::driver::{result, sys};
 use hx_worker::protocol::RemoteError;
 
-use crate::gpu::{DeviceMemory, Gpu, bad, fault};
+use crate::fault::{bad, fault};
+use crate::gpu::Gpu;
+use crate::memory::DeviceMemory;
 
 /// The reading kernel as PTX text, which the driver translates for its device.
 const READ: &str = include_str!("read.ptx");

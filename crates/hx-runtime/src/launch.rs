@@ -13,7 +13,9 @@ use cudarc::driver::result;
 use cudarc::driver::sys;
 use hx_worker::protocol::{Blob, LaunchRequest, RemoteError, WireArg};
 
-use crate::gpu::{DeviceMemory, Gpu, bad, fault};
+use crate::fault::{bad, fault};
+use crate::gpu::Gpu;
+use crate::memory::DeviceMemory;
 
 /// A kernel needs an opt-in for more dynamic shared memory than this.
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;

@@ -10,11 +10,13 @@
 
 mod cublaslt;
 mod elf;
+mod fault;
 mod flush;
 mod gpu;
 mod launch;
 mod library;
 mod map;
+mod memory;
 mod nvrtc;
 mod serve;
 mod timing;

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use cudarc::driver::sys;
 use hx_worker::protocol::{MapElement, RemoteError, TensorMap};
 
-use crate::gpu::{bad, fault};
+use crate::fault::{bad, fault};
 
 /// The most maps that are kept. A map that was dropped is encoded again.
 const MOST_KEPT: usize = 1024;

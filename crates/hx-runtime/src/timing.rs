@@ -14,9 +14,11 @@ use cudarc::driver::sys;
 use hx_worker::protocol::{GemmRequest, RemoteError, Step, TimePlan, Work};
 
 use crate::cublaslt::{Cublas, Gemm, WORKSPACE_BYTES};
+use crate::fault::{bad, fault};
 use crate::flush::Flush;
-use crate::gpu::{DeviceMemory, Gpu, bad, fault};
+use crate::gpu::Gpu;
 use crate::launch::{Prepared, prepare};
+use crate::memory::DeviceMemory;
 
 /// A step with everything that it needs to run.
 enum Ready {

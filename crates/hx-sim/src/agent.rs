@@ -10,8 +10,8 @@ use hx_thread::{Fence, LogKind, Warps, record_bytes};
 
 use crate::block::{Block, RegisterFile, Scratch};
 use crate::bulk::Stores;
-use crate::code::{Code, RoleCode, SiteId, Step};
-use crate::counter::{Drawing, DrawnCode, Read};
+use crate::code::{Code, DrawnCode, RoleCode, SiteId, Step};
+use crate::counter::{Drawing, Read};
 use crate::error::{Fault, SimError};
 use crate::flight::Flight;
 use crate::formula::{Env, Formula, Test};

@@ -2,6 +2,9 @@
 //!
 //! This module holds data only: `compile` builds it and `block` runs it.
 
+mod counter;
+pub(crate) mod evaluate;
+
 use std::sync::Arc;
 
 use hx_dtype::DType;
@@ -10,8 +13,9 @@ use hx_target::GROUP;
 use hx_thread::{Arrivals, Fence, LogEntry, Warps};
 use hx_tile::{OpId, Origin};
 
-use crate::compute::{Compute, Evaluate};
-use crate::counter::{CounterCode, DrawCode, DrawnCode};
+pub(crate) use counter::{CounterCode, DrawCode, DrawnCode};
+use evaluate::{Compute, Evaluate};
+
 use crate::error::{Access, Copying, Deed, Place};
 use crate::formula::{Formula, Test};
 

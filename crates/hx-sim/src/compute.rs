@@ -3,91 +3,16 @@
 //! Each value of an expression is a vector with the bits of every thread. Both branches of a select are evaluated. An unwritten
 //! register, an integer without a value or a division by zero in one branch is an error only for threads that select that branch.
 
-use std::sync::Arc;
-
-use hx_dtype::{DType, Operator};
+use hx_dtype::DType;
 
 use crate::block::Block;
 use crate::cast::{cast, integer_bits};
-use crate::code::{From, LaneExchange, Regs, SetNumber, SiteId};
+use crate::code::evaluate::{Compute, Evaluate, Micro, Operand, Under};
+use crate::code::{From, LaneExchange, SetNumber};
 use crate::error::{Fault, SimError};
 use crate::formula::Formula;
 use crate::operators::{Args, apply};
 use hx_target::WARP;
-
-/// The source of each thread's bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operand {
-    /// Position in [`Compute::inputs`].
-    Input(usize),
-    /// Position in [`Compute::tables`].
-    Table(usize),
-    Temporary(usize),
-}
-
-/// The threads that select a subexpression: those for which every condition has the given value.
-pub(crate) type Under = Vec<(Operand, bool)>;
-
-#[derive(Debug)]
-pub(crate) enum Micro {
-    /// Checks that the input is written, if a thread under the conditions reads it.
-    Expect {
-        input: usize,
-        under: Under,
-    },
-    Integer {
-        value: Formula,
-        dtype: DType,
-        dst: usize,
-        under: Under,
-    },
-    /// The bits of a number of the block.
-    Number {
-        slot: u32,
-        dtype: DType,
-        dst: usize,
-    },
-    Apply {
-        operator: Operator,
-        dtype: DType,
-        args: [Operand; 3],
-        dst: usize,
-    },
-    /// Checks that no thread under the conditions divides an integer by 0.
-    Divisor {
-        by: Operand,
-        dtype: DType,
-        under: Under,
-    },
-    Cast {
-        from: DType,
-        to: DType,
-        arg: Operand,
-        dst: usize,
-    },
-}
-
-/// Computes one element from others, in each thread.
-#[derive(Debug)]
-pub(crate) struct Compute {
-    pub(crate) dst: Regs,
-    pub(crate) value: Evaluate,
-}
-
-/// An expression that every thread evaluates.
-#[derive(Debug)]
-pub(crate) struct Evaluate {
-    pub(crate) site: SiteId,
-    pub(crate) inputs: Vec<Regs>,
-    /// Vectors known before the run: constants, and integers that depend on the thread alone.
-    pub(crate) tables: Vec<Arc<[u64]>>,
-    pub(crate) steps: Vec<Micro>,
-    pub(crate) result: Operand,
-    /// Number of temporaries.
-    pub(crate) temporaries: usize,
-    /// Instructions that one warp issues.
-    pub(crate) instructions: u64,
-}
 
 impl<'a> Block<'a> {
     pub(crate) fn compute(&mut self, whole: &'a Compute) -> Result<(), SimError> {

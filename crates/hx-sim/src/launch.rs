@@ -2,7 +2,6 @@
 //! each other, and merges their changes in order.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hx_index::{EvalError, Expr, Symbol};
@@ -13,6 +12,7 @@ use crate::block::Block;
 use crate::cluster;
 use crate::code::Code;
 use crate::compile::compile;
+use crate::config::Config;
 use crate::counter::{expect_reset, expect_zero};
 use crate::error::{Fault, SimError};
 use crate::global::Tensor;
@@ -40,20 +40,6 @@ pub enum Argument {
     Float(f64),
 }
 
-/// Options of a run.
-#[derive(Clone, Copy)]
-pub struct Config<'a> {
-    /// Polled often, from any thread. Once it returns true, the run ends with [`Fault::Cancelled`].
-    pub cancel: &'a (dyn Fn() -> bool + Sync),
-    /// Whether races within and between blocks are errors.
-    pub check_races: bool,
-    /// Number of iterations of one `while` after which the run ends with [`Fault::NoProgress`].
-    pub while_limit: u64,
-    /// Determines the order in which groups with different tasks run, and when copies that signal a barrier arrive: with 0 as
-    /// late as possible, with 1 at once. Every seed gives an order that the hardware may take.
-    pub seed: u64,
-}
-
 /// Reports whether runs of a program with different seeds can differ: it has roles, copies that signal a barrier, or asynchronous
 /// products.
 pub fn depends_on_seed(program: &ThreadProgram) -> bool {
@@ -62,22 +48,6 @@ pub fn depends_on_seed(program: &ThreadProgram) -> bool {
         found |= matches!(stmt, Stmt::Roles(_) | Stmt::MultiplyAsync(_));
     });
     found
-}
-
-impl Default for Config<'_> {
-    fn default() -> Self {
-        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000, seed: 0 }
-    }
-}
-
-impl fmt::Debug for Config<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("check_races", &self.check_races)
-            .field("while_limit", &self.while_limit)
-            .field("seed", &self.seed)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Runs every thread of every block. `symbols` binds dimensions and strides. Integer arguments also bind their own names.

@@ -34,6 +34,7 @@ mod cluster;
 mod code;
 mod compile;
 mod compute;
+mod config;
 mod counter;
 mod error;
 mod flight;
@@ -54,6 +55,7 @@ mod tests;
 mod transfer;
 mod turn;
 
+pub use config::Config;
 pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
-pub use launch::{Argument, Config, depends_on_seed, run, run_with_log};
+pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use report::{Counters, Report};

@@ -8,6 +8,7 @@
 //!
 //! Start at [`ThreadProgram`]; [`lower`] makes one.
 
+mod address;
 mod bulk;
 mod clock;
 mod counter;
@@ -21,6 +22,7 @@ mod reached;
 mod text;
 mod walk;
 
+pub use address::{Address, Memory};
 pub use bulk::{Bulk, BulkStore, MapValues, Outside, Part, TensorMap};
 pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
 pub use counter::{Counter, Draw, Drawn};
@@ -33,9 +35,9 @@ pub use lower::{LowerError, lower};
 pub use marks::{Mark, Pair};
 pub use phase::Phase;
 pub use program::{
-    Address, Arrivals, AsyncCopy, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange, Fence,
-    Fill, Group, Lane, Lanes, Log, Memory, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray,
-    Registers, Role, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer,
+    Arrivals, AsyncCopy, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange, Fence, Fill,
+    Group, Lane, Lanes, Log, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray, Registers, Role,
+    SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 pub use reached::Runs;
 pub use text::emit_thread;

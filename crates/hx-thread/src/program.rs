@@ -6,7 +6,7 @@ use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, Origin, Requirement, Scalar, Scope, ScopeId, barriers_of};
 
-use crate::{Bulk, BulkStore, Counter, Draw, Drawn, LogEntry, TensorMap};
+use crate::{Address, Bulk, BulkStore, Counter, Draw, Drawn, LogEntry, Memory, TensorMap};
 
 /// A kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
@@ -396,23 +396,6 @@ pub struct Registers {
     pub offsets: Vec<u32>,
 }
 
-/// A memory that threads address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Memory {
-    /// The tensor parameter at this position of [`ThreadProgram::params`].
-    Global(u32),
-    /// The buffer at this position of [`ThreadProgram::shared`].
-    Shared(u32),
-}
-
-/// The address at which each thread reads or writes: element `offset` of the memory's tensor and those that follow it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Address {
-    pub memory: Memory,
-    /// In elements. Depends on the thread.
-    pub offset: Expr,
-}
-
 /// A copy instruction of the catalogue: a load or a store. With a collective row, the lanes of a warp exchange the values
 /// they hold.
 #[derive(Clone, PartialEq, Debug)]
@@ -544,18 +527,6 @@ impl ThreadProgram {
     /// Returns the numbers of the named barriers of a scope, one for each group.
     pub fn barriers_of(&self, id: ScopeId) -> std::ops::Range<u32> {
         barriers_of(&self.scopes, id)
-    }
-
-    /// Reports whether blocks of a cluster reach each other's shared memory. Then the threads of all of them meet before the body,
-    /// when the barriers are ready, and after it.
-    pub fn crosses_blocks(&self) -> bool {
-        let mut crosses = false;
-        crate::visit(&self.body, &mut |stmt| {
-            if let Stmt::Bulk(Bulk { blocks, .. }) | Stmt::Arrive { blocks, .. } = stmt {
-                crosses |= !blocks.is_empty();
-            }
-        });
-        crosses
     }
 
     /// Returns the number of threads of a block.

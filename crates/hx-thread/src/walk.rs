@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_index::Symbol;
 
-use crate::{Body, Role, Stmt};
+use crate::{Body, Bulk, Role, Stmt, ThreadProgram};
 
 impl Stmt {
     /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition, those
@@ -52,6 +52,20 @@ impl Stmt {
             | Stmt::NamedArrive { .. } => ([None, None], &[]),
         };
         bodies.into_iter().flatten().chain(roles.iter().map(|role| &role.body))
+    }
+}
+
+impl ThreadProgram {
+    /// Reports whether blocks of a cluster reach each other's shared memory. Then the threads of all of them meet before the body,
+    /// when the barriers are ready, and after it.
+    pub fn crosses_blocks(&self) -> bool {
+        let mut crosses = false;
+        visit(&self.body, &mut |stmt| {
+            if let Stmt::Bulk(Bulk { blocks, .. }) | Stmt::Arrive { blocks, .. } = stmt {
+                crosses |= !blocks.is_empty();
+            }
+        });
+        crosses
     }
 }
 

@@ -17,8 +17,10 @@ mod effects;
 mod elementwise;
 mod estimate;
 mod held;
+mod ids;
 mod modes;
 mod operand;
+mod order;
 mod pipe;
 mod products;
 mod program;
@@ -31,20 +33,21 @@ mod view;
 pub use cost::{Cost, Resource, Takes};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use edits::{Edits, Load, Move};
-pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
+pub use effects::{Access, Effects, Region};
 pub use elementwise::{Map, Scalar};
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, RoleEstimate, bound_text, estimate_text, loop_lines, role_text,
     takes_text, threads_text,
 };
 pub use held::{Held, HeldAcross, Lives, registers_of};
+pub use ids::{OpId, Origin, ParamId, PipeId, TensorId, TurnsId};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
-pub use pipe::{BARRIER_BYTES, Pipe, PipeId, stages_held};
+pub use order::{Completion, Mode, Order, Proxy};
+pub use pipe::{BARRIER_BYTES, Pipe, stages_held};
 pub use products::{Products, Queue, Touched};
 pub use program::{
-    GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Role, Stmt, Tensor, TensorId,
-    TensorKind, TensorParam, TileProgram, Turns, TurnsId,
+    GridAxis, Op, OpKind, Param, Requirement, Role, Stmt, Tensor, TensorKind, TensorParam, TileProgram, Turns,
 };
 pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{

@@ -3,14 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{COUNTER_BYTES, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, TileProgram};
+use crate::{COUNTER_BYTES, Op, OpId, OpKind, Origin, PipeId, ScopeId, Stmt, SyncOp, TileProgram};
 
 /// The bytes of a barrier in shared memory.
 pub const BARRIER_BYTES: u32 = 8;
-
-/// A pipeline of the program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct PipeId(pub u32);
 
 /// A ring of stages. A stage is free until a scope acquires it, full when the copies that signal it have arrived, and free
 /// again when its readers have released it. The tensors that a stage guards are those that its copies fill.

@@ -6,24 +6,10 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Counter, Map, Mode, Operand, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId, SyncOp, View};
-
-/// A register or shared tensor of the program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TensorId(pub u32);
-
-/// A kernel parameter, by position.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ParamId(pub u32);
-
-/// An operation, numbered in program order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct OpId(pub u32);
-
-/// The piece of the source that an operation or a tensor comes from. Only the maker of the program can turn it into a
-/// position.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct Origin(pub u32);
+use crate::{
+    Base, Counter, Map, Mode, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
+    SyncOp, TensorId, TurnsId, View,
+};
 
 /// An instance of a kernel: compile-time parameters are replaced by their values, run-time dimensions are symbolic.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,10 +60,6 @@ impl Default for TileProgram {
         }
     }
 }
-
-/// An order in which groups take turns.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TurnsId(pub u32);
 
 /// The groups of one scope take turns, in the order of their numbers from group 0, again and again.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -7,8 +7,7 @@ use hx_index::Symbol;
 use hx_thread::{Draw, Drawn, Param, ThreadProgram};
 
 use super::{Compilation, Local};
-use crate::code::{Site, SiteId, Step};
-use crate::counter::{CounterCode, DrawCode, DrawnCode};
+use crate::code::{CounterCode, DrawCode, DrawnCode, Site, SiteId, Step};
 use crate::error::{Fault, SimError};
 use crate::formula::Binding;
 

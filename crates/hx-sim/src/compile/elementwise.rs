@@ -9,8 +9,9 @@ use hx_tile::Scalar;
 
 use super::Compilation;
 use crate::cast::integer_bits;
+use crate::code::evaluate::{Compute, Evaluate, Micro, Operand, Under};
 use crate::code::{From, LaneExchange, Regs};
-use crate::compute::{Compute, Evaluate, Micro, Operand, Under, without_partner};
+use crate::compute::without_partner;
 use crate::error::SimError;
 use crate::formula::Binding;
 

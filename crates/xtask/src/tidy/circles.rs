@@ -15,31 +15,14 @@ use super::Finding;
 use allowed::ALLOWED;
 use paths::Modules;
 
-/// A circle that is allowed.
+/// A circle that is allowed: of these files and no others.
 struct Allowed {
     /// The crate's folder.
     folder: &'static str,
-    circle: Circle,
+    /// The files below `src`, in order.
+    files: &'static [&'static str],
     /// The reason.
     because: &'static str,
-}
-
-/// The circle that an exception allows. The files are below `src`, in order.
-#[derive(Debug)]
-enum Circle {
-    /// The circle of these files and no others.
-    Of(&'static [&'static str]),
-    /// Any circle with these files: others hold parts of their types, and there will be more of them.
-    Through(&'static [&'static str]),
-}
-
-impl Circle {
-    fn is(&self, circle: &[&str]) -> bool {
-        match self {
-            Circle::Of(files) => *files == circle,
-            Circle::Through(files) => files.iter().all(|file| circle.contains(file)),
-        }
-    }
 }
 
 /// Who uses whom, by the files' paths below `src`, and which items.
@@ -62,12 +45,12 @@ pub(super) fn check(files: &BTreeMap<String, String>) -> Vec<Finding> {
             |file: &str, message| Finding { path: format!("{folder}/src/{file}"), line: 0, message };
         for circle in circles(&edges) {
             let before = allowed.len();
-            allowed.retain(|allowed| !allowed.circle.is(&circle));
+            allowed.retain(|allowed| allowed.files != circle);
             if allowed.len() == before {
                 findings.push(finding(circle[0], describe(&edges, &circle)));
             }
         }
-        for Allowed { circle: Circle::Of(files) | Circle::Through(files), because, .. } in allowed {
+        for Allowed { files, because, .. } in allowed {
             let message = format!("no circle of {} is there to allow ({because})", files.join(", "));
             findings.push(finding(files[0], message));
         }

@@ -1,0 +1,22 @@
+//! A call of a built-in function, with its arguments matched to parameters.
+
+use hx_hir::{Arg, ExprId};
+
+/// A call of a built-in function.
+pub(crate) struct Given<'a, 'db> {
+    pub(crate) id: ExprId,
+    pub(crate) name: &'static str,
+    /// The argument of each parameter.
+    pub(crate) slots: Vec<Option<ExprId>>,
+    /// The arguments as written.
+    pub(crate) args: &'db [Arg],
+    /// The name of the variable that takes the result.
+    pub(crate) hint: Option<&'a str>,
+}
+
+impl Given<'_, '_> {
+    /// Returns the argument of a parameter.
+    pub(crate) fn slot(&self, index: usize) -> Option<ExprId> {
+        self.slots.get(index).copied().flatten()
+    }
+}
