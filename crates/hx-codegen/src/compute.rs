@@ -48,7 +48,23 @@ struct Work<'a> {
     count: usize,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    /// Returns the work of an expression over registers, each with its array.
+    fn of(arrays: &'a [Array], registers: &'a [Registers]) -> Work<'a> {
+        let inputs = arrays.iter().zip(registers);
+        let inputs = inputs.map(|(array, r)| Elements { array, base: &r.base, offsets: &r.offsets });
+        Work { inputs: inputs.collect(), steps: Vec::new(), known: Vec::new(), count: 0 }
+    }
+
+    fn input(&self, index: u32, dtype: DType) -> Result<Elements<'a>> {
+        let missing = || MalformedProgram::Missing(format!("input {index} of an expression"));
+        let input = *self.inputs.get(index as usize).ok_or_else(missing)?;
+        if input.array.dtype != dtype {
+            return Err(MalformedProgram::Types { left: input.array.dtype, right: dtype });
+        }
+        Ok(input)
+    }
+
     fn variable(&mut self) -> String {
         self.count += 1;
         format!("hx_v{}", self.count - 1)
@@ -79,12 +95,7 @@ impl Emitter<'_> {
         if c.value.dtype() != dst.dtype {
             return Err(MalformedProgram::Types { left: c.value.dtype(), right: dst.dtype });
         }
-        let inputs = arrays.iter().zip(&c.inputs).map(|(array, r)| Elements {
-            array,
-            base: &r.base,
-            offsets: &r.offsets,
-        });
-        let mut work = Work { inputs: inputs.collect(), steps: Vec::new(), known: Vec::new(), count: 0 };
+        let mut work = Work::of(&arrays, &c.inputs);
         let value = self.scalar(&c.value, &mut work)?;
         let target = Elements { array: &dst, base: &c.dst.base, offsets: &c.dst.offsets };
         let after = if dst.dtype.bits() < 32 {
@@ -122,12 +133,7 @@ impl Emitter<'_> {
         if c.value.dtype() != dst.dtype || dst.dtype.bits() * values as u32 != 32 {
             return Err(MalformedProgram::Types { left: c.value.dtype(), right: dst.dtype });
         }
-        let inputs = arrays.iter().zip(&c.inputs).map(|(array, r)| Elements {
-            array,
-            base: &r.base,
-            offsets: &r.offsets,
-        });
-        let mut work = Work { inputs: inputs.collect(), steps: Vec::new(), known: Vec::new(), count: 0 };
+        let mut work = Work::of(arrays, &c.inputs);
         let value = self.packed(&c.value, values, &mut work)?;
         let target = Elements { array: dst, base: &c.dst.base, offsets: &c.dst.offsets };
         let whole = target.words(&mut self.printer);
@@ -151,11 +157,7 @@ impl Emitter<'_> {
         }
         match value {
             Scalar::Input { index, dtype } => {
-                let missing = || MalformedProgram::Missing(format!("input {index} of an expression"));
-                let input = *work.inputs.get(*index as usize).ok_or_else(missing)?;
-                if input.array.dtype != *dtype {
-                    return Err(MalformedProgram::Types { left: input.array.dtype, right: *dtype });
-                }
+                let input = work.input(*index, *dtype)?;
                 Ok(Value::phrase(input.read(&mut self.printer).text))
             }
             Scalar::Const { bits, dtype } => Ok(Value::word(literal(*dtype, *bits))),
@@ -185,9 +187,7 @@ impl Emitter<'_> {
         declares: bool,
     ) -> Result<()> {
         let arrays = inputs.iter().map(|r| self.array(r).map(|(_, a)| a)).collect::<Result<Vec<_>>>()?;
-        let elements = arrays.iter().zip(inputs);
-        let elements = elements.map(|(array, r)| Elements { array, base: &r.base, offsets: &r.offsets });
-        let mut work = Work { inputs: elements.collect(), steps: Vec::new(), known: Vec::new(), count: 0 };
+        let mut work = Work::of(&arrays, inputs);
         let dtype = value.dtype();
         let value = self.scalar(value, &mut work)?;
         if !declares {
@@ -249,11 +249,7 @@ impl Emitter<'_> {
         }
         match value {
             Scalar::Input { index, dtype } => {
-                let missing = || MalformedProgram::Missing(format!("input {index} of an expression"));
-                let input = *work.inputs.get(*index as usize).ok_or_else(missing)?;
-                if input.array.dtype != *dtype {
-                    return Err(MalformedProgram::Types { left: input.array.dtype, right: *dtype });
-                }
+                let input = work.input(*index, *dtype)?;
                 Ok(self.element(input))
             }
             Scalar::Index { .. } => Err(MalformedProgram::Missing("the coordinate of an element".into())),

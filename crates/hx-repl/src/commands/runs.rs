@@ -75,14 +75,8 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
     let work = move |db: &Database, inside: &Inside| {
         let each = Each { stop: &inside.stop, limit: options.timeout };
         let listing = newest(list_tests(db, &files, &filter, each));
-        if inside.stopped() {
-            return Ran::Stopped;
-        }
-        if listing.cases.is_empty() {
-            return without_cases(listing, none, inside);
-        }
-        let machine = match opened(&machines, inside) {
-            Ok(machine) => machine,
+        let (listing, machine) = match machine_for(listing, none, &machines, inside) {
+            Ok(found) => found,
             Err(ran) => return ran,
         };
         let (mut outcome, mut told) = (Outcome::Good, Told::default());
@@ -128,14 +122,8 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
     let work = move |db: &Database, inside: &Inside| {
         let each = Each { stop: &inside.stop, limit: options.timeout };
         let listing = newest(list_benches(db, &files, &filter, each));
-        if inside.stopped() {
-            return Ran::Stopped;
-        }
-        if listing.cases.is_empty() {
-            return without_cases(listing, none, inside);
-        }
-        let machine = match opened(&machines, inside) {
-            Ok(machine) => machine,
+        let (listing, machine) = match machine_for(listing, none, &machines, inside) {
+            Ok(found) => found,
             Err(ran) => return ran,
         };
         let mut outcome = Outcome::Good;
@@ -226,6 +214,22 @@ pub(super) fn time_text(time: Duration) -> String {
 fn names(name: &str) -> Vec<String> {
     let name = name.trim_matches('"');
     if name.is_empty() { Vec::new() } else { vec![name.to_owned()] }
+}
+
+/// Returns the cases with the machine that they run on. `none` is the reason if there are none.
+fn machine_for(
+    listing: Listing,
+    none: String,
+    machines: &Machines,
+    inside: &Inside,
+) -> Result<(Listing, Arc<Machine>), Ran> {
+    if inside.stopped() {
+        return Err(Ran::Stopped);
+    }
+    if listing.cases.is_empty() {
+        return Err(without_cases(listing, none, inside));
+    }
+    Ok((listing, opened(machines, inside)?))
 }
 
 /// Reports why nothing runs: the errors that hide the cases, or else `none`.
