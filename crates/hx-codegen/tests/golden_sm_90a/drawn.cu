@@ -37,10 +37,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) drawn(
                     : "r"(work_empty), "r"(1)
                     : "memory");
                 int hx_number;
-                asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(hx_number) : "l"(c) : "memory");
-                if (hx_number == blocks_x * blocks_y + (m >> 6) - 1) {
-                    asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" : : "l"(c) : "memory");
-                }
+                asm volatile(
+                    "atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
+                    : "=r"(hx_number)
+                    : "l"(c), "r"((unsigned)(blocks_x * blocks_y + (m >> 6) - 1))
+                    : "memory");
                 asm volatile("st.shared.u32 [%0], %1;" : : "r"(work_tickets), "r"(hx_number) : "memory");
                 asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(work_full) : "memory");
             }
@@ -75,13 +76,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) drawn(
                         : "memory");
                     int hx_number;
                     asm volatile(
-                        "atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+                        "atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
                         : "=r"(hx_number)
-                        : "l"(c)
+                        : "l"(c), "r"((unsigned)(blocks_x * blocks_y + (m >> 6) - 1))
                         : "memory");
-                    if (hx_number == blocks_x * blocks_y + (m >> 6) - 1) {
-                        asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" : : "l"(c) : "memory");
-                    }
                     asm volatile(
                         "st.shared.u32 [%0], %1;"
                         :
