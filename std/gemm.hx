@@ -1,5 +1,6 @@
 //! Matrix products of Hopper: one group of threads copies tiles into a ring of stages, others multiply them.
 
+use std::activations::{gelu, identity, relu};
 use std::tiles::grouped;
 
 /// Copies the tiles of one product into stages.
@@ -36,9 +37,26 @@ fn multiply<T: type>(
     }
 }
 
+/// As `multiply`, when it is the group's turn to. The product is complete, and the next tile of stages is left to another group.
+fn multiply_in_turn<T: type>(
+    acc: register mut f32[M, N],
+    sa: shared T[M, K, S],
+    sb: shared T[N, K, S],
+    pipe: pipeline,
+    multiplying: turns,
+    steps: i64,
+) {
+    multiplying.take();
+    multiply(acc, sa, sb, pipe, steps);
+    multiplying.pass();
+    gemm_wait(0);
+    pipe.release();
+    pipe.skip(steps);
+}
+
 /// Writes a tile in slices of `W` columns: from registers through `SLOTS` slots of shared memory. `stored` slices were written
 /// before, so the slots alternate from tile to tile too.
-fn store<T: type>(
+fn store<T: type, EPILOGUE: fn>(
     acc: register f32[M, N],
     slots: shared mut T[M, W, SLOTS],
     c: mut T[m, n],
@@ -51,13 +69,13 @@ fn store<T: type>(
         let slot = (stored + j) % SLOTS;
         wait_stores(SLOTS - 1);
         sync();
-        copy(cast(acc[.., j * W..(j + 1) * W], T), slots[.., .., slot]);
+        copy(cast(EPILOGUE(acc[.., j * W..(j + 1) * W]), T), slots[.., .., slot]);
         sync();
         copy_async(slots[.., .., slot], tile(c, [M, W])[.., .., bm, bn * (N / W) + j]);
     }
 }
 
-/// c[m, n] = a[m, k] · b[n, k]ᵀ. Blocks walk over the tiles; two groups share each tile. With `BN` in steps of 16 the tiles of a
+/// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; two groups share each tile. With `BN` in steps of 16 the tiles of a
 /// product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
 kernel gemm<
     BM = 128,
@@ -68,6 +86,7 @@ kernel gemm<
     W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
     SLOTS = 2,
     T: type = bf16,
+    EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BN % W == 0
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
@@ -92,7 +111,7 @@ kernel gemm<
                 multiply(acc, sa, sb, pipe, steps);
                 gemm_wait(0);
                 pipe.release();
-                store(acc, slots, c, bm, bn, w * (BN / W));
+                store<EPILOGUE = EPILOGUE>(acc, slots, c, bm, bn, w * (BN / W));
             }
         }
     }
@@ -108,6 +127,7 @@ kernel gemm_pingpong<
     W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
     SLOTS = 2,
     T: type = bf16,
+    EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BN % W == 0
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
@@ -130,13 +150,8 @@ kernel gemm_pingpong<
             pipe.skip(g * steps);
             for i in 0..cdiv(rounds - g, 2) {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + (2 * i + g) * grid_dim, rows, columns);
-                multiplying.take();
-                multiply(acc, sa, sb, pipe, steps);
-                multiplying.pass();
-                gemm_wait(0);
-                pipe.release();
-                pipe.skip(steps);
-                store(acc, slots, c, bm, bn, i * (BN / W));
+                multiply_in_turn(acc, sa, sb, pipe, multiplying, steps);
+                store<EPILOGUE = EPILOGUE>(acc, slots, c, bm, bn, i * (BN / W));
             }
         }
     }
@@ -144,11 +159,14 @@ kernel gemm_pingpong<
 
 /// As `gemm`, for few rows of `a`: the product is computed as its transpose, so `BM` may be as small as 8, and the ring has many
 /// stages, 192 KB of them, which keep the memory busy. Each group of threads has 64 rows of `b`.
-kernel gemm_swapped<BM = 16, BN = 64, BK = 64, STAGES = 98304 / ((BM + BN) * BK), T: type = bf16>(
-    a: T[m, k],
-    b: T[n, k],
-    c: mut T[m, n],
-)
+kernel gemm_swapped<
+    BM = 16,
+    BN = 64,
+    BK = 64,
+    STAGES = 98304 / ((BM + BN) * BK),
+    T: type = bf16,
+    EPILOGUE: fn = identity,
+>(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BN % 64 == 0
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
@@ -173,7 +191,7 @@ kernel gemm_swapped<BM = 16, BN = 64, BK = 64, STAGES = 98304 / ((BM + BN) * BK)
                 pipe.release();
                 wait_stores(0);
                 sync();
-                copy(cast(acc, T), slot.T);
+                copy(cast(EPILOGUE(acc), T), slot.T);
                 sync();
                 copy_async(slot, tile(c, [BM, BN])[.., .., t % rows, t / rows]);
             }
@@ -234,6 +252,20 @@ test "gemm in more rounds than stages" for (m, n, k) in [(264, 136, 232), (1000,
     assert_close(c, a @ b.T, ulp: 4);
     gemm_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2, GROUP = 2>(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
+}
+
+test "gemm with a function of each element" {
+    let a = randn(bf16, [136, 72], seed: 10);
+    let b = randn(bf16, [200, 72], seed: 11);
+    let (c, d, e) = (empty(bf16, [136, 200]), empty(bf16, [136, 200]), empty(bf16, [136, 200]));
+    let x = a @ b.T;
+    gemm<BN = 64, BK = 32, STAGES = 3, EPILOGUE = relu>(a, b, c);
+    assert_close(c, max(x, 0.0), ulp: 4);
+    gemm_pingpong<BN = 128, EPILOGUE = gelu>(a, b, d);
+    assert_close(d, x * 0.5 * (1.0 + erf(x * 0.7071067811865476)), ulp: 4);
+    assert(spills() == 0);
+    gemm_swapped<STAGES = 3, EPILOGUE = relu>(a, b, e);
+    assert_close(e, max(x, 0.0), ulp: 4);
 }
 
 test "gemm moves tiles in boxes" {

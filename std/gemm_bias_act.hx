@@ -1,18 +1,9 @@
 //! Matrix product with a bias and an activation, computed before the result leaves the registers.
 
-use std::math::SQRT_HALF;
+use std::activations::{gelu, identity, relu, silu};
 
-/// No activation.
-const IDENTITY: int = 0;
-/// max(x, 0)
-const RELU: int = 1;
-/// x · Φ(x), with the error function.
-const GELU: int = 2;
-/// x · sigmoid(x)
-const SILU: int = 3;
-
-/// c[m, n] = act(a[m, k] · b[n, k]ᵀ + bias[n]); `ACT` is `IDENTITY`, `RELU`, `GELU` or `SILU`.
-kernel gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, ACT = 1, T: type = f16>(
+/// c[m, n] = ACT(a[m, k] · b[n, k]ᵀ + bias[n]).
+kernel gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, T: type = f16, ACT: fn = relu>(
     a: T[m, k],
     b: T[n, k],
     bias: T[n],
@@ -51,15 +42,7 @@ kernel gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, ACT
     }
     wait(0);
     acc = acc + cast(load(tile(bias, [BN])[.., bn][new, ..]), f32);
-    if ACT == RELU {
-        acc = max(acc, 0.0);
-    }
-    if ACT == GELU {
-        acc = acc * 0.5 * (1.0 + erf(acc * SQRT_HALF));
-    }
-    if ACT == SILU {
-        acc = acc * sigmoid(acc);
-    }
+    acc = ACT(acc);
     let sc = shared_tensor(T, [BM, BN]);
     copy(cast(acc, T), sc);
     sync();
@@ -73,13 +56,13 @@ test "gemm_bias_act" for (m, n, k) in [(128, 128, 64), (200, 136, 72), (33, 50, 
         let bias = randn(T, [n], seed: 3);
         let c = empty(T, [m, n]);
         let x = a @ b.T + bias;
-        gemm_bias_act<ACT = 0>(a, b, bias, c);
+        gemm_bias_act<ACT = identity>(a, b, bias, c);
         assert_close(c, x, ulp: 4);
-        gemm_bias_act<ACT = 1>(a, b, bias, c);
+        gemm_bias_act<ACT = relu>(a, b, bias, c);
         assert_close(c, max(x, 0.0), ulp: 4);
-        gemm_bias_act<BM = 64, BN = 96, STAGES = 3, ACT = 2>(a, b, bias, c);
+        gemm_bias_act<BM = 64, BN = 96, STAGES = 3, ACT = gelu>(a, b, bias, c);
         assert_close(c, x * 0.5 * (1.0 + erf(x * 0.7071067811865476)), ulp: 4);
-        gemm_bias_act<BM = 64, BN = 64, ACT = 3>(a, b, bias, c);
+        gemm_bias_act<BM = 64, BN = 64, ACT = silu>(a, b, bias, c);
         assert_close(c, x / (1.0 + exp(-x)), ulp: 4);
     }
     let a = randn(f32, [m, k], seed: 1);
@@ -94,7 +77,7 @@ test "gemm_bias_act moves 16 bytes at a time, free of bank conflicts" {
     let a = randn(f16, [128, 128], seed: 1);
     let bias = randn(f16, [128], seed: 2);
     let c = empty(f16, [128, 128]);
-    gemm_bias_act<ACT = 3>(a, a, bias, c);
+    gemm_bias_act<ACT = silu>(a, a, bias, c);
     let hopper = target() == "sm_90a";
     assert(uses("cp.async.cg.16") && uses("wgmma") == hopper && uses("stmatrix.x4") == hopper);
     assert(uses("ldmatrix.x4") != hopper && uses("mma.m16n8k16") != hopper);
@@ -108,7 +91,7 @@ bench "gemm_bias_act 4096" {
     let b = randn(f16, [4096, 4096]);
     let bias = randn(f16, [4096]);
     let c = empty(f16, [4096, 4096]);
-    measure flops 2 * 4096 * 4096 * 4096 { gemm_bias_act<ACT = 2>(a, b, bias, c) }
-    measure flops 2 * 4096 * 4096 * 4096 { gemm_bias_act<ACT = 3>(a, b, bias, c) }
+    measure flops 2 * 4096 * 4096 * 4096 { gemm_bias_act<ACT = gelu>(a, b, bias, c) }
+    measure flops 2 * 4096 * 4096 * 4096 { gemm_bias_act<ACT = silu>(a, b, bias, c) }
     baseline cublas::gemm(a, b.T, c)
 }

@@ -344,3 +344,26 @@ test "beyond" for o in [0, 1, 3, 16] {
     }
     assert_eq(w, x[o]);
 }
+
+/// Parts of a tile, picked by two counters of loops that are written out: the inner one has a local of its own in each round.
+kernel nested(x: f32[16, 64], y: mut f32[16, 64])
+    grid [1]
+    threads 32
+{
+    let r = load(x);
+    #[unroll]
+    for i in 0..4 {
+        #[unroll]
+        for j in 0..2 {
+            let from = i * 16 + j * 8;
+            copy(r[.., from..from + 8] * 2.0, y[.., from..from + 8]);
+        }
+    }
+}
+
+test "loops in loops" {
+    let x = randn(f32, [16, 64], seed: 11);
+    let y = empty(f32, [16, 64]);
+    nested(x, y);
+    assert_eq(y, x * 2.0);
+}

@@ -1,7 +1,9 @@
 //! Parts of register tensors, and `scalar`, which turns a tensor of one element into a block-uniform number.
 
+use std::collections::BTreeSet;
+
 use hx_base::codes;
-use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, PatId, Resolution, StmtKind};
+use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, Pat, PatId, Resolution, StmtKind};
 use hx_index::Expr;
 use hx_layout::Layout;
 use hx_tile::{OpKind, Scalar, ScopeId, TensorId, TensorKind, View};
@@ -108,9 +110,37 @@ impl Cx<'_> {
     /// unroll the loop itself, so that the counter is a constant.
     pub(crate) fn indexes_registers(&self, body: ExprId, counter: PatId) -> bool {
         let mut found = false;
+        let computed = self.bound_in(body);
         self.visit(body, &mut |cx, expr| {
             if let HirExpr::Index { base, args } = &cx.store()[expr] {
-                found |= args.iter().any(|a| cx.mentions(*a, counter)) && cx.may_be_register(*base);
+                found |=
+                    args.iter().any(|a| cx.mentions(*a, counter, &computed)) && cx.may_be_register(*base);
+            }
+        });
+        found
+    }
+
+    /// Returns the locals that statements of a loop's body bind, which may be computed from its counter. If the loop itself is
+    /// in a loop that is unrolled, they have values from the last time.
+    fn bound_in(&self, body: ExprId) -> BTreeSet<PatId> {
+        fn names(cx: &Cx<'_>, pat: PatId, found: &mut BTreeSet<PatId>) {
+            match &cx.store()[pat] {
+                Pat::Bind(_) => {
+                    found.insert(pat);
+                }
+                Pat::Tuple(parts) | Pat::Array(parts) => {
+                    parts.iter().for_each(|part| names(cx, *part, found));
+                }
+                Pat::Missing | Pat::Wildcard => {}
+            }
+        }
+        let mut found = BTreeSet::new();
+        self.visit(body, &mut |cx, expr| {
+            let HirExpr::Block(block) = &cx.store()[expr] else { return };
+            for &stmt in &block.stmts {
+                if let StmtKind::Let { pat, .. } | StmtKind::For { pat, .. } = &cx.store()[stmt].kind {
+                    names(cx, *pat, &mut found);
+                }
             }
         });
         found
@@ -130,11 +160,10 @@ impl Cx<'_> {
         below.into_iter().for_each(|child| self.visit(child, f));
     }
 
-    fn mentions(&self, expr: ExprId, counter: PatId) -> bool {
+    fn mentions(&self, expr: ExprId, counter: PatId, computed: &BTreeSet<PatId>) -> bool {
         let mut found = false;
         let is_local = |cx: &Self, e: ExprId| match cx.frame().names.exprs.get(e) {
-            // A local that is not bound yet is bound inside of the loop, and may be computed from the counter.
-            Some(Resolution::Local(pat)) => *pat == counter || !cx.frame().locals.contains_key(pat),
+            Some(Resolution::Local(pat)) => *pat == counter || computed.contains(pat),
             _ => false,
         };
         self.visit(expr, &mut |cx, e| found |= is_local(cx, e));
