@@ -127,7 +127,9 @@ fn functions_that_do_not_fit_are_errors_of_the_instance() {
     check_written(&[("F", "NUMBER")], expect!["`NUMBER` is a `const`, expected a `fn`"]);
     check_written(
         &[("F", "halff")],
-        expect!["`halves` is no number, element type or layout, and no `fn` of this name is in `a.hx`"],
+        expect![
+            "`halff` is no number, element type or layout, and no `fn` of this name is in `a.hx`; perhaps `half` is meant"
+        ],
     );
     check_written(
         &[("F", "3half")],
