@@ -22,9 +22,17 @@ pub(crate) fn bytes_name(blocks: Blocks, rows: u32) -> String {
     format!("boxes of {} KiB {who}", rows * ROW / 1024)
 }
 
+/// The blocks that read the same tile of a product at the same time: about a row of tiles.
+pub(crate) const READERS: u32 = 12;
+
 pub(crate) const LATENCY: &str = "box latency";
 pub(crate) const ISSUE: &str = "box issue";
 pub(crate) const STORED: &str = "boxes stored all blocks";
+
+/// The name of the probe of bytes in boxes that this many blocks read at the same time.
+pub(crate) fn shared_name(readers: u32) -> String {
+    format!("{}, {readers} readers", bytes_name(Blocks::All, 128))
+}
 
 fn map(rows: u32) -> Option<MapShape> {
     Some(MapShape { rows: u64::from(ROWS), extent: rows })
@@ -132,6 +140,11 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
     if let Some(load) = found("tma.load") {
         for rows in [32, 64, 128, 256] {
             out.extend([Blocks::One, Blocks::All].map(|blocks| ring(load, blocks, rows).probe()));
+        }
+        for readers in [2, READERS, 132] {
+            let own = ring(load, Blocks::All, 128);
+            let setup = own.setup.replace("blockIdx.x * 992", &format!("blockIdx.x / {readers} * 992"));
+            out.push(Kernel { setup, name: shared_name(readers), ..own }.probe());
         }
         out.push(latency(load, LATENCY, 8).probe());
         out.push(latency(load, "box latency 16 KiB", 128).probe());

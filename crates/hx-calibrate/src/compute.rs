@@ -12,7 +12,7 @@ const CHAINS: usize = 8;
 const TIMES: usize = 4;
 
 /// The operators that are measured: those of the inner loops of kernels.
-pub(crate) const OPERATORS: [(Operator, DType); 11] = [
+pub(crate) const OPERATORS: [(Operator, DType); 10] = [
     (Operator::Add, DType::F32),
     (Operator::Sub, DType::F32),
     (Operator::Mul, DType::F32),
@@ -20,7 +20,6 @@ pub(crate) const OPERATORS: [(Operator, DType); 11] = [
     (Operator::Max, DType::F32),
     (Operator::Exp2, DType::F32),
     (Operator::Floor, DType::F32),
-    (Operator::Add, DType::I32),
     (Operator::Mul, DType::I32),
     (Operator::Shl, DType::I32),
     (Operator::Add, DType::I64),
@@ -41,10 +40,12 @@ fn register(dtype: DType) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Returns the statement of an operator on the register of a chain. The second operand is the register of the next chain: the
-/// assembler would join repeated operations with the same operand.
+/// Returns the statement of an operator on the register of a chain. The second operand of integers is the register of
+/// the next chain: the assembler would join repeated operations with the same operand.
 fn operation(row: &ComputeRow, chain: usize, letter: &str) -> String {
-    let (name, other) = (&format!("r{chain}"), &format!("r{}", (chain + 1) % CHAINS));
+    let name = &format!("r{chain}");
+    // Operations on integers with the same operand would be joined.
+    let other = &if letter == "f" { "q0".to_owned() } else { format!("r{}", (chain + 1) % CHAINS) };
     match (&row.ptx, &row.c) {
         (Some(ptx), _) => {
             let text = fill(ptx, &[("d", "%0"), ("s0", "%0"), ("s1", "%1"), ("s2", "%2")]);

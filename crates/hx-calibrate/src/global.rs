@@ -10,6 +10,8 @@ const WARPS: u32 = 16;
 const CHAINS: u32 = 8;
 /// Bytes that all blocks walk through: more than a cache of a multiprocessor holds, less than the L2 cache does.
 const SPAN: u32 = 16 << 20;
+/// Bytes of a block's own data: more than the cache of a multiprocessor holds beside its shared memory.
+const OWN: u32 = 128 << 10;
 /// More than half of a multiprocessor's shared memory, so that each has one block.
 const BYTES: u32 = 120 << 10;
 
@@ -23,14 +25,24 @@ pub(crate) fn bytes_name(row: &CopyRow, blocks: Blocks) -> String {
     format!("{} {}", row.name, if blocks == Blocks::One { "one block" } else { "all blocks" })
 }
 
+/// The name of the probe of bytes that no other block reads or writes.
+pub(crate) fn own_name(row: &CopyRow) -> String {
+    format!("{}, own data", bytes_name(row, Blocks::All))
+}
+
 /// Returns the widest load or store of global memory.
 pub(crate) fn widest(from: Space, to: Space, arch: Arch) -> Option<&'static CopyRow> {
     catalogue().copies_between(from, to, arch).next()
 }
 
-fn bytes(row: &CopyRow, blocks: Blocks) -> Kernel {
+/// Returns accesses of blocks that walk through the same data one after the other, or each through 128 KiB of its own.
+fn bytes(row: &CopyRow, blocks: Blocks, own: bool) -> Kernel {
     let (load, words) = (row.is_load(), row.words);
     let mut setup = "    unsigned used = 0, at = (blockIdx.x * 65536 + thread * 16);\n".to_owned();
+    let walk = if own { OWN - 1 } else { SPAN - 1 };
+    if own {
+        setup = format!("    unsigned used = 0, at = thread * 16;\n    data += blockIdx.x * {OWN};\n");
+    }
     let mut round = String::new();
     for chain in 0..CHAINS {
         let names: Vec<String> = (0..words).map(|word| format!("r{chain}_{word}")).collect();
@@ -43,7 +55,7 @@ fn bytes(row: &CopyRow, blocks: Blocks) -> Kernel {
         let registers = if words > 1 { format!("{{{}}}", listed.join(", ")) } else { listed.join(", ") };
         let at = format!("%{}", if load { words } else { 0 });
         let text = fill(&row.ptx, &[("r", &registers), ("a", &at)]);
-        let address = format!("\"l\"(data + ((at + {}) & {}))", chain * 32 * WARPS * 16, SPAN - 1);
+        let address = format!("\"l\"(data + ((at + {}) & {}))", chain * 32 * WARPS * 16, walk);
         round += &if load {
             let outputs: Vec<String> = names.iter().map(|name| format!("\"=&{letter}\"({name})")).collect();
             asm(&text, &outputs, &[address])
@@ -63,17 +75,17 @@ fn bytes(row: &CopyRow, blocks: Blocks) -> Kernel {
         sink: KEPT.to_owned(),
         units: f64::from(CHAINS * 32 * WARPS * row.bytes),
         figure: Figure::PerCycle,
-        ..Kernel::new(bytes_name(row, blocks), 32 * WARPS)
+        ..Kernel::new(if own { own_name(row) } else { bytes_name(row, blocks) }, 32 * WARPS)
     }
 }
 
-/// Returns loads of which each needs the one before for its address. The data are zero, so the next address is a sum.
+/// Returns loads of which each needs the one before for its address. A mask that the compiler does not know makes the dependence 0.
 fn latency(row: &CopyRow) -> Kernel {
     let text = fill(&row.ptx, &[("r", "%0"), ("a", "%1")]);
     Kernel {
         setup: "    unsigned value = 0, at = 0, used = 0;\n".to_owned(),
         round: asm(&text, &["\"=r\"(value)".to_owned()], &["\"l\"(data + at)".to_owned()])
-            + &format!("        at = (at + value + 65664) & {};\n", SPAN - 1),
+            + &format!("        at = (at + (value & (one - 1)) + 65664) & {};\n", SPAN - 1),
         sink: "    used = at;\n".to_owned() + KEPT,
         rounds: [256, 768],
         ..Kernel::new(LATENCY, 32)
@@ -84,7 +96,8 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
     let mut out = Vec::new();
     for (from, to) in [(Space::Global, Space::Register), (Space::Register, Space::Global)] {
         let Some(row) = widest(from, to, arch) else { continue };
-        out.extend([Blocks::One, Blocks::All].map(|blocks| bytes(row, blocks).probe()));
+        out.extend([Blocks::One, Blocks::All].map(|blocks| bytes(row, blocks, false).probe()));
+        out.push(bytes(row, Blocks::All, true).probe());
     }
     let mut words = catalogue().copies_between(Space::Global, Space::Register, arch);
     out.extend(words.find(|row| row.words == 1 && row.word == 32).map(|row| latency(row).probe()));

@@ -103,6 +103,11 @@ pub(crate) fn name(n: i64, registers: bool) -> String {
     format!("product f16 n{n} {}", if registers { "registers" } else { "shared" })
 }
 
+/// The name of the probe of products of which each is waited for.
+pub(crate) fn latency_name(n: i64) -> String {
+    format!("product f16 n{n} latency")
+}
+
 pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
     let mut out = Vec::new();
     let rows = catalogue();
@@ -111,7 +116,7 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
     for n in COLUMNS {
         let Some(row) = row(DType::F16, n, arch) else { continue };
         add(kernel(name(n, false), row, usual, false, 1));
-        if [16, 64, 128, 256].contains(&n) {
+        if [8, 16, 64, 128, 256].contains(&n) {
             add(kernel(name(n, true), row, usual, true, 1));
         }
         if [64, 128, 256].contains(&n) {
@@ -119,7 +124,7 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
                 add(kernel(format!("product f16 n{n} {}", reach.name), row, reach, false, 1));
             }
             add(kernel(format!("product f16 n{n} two groups"), row, usual, false, 2));
-            let alone = kernel(format!("product f16 n{n} latency"), row, usual, false, 1);
+            let alone = kernel(latency_name(n), row, usual, false, 1);
             add(alone.map(|kernel| Kernel {
                 round: round(row, usual, false, 1, 0),
                 finish: String::new(),
@@ -170,6 +175,7 @@ pub(crate) fn beside(arch: Arch) -> Vec<Probe> {
                 .probe(),
             );
         }
+        out.extend(beside_group(row, usual));
         let Some(plain) = kernel(format!("product f16 n{n} beside boxes"), row, usual, false, 1) else {
             continue;
         };
@@ -177,6 +183,37 @@ pub(crate) fn beside(arch: Arch) -> Vec<Probe> {
         out.push(beside_boxes(plain, load).probe());
     }
     out
+}
+
+/// The name of the probe of eight products that are waited for.
+pub(crate) fn group_name(n: i64, beside: bool) -> String {
+    format!("eight products f16 n{n}{}", if beside { " beside a group" } else { "" })
+}
+
+/// Returns eight products that a group of threads waits for, alone and while another group multiplies all the time.
+fn beside_group(row: &GemmRow, reach: &ReachRow) -> Vec<Probe> {
+    let n = row.shape[1];
+    let alone = kernel(group_name(n, false), row, reach, false, 1);
+    let beside = kernel(group_name(n, true), row, reach, false, 2);
+    let waited =
+        |kernel: Kernel| Kernel { round: round(row, reach, false, PRODUCTS, 0), units: 1.0, ..kernel };
+    // Accumulators of its own: the compiler serializes products whose accumulators two branches share.
+    let others = round(row, reach, false, PRODUCTS, 0).replace("(c[", "(e[");
+    let both = beside.map(|kernel| Kernel {
+        setup: kernel.setup.clone()
+            + &kernel
+                .setup
+                .replace("c[", "e[")
+                .lines()
+                .take(3)
+                .map(|line| format!("{line}\n"))
+                .collect::<String>(),
+        only: Some("warp < 4"),
+        // Each of the four warps counts the rounds.
+        others: Some((others.clone(), PRODUCTS as f64 / 4.0)),
+        ..kernel
+    });
+    [alone, both].into_iter().flatten().map(|kernel| waited(kernel).probe()).collect()
 }
 
 /// Rows of a box of 16 KiB.

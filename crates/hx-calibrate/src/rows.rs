@@ -3,7 +3,7 @@
 use hx_target::{Arch, Space};
 
 use crate::probe::{Blocks, Results};
-use crate::{barriers, boxes, global, shared};
+use crate::{barriers, boxes, clusters, global, products, shared};
 
 /// A number of the file.
 #[derive(Debug)]
@@ -24,6 +24,9 @@ impl Row {
         value.is_finite().then_some((value * 1e3).round() / 1e3)
     }
 }
+
+/// The columns of the products that are waited for one by one.
+const WAITED: [i64; 3] = [64, 128, 256];
 
 /// Returns the offset and the slope of the line with the least squares through points.
 pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
@@ -60,7 +63,6 @@ fn loads(arch: Arch) -> Option<String> {
 pub fn rows(arch: Arch) -> Vec<Row> {
     let barriers_of = || barriers::WARPS.iter().map(|warps| barriers::block_name(*warps)).collect::<Vec<_>>();
     let meetings = || vec![shared::meeting_name(8, 1), shared::meeting_name(8, 4)];
-    let big = || boxes::bytes_name(Blocks::All, 128);
     vec![
         Row {
             key: "barrier",
@@ -97,15 +99,55 @@ pub fn rows(arch: Arch) -> Vec<Row> {
         },
         Row {
             key: "box_bytes",
-            meaning: "Bytes that bulk copies bring to a multiprocessor in a cycle while those of all multiprocessors do, in boxes of 16 KiB.",
-            probes: vec![big()],
-            fit: |results, _| results.get(&boxes::bytes_name(Blocks::All, 128)),
+            meaning: "Bytes that bulk copies bring to a multiprocessor in a cycle while those of all multiprocessors do, in boxes of 16 KiB of which each is read by 12 blocks at the same time, as the tiles of a product are.",
+            probes: vec![boxes::shared_name(boxes::READERS)],
+            fit: |results, _| results.get(&boxes::shared_name(boxes::READERS)),
         },
         Row {
             key: "box_latency",
             meaning: "From the issue of a bulk copy until its thread sees its bytes, beyond the latency of a load from the L2 cache.",
             probes: vec![boxes::LATENCY.to_owned(), global::LATENCY.to_owned()],
             fit: |results, _| Some(results.get(boxes::LATENCY)? - results.get(global::LATENCY)?),
+        },
+        Row {
+            key: "box_issue",
+            meaning: "The cycles in which one thread issues a bulk copy.",
+            probes: vec![boxes::ISSUE.to_owned()],
+            fit: |results, _| results.get(boxes::ISSUE),
+        },
+        Row {
+            key: "product_latency",
+            meaning: "From the end of the last product of a group by descriptor until a wait for it returns, with the fence and the commit: a product that is waited for, without n/2.",
+            probes: WAITED.map(products::latency_name).to_vec(),
+            fit: |results, _| {
+                let rest = WAITED.map(|n| Some(results.get(&products::latency_name(n))? - n as f64 / 2.0));
+                let rest: Option<Vec<f64>> = rest.into_iter().collect();
+                rest.map(|rest| rest.iter().sum::<f64>() / rest.len() as f64)
+            },
+        },
+        Row {
+            key: "product_least",
+            meaning: "The least cycles of a product by descriptor: one with few columns and A in registers.",
+            probes: vec![products::name(8, true)],
+            fit: |results, _| results.get(&products::name(8, true)),
+        },
+        Row {
+            key: "stage_wait",
+            meaning: "A wait for a stage that is complete, or an acquisition of one that is free.",
+            probes: vec![barriers::READY.to_owned()],
+            fit: |results, _| results.get(barriers::READY),
+        },
+        Row {
+            key: "stage_arrive",
+            meaning: "An arrival at the barrier of a stage: a release, or the expectation of bytes.",
+            probes: vec![barriers::ARRIVE.to_owned(), barriers::EXPECT.to_owned()],
+            fit: |results, _| Some((results.get(barriers::ARRIVE)? + results.get(barriers::EXPECT)?) / 2.0),
+        },
+        Row {
+            key: "cluster_barrier",
+            meaning: "A barrier of the blocks of a cluster.",
+            probes: vec![clusters::barrier_name(2), clusters::barrier_name(4)],
+            fit: |results, _| results.get(&clusters::barrier_name(2)),
         },
         Row {
             key: "hand_over",

@@ -16,8 +16,6 @@ use crate::anchor::gemm::{Held, Tiling};
 
 /// Value assumed for every dimension where an address must be a number.
 const SAMPLE_DIM: i64 = 4096;
-/// Registers of a thread besides its tensors: addresses, counters, and the operands of the instructions in flight.
-const OTHER_REGISTERS: i64 = 40;
 
 /// Returns the cycles of one execution of a gemm. Each step along K visits all accumulators of a warp, and an instruction waits
 /// for the previous step's result in the same accumulator. An instruction of a group of warps occupies all matrix units of the
@@ -173,7 +171,7 @@ pub(crate) fn scan(threads: u32, value: &Scalar, values: i64, levels: &[ScanLeve
 pub(crate) fn drain(program: &TileProgram, arch: Arch, registers: i64) -> f64 {
     let limits = arch.limits();
     let most = i64::from(limits.registers_per_thread);
-    let registers = registers.saturating_add(OTHER_REGISTERS).clamp(1, most) as u32;
+    let registers = registers.saturating_add(machine().other_registers).clamp(1, most) as u32;
     let shared = program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| !tensor.is_register());
     let shared: i64 =
         shared.map(|tensor| tensor.size().saturating_mul(i64::from(tensor.dtype.bits())) / 8).sum();

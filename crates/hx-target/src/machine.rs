@@ -30,10 +30,24 @@ pub struct Machine {
     pub box_bytes: f64,
     /// The delay of a bulk copy beyond that of a load.
     pub box_latency: f64,
+    /// The cycles in which one thread issues a bulk copy.
+    pub box_issue: f64,
+    /// From the end of the last product of a group by descriptor until a wait for it returns.
+    pub product_latency: f64,
+    /// The least cycles of a product by descriptor.
+    pub product_least: f64,
+    /// A wait for a stage that is complete, or an acquisition of one that is free.
+    pub stage_wait: f64,
+    /// An arrival at the barrier of a stage: a release, or the expectation of bytes.
+    pub stage_arrive: f64,
+    /// A barrier of the blocks of a cluster.
+    pub cluster_barrier: f64,
     /// From the end of a group's turn until the next group goes on.
     pub hand_over: f64,
     /// Registers of a thread of a role besides its tensors: addresses, counters, phases.
     pub role_registers: i64,
+    /// Registers of a thread of a kernel without roles besides its tensors: addresses, counters, operands in flight.
+    pub other_registers: i64,
     /// The issue slot of an access to shared memory, in addition to its wavefronts.
     pub issue_slot: f64,
     /// An operator on elements that are converted to f32 and back.

@@ -59,10 +59,10 @@ fn large_tiles_are_bound_by_the_tensor_cores() {
             estimated cycles
               a round of `pipe` (role of threads 128..384): the tensor cores bound it: 1024 of 1024 cycles
                 tensor cores 1024 (100 %), shared memory 640 (62 %), L2 cache 826 (81 %), issue slots 8 (1 %)
-                role of threads 0..128: 2
-              role of threads 0..128: 16384 cycles, 32 of them with instructions; about 24 of 24 registers
-              role of threads 128..384: 21003 cycles, 3211 of them with instructions; about 152 of 240 registers
-              a block: 21003 cycles, if loops of unknown length have 16 rounds
+                role of threads 0..128: 158
+              role of threads 0..128: 16384 cycles, 2532 of them with instructions; about 24 of 24 registers
+              role of threads 128..384: 21038 cycles, 4061 of them with instructions; about 152 of 240 registers
+              a block: 21038 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -76,10 +76,10 @@ fn small_tiles_are_bound_by_the_cache() {
             estimated cycles
               a round of `pipe` (role of threads 128..256): the L2 cache bounds it: 207 of 207 cycles
                 tensor cores 64 (31 %), shared memory 96 (46 %), L2 cache 207 (100 %), issue slots 4 (2 %)
-                role of threads 0..128: 2
-              role of threads 0..128: 3304 cycles, 32 of them with instructions; about 24 of 255 registers
-              role of threads 128..256: 4696 cycles, 651 of them with instructions; about 40 of 255 registers
-              a block: 4903 cycles, if loops of unknown length have 16 rounds
+                role of threads 0..128: 158
+              role of threads 0..128: 3304 cycles, 2532 of them with instructions; about 24 of 255 registers
+              role of threads 128..256: 4721 cycles, 1501 of them with instructions; about 40 of 255 registers
+              a block: 4921 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -91,12 +91,12 @@ fn the_latency_of_a_product_is_exposed_if_nothing_else_is_in_flight() {
         &product(128, 256, "gemm_wait(0); pipe.release();"),
         expect![[r#"
             estimated cycles
-              a round of `pipe` (role of threads 128..384): the tensor cores bound it: 1024 of 1072 cycles, 48 exposed at #8 gemm_wait(0)
-                tensor cores 1024 (96 %), shared memory 640 (60 %), L2 cache 826 (77 %), issue slots 8 (1 %)
-                role of threads 0..128: 2
-              role of threads 0..128: 17152 cycles, 32 of them with instructions; about 24 of 24 registers
-              role of threads 128..384: 21723 cycles, 3211 of them with instructions; about 152 of 240 registers
-              a block: 21723 cycles, if loops of unknown length have 16 rounds
+              a round of `pipe` (role of threads 128..384): the tensor cores bound it: 1024 of 1153 cycles, 129 exposed at #8 gemm_wait(0)
+                tensor cores 1024 (89 %), shared memory 640 (56 %), L2 cache 826 (72 %), issue slots 8 (1 %)
+                role of threads 0..128: 158
+              role of threads 0..128: 18444 cycles, 2532 of them with instructions; about 24 of 24 registers
+              role of threads 128..384: 22975 cycles, 4061 of them with instructions; about 152 of 240 registers
+              a block: 22975 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -105,16 +105,16 @@ fn the_latency_of_a_product_is_exposed_if_nothing_else_is_in_flight() {
 #[test]
 fn narrow_products_are_bound_by_shared_memory() {
     check(
-        "kernel product(a: f16[64, 64], b: f16[n, 64], c: mut f32[64, 32]) grid [1] {
-    let (sa, sb) = (shared_tensor(f16, [64, 64]), shared_tensor(f16, [32, 64, 4]));
+        "kernel product(a: f16[64, 128], b: f16[n, 128], c: mut f32[64, 32]) grid [1] {
+    let (sa, sb) = (shared_tensor(f16, [64, 128]), shared_tensor(f16, [32, 128, 4]));
     let (once, pipe) = (pipeline(1), pipeline(4));
     warp_groups {
         producer {
             once.acquire();
-            copy_async(tile(a, [64, 64])[.., .., 0, 0], sa, signal: once);
+            copy_async(tile(a, [64, 128])[.., .., 0, 0], sa, signal: once);
             for i in 0..n / 32 {
                 let s = pipe.acquire();
-                copy_async(tile(b, [32, 64])[.., .., i, 0], sb[.., .., s], signal: pipe);
+                copy_async(tile(b, [32, 128])[.., .., i, 0], sb[.., .., s], signal: pipe);
             }
         }
         consumer {
@@ -137,13 +137,13 @@ fn narrow_products_are_bound_by_shared_memory() {
 ",
         expect![[r#"
             estimated cycles
-              a round of `pipe` (role of threads 128..256): shared memory bounds it: 96 of 96 cycles
-                tensor cores 64 (67 %), shared memory 96 (100 %), L2 cache 69 (72 %), issue slots 4 (4 %)
-                role of threads 0..128: 1
-              role of threads 0..128: 1537 cycles, 17 of them with instructions; about 24 of 255 registers
-              role of threads 128..256: 3182 cycles, 651 of them with instructions; about 40 of 255 registers
-              a block: 3182 cycles, if loops of unknown length have 16 rounds
-              the launch: 1 block in 1 wave of 1, 3182 cycles
+              a round of `pipe` (role of threads 128..256): shared memory bounds it: 192 of 192 cycles
+                tensor cores 128 (67 %), shared memory 192 (100 %), L2 cache 138 (72 %), issue slots 8 (4 %)
+                role of threads 0..128: 158
+              role of threads 0..128: 3230 cycles, 2690 of them with instructions; about 24 of 255 registers
+              role of threads 128..256: 4943 cycles, 1554 of them with instructions; about 40 of 255 registers
+              a block: 4943 cycles, if loops of unknown length have 16 rounds
+              the launch: 1 block in 1 wave of 1, 4943 cycles
         "#]],
     );
 }
@@ -156,12 +156,12 @@ fn a_role_that_computes_bounds_its_loop() {
         &product(64, 128, softened),
         expect![[r#"
             estimated cycles
-              a round of `pipe` (role of threads 128..256): the role of threads 128..256 bounds it: 3428 cycles, of which arithmetic 2612
-                tensor cores 256 (7 %), shared memory 192 (6 %), L2 cache 413 (12 %), special functions 512 (15 %), arithmetic 2612 (76 %), issue slots 132 (4 %)
-                role of threads 0..128: 2
-              role of threads 0..128: 54845 cycles, 32 of them with instructions; about 24 of 255 registers
-              role of threads 128..256: 57093 cycles, 51144 of them with instructions; about 88 of 255 registers
-              a block: 57093 cycles, if loops of unknown length have 16 rounds
+              a round of `pipe` (role of threads 128..256): the role of threads 128..256 bounds it: 3509 cycles, of which arithmetic 2612
+                tensor cores 256 (7 %), shared memory 192 (5 %), L2 cache 413 (12 %), special functions 512 (15 %), arithmetic 2612 (74 %), issue slots 132 (4 %)
+                role of threads 0..128: 158
+              role of threads 0..128: 56137 cycles, 2532 of them with instructions; about 24 of 255 registers
+              role of threads 128..256: 58345 cycles, 51994 of them with instructions; about 88 of 255 registers
+              a block: 58345 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }

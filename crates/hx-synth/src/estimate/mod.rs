@@ -5,8 +5,7 @@
 //! role gets a clock of its own ([`clock`], [`walk`]). Loops of several roles along the same pipeline advance together: a round
 //! takes the most cycles of any role, and of any resource summed over the roles.
 //!
-//! Not modelled: the time that DRAM takes, the waits in shared queues below these sums, and instructions that nobody measured
-//! (those of barriers in shared memory).
+//! Not modelled: the time that DRAM takes, and the waits in shared queues below these sums.
 //!
 //! Start at [`estimate`].
 
@@ -129,13 +128,19 @@ impl<'p> Estimator<'p> {
             walks.extend(groups);
         }
         let busiest = self.busiest(&takes, &walks);
-        let block = roles.iter().map(|role| role.cycles).fold(busiest, f64::max);
+        let block = roles.iter().map(|role| role.cycles).fold(busiest, f64::max) + self.cluster_barriers();
         let mut loops: Vec<LoopEstimate> = loops.into_iter().map(|(_, found)| found).collect();
         self.without_fillers(&mut loops);
         loops.sort_by(|a, b| (b.cycles * b.rounds).total_cmp(&(a.cycles * a.rounds)));
         let assumed = walks.iter().any(|walk| walk.assumed).then_some(UNKNOWN_TRIPS);
         let launch = self.launch(block, &takes);
         Estimate { roles, loops, block, takes, assumed, launch }
+    }
+
+    /// Returns the cycles of the two barriers of a cluster, before its blocks use each other's memory and after.
+    fn cluster_barriers(&self) -> f64 {
+        let alone = self.program.cluster.iter().product::<u32>() == 1;
+        if alone { 0.0 } else { 2.0 * machine().cluster_barrier }
     }
 
     /// Returns the cycles of a block whose busiest resource never waits between the first stage and the end of the loops along

@@ -176,7 +176,7 @@ impl Recorder<'_> {
         let mut takes = Takes::default();
         takes[Resource::Global] = bytes / of / machine().box_bytes;
         takes[Resource::Issue] = boxes / f64::from(PARTITIONS);
-        Cost { threads: boxes, takes, latency: cost::box_latency(self.arch) }
+        Cost { threads: boxes * machine().box_issue, takes, latency: cost::box_latency(self.arch) }
     }
 
     fn element_bits(&self, view: &View) -> u32 {
@@ -224,20 +224,20 @@ impl Recorder<'_> {
         }
     }
 
-    /// Returns the cost of an operation that orders others. Nobody measured the instructions of a barrier in shared memory, so
-    /// their cycles are left out.
+    /// Returns the cost of an operation that orders others, if it need not wait.
     fn sync(&self, sync: &SyncOp, threads: u32) -> Cost {
         let cycles = match sync {
             SyncOp::Scope => cost::barrier(threads),
+            SyncOp::Acquire { .. } => machine().stage_wait + machine().stage_arrive,
+            SyncOp::WaitStage { .. } => machine().stage_wait,
+            SyncOp::Release { .. } => machine().stage_arrive,
+            // The hand-over of a turn is counted where the turn ends.
             SyncOp::Take { .. }
             | SyncOp::Pass { .. }
             | SyncOp::Warp
             | SyncOp::Commit
             | SyncOp::Wait { .. }
             | SyncOp::GemmWait { .. }
-            | SyncOp::Acquire { .. }
-            | SyncOp::WaitStage { .. }
-            | SyncOp::Release { .. }
             | SyncOp::Skip { .. }
             | SyncOp::WaitStores { .. } => 0.0,
         };
@@ -251,19 +251,22 @@ fn gemm(choice: &GemmChoice, threads: u32, asynchronous: bool) -> Cost {
     let count = choice.issues.iter().product::<i64>() as f64;
     let mut takes = Takes::default();
     takes[Resource::Issue] = count * warps_per_unit(threads);
+    let mut latency = row.latency;
     let busy = if row.is_by_descriptor() {
         let all = count * f64::from(threads) / f64::from(row.threads);
         let read = operand_bytes(row, choice) / f64::from(WAVEFRONT_BYTES);
-        takes[Resource::Tensor] = all * row.issue;
+        let issue = row.issue.max(machine().product_least);
+        takes[Resource::Tensor] = all * issue;
         takes[Resource::Shared] = all * read;
-        if asynchronous { 0.0 } else { all * row.issue.max(read) + row.latency }
+        latency = machine().product_latency;
+        if asynchronous { 0.0 } else { all * issue.max(read) + latency }
     } else {
         let each = cost::gemm_issue(row, threads);
         let unit = if row.threads > 1 { Resource::Tensor } else { Resource::Arithmetic };
         takes[unit] = count * each;
         cost::gemm_rounds(row, count, choice.issues[2] as f64, each)
     };
-    Cost { threads: busy, takes, latency: row.latency }
+    Cost { threads: busy, takes, latency }
 }
 
 /// The work of a thread in an expression, in cycles of its quarter of the multiprocessor for one warp.

@@ -92,7 +92,7 @@ fn line(probe: &Probe, value: Result<f64, &str>, beside: Option<f64>) -> String 
         Figure::Cycles => "cycles",
         Figure::PerCycle => "bytes a cycle",
     };
-    let beside = beside.map_or_else(String::new, |bytes| format!(", beside it {bytes:.1} bytes a cycle"));
+    let beside = beside.map_or_else(String::new, |bytes| format!(", beside it {bytes:.3} a cycle"));
     match value {
         Ok(value) => format!("{:44} {value:>10.2} {unit}{beside}\n", probe.name),
         Err(reason) => format!("{:44} failed: {reason}\n", probe.name),
