@@ -89,14 +89,25 @@ impl Emitter<'_> {
         self.statement("#pragma unroll 1");
         self.block("for (;;)", |e| {
             e.await_phase(counter.full, index, parity)?;
-            e.statement(&format!("int {NUMBER};"));
+            e.statement(&format!("int {NUMBER} = 0;"));
             let ticket = Operand { constraint: 'r', text: e.ticket(*number, index)? };
-            e.sync_output("ticket.read", Operand { constraint: 'r', text: NUMBER.to_owned() }, vec![ticket])?;
+            // The lane that reads the ticket is the one that gives it back, so its own order is enough, and tools that follow
+            // only barriers see it.
+            let warp = Expr::constant(i64::from(WARP));
+            let lane = Expr::symbol(Symbol::Thread).rem(&warp, &hx_index::Facts::default());
+            let first = e.cond(&Cond::Cmp(CmpOp::Eq, lane, Expr::default()))?;
+            e.block(&format!("if ({first})"), |e| {
+                e.sync_output(
+                    "ticket.read",
+                    Operand { constraint: 'r', text: NUMBER.to_owned() },
+                    vec![ticket],
+                )
+            })?;
             let limit = e.expr(&counter.limit)?.operand(crate::expr::Binding::Sum);
             let most = e.printer.facts.range(&counter.limit).1;
             let name = e.declare(var, false);
             e.printer.bound(var, (Some(0), most.and_then(|most| most.checked_sub(1))));
-            // The exchange tells the compiler of the CUDA text that all lanes have the same number.
+            // The exchange also tells the compiler of the CUDA text that all lanes have the same number.
             e.statement(&format!("const int {name} = __shfl_sync(0xffffffff, {NUMBER}, 0);"));
             e.arrive(counter.empty, index, Arrivals::Warps, &[])?;
             e.statement(&format!("if ({name} >= {limit}) break;"));
