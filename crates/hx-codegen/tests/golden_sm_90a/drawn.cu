@@ -54,8 +54,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) drawn(
                 :
                 : "r"(work_full + ticket * 8), "r"(parity)
                 : "memory");
-            int hx_number;
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(hx_number) : "r"(work_tickets + ticket * 4) : "memory");
+            int hx_number = 0;
+            if ((thread & 31) == 0) {
+                asm volatile(
+                    "ld.shared.u32 %0, [%1];"
+                    : "=r"(hx_number)
+                    : "r"(work_tickets + ticket * 4)
+                    : "memory");
+            }
             const int t = __shfl_sync(0xffffffff, hx_number, 0);
             __syncwarp();
             asm volatile(
@@ -113,8 +119,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) drawn(
                 :
                 : "r"(work_full + ticket * 8), "r"(parity)
                 : "memory");
-            int hx_number;
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(hx_number) : "r"(work_tickets + ticket * 4) : "memory");
+            int hx_number = 0;
+            if ((thread & 31) == 0) {
+                asm volatile(
+                    "ld.shared.u32 %0, [%1];"
+                    : "=r"(hx_number)
+                    : "r"(work_tickets + ticket * 4)
+                    : "memory");
+            }
             const int t = __shfl_sync(0xffffffff, hx_number, 0);
             __syncwarp();
             asm volatile(
