@@ -13,7 +13,7 @@ use crate::lsp::client::{Client, Options};
 use crate::repl::script;
 use crate::support::{self, LIMITS, Sandbox};
 
-/// Returns, for every default instance of the standard library, its name, the estimate, and the registers that ptxas reports.
+/// Returns, for every default instance of the standard library whose roles leave the registers alone, its name, the estimate, and the registers that ptxas reports.
 fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
     let (compiler, mut worker) = support::compiler(test)?;
     let (db, arch) = (Database::default(), Arch::Sm90a);
@@ -22,6 +22,10 @@ fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
         for kernel in file_items(&db, file).kernels() {
             let Some(instance) = default_instance(&db, kernel, arch) else { continue };
             let source = cuda_source(&db, instance).as_ref().expect("kernels of `std` have CUDA text");
+            // Where roles set their own registers, ptxas reports the share of a thread at the launch, whatever the code needs.
+            if source.text.contains("setmaxnreg") {
+                continue;
+            }
             let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, arch.name());
             let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("it compiles").compiled;
             let reported = compiled.kernel(&source.symbol).expect("ptxas reports it").registers;
