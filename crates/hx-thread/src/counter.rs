@@ -37,9 +37,9 @@ impl Counter {
 /// Draws the next number from a counter into a ticket. One thread of the scope does it, and the others do not wait for it:
 ///
 /// 1. it waits until the phase of parity `parity` of the ticket's empty barrier is complete;
-/// 2. it adds 1 to the counter's tensor, relaxed and at the scope of the GPU; the value before is the number drawn;
-/// 3. if that is the last draw of the launch, `limit + blocks - 1`, it stores 0 to the tensor;
-/// 4. it writes the number to the ticket and arrives on the ticket's full barrier.
+/// 2. it adds 1 to the counter's tensor, relaxed and at the scope of the GPU; the value before is the number drawn. The last
+///    draw of the launch, `limit + blocks - 1`, makes the tensor 0 instead, in the same access;
+/// 3. it writes the number to the ticket and arrives on the ticket's full barrier.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Draw {
     /// Position in [`ThreadProgram::counters`](crate::ThreadProgram::counters).
@@ -51,8 +51,8 @@ pub struct Draw {
 /// Runs a body for each number that the block draws. Before each round every thread of the scope
 ///
 /// 1. waits until the phase of parity `parity` of the ticket's full barrier is complete;
-/// 2. reads the ticket into `var`, which is the same for all threads;
-/// 3. one thread of each warp arrives on the ticket's empty barrier, when all threads of the warp have read;
+/// 2. gets the ticket's number as `var`, which is the same for all threads. One thread of each warp reads it for the others;
+/// 3. that thread arrives on the ticket's empty barrier;
 /// 4. leaves the loop if `var` is not below the counter's limit.
 ///
 /// `index` and `parity` are evaluated anew before each round: the body moves the locals in them on. In the body,
