@@ -57,7 +57,7 @@ fn node(w: &mut Writer, it: &SyntaxNode) {
         ARRAY_EXPR | ARRAY_PAT | INDEX_LIST | SHAPE => lists::list(w, it, (T!['['], T![']'])),
         GENERIC_PARAM_LIST | GENERIC_ARG_LIST => lists::list(w, it, (T![<], T![>])),
         USE_TREE_LIST => lists::list(w, it, (T!['{'], T!['}'])),
-        WHERE_CLAUSE => lists::predicates(w, it),
+        WHERE_CLAUSE | TUNE_CLAUSE => lists::predicates(w, it),
         _ => in_a_row(w, it),
     }
 }
@@ -106,7 +106,8 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
     let mut has_clauses = false;
     for child in elements(item) {
         let kind = child.kind();
-        let is_clause = matches!(kind, WHERE_CLAUSE | GRID_CLAUSE | THREADS_CLAUSE | CLUSTER_CLAUSE);
+        let is_clause =
+            matches!(kind, WHERE_CLAUSE | TUNE_CLAUSE | GRID_CLAUSE | THREADS_CLAUSE | CLUSTER_CLAUSE);
         if is_clause {
             has_clauses = true;
             w.open_indent();

@@ -44,7 +44,7 @@ fn name_ref(name: Option<ast::NameRef>) -> Name {
 }
 
 impl Collector {
-    fn alloc(&mut self, expr: Expr, at: TextRange) -> ExprId {
+    pub(crate) fn alloc(&mut self, expr: Expr, at: TextRange) -> ExprId {
         let id = self.store.exprs.alloc(expr);
         self.map.exprs.insert(id, at);
         id

@@ -11,6 +11,7 @@ mod items;
 mod names;
 mod recursion;
 mod shapes;
+mod tune;
 mod types;
 
 pub use shapes::GEMM_SHAPES;
@@ -20,9 +21,10 @@ use std::sync::LazyLock;
 use hx_base::{Code, Diagnostic, SourceFile, TextRange, TextSize, sort_diagnostics};
 
 use crate::{
-    Db, ExprId, ExprStore, Item, Names, PatId, SignatureSourceMap, SourceMap, StmtId, TypeProblem, TypeRefId,
-    body_names, body_of, body_source_map, file_items, fn_signature, infer_body, kernel_signature,
-    signature_names, signature_source_map, signature_types,
+    Db, ExprId, ExprStore, Item, Kernel, Names, PatId, SignatureSourceMap, SourceMap, StmtId, TypeProblem,
+    TypeRefId, body_names, body_of, body_source_map, file_items, fn_signature, infer_body, kernel_signature,
+    kernel_tune, signature_names, signature_source_map, signature_types, tune_names, tune_source_map,
+    tune_types,
 };
 
 /// Returns the diagnostics of one item, ordered by place.
@@ -33,6 +35,12 @@ pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic
         names::report(&at, &signature_names(db, item).names.problems, &mut found);
         report_types(&at, &signature_types(db, item).problems, &mut found);
         recursion::report(&at, &mut found);
+    }
+    if let Some((at, kernel)) = Reporter::tune(db, item) {
+        let types = tune_types(db, kernel);
+        names::report(&at, &tune_names(db, kernel).problems, &mut found);
+        report_types(&at, &types.problems, &mut found);
+        tune::report(&at, &types.faults, &mut found);
     }
     let at = Reporter::body(db, item);
     names::report(&at, &body_names(db, item).problems, &mut found);
@@ -79,6 +87,8 @@ struct Reporter<'db> {
     map: &'db SourceMap,
     signature: Option<&'db SignatureSourceMap>,
     in_signature: bool,
+    /// The part of the signature is the `tune` clause, whose ids have a store of their own.
+    in_tune: bool,
 }
 
 /// The source map of an item without a body.
@@ -88,13 +98,29 @@ impl<'db> Reporter<'db> {
     /// Makes a reporter for the body of an item.
     fn body(db: &'db dyn Db, item: Item<'db>) -> Reporter<'db> {
         let map = body_source_map(db, item).unwrap_or(&NOWHERE);
-        Reporter { db, item, map, signature: signature_source_map(db, item), in_signature: false }
+        Reporter {
+            db,
+            item,
+            map,
+            signature: signature_source_map(db, item),
+            in_signature: false,
+            in_tune: false,
+        }
     }
 
     /// Makes a reporter for the signature of an item, if it has one.
     fn signature(db: &'db dyn Db, item: Item<'db>) -> Option<Reporter<'db>> {
         let signature = signature_source_map(db, item)?;
-        Some(Reporter { db, item, map: &signature.map, signature: Some(signature), in_signature: true })
+        let map = &signature.map;
+        Some(Reporter { db, item, map, signature: Some(signature), in_signature: true, in_tune: false })
+    }
+
+    /// Makes a reporter for the `tune` clause of a kernel, if the item is a kernel with one.
+    fn tune(db: &'db dyn Db, item: Item<'db>) -> Option<(Reporter<'db>, Kernel<'db>)> {
+        let Item::Kernel(kernel) = item else { return None };
+        let map = tune_source_map(db, kernel)?;
+        let signature = signature_source_map(db, item);
+        Some((Reporter { db, item, map, signature, in_signature: true, in_tune: true }, kernel))
     }
 }
 
@@ -104,6 +130,7 @@ impl<'db> Reporter<'db> {
         let (db, item) = (self.db, self.item);
         let names = || &signature_names(db, item).names;
         match item {
+            Item::Kernel(it) if self.in_tune => (&kernel_tune(db, it).store, tune_names(db, it)),
             Item::Kernel(it) if self.in_signature => (&kernel_signature(db, it).store, names()),
             Item::Function(it) if self.in_signature => (&fn_signature(db, it).store, names()),
             _ => (&body_of(db, item).store, body_names(db, item)),

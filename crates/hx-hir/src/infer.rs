@@ -13,6 +13,7 @@ mod roles;
 mod signature;
 mod stmt;
 mod tensor;
+mod tune;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use la_arena::ArenaMap;
 
 pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, TypeProblem, WARP};
 pub use signature::{SignatureTypes, signature_types};
+pub use tune::{MAX_AXIS, TuneProblem, TuneTypes, TuneValue, ValuesFault, tune_types};
 
 use crate::constants::{constant_type, constants_of, standing};
 use crate::{

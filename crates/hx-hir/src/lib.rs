@@ -27,6 +27,7 @@ mod source_map;
 mod test_db;
 #[cfg(test)]
 mod tests;
+mod tune;
 mod ty;
 mod walk;
 
@@ -49,17 +50,20 @@ pub use import::{
     top_level_pats,
 };
 pub use infer::{
-    Inference, MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, SignatureTypes, TypeProblem, WARP, Writes,
-    infer_body, signature_types,
+    Inference, MAX_AXIS, MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, SignatureTypes, TuneProblem,
+    TuneTypes, TuneValue, TypeProblem, ValuesFault, WARP, Writes, infer_body, signature_types, tune_types,
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range,
 };
-pub use resolve::{Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names};
+pub use resolve::{
+    Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names, tune_names,
+};
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
 pub use sound::{Sound, all_reached_errors, reached_errors};
 pub use source_map::{SignatureSourceMap, SourceMap};
+pub use tune::{TuneAxis, TuneClause, TuneValues, kernel_tune, tune_source_map};
 pub use ty::{
     Elem, Extent, TensorTy, Ty, definitely_differ, generic_symbol, is_compile_time, shape_text,
     shapes_differ, space_word,

@@ -10,7 +10,7 @@ use la_arena::ArenaMap;
 use crate::{
     Block, Builtin, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name, Param,
     Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of, builtin,
-    fn_signature, is_binding, kernel_signature, resolve_path,
+    fn_signature, is_binding, kernel_signature, kernel_tune, resolve_path,
 };
 
 /// The meaning of a name.
@@ -162,6 +162,27 @@ fn function_names<'db>(db: &'db dyn Db, function: Function<'db>) -> SignatureNam
     let sig = fn_signature(db, function);
     let resolver = Resolver::new(db, function.file(db), Place::Device, &sig.store);
     resolver.signature(&sig.generics, &sig.params, sig.ret, &sig.wheres, &[])
+}
+
+/// Resolves the names of a kernel's `tune` clause. The parameter of an axis means one of the kernel's; a name that means nothing
+/// there is left to inference, which reports it.
+#[salsa::tracked]
+pub fn tune_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Names {
+    let clause = kernel_tune(db, kernel);
+    let sig = kernel_signature(db, kernel);
+    let mut resolver = Resolver::new(db, kernel.file(db), Place::Device, &clause.store);
+    resolver.declare(&sig.generics, &sig.params);
+    for dim in &signature_names(db, kernel.into()).dims {
+        resolver.bind(dim.name.clone(), Resolution::Dim(dim.name.clone()));
+    }
+    for axis in &clause.axes {
+        if let Some(found) = resolver.bare_name(axis.param).and_then(|name| resolver.scoped(name)) {
+            resolver.names.exprs.insert(axis.param, found);
+        }
+        resolver.expr(axis.at);
+        axis.step.into_iter().for_each(|step| resolver.expr(step));
+    }
+    resolver.names
 }
 
 /// Resolves the names of the body of an item.

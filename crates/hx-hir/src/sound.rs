@@ -12,7 +12,7 @@ use text_size::TextSize;
 use crate::{
     Body, Db, Expr, ExprStore, Function, Item, ItemKey, Kernel, Name, Names, Path, Step, TypeRef, body_names,
     body_of, diagnostics, file_items, fn_signature, import::importers, item_diagnostics, kernel_signature,
-    signature_names, standing, steps_below,
+    signature_names, standing, steps_below, tune_names,
 };
 
 /// An item that reaches no error: it has none, and uses no item that has one.
@@ -89,6 +89,14 @@ fn uses<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
     found
 }
 
+/// Returns the items that the `tune` clause of a kernel names. They are no part of [`uses`], which lowering reads: an edit of the
+/// clause must not lower the kernel again.
+fn uses_in_tune<'db>(db: &'db dyn Db, item: Item<'db>) -> impl Iterator<Item = Item<'db>> {
+    let names = if let Item::Kernel(kernel) = item { Some(tune_names(db, kernel)) } else { None };
+    let meanings = names.into_iter().flat_map(|names| names.exprs.values());
+    meanings.filter_map(|meaning| meaning.item()?.find(db))
+}
+
 /// Returns the first names of the paths of a store, which a `use` may have imported.
 fn first_names(store: &ExprStore) -> BTreeSet<Name> {
     let exprs = store.exprs.values().filter_map(|expr| match expr {
@@ -110,7 +118,7 @@ fn reach<'db>(db: &'db dyn Db, from: impl IntoIterator<Item = Item<'db>>) -> Vec
     let mut next = 0;
     while let Some(&item) = reached.get(next) {
         db.unwind_if_revision_cancelled();
-        let used = uses(db, item).iter().filter_map(|key| key.find(db));
+        let used = uses(db, item).iter().filter_map(|key| key.find(db)).chain(uses_in_tune(db, item));
         reached.extend(used.filter(|used| seen.insert(*used)));
         next += 1;
     }
@@ -149,7 +157,8 @@ pub(crate) fn is_sound<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
         }
         soundness_of_strips(db, item.file(db), standing.strips_below());
     }
-    uses(db, item).iter().filter_map(|key| key.find(db)).all(|used| is_sound(db, used))
+    let mut used = uses(db, item).iter().filter_map(|key| key.find(db)).chain(uses_in_tune(db, item));
+    used.all(|used| is_sound(db, used))
 }
 
 /// Reports whether a circle is sound. All its items reach the same items, so the query is keyed by one of them.

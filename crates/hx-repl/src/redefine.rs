@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use hx_base::{Diagnostic, FileKind, Scope, SourceFile};
 use hx_hir::{
     Db, Item, ItemKey, ItemKind, Name, Names, Path, PathTarget, Resolution, body_names, file_items,
-    item_range, resolve_path, signature_names,
+    item_range, resolve_path, signature_names, tune_names,
 };
 
 use crate::screen::Screen;
@@ -135,5 +135,8 @@ fn used_items<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
     };
     let mut out = of(body_names(db, item));
     out.extend(of(&signature_names(db, item).names));
+    if let Item::Kernel(kernel) = item {
+        out.extend(of(tune_names(db, kernel)));
+    }
     out
 }

@@ -484,4 +484,25 @@ family! {
     /// }
     /// ```
     NOTHING_TO_PEEL = "HX0227", "nothing-to-peel", Error, "no condition of a peeled loop changes once";
+
+    /// `tune` names the values that `hx tune` tries for compile-time parameters: a list, or a range of integers with a step. Each
+    /// parameter has one axis with at least one value. A parameter without a default needs an axis, unless the tensors of a
+    /// launch determine it.
+    ///
+    /// ```hx fails
+    /// kernel zeros<BM = 64>(c: mut f32[m]) tune BM in 64..32 grid [cdiv(m, BM)] threads 32 {
+    ///     let x = register_tensor(f32, [BM]);
+    ///     fill(x, 0.0);
+    ///     copy(x, tile(c, [BM])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel zeros<BM = 64>(c: mut f32[m]) tune BM in 32..=64 step 32 grid [cdiv(m, BM)] threads 32 {
+    ///     let x = register_tensor(f32, [BM]);
+    ///     fill(x, 0.0);
+    ///     copy(x, tile(c, [BM])[.., block_idx]);
+    /// }
+    /// ```
+    BAD_TUNE = "HX0228", "bad-tune", Error, "an axis of `tune` has no values, or wrong ones";
 }

@@ -1,4 +1,4 @@
-//! Lays out lists between brackets, and the predicates of a `where`.
+//! Lays out lists between brackets, the predicates of a `where`, and the axes of a `tune`.
 
 use hx_syntax::{
     NodeOrToken, SyntaxElement,
@@ -108,7 +108,7 @@ fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
     brings_brackets && comma.is_none() && first_token(child).is_some_and(|it| !w.has_comments_before(&it))
 }
 
-/// Prints `where a, b` on one line, or each predicate on a line. No comma ends it.
+/// Prints `where a, b` on one line, or each predicate or axis on a line. No comma ends it.
 pub(super) fn predicates(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
     let all = elements(it);

@@ -235,6 +235,9 @@ impl Kernel {
     pub fn where_clause(&self) -> Option<WhereClause> {
         support::child(&self.syntax)
     }
+    pub fn tune_clause(&self) -> Option<TuneClause> {
+        support::child(&self.syntax)
+    }
     pub fn grid_clause(&self) -> Option<GridClause> {
         support::child(&self.syntax)
     }
@@ -758,6 +761,38 @@ impl AstNode for Block {
     }
 }
 
+/// A node of kind `TUNE_CLAUSE`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TuneClause {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl TuneClause {
+    pub fn tune_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, TUNE_KW)
+    }
+    pub fn axes(&self) -> AstChildren<TuneAxis> {
+        support::children(&self.syntax)
+    }
+}
+
+impl AstNode for TuneClause {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == TUNE_CLAUSE
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
 /// A node of kind `GRID_CLAUSE`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GridClause {
@@ -992,6 +1027,105 @@ impl AstNode for Param {
 
     fn can_cast(kind: SyntaxKind) -> bool {
         kind == PARAM
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `TUNE_AXIS`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TuneAxis {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl TuneAxis {
+    pub fn name_ref(&self) -> Option<NameRef> {
+        support::child(&self.syntax)
+    }
+    pub fn in_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, IN_KW)
+    }
+    pub fn values(&self) -> Option<Expr> {
+        support::child(&self.syntax)
+    }
+    pub fn tune_step(&self) -> Option<TuneStep> {
+        support::child(&self.syntax)
+    }
+}
+
+impl AstNode for TuneAxis {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == TUNE_AXIS
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `NAME_REF`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NameRef {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl NameRef {
+    pub fn ident_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, IDENT)
+    }
+}
+
+impl AstNode for NameRef {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == NAME_REF
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `TUNE_STEP`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TuneStep {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl TuneStep {
+    pub fn step_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, STEP_KW)
+    }
+    pub fn step(&self) -> Option<Expr> {
+        support::child(&self.syntax)
+    }
+}
+
+impl AstNode for TuneStep {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == TUNE_STEP
     }
 
     fn cast(syntax: SyntaxNode) -> Option<Self> {
@@ -2067,6 +2201,9 @@ impl RangeExpr {
     pub fn dot2_token(&self) -> Option<SyntaxToken> {
         support::token(&self.syntax, DOT2)
     }
+    pub fn eq_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, EQ)
+    }
 }
 
 impl AstNode for RangeExpr {
@@ -2266,35 +2403,6 @@ impl AstNode for GenericArgList {
 
     fn can_cast(kind: SyntaxKind) -> bool {
         kind == GENERIC_ARG_LIST
-    }
-
-    fn cast(syntax: SyntaxNode) -> Option<Self> {
-        Self::can_cast(syntax.kind()).then_some(Self { syntax })
-    }
-
-    fn syntax(&self) -> &SyntaxNode {
-        &self.syntax
-    }
-}
-
-/// A node of kind `NAME_REF`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct NameRef {
-    syntax: SyntaxNode,
-}
-
-#[allow(missing_docs)]
-impl NameRef {
-    pub fn ident_token(&self) -> Option<SyntaxToken> {
-        support::token(&self.syntax, IDENT)
-    }
-}
-
-impl AstNode for NameRef {
-    type Language = Hx;
-
-    fn can_cast(kind: SyntaxKind) -> bool {
-        kind == NAME_REF
     }
 
     fn cast(syntax: SyntaxNode) -> Option<Self> {

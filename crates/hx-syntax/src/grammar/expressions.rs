@@ -33,11 +33,14 @@ struct Limits {
     is_header: bool,
     /// Between `<` and `>`: comparisons need parentheses.
     is_angle: bool,
+    /// The values of an axis of a `tune` clause: a range may include its end.
+    is_axis: bool,
 }
 
-const FREE: Limits = Limits { is_header: false, is_angle: false };
-const HEADER: Limits = Limits { is_header: true, is_angle: false };
-const ANGLE: Limits = Limits { is_header: false, is_angle: true };
+const FREE: Limits = Limits { is_header: false, is_angle: false, is_axis: false };
+const HEADER: Limits = Limits { is_header: true, ..FREE };
+const ANGLE: Limits = Limits { is_angle: true, ..FREE };
+const AXIS: Limits = Limits { is_axis: true, ..HEADER };
 
 pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
     // `where(` is a call of the select.
@@ -57,6 +60,11 @@ pub(super) fn expr(p: &mut Parser<'_>) -> bool {
 /// Parses an expression before a block.
 pub(super) fn header_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, HEADER)
+}
+
+/// Parses the values of an axis of a `tune` clause.
+pub(super) fn axis_values(p: &mut Parser<'_>) -> bool {
+    range_expr(p, AXIS)
 }
 
 /// Parses an expression between `<` and `>`.
@@ -117,7 +125,9 @@ fn range_expr(p: &mut Parser<'_>, limits: Limits) -> bool {
 
 fn range_end(p: &mut Parser<'_>, limits: Limits) {
     p.bump(T![..]);
-    if p.at(T![=]) {
+    if limits.is_axis && p.at(T![=]) {
+        p.bump(T![=]);
+    } else if p.at(T![=]) {
         let message = "found `..=`: a range excludes its end, write `a..b + 1`";
         p.error_here(codes::OTHER_LANGUAGE, message);
         let m = p.start();

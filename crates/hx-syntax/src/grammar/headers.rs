@@ -10,7 +10,7 @@ const HEADER_RECOVERY: TokenSet =
 pub(super) enum Clauses {
     /// `where`.
     OfFn,
-    /// `where`, `grid`, `threads`, `cluster`.
+    /// `where`, `tune`, `grid`, `threads`, `cluster`.
     OfKernel,
 }
 
@@ -101,11 +101,13 @@ pub(super) fn clauses(p: &mut Parser<'_>, allowed: Clauses) {
         }
         seen = seen.union(TokenSet::new(&[keyword]));
         let m = p.start();
-        if kind == WHERE_CLAUSE {
-            where_predicates(p);
-        } else {
-            p.bump_as(keyword);
-            expressions::header_expr(p);
+        match kind {
+            WHERE_CLAUSE => where_predicates(p),
+            TUNE_CLAUSE => tune_axes(p),
+            _ => {
+                p.bump_as(keyword);
+                expressions::header_expr(p);
+            }
         }
         m.complete(p, kind);
     }
@@ -116,6 +118,7 @@ fn clause_kind(p: &Parser<'_>) -> Option<(SyntaxKind, SyntaxKind)> {
     match p.current() {
         T![where] => Some((WHERE_CLAUSE, T![where])),
         IDENT => match p.nth_text(0) {
+            "tune" => Some((TUNE_CLAUSE, T![tune])),
             "grid" => Some((GRID_CLAUSE, T![grid])),
             "threads" => Some((THREADS_CLAUSE, T![threads])),
             "cluster" => Some((CLUSTER_CLAUSE, T![cluster])),
@@ -135,6 +138,38 @@ fn where_predicates(p: &mut Parser<'_>) {
             break;
         }
     }
+}
+
+// test tune_clause
+// kernel f() where m > 0 tune BM in [64, 128], BN in 64..=N step 8, S in 2..5, T in [f16, bf16], grid [1] threads 32 { }
+fn tune_axes(p: &mut Parser<'_>) {
+    p.bump_as(T![tune]);
+    loop {
+        tune_axis(p);
+        // A clause may follow the last comma. An axis is a name and `in`, which starts no clause.
+        if !p.eat(T![,]) || !p.at(IDENT) || (clause_kind(p).is_some() && !p.nth_at(1, T![in])) {
+            break;
+        }
+    }
+}
+
+fn tune_axis(p: &mut Parser<'_>) {
+    if !p.at(IDENT) {
+        p.error_missing("a compile-time parameter and its values, as in `BM in [64, 128]`");
+        return;
+    }
+    let m = p.start();
+    name_ref(p);
+    if p.expect(T![in]) || (expressions::is_at_expr(p) && !p.at(T!['{'])) {
+        expressions::axis_values(p);
+    }
+    if p.at(IDENT) && p.nth_text(0) == "step" {
+        let m = p.start();
+        p.bump_as(T![step]);
+        expressions::header_expr(p);
+        m.complete(p, TUNE_STEP);
+    }
+    m.complete(p, TUNE_AXIS);
 }
 
 /// Reports whether a clause starts after a trailing comma: `grid [` starts one, but `grid % 2` is a predicate about a dimension

@@ -81,7 +81,9 @@ pub enum SyntaxKind {
     REGISTER_KW,
     REGISTERS_KW,
     SHARED_KW,
+    STEP_KW,
     THREADS_KW,
+    TUNE_KW,
     IDENT,
     INT_NUMBER,
     FLOAT_NUMBER,
@@ -106,6 +108,7 @@ pub enum SyntaxKind {
     RET_TYPE,
     WHERE_CLAUSE,
     BLOCK,
+    TUNE_CLAUSE,
     GRID_CLAUSE,
     THREADS_CLAUSE,
     CLUSTER_CLAUSE,
@@ -113,6 +116,9 @@ pub enum SyntaxKind {
     ARG_LIST,
     GENERIC_PARAM,
     PARAM,
+    TUNE_AXIS,
+    NAME_REF,
+    TUNE_STEP,
     NAMED_TYPE,
     TUPLE_TYPE,
     FN_TYPE,
@@ -150,7 +156,6 @@ pub enum SyntaxKind {
     IF_EXPR,
     BLOCK_EXPR,
     GENERIC_ARG_LIST,
-    NAME_REF,
     GENERIC_ARG,
     TUPLE_FIELD,
     ARG,
@@ -244,7 +249,9 @@ impl SyntaxKind {
         REGISTER_KW,
         REGISTERS_KW,
         SHARED_KW,
+        STEP_KW,
         THREADS_KW,
+        TUNE_KW,
         IDENT,
         INT_NUMBER,
         FLOAT_NUMBER,
@@ -269,6 +276,7 @@ impl SyntaxKind {
         RET_TYPE,
         WHERE_CLAUSE,
         BLOCK,
+        TUNE_CLAUSE,
         GRID_CLAUSE,
         THREADS_CLAUSE,
         CLUSTER_CLAUSE,
@@ -276,6 +284,9 @@ impl SyntaxKind {
         ARG_LIST,
         GENERIC_PARAM,
         PARAM,
+        TUNE_AXIS,
+        NAME_REF,
+        TUNE_STEP,
         NAMED_TYPE,
         TUPLE_TYPE,
         FN_TYPE,
@@ -313,7 +324,6 @@ impl SyntaxKind {
         IF_EXPR,
         BLOCK_EXPR,
         GENERIC_ARG_LIST,
-        NAME_REF,
         GENERIC_ARG,
         TUPLE_FIELD,
         ARG,
@@ -370,7 +380,9 @@ impl SyntaxKind {
             "register" => REGISTER_KW,
             "registers" => REGISTERS_KW,
             "shared" => SHARED_KW,
+            "step" => STEP_KW,
             "threads" => THREADS_KW,
+            "tune" => TUNE_KW,
             _ => return None,
         })
     }
@@ -450,7 +462,9 @@ impl SyntaxKind {
             REGISTER_KW => "register",
             REGISTERS_KW => "registers",
             SHARED_KW => "shared",
+            STEP_KW => "step",
             THREADS_KW => "threads",
+            TUNE_KW => "tune",
             _ => return None,
         })
     }
@@ -493,7 +507,9 @@ impl SyntaxKind {
                 | REGISTER_KW
                 | REGISTERS_KW
                 | SHARED_KW
+                | STEP_KW
                 | THREADS_KW
+                | TUNE_KW
         )
     }
 }
@@ -574,7 +590,9 @@ macro_rules! T_ {
     [register] => { $crate::SyntaxKind::REGISTER_KW };
     [registers] => { $crate::SyntaxKind::REGISTERS_KW };
     [shared] => { $crate::SyntaxKind::SHARED_KW };
+    [step] => { $crate::SyntaxKind::STEP_KW };
     [threads] => { $crate::SyntaxKind::THREADS_KW };
+    [tune] => { $crate::SyntaxKind::TUNE_KW };
     [ident] => { $crate::SyntaxKind::IDENT };
     [int_number] => { $crate::SyntaxKind::INT_NUMBER };
     [float_number] => { $crate::SyntaxKind::FLOAT_NUMBER };

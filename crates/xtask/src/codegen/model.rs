@@ -63,7 +63,9 @@ const CONTEXTUAL: &[&str] = &[
     "register",
     "registers",
     "shared",
+    "step",
     "threads",
+    "tune",
 ];
 
 /// Token classes: the name in the grammar, and the name of the kind.
