@@ -45,6 +45,7 @@ kernel attention_hopper<
     T: type = f16,
 >(q: T[b, h, s, D], k: T[b, hk, t, D], v: T[b, hk, t, D], o: mut T[b, h, s, D], scale: f32)
     where h % hk == 0
+    tune GROUPS in 1..=3, BN in 32..=256 step 16
     grid [cdiv(s, 64 * GROUPS), h, b]
 {
     let [late, head, batch] = block_idx;

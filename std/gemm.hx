@@ -89,6 +89,7 @@ kernel gemm<
     EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BN % W == 0
+    tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
@@ -130,6 +131,7 @@ kernel gemm_pingpong<
     EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BN % W == 0
+    tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));

@@ -29,4 +29,5 @@ mod spec;
 mod standard_library;
 mod support;
 mod tree_sitter;
+mod tune;
 mod unsatisfiable;

@@ -17,7 +17,7 @@
 /** Words that are keywords in some places and names in all others. */
 const CONTEXTUAL = [
   'baseline', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'global', 'grid', 'measure', 'producer', 'register',
-  'registers', 'shared', 'swizzle', 'threads',
+  'registers', 'shared', 'step', 'swizzle', 'threads', 'tune',
 ];
 
 /** Statements of other languages: a statement that is only such a word is refused. */
@@ -129,7 +129,7 @@ function expressions(place) {
 
 /** The clauses of a kernel: each at most once, in any order. One rule for every set of clauses that may still come. */
 function kernelClauses() {
-  const clauses = ['where_clause', 'grid_clause', 'threads_clause', 'cluster_clause'];
+  const clauses = ['where_clause', 'tune_clause', 'grid_clause', 'threads_clause', 'cluster_clause'];
   const rules = {};
   for (let set = 1; set < 1 << clauses.length; set++) {
     rules[`_clauses_${set}`] = ($) =>
@@ -154,7 +154,7 @@ module.exports = grammar({
     $.string_content,
     // The `<` before `IDENT =`.
     $._open_angle,
-    // The comma that ends a `where` clause.
+    // The comma that ends a `where` or `tune` clause.
     $._last_comma,
     // Nothing, before a name.
     $._before_name,
@@ -226,7 +226,7 @@ module.exports = grammar({
         field('name', $._name),
         optional($.generic_param_list),
         field('parameters', $.param_list),
-        optional($._clauses_15),
+        optional($._clauses_31),
         field('body', $.block),
       ),
     ...kernelClauses(),
@@ -258,6 +258,18 @@ module.exports = grammar({
 
     where_clause: ($) =>
       seq('where', $._expr_header, repeat(seq(',', $._expr_header)), optional(alias($._last_comma, ','))),
+    tune_clause: ($) =>
+      seq('tune', $.tune_axis, repeat(seq(',', $.tune_axis)), optional(alias($._last_comma, ','))),
+    tune_axis: ($) =>
+      seq(
+        field('parameter', $._name),
+        'in',
+        field('values', choice($._expr_header, alias($._closed_range, $.range_expr))),
+        optional($.tune_step),
+      ),
+    _closed_range: ($) =>
+      prec.right(seq(optional(field('start', $._or_header)), '..', '=', optional(field('end', $._or_header)))),
+    tune_step: ($) => seq('step', $._expr_header),
     grid_clause: ($) => seq('grid', $._expr_header),
     threads_clause: ($) => seq('threads', $._expr_header),
     cluster_clause: ($) => seq('cluster', $._expr_header),

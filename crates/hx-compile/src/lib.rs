@@ -26,6 +26,7 @@ mod sync;
 mod test_db;
 #[cfg(test)]
 mod tests;
+pub mod tune;
 mod unsolved;
 
 pub use assists::{Assist, AssistConfig, assists};

@@ -6,7 +6,7 @@ use hx_hir::{
     ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MAX_THREADS,
     Resolution, Stmt, StmtKind, TypeRef, TypeRefId, WARP, kernel_signature, signature_names,
 };
-use hx_index::{Expr, Facts, Symbol};
+use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
 
@@ -371,6 +371,13 @@ impl<'db> Cx<'db> {
         let place = self.place_at(At::Name);
         let error = LowerError::new(&codes::BAD_HEADER, place, message);
         Err(self.report(error))
+    }
+
+    /// Binds the compile-time arguments and the numbers of the launch, and evaluates the `where` clauses.
+    pub(crate) fn conditions(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<Vec<Cond>> {
+        self.bind_generics(sig, args)?;
+        self.bind_scalars(sig);
+        sig.wheres.iter().map(|predicate| self.cond(predicate.condition)).collect()
     }
 
     /// Evaluates the `where` clauses as conditions and adds them to the facts.

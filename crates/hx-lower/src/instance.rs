@@ -91,6 +91,15 @@ impl LaunchFacts {
         LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: Self::MAX }
     }
 
+    /// Returns the facts of a launch with these dimensions and strides.
+    pub fn of_dims<'a>(dims: impl IntoIterator<Item = (&'a Name, &'a i64)>) -> LaunchFacts {
+        let divisors = dims.into_iter().map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value)));
+        let dims: BTreeMap<Name, u32> = divisors.collect();
+        // The default instance has these facts, so that the launch shares the solution that `hx check` has found.
+        let dims = if dims.values().all(|divisor| *divisor == Self::MAX) { BTreeMap::new() } else { dims };
+        LaunchFacts { dims, ..LaunchFacts::all_16() }
+    }
+
     /// Returns facts that promise nothing: every divisor and alignment is 1.
     pub fn none() -> LaunchFacts {
         LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: 1 }

@@ -29,6 +29,7 @@ mod ops;
 mod peel;
 mod pipe;
 mod reduce;
+mod requirements;
 mod roles;
 mod scalar;
 mod scan;
@@ -53,6 +54,7 @@ use hx_tile::{Origin, Scope, TileProgram};
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts};
+pub use crate::requirements::requirements;
 pub use crate::written::WrittenArg;
 
 use crate::cx::{Cx, Frame};

@@ -50,7 +50,7 @@ mod tests;
 pub use anchor::gemm::unfit_matrix_instructions;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use convertible::is_convertible;
-pub use estimate::{compared, estimate, estimate_any};
+pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast};
 pub use failure::{Failure, FailureKind, Part, first_later};
 pub use loads::loads;
 pub use second::{Second, second_buffer};

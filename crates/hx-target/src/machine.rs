@@ -26,6 +26,10 @@ pub struct Machine {
     pub further_line: f64,
     /// Bytes that a multiprocessor moves from and to the L2 cache in a cycle.
     pub global_bytes: f64,
+    /// Bytes that all multiprocessors together move from and to DRAM in a cycle.
+    pub dram_bytes: f64,
+    /// Billions of cycles a second under load.
+    pub clock: f64,
     /// Bytes that bulk copies bring to a multiprocessor in a cycle while those of all multiprocessors do.
     pub box_bytes: f64,
     /// The delay of a bulk copy beyond that of a load.

@@ -145,7 +145,10 @@ static bool last_comma(TSLexer *lexer) {
   pass_trivia(lexer);
   int32_t next = lexer->lookahead;
   if (strcmp(word, "where") == 0) return next != '(';
-  if (strcmp(word, "grid") != 0 && strcmp(word, "threads") != 0 && strcmp(word, "cluster") != 0) return false;
+  if (strcmp(word, "grid") != 0 && strcmp(word, "threads") != 0 && strcmp(word, "cluster") != 0 &&
+      strcmp(word, "tune") != 0) {
+    return false;
+  }
   if (next == '[' || next == '(' || is_digit(next)) return true;
   if (!starts_name(next)) return false;
   read_word(lexer, word);

@@ -87,13 +87,7 @@ pub(super) fn choose<'db>(
 /// Returns the facts that the launch is specialized on. Tensors are copied to fresh memory, so every pointer has the maximal
 /// alignment.
 fn facts(prepared: &Prepared) -> LaunchFacts {
-    let dims: BTreeMap<_, _> =
-        prepared.dims.iter().map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value))).collect();
-    if dims.values().all(|d| *d == LaunchFacts::MAX) {
-        // Use the facts of the default instance, so that the launch shares the solution that `hx check` has found.
-        return LaunchFacts::all_16();
-    }
-    LaunchFacts { dims, ..LaunchFacts::all_16() }
+    LaunchFacts::of_dims(&prepared.dims)
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

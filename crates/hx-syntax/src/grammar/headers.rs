@@ -146,8 +146,7 @@ fn tune_axes(p: &mut Parser<'_>) {
     p.bump_as(T![tune]);
     loop {
         tune_axis(p);
-        // A clause may follow the last comma. An axis is a name and `in`, which starts no clause.
-        if !p.eat(T![,]) || !p.at(IDENT) || (clause_kind(p).is_some() && !p.nth_at(1, T![in])) {
+        if !p.eat(T![,]) || p.at(T!['{']) || is_at_clause_after_comma(p) {
             break;
         }
     }

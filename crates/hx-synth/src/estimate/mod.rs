@@ -10,6 +10,7 @@
 //! Start at [`estimate`].
 
 mod clock;
+mod forecast;
 mod record;
 mod walk;
 
@@ -23,6 +24,7 @@ use hx_tile::{
 };
 
 use self::clock::Clock;
+pub use self::forecast::{Bottleneck, Forecast, forecast};
 pub(crate) use self::record::costs;
 use self::walk::{LoopId, Round, Values, Walk};
 use crate::component::UNKNOWN_TRIPS;
@@ -47,7 +49,8 @@ pub fn estimate_any(
     arch: Arch,
     dims: &[(String, i64)],
 ) -> Estimate {
-    Estimator { program, solution, arch, start: values(program, dims) }.estimate()
+    let known = dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value));
+    Estimator { program, solution, arch, start: values(program, known) }.estimate()
 }
 
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
@@ -61,10 +64,9 @@ pub fn compared(program: &TileProgram, solution: &Solution, arch: Arch) -> f64 {
 }
 
 /// Returns what is known of the symbols at the start of the first block.
-fn values(program: &TileProgram, dims: &[(String, i64)]) -> Values {
-    let mut values: Values =
-        dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value)).collect();
-    values.insert(Symbol::Multiprocessors, i64::from(machine().multiprocessors));
+fn values(program: &TileProgram, known: impl IntoIterator<Item = (Symbol, i64)>) -> Values {
+    let mut values: Values = known.into_iter().collect();
+    values.entry(Symbol::Multiprocessors).or_insert(i64::from(machine().multiprocessors));
     for (axis, of) in program.grid.iter().enumerate() {
         let blocks = of.blocks.eval(&|symbol| values.get(symbol).copied());
         if let Ok(blocks) = blocks {

@@ -1,0 +1,45 @@
+//! The `where` conditions of an instance, without its body.
+
+use std::collections::BTreeMap;
+
+use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
+use hx_index::{Cond, Expr, Symbol};
+
+use crate::CtArgs;
+use crate::cx::{Cx, Frame};
+use crate::error::LowerError;
+use crate::value::Value;
+
+/// Returns the conditions of a kernel's `where` in the order of the text. Only compile-time arguments, dimensions and numbers of
+/// the launch have values, so this is much cheaper than lowering the kernel.
+///
+/// # Errors
+/// The errors of the compile-time arguments and of the conditions.
+pub fn requirements<'db>(
+    db: &'db dyn Db,
+    kernel: Sound<Kernel<'db>>,
+    args: &CtArgs,
+) -> Result<Vec<Cond>, Vec<LowerError>> {
+    let sig = kernel_signature(db, kernel.get());
+    let names = signature_names(db, kernel.get().into());
+    let dims = names.dims.iter().map(|dim| {
+        let symbol = Symbol::Dim(dim.name.clone());
+        (dim.name.clone(), Expr::symbol(symbol))
+    });
+    let mut cx = Cx::new(db);
+    cx.frames.push(Frame {
+        item: kernel.item(),
+        key: kernel.get().key(db),
+        store: &sig.store,
+        names: &names.names,
+        in_signature: true,
+        generics: vec![Value::Error; sig.generics.len()],
+        params: vec![Value::Error; sig.params.len()],
+        dims: dims.collect(),
+        locals: BTreeMap::new(),
+        variables: BTreeMap::new(),
+        operands: 0,
+        call: None,
+    });
+    cx.conditions(sig, args).map_err(|_| std::mem::take(&mut cx.errors))
+}

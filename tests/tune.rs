@@ -1,0 +1,107 @@
+//! The combinations of the `tune` clauses of the library for launches of given dimensions, as the cost model ranks them.
+
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use hx_base::testing::MemorySystem;
+use hx_compile::CtValue;
+use hx_compile::tune::{Candidate, Shape, ranked};
+use hx_hir::file_items;
+use hx_target::Arch;
+use hx_workspace::Database;
+
+/// Few candidates, so that the static checks of few instances run.
+const LIMIT: usize = 5;
+
+fn line(candidate: &Candidate) -> String {
+    let args: Vec<String> = candidate.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let estimate = &candidate.estimate;
+    let waves = if estimate.waves == 1 { "wave" } else { "waves" };
+    format!(
+        "{}: {:.0} cycles in {} {waves}, {}",
+        args.join(", "),
+        estimate.cycles,
+        estimate.waves,
+        estimate.bound.name()
+    )
+}
+
+/// Ranks a kernel for a launch with some arguments fixed, and compares the summary, the candidates and the defaults.
+fn check(text: &str, kernel: &str, args: &[(&str, i64)], dims: &[(&str, i64)], expected: Expect) {
+    let mut db = Database::new(Arc::new(MemorySystem::default()));
+    let file = db.set_overlay("a.hx", text);
+    let kernel = file_items(&db, file).kernels().find(|found| found.name(&db) == kernel).expect("the kernel");
+    let shape = Shape {
+        args: args.iter().map(|(name, value)| ((*name).into(), CtValue::Int(*value))).collect(),
+        dims: dims.iter().map(|(name, value)| ((*name).into(), *value)).collect(),
+        ..Shape::default()
+    };
+    let found = ranked(&db, kernel, Arch::Sm90a, &shape, LIMIT).expect("some combinations are legal");
+    let mut out = format!("{}\n", found.summary());
+    for candidate in &found.candidates {
+        out += &format!("{}\n", line(candidate));
+    }
+    out += &found.default.as_ref().map_or_else(String::new, |it| format!("the defaults: {}\n", line(it)));
+    expected.assert_eq(&out);
+}
+
+const GEMM: &str = include_str!("../std/gemm.hx");
+const ATTENTION: &str = include_str!("../std/attention_hopper.hx");
+
+/// Large tiles keep the tensor cores busy. Two groups of threads cannot hold 256 by 256 sums.
+#[test]
+fn a_large_product() {
+    let dims = [("m", 4096), ("n", 4096), ("k", 4096)];
+    check(GEMM, "gemm", &[("BK", 64), ("GROUP", 8)], &dims, expect![[r#"
+        84 combinations: 36 need more than the target's 227 KiB of shared memory or its threads, 1 have tensors that exceed the registers of a thread, 47 legal, of which 5 are kept
+        BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 267909 cycles in 1 wave, tensor cores
+        BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 268537 cycles in 1 wave, tensor cores
+        BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 4: 287892 cycles in 1 wave, L2 cache
+        BK = 64, BM = 256, BN = 192, GROUP = 8, STAGES = 2: 301228 cycles in 1 wave, tensor cores
+        BK = 64, BM = 128, BN = 192, GROUP = 8, STAGES = 3: 301868 cycles in 1 wave, tensor cores
+        the defaults: BK = 64, GROUP = 8: 268537 cycles in 1 wave, tensor cores
+    "#]]);
+}
+
+/// The weights come from DRAM once. Small tiles give each multiprocessor some, and many stages hide the latency.
+#[test]
+fn a_product_of_few_rows() {
+    let dims = [("m", 64), ("n", 6144), ("k", 4096)];
+    check(GEMM, "gemm", &[("BK", 64), ("GROUP", 8)], &dims, expect![[r#"
+        84 combinations: 36 need more than the target's 227 KiB of shared memory or its threads, 1 have tensors that exceed the registers of a thread, 47 legal, of which 5 are kept
+        BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 19198 cycles in 1 wave, DRAM
+        BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 6: 19198 cycles in 1 wave, DRAM
+        BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 19198 cycles in 1 wave, DRAM
+        BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 4: 21403 cycles in 1 wave, threads and waits
+        BK = 64, BM = 128, BN = 64, GROUP = 8, STAGES = 4: 27823 cycles in 1 wave, L2 cache
+        the defaults: BK = 64, GROUP = 8: 68155 cycles in 1 wave, tensor cores
+    "#]]);
+}
+
+#[test]
+fn a_large_product_in_turns() {
+    let dims = [("m", 4096), ("n", 4096), ("k", 4096)];
+    check(GEMM, "gemm_pingpong", &[("BK", 64), ("GROUP", 8)], &dims, expect![[r#"
+        84 combinations: 46 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 35 legal, of which 5 are kept
+        BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 4: 287526 cycles in 1 wave, L2 cache
+        BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 3: 287526 cycles in 1 wave, L2 cache
+        BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 5: 287526 cycles in 1 wave, L2 cache
+        BK = 64, BM = 128, BN = 192, GROUP = 8, STAGES = 4: 297043 cycles in 1 wave, tensor cores
+        BK = 64, BM = 64, BN = 256, GROUP = 8, STAGES = 4: 358419 cycles in 1 wave, L2 cache
+        the defaults: BK = 64, GROUP = 8: 297043 cycles in 1 wave, tensor cores
+    "#]]);
+}
+
+#[test]
+fn attention() {
+    let dims = [("b", 4), ("h", 16), ("hk", 16), ("s", 4096), ("t", 4096)];
+    check(ATTENTION, "attention_hopper", &[("GROUPS", 2)], &dims, expect![[r#"
+        15 combinations: 6 need more than the target's 227 KiB of shared memory or its threads, 9 legal, of which 5 are kept
+        BN = 128, GROUPS = 2: 1084934 cycles in 16 waves, tensor cores
+        BN = 96, GROUPS = 2: 1090104 cycles in 16 waves, tensor cores
+        BN = 112, GROUPS = 2: 1095580 cycles in 16 waves, tensor cores
+        BN = 80, GROUPS = 2: 1097883 cycles in 16 waves, tensor cores
+        BN = 160, GROUPS = 2: 1104601 cycles in 16 waves, tensor cores
+        the defaults: GROUPS = 2: 1084934 cycles in 16 waves, tensor cores
+    "#]]);
+}
