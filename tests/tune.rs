@@ -59,12 +59,12 @@ fn a_large_product() {
         &dims,
         expect![[r#"
             234 combinations: 76 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 155 legal, of which 5 are kept
-            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 267909 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 268537 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 276480 cycles in 1 wave, tensor cores
-            BK = 64, BM = 256, BN = 176, GROUP = 8, STAGES = 2: 278127 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 3: 280690 cycles in 1 wave, tensor cores
-            the defaults: BK = 64, GROUP = 8: 268537 cycles in 1 wave, tensor cores
+            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 268599 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 269641 cycles in 1 wave, tensor cores
+            BK = 64, BM = 256, BN = 176, GROUP = 8, STAGES = 2: 280031 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 3: 280201 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 284543 cycles in 1 wave, tensor cores
+            the defaults: BK = 64, GROUP = 8: 269641 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -82,10 +82,10 @@ fn a_product_of_few_rows() {
             234 combinations: 76 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 155 legal, of which 5 are kept
             BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 19198 cycles in 1 wave, DRAM
             BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 19198 cycles in 1 wave, DRAM
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 4: 21403 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 5: 21409 cycles in 1 wave, L2 cache
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 6: 21409 cycles in 1 wave, L2 cache
-            the defaults: BK = 64, GROUP = 8: 68155 cycles in 1 wave, tensor cores
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 4: 21489 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 5: 21700 cycles in 1 wave, L2 cache
+            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 6: 21700 cycles in 1 wave, L2 cache
+            the defaults: BK = 64, GROUP = 8: 68396 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -100,12 +100,12 @@ fn a_large_product_in_turns() {
         &dims,
         expect![[r#"
             234 combinations: 90 need more than the target's 227 KiB of shared memory or its threads, 14 have tensors that exceed the registers of a thread, 130 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 269086 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 4: 272876 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 4: 287526 cycles in 1 wave, L2 cache
-            BK = 64, BM = 128, BN = 160, GROUP = 8, STAGES = 3: 288795 cycles in 1 wave, tensor cores
-            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 289350 cycles in 1 wave, tensor cores
-            the defaults: BK = 64, GROUP = 8: 297043 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 269793 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 4: 273480 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 4: 287669 cycles in 1 wave, L2 cache
+            BK = 64, BM = 128, BN = 160, GROUP = 8, STAGES = 3: 289088 cycles in 1 wave, tensor cores
+            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 289747 cycles in 1 wave, tensor cores
+            the defaults: BK = 64, GROUP = 8: 297232 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -119,13 +119,13 @@ fn attention() {
         &[("GROUPS", 2)],
         &dims,
         expect![[r#"
-        15 combinations: 6 need more than the target's 227 KiB of shared memory or its threads, 9 legal, of which 5 are kept
-        BN = 128, GROUPS = 2: 1084934 cycles in 16 waves, tensor cores
-        BN = 96, GROUPS = 2: 1090104 cycles in 16 waves, tensor cores
-        BN = 112, GROUPS = 2: 1095580 cycles in 16 waves, tensor cores
-        BN = 80, GROUPS = 2: 1097883 cycles in 16 waves, tensor cores
-        BN = 160, GROUPS = 2: 1104601 cycles in 16 waves, tensor cores
-        the defaults: GROUPS = 2: 1084934 cycles in 16 waves, tensor cores
-    "#]],
+            15 combinations: 6 need more than the target's 227 KiB of shared memory or its threads, 9 legal, of which 5 are kept
+            BN = 128, GROUPS = 2: 1088530 cycles in 16 waves, tensor cores
+            BN = 96, GROUPS = 2: 1095092 cycles in 16 waves, tensor cores
+            BN = 112, GROUPS = 2: 1100345 cycles in 16 waves, tensor cores
+            BN = 80, GROUPS = 2: 1104263 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 1108197 cycles in 16 waves, tensor cores
+            the defaults: GROUPS = 2: 1088530 cycles in 16 waves, tensor cores
+        "#]],
     );
 }
