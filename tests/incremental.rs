@@ -186,3 +186,15 @@ kernel map<F: fn = same>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 128)] threads 1
         x * 0.25: another text, after ["cuda_source", "infer_body", "solution", "thread_program", "tile_program"]
     "#]].assert_eq(&actual);
 }
+
+/// What a tuner tries is no part of a kernel. The line marks move if the clause has a line of its own.
+#[test]
+fn an_edited_tune_clause_lowers_and_solves_nothing() {
+    check(
+        |text| text.replacen("    grid [", "    tune BM in [64, 128]\n    grid [", 1),
+        expect![[r#"
+        cuda_source × 1
+    "#]],
+    );
+    check(|text| text.replacen("    grid [", "    tune BM in [64, 128] grid [", 1), expect![[r#""#]]);
+}

@@ -52,7 +52,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &TuneProblem) -> Diagnostic {
 fn of_values(fault: &ValuesFault) -> (&'static Code, String, &'static str) {
     match fault {
         ValuesFault::Range { name, wanted } => {
-            let message = format!("found a range for `{name}`, wanted a list whose values are {wanted}");
+            let message = format!("found a range for `{name}`, wanted a list with {wanted} in each place");
             (&codes::TYPE_MISMATCH, message, "only integers have ranges")
         }
         ValuesFault::Untunable { name, kind } => {
