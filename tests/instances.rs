@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use hx_base::{Diagnostic, SourceFile};
 use hx_driver::{
-    Each, Filter, Machine, RunOutcome, TestOptions, Texts, Verdict, list_tests, run_main, run_tests,
+    Each, Filter, Launches, Machine, RunOutcome, TestOptions, Texts, Verdict, list_tests, run_main, run_tests,
 };
 use hx_host::eval::Options;
 use hx_target::Arch;
@@ -51,14 +51,22 @@ fn collect(arch: Arch) -> Vec<Launched> {
     let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);
-    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 2 };
+    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 2, tuned: None };
     let stop = AtomicBool::new(false);
     run_tests(&db, &listing.cases, &machine, &options, &stop, |report| {
         assert!(matches!(report.verdict, Verdict::Skipped(_)), "{}: {:?}", report.case.name, report.verdict);
     });
     for file in files.into_iter().filter(|file| hx_hir::file_items(&db, *file).main().is_some()) {
         let given = Options { unchecked: true, ..Options::default() };
-        let outcome = run_main(&db, file, &machine, 0, given, &mut Vec::new(), Each::unlimited().begins());
+        let outcome = run_main(
+            &db,
+            file,
+            &machine,
+            Launches::default(),
+            given,
+            &mut Vec::new(),
+            Each::unlimited().begins(),
+        );
         assert!(matches!(outcome, RunOutcome::Finished), "{}: {outcome:?}", file.path(&db));
     }
     let Machine::TextOnly(texts) = machine else { unreachable!("it was made above") };

@@ -2,6 +2,7 @@
 //!
 //! Results are plain data; [`record`] is their form in files.
 
+mod ahead;
 pub(crate) mod record;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,13 +18,13 @@ use hx_host::eval::{Options, Session};
 use hx_workspace::Database;
 
 use crate::bounded::{Each, ended_at};
-use crate::launch::{Launcher, Timing};
+use crate::launch::{Launcher, Timing, Tuned};
 use crate::machine::Machine;
 use crate::test::{Captured, Case, Failed, Filter, Listing, case_seed, list, panicked};
 
 /// Options of a run of benches.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BenchOptions {
+pub struct BenchOptions<'t> {
     /// Seed of the random functions; it is mixed with each case's name.
     pub seed: u64,
     /// Time limit of each bench.
@@ -31,6 +32,8 @@ pub struct BenchOptions {
     pub timing: Timing,
     /// Measure every candidate of the measured kernels, not only the chosen one.
     pub candidates: bool,
+    /// Arguments of tuned kernels.
+    pub tuned: Option<&'t Tuned>,
 }
 
 /// The result of one bench, or of one case of it.
@@ -41,6 +44,8 @@ pub struct BenchReport {
     pub outcome: Result<Vec<Group>, Vec<Diagnostic>>,
     /// Lines that the bench printed.
     pub output: Vec<String>,
+    /// Lines about the compile-time arguments of its kernels, each once.
+    pub remarks: Vec<String>,
 }
 
 /// Finds the benches of files, in the way that [`list_tests`](crate::list_tests) finds tests.
@@ -48,21 +53,22 @@ pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter, each: 
     list(db, files, filter, ItemKind::Bench, each)
 }
 
-/// Runs benches in order, and hands each report to `each`. Only one bench runs at a time, because they share the GPU's clock.
+/// Compiles the kernels of all benches at the same time, then runs the benches in order, and hands each report to `each`. Only one bench runs at a time, because they share the GPU's clock.
 pub fn run_benches(
     db: &Database,
     cases: &[Case],
     machine: &Machine,
-    options: &BenchOptions,
+    options: &BenchOptions<'_>,
     stop: &AtomicBool,
     mut each: impl FnMut(BenchReport),
 ) {
+    ahead::compile_ahead(db, cases, machine, options, stop);
     for case in cases {
         let until = Each { stop, limit: options.timeout }.begins();
         let mut captured = Captured::default();
         let run = AssertUnwindSafe(|| run_case(db, case, machine, options, until, &mut captured));
         let outcome = catch_unwind(run).unwrap_or_else(|panic| Err(vec![panicked(db, case, &*panic)]));
-        each(BenchReport { case: case.clone(), outcome, output: captured.lines });
+        each(BenchReport { case: case.clone(), outcome, output: captured.lines, remarks: captured.remarks });
     }
 }
 
@@ -70,7 +76,7 @@ fn run_case(
     db: &Database,
     case: &Case,
     machine: &Machine,
-    options: &BenchOptions,
+    options: &BenchOptions<'_>,
     until: Until<'_>,
     captured: &mut Captured,
 ) -> Result<Vec<Group>, Vec<Diagnostic>> {
@@ -93,17 +99,18 @@ fn evaluated(
     db: &Database,
     case: &Case,
     machine: &Machine,
-    options: &BenchOptions,
+    options: &BenchOptions<'_>,
     until: Until<'_>,
     captured: &mut Captured,
 ) -> Result<Vec<Group>, Failed> {
     let item = case.test.find(db).and_then(|item| Sound::of(db, item)).ok_or(Failed::Unsound)?;
-    let mut launcher = Launcher::new(db, machine, until).timed(options.timing);
+    let mut launcher = Launcher::new(db, machine, until).timed(options.timing).with_tuned(options.tuned);
     let given = Options {
         args: Vec::new(),
         seed: case_seed(options.seed, &case.name),
         unchecked: !machine.runs(),
         candidates: options.candidates,
+        hollow: false,
     };
     let mut session = Session::new(db, &mut launcher, captured, given);
     let value: Option<Value> = match case.index {

@@ -10,8 +10,10 @@ mod estimates;
 mod instance;
 mod log;
 mod maps;
+mod race;
 mod simulate;
 mod time;
+mod tuned;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -31,8 +33,12 @@ use crate::machine::Machine;
 
 use code::Launched;
 use cuda::cuda_text;
+pub(crate) use race::{Racetrack, bound};
 use simulate::Simulated;
 pub use time::Timing;
+pub use tuned::Tuned;
+pub(crate) use tuned::text_hash;
+pub(crate) use tuned::{fits, values};
 
 /// Runs kernels for one evaluation, on one machine.
 pub struct Launcher<'a> {
@@ -46,6 +52,18 @@ pub struct Launcher<'a> {
     /// Whether a launch so far has several orders of events.
     had_orders: bool,
     last: Option<Launched<'a>>,
+    /// Arguments of kernels that were tuned for shapes.
+    tuned: Option<&'a Tuned>,
+}
+
+/// A launch whose instance is chosen.
+struct Chosen<'a> {
+    checked: instance::Checked<'a>,
+    bound: Bound,
+    /// For each parameter, the position of its argument in the request.
+    sources: Vec<usize>,
+    /// Tuned arguments that the launch takes, and entries that it cannot take.
+    remarks: Vec<String>,
 }
 
 impl std::fmt::Debug for Launcher<'_> {
@@ -108,7 +126,14 @@ impl<'a> Launcher<'a> {
             order: 0,
             had_orders: false,
             last: None,
+            tuned: None,
         }
+    }
+
+    /// Returns the launcher with arguments of tuned kernels. A launch that states none of them takes those of its shape.
+    #[must_use]
+    pub fn with_tuned(self, tuned: Option<&'a Tuned>) -> Launcher<'a> {
+        Launcher { tuned, ..self }
     }
 
     /// Returns the launcher with other timing options.
@@ -121,6 +146,21 @@ impl<'a> Launcher<'a> {
     #[must_use]
     pub fn in_order(self, order: u64) -> Launcher<'a> {
         Launcher { order, ..self }
+    }
+
+    /// Compiles the kernel of a launch, and does not run it. On the simulator there is nothing to do.
+    pub(crate) fn compile_only(&self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
+        match self.machine {
+            Machine::Simulator { .. } => {}
+            Machine::Gpu(gpu) => drop(self.compile(&gpu.cuda, cuda_text(self.db, checked)?)?),
+            Machine::CompileOnly(cuda) => drop(self.compile(cuda, cuda_text(self.db, checked)?)?),
+            Machine::TextOnly(texts) => {
+                let text = cuda_text(self.db, checked)?.text.clone();
+                texts.add(instance::shown(self.db, checked), text);
+            }
+        }
+        Ok(LaunchReport { written: written(&bound, &sources), remarks, ..LaunchReport::default() })
     }
 
     /// Reports whether launches run, rather than only compile.
@@ -136,10 +176,21 @@ impl<'a> Launcher<'a> {
     /// Returns the CUDA text of a candidate of a launch.
     fn candidate_text(&self, request: &LaunchRequest, candidate: u32) -> Result<&'a CudaSource, LaunchError> {
         let request = LaunchRequest { candidate: Some(candidate), ..request.clone() };
-        let kernel = find_kernel(self.db, &request)?;
-        let prepared = bind::bind(self.db, kernel, &request)?;
-        let (checked, _) = instance::choose(self.db, kernel, self.machine, prepared)?;
-        cuda_text(self.db, checked)
+        cuda_text(self.db, self.chosen(&request)?.checked)
+    }
+
+    /// Binds the arguments of a launch, and chooses its instance.
+    fn chosen(&self, request: &LaunchRequest) -> Result<Chosen<'a>, LaunchError> {
+        let db: &'a dyn Db = self.db;
+        let kernel = find_kernel(db, request)?;
+        let mut prepared = bind::bind(db, kernel, request)?;
+        let remarks = match self.tuned {
+            Some(tuned) => tuned.apply(db, kernel, self.machine, &mut prepared)?,
+            None => Vec::new(),
+        };
+        let sources = prepared.sources.clone();
+        let (checked, bound) = instance::choose(db, kernel, self.machine, prepared)?;
+        Ok(Chosen { checked, bound, sources, remarks })
     }
 
     fn stopped(&self) -> bool {
@@ -159,35 +210,27 @@ impl<'a> Launcher<'a> {
 
 impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
-        let kernel = find_kernel(self.db, request)?;
-        let prepared = bind::bind(self.db, kernel, request)?;
-        let sources = prepared.sources.clone();
-        let (checked, bound) = instance::choose(self.db, kernel, self.machine, prepared)?;
+        let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
         let mut launched = Launched { checked, extra_wavefronts: None };
-        let (mut table, mut printed) = (None, Vec::new());
-        match self.machine {
+        let mut table = None;
+        let printed = match self.machine {
             Machine::Simulator { .. } => {
                 let Simulated { report, table: text, printed: lines } = self.simulate(checked, &bound)?;
                 let all = report.ops.values().chain([&report.other]);
                 let extra = all.map(|c| c.wavefronts.saturating_sub(c.ideal_wavefronts)).sum();
                 launched.extra_wavefronts = Some(extra);
                 table = Some(text);
-                printed = lines;
+                lines
             }
-            Machine::Gpu(gpu) => printed = self.run_on_gpu(gpu, checked, &bound)?,
-            Machine::CompileOnly(cuda) => {
-                self.compile(cuda, cuda_text(self.db, checked)?)?;
+            Machine::Gpu(gpu) => self.run_on_gpu(gpu, checked, &bound)?,
+            Machine::CompileOnly(_) | Machine::TextOnly(_) => {
+                let report = self.compile_only(request)?;
+                self.last = Some(launched);
+                return Ok(report);
             }
-            Machine::TextOnly(texts) => {
-                let text = cuda_text(self.db, checked)?.text.clone();
-                texts.add(instance::shown(self.db, checked), text);
-            }
-        }
-        let mutable = |p: &BoundParam| matches!(p, BoundParam::Tensor(t) if t.mutable);
-        let params = bound.params.iter().zip(&sources);
-        let written = params.filter(|(p, _)| mutable(p)).map(|(_, source)| *source).collect();
+        };
         self.last = Some(launched);
-        Ok(LaunchReport { printed, written, table })
+        Ok(LaunchReport { printed, written: written(&bound, &sources), table, remarks })
     }
 
     fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {
@@ -199,10 +242,7 @@ impl<'a> Device for Launcher<'a> {
     }
 
     fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
-        let kernel = find_kernel(self.db, request)?;
-        let prepared = bind::bind(self.db, kernel, request)?;
-        let (checked, _) = instance::choose(self.db, kernel, self.machine, prepared)?;
-        let instance = checked.get();
+        let instance = self.chosen(request)?.checked.get();
         let all = candidates(self.db, instance.with_candidate(self.db, 0)).as_ref();
         let all = all.map_err(|stop| stopped_at(self.db, instance, stop))?;
         Ok(u32::try_from(all.len()).unwrap_or(u32::MAX))
@@ -237,6 +277,13 @@ impl<'a> Device for Launcher<'a> {
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// Returns the arguments that a launch writes, by position in the request.
+fn written(bound: &Bound, sources: &[usize]) -> Vec<usize> {
+    let mutable = |p: &BoundParam| matches!(p, BoundParam::Tensor(t) if t.mutable);
+    let params = bound.params.iter().zip(sources);
+    params.filter(|(p, _)| mutable(p)).map(|(_, source)| *source).collect()
 }
 
 /// Returns the kernel of a launch if it has no errors.

@@ -27,6 +27,8 @@ mod test;
 mod tests;
 mod timings;
 mod told;
+pub mod tune;
+mod tuned;
 mod why;
 
 pub use absence::absence_error;
@@ -42,14 +44,15 @@ pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
 pub use history::History;
-pub use launch::{Launcher, Timing};
+pub use launch::{Launcher, Timing, Tuned};
 pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, Texts, UnknownDevice, is_environmental,
     open_compiler, open_machine,
 };
-pub use run::{RunOutcome, foreign_errors, front_diagnostics, run_main};
+pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
 pub use timings::{KernelTimes, timings};
 pub use told::Told;
+pub use tuned::{check_tuned, tuned_for_shape};
 pub use why::Solved;

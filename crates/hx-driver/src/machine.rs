@@ -135,6 +135,8 @@ impl Texts {
 #[derive(Debug)]
 pub struct Gpu {
     pub info: DeviceInfo,
+    /// The newest CUDA version that the driver supports.
+    pub driver: (u32, u32),
     pub(crate) cuda: Cuda,
 }
 
@@ -332,7 +334,7 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     let mut worker = WorkerClient::new(setup.worker.clone());
     let report =
         probe(&mut worker, None).map_err(|e| HostError::new(&codes::WORKER_CRASHED, e.to_string()))?;
-    report.driver.as_ref().map_err(absence_error)?;
+    let driver = report.driver.as_ref().map_err(absence_error)?.cuda_version;
     let devices = report.devices.as_ref().map_err(absence_error)?;
     let info = devices.iter().find(|d| d.ordinal == ordinal).cloned().ok_or_else(|| {
         let count = devices.len();
@@ -351,7 +353,7 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     {
         return Err(absence_error(absence));
     }
-    Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker, setup) })
+    Ok(Gpu { info, driver, cuda: Cuda::new(arch, compiler, worker, setup) })
 }
 
 /// Opens a machine that compiles for the setup's target and runs nothing.

@@ -10,7 +10,7 @@ use hx_host::eval::{Options, Session, Surroundings};
 use hx_workspace::Database;
 
 use crate::bounded::{ended_at, ended_in};
-use crate::launch::Launcher;
+use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
 
 /// The result of running `main`.
@@ -42,13 +42,21 @@ pub fn foreign_errors(db: &dyn Db, files: &[SourceFile]) -> Vec<Diagnostic> {
     found
 }
 
-/// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints. `order` is the order of events on
-/// the simulator.
+/// The choices of a run that concern its launches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Launches<'t> {
+    /// The order of events on the simulator.
+    pub order: u64,
+    /// Arguments of tuned kernels.
+    pub tuned: Option<&'t Tuned>,
+}
+
+/// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints.
 pub fn run_main(
     db: &Database,
     file: SourceFile,
     machine: &Machine,
-    order: u64,
+    launches: Launches<'_>,
     options: Options,
     surroundings: &mut dyn Surroundings,
     until: Until<'_>,
@@ -69,7 +77,8 @@ pub fn run_main(
     let ran = until.run(db, |db| {
         // Look the item up again through this handle of the database.
         let sound = key.find(db).and_then(|main| Sound::of(db, main))?;
-        let mut launcher = Launcher::new(db, machine, until).in_order(order);
+        let mut launcher =
+            Launcher::new(db, machine, until).in_order(launches.order).with_tuned(launches.tuned);
         let mut session = Session::new(db, &mut launcher, surroundings, options);
         Some(session.run(sound, None).map(drop))
     });

@@ -14,13 +14,13 @@ use hx_base::interrupt::Ended;
 use hx_base::{Diagnostic, SourceFile, TextSize, codes};
 use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
-use hx_host::device::NoDevice;
+use hx_host::device::{LaunchReport, NoDevice};
 use hx_host::eval::{EvalError, Options, Session, Surroundings};
 use hx_workspace::Database;
 
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
-use crate::launch::Launcher;
+use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
 use crate::run::{foreign_errors, front_diagnostics};
 
@@ -69,7 +69,7 @@ pub struct Listing {
 
 /// Options of a run of tests.
 #[derive(Clone, Debug)]
-pub struct TestOptions {
+pub struct TestOptions<'t> {
     /// Seed of the random functions; it is mixed with each case's name.
     pub seed: u64,
     /// The orders of events in which each case runs on the simulator, until it fails. A case without a launch that has several
@@ -79,6 +79,8 @@ pub struct TestOptions {
     pub timeout: Option<Duration>,
     /// Number of cases that run at the same time.
     pub jobs: usize,
+    /// Arguments of tuned kernels.
+    pub tuned: Option<&'t Tuned>,
 }
 
 /// The result of a case.
@@ -104,6 +106,8 @@ pub struct CaseReport {
     pub order: Option<u64>,
     /// Assertions that could not be judged: one reason for each.
     pub unjudged: Vec<String>,
+    /// Lines about the compile-time arguments of its kernels, each once.
+    pub remarks: Vec<String>,
 }
 
 /// Finds the tests of files. Evaluates their lists of cases, but runs no kernel. `each` limits each file, and each list of cases.
@@ -213,6 +217,8 @@ fn listed(db: &Database, item: &ItemKey) -> Listed {
 pub(crate) struct Captured {
     pub lines: Vec<String>,
     pub unjudged: Vec<String>,
+    /// Lines about the compile-time arguments of kernels, each once.
+    pub remarks: Vec<String>,
 }
 
 impl Surroundings for Captured {
@@ -223,6 +229,14 @@ impl Surroundings for Captured {
     fn unjudged(&mut self, reason: &str) {
         self.unjudged.push(reason.to_owned());
     }
+
+    fn launched(&mut self, _: &str, report: &LaunchReport) {
+        for line in &report.remarks {
+            if !self.remarks.contains(line) {
+                self.remarks.push(line.clone());
+            }
+        }
+    }
 }
 
 /// Runs cases and hands their reports to `each` in the order of the cases, whichever ends first. Once `stop` is true no further
@@ -231,7 +245,7 @@ pub fn run_tests(
     db: &Database,
     cases: &[Case],
     machine: &Machine,
-    options: &TestOptions,
+    options: &TestOptions<'_>,
     stop: &AtomicBool,
     mut each: impl FnMut(CaseReport),
 ) {
@@ -283,7 +297,7 @@ fn run_guarded(
     db: &Database,
     case: &Case,
     machine: &Machine,
-    options: &TestOptions,
+    options: &TestOptions<'_>,
     stop: &AtomicBool,
 ) -> CaseReport {
     let start = Instant::now();
@@ -312,6 +326,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         uses_seed: false,
         order: None,
         unjudged: Vec::new(),
+        remarks: Vec::new(),
     }
 }
 
@@ -320,7 +335,7 @@ fn run_case(
     db: &Database,
     case: &Case,
     machine: &Machine,
-    options: &TestOptions,
+    options: &TestOptions<'_>,
     stop: &AtomicBool,
 ) -> CaseReport {
     let mut orders = options.orders.clone();
@@ -339,7 +354,7 @@ fn run_in_order(
     db: &Database,
     case: &Case,
     machine: &Machine,
-    options: &TestOptions,
+    options: &TestOptions<'_>,
     order: u64,
     stop: &AtomicBool,
 ) -> (CaseReport, bool) {
@@ -356,7 +371,7 @@ fn run_in_order(
     let until = Each { stop, limit: options.timeout }.begins();
     let mut captured = Captured::default();
     let ran = until.run(db, |db| {
-        let launcher = Launcher::new(db, machine, until).in_order(order);
+        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
         evaluated(db, case, launcher, options, &mut captured)
     });
     let (verdict, uses_seed, had_orders) = match ran {
@@ -378,6 +393,7 @@ fn run_in_order(
         uses_seed,
         order: None,
         unjudged: captured.unjudged,
+        remarks: captured.remarks,
     };
     (report, had_orders)
 }
@@ -401,7 +417,7 @@ fn evaluated(
     db: &Database,
     case: &Case,
     mut launcher: Launcher<'_>,
-    options: &TestOptions,
+    options: &TestOptions<'_>,
     captured: &mut Captured,
 ) -> Ran {
     let Some(item) = case.test.find(db).and_then(|item| Sound::of(db, item)) else {

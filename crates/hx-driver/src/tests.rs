@@ -5,6 +5,7 @@ mod code;
 mod launches;
 mod listing;
 mod prints;
+mod tuned;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +17,7 @@ use hx_host::eval::Options;
 use hx_target::Arch;
 use hx_workspace::Database;
 
-use crate::{Filter, Machine, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
+use crate::{Filter, Launches, Machine, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 
 const SIMULATOR: Machine = Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
 
@@ -46,7 +47,7 @@ fn check(text: &str, want: Expect) {
     let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
-    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 2 };
+    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 2, tuned: None };
     run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         let name = &report.case.name;
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));
@@ -65,7 +66,15 @@ fn check_main(text: &str, args: &[&str], want: Expect) {
     let (db, file) = open(text);
     let options = Options { args: args.iter().map(|a| (*a).to_owned()).collect(), ..Options::default() };
     let mut lines: Vec<String> = Vec::new();
-    let outcome = run_main(&db, file, &SIMULATOR, 0, options, &mut lines, crate::Each::unlimited().begins());
+    let outcome = run_main(
+        &db,
+        file,
+        &SIMULATOR,
+        Launches::default(),
+        options,
+        &mut lines,
+        crate::Each::unlimited().begins(),
+    );
     let mut out: String = lines.iter().map(|l| format!("{l}\n")).collect();
     match outcome {
         RunOutcome::Finished => out += "finished\n",

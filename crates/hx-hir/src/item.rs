@@ -282,7 +282,12 @@ pub fn item_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
     TextRange::at(item.offset(db), item.green(db).text_len())
 }
 
+/// Returns the syntax of an item, a tree of its own.
+pub(crate) fn item_syntax<'db>(db: &'db dyn Db, item: Item<'db>) -> SyntaxNode {
+    SyntaxNode::new_root(item.green(db).clone())
+}
+
 /// Returns the range of an item in its file, from its first token to the end of its last.
 pub(crate) fn tokens_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
-    collect::tokens_range(&SyntaxNode::new_root(item.green(db).clone())) + item.offset(db)
+    collect::tokens_range(&item_syntax(db, item)) + item.offset(db)
 }

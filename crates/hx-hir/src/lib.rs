@@ -61,7 +61,7 @@ pub use resolve::{
     Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names, tune_names,
 };
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
-pub use sound::{Sound, all_reached_errors, reached_errors};
+pub use sound::{Sound, all_reached_errors, reached_errors, reached_tokens};
 pub use source_map::{SignatureSourceMap, SourceMap};
 pub use tune::{TuneAxis, TuneClause, TuneValues, kernel_tune, tune_source_map};
 pub use ty::{

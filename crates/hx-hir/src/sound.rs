@@ -125,6 +125,26 @@ fn reach<'db>(db: &'db dyn Db, from: impl IntoIterator<Item = Item<'db>>) -> Vec
     reached
 }
 
+/// Returns the tokens of an item and of the constants and functions that it uses, directly or through others, without comments and
+/// blanks. Two texts with the same tokens have the same meaning, wherever the items stand in their files.
+pub fn reached_tokens<'db>(db: &'db dyn Db, item: Item<'db>) -> String {
+    let mut out = String::new();
+    for item in reach(db, [item]) {
+        // The meaning of an import is the imported item, which is reached itself.
+        if matches!(item, Item::Use(_)) {
+            continue;
+        }
+        let root = crate::item::item_syntax(db, item);
+        let tokens = root.descendants_with_tokens().filter_map(|it| it.into_token());
+        for token in tokens.filter(|token| !token.kind().is_trivia()) {
+            out.push_str(token.text());
+            out.push(' ');
+        }
+        out.push('\n');
+    }
+    out
+}
+
 /// Returns the errors that belong to an item: those of its names and types, syntax errors in it, and errors of the whole file
 /// that concern it.
 #[salsa::tracked]

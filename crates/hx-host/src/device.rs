@@ -109,6 +109,8 @@ pub struct LaunchReport {
     pub written: Vec<usize>,
     /// The counters of the simulator, as a table.
     pub table: Option<String>,
+    /// Lines for the user about the kernel's compile-time arguments, such as the file that they were taken from.
+    pub remarks: Vec<String>,
 }
 
 /// The part of a launch that an error refers to.

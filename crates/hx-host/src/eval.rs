@@ -51,6 +51,8 @@ pub struct Options {
     pub unchecked: bool,
     /// Measure every candidate of the kernels in a bench's measures.
     pub candidates: bool,
+    /// Fill random tensors with zeros, for evaluations whose kernels only compile: drawing takes longer than all else.
+    pub hollow: bool,
 }
 
 /// The receiver of an evaluation's output. A caller ends an evaluation early with [`hx_base::interrupt`].

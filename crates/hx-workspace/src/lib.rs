@@ -15,6 +15,7 @@ mod project;
 mod std_files;
 #[cfg(test)]
 mod tests;
+mod tuned;
 
 pub use database::Database;
 pub use error::OpenError;
@@ -22,3 +23,4 @@ pub use hx_base::{System, SystemError};
 pub use manifest::{MANIFEST_NAME, Manifest};
 pub use os::{MAX_SOURCE_BYTES, OsSystem};
 pub use project::{Opened, OpenedFolder};
+pub use tuned::{Extent, TUNED_NAME, TunedEntry, TunedFile, path_from, shape_text, updated};

@@ -9,6 +9,7 @@ mod new;
 mod repl;
 mod setup;
 mod test;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ pub(crate) use new::{CacheArgs, CacheVerb, CompletionsArgs, NewArgs};
 pub(crate) use repl::ReplArgs;
 pub(crate) use setup::SetupArgs;
 pub(crate) use test::{TestArgs, TestFormat};
+pub(crate) use tune::{OnlyTunedArgs, TuneArgs, TunedArgs};
 
 /// The toolchain of the hx kernel language: tile-level GPU kernels with inferred layouts.
 #[derive(Parser, Debug)]
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Measure the GPU with microbenchmarks, and write the numbers of the cost model.
     Calibrate(CalibrateArgs),
+    /// Find the compile-time arguments that make a kernel fastest for shapes, by measuring on the GPU.
+    Tune(TuneArgs),
     /// Format files in the one style.
     Fmt(FmtArgs),
     /// Compute with layouts, draw them, and show the reasons for those of a kernel.
@@ -89,7 +93,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Show where compiled kernels are kept and how much there is; `clear` removes them.
     Cache(CacheArgs),
-    /// Remove what is kept between runs: compiled kernels, and which tests failed.
+    /// Remove what is kept between runs: compiled kernels, which tests failed, and the times that `hx tune` measured.
     Clean,
     /// Print the script that teaches a shell the verbs and flags of hx.
     Completions(CompletionsArgs),
@@ -195,6 +199,8 @@ pub(crate) struct CheckArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
+    #[command(flatten)]
+    pub tuned: OnlyTunedArgs,
 }
 
 #[derive(Args, Debug)]
@@ -222,6 +228,14 @@ pub(crate) struct RunArgs {
     pub args: Vec<String>,
     #[command(flatten)]
     pub candidate: CandidateArgs,
+    #[command(flatten)]
+    pub tuned: TunedArgs,
+}
+
+/// Parses the peak of a machine.
+fn positive(text: &str) -> Result<f64, String> {
+    let parsed = text.parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
+    parsed.ok_or_else(|| "expected a positive number".to_owned())
 }
 
 #[derive(Args, Debug)]

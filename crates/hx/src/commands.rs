@@ -17,6 +17,8 @@ pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod setup;
 pub(crate) mod test;
+pub(crate) mod tune;
+mod tuned;
 
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile};
 use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine};

@@ -11,6 +11,7 @@ mod commands;
 mod crash;
 mod interrupt;
 mod output;
+mod progress;
 
 use std::process::ExitCode;
 
@@ -114,6 +115,7 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Build(args)) => commands::build::run(args, output),
         Some(Command::Bench(args)) => commands::bench::run(args, output),
         Some(Command::Calibrate(args)) => commands::calibrate::run(&args, output),
+        Some(Command::Tune(args)) => commands::tune::run(args, output),
         Some(Command::Test(args)) => commands::test::run(args, output),
         Some(Command::Fmt(args)) => commands::fmt::run(&args, output),
         Some(Command::Layout(args)) => commands::layout::run(&args, output),

@@ -80,6 +80,11 @@ impl Output {
         }
     }
 
+    /// Reports whether a line on stderr can be drawn over itself.
+    pub(crate) fn draws(&self) -> bool {
+        !self.json() && std::io::stderr().is_terminal()
+    }
+
     fn error_text(&self, text: &str) {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }

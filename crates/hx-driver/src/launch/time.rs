@@ -15,7 +15,7 @@ use hx_host::{HostError, HostResult, Tensor};
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
 use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
-use super::{Bound, BoundTensor, Launcher, bind, find_kernel, instance};
+use super::{Bound, BoundTensor, Chosen, Launcher};
 use super::{estimates, internal};
 use crate::absence::absence_error;
 use crate::machine::Gpu;
@@ -86,12 +86,27 @@ struct Planned<'db> {
 
 /// Device memory by content and variant, freed by [`Launcher::release`].
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     buffers: BTreeMap<(Content, usize), Buffer>,
 }
 
 impl<'a> Launcher<'a> {
     pub(super) fn time_on_gpu(&self, gpu: &Gpu, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        let mut memory = Memory::default();
+        let timed = self.time_resident(gpu, works, self.timing.plan, &mut memory);
+        let released = self.release(gpu, memory);
+        let times = timed?;
+        released.map(|()| times)
+    }
+
+    /// Times works whose tensors stay in `memory` for the next call.
+    pub(super) fn time_resident(
+        &self,
+        gpu: &Gpu,
+        works: &[Vec<Step>],
+        plan: TimePlan,
+        memory: &mut Memory,
+    ) -> Result<Vec<Times>, LaunchError> {
         let mut planned = Vec::with_capacity(works.len());
         for steps in works {
             let steps = steps.iter().map(|step| match step {
@@ -100,11 +115,42 @@ impl<'a> Launcher<'a> {
             });
             planned.push(steps.collect::<Result<Vec<_>, _>>()?);
         }
-        let mut memory = Memory::default();
-        let timed = self.time_planned(gpu, works, &planned, &mut memory);
-        let released = self.release(gpu, memory);
-        let times = timed?;
-        released.map(|()| times)
+        self.time_planned(gpu, works, &planned, plan, memory)
+    }
+
+    /// Runs a work once over the tensors in `memory`, and returns the contents of `outputs` afterwards. They are zeroed before.
+    pub(super) fn run_resident(
+        &self,
+        gpu: &Gpu,
+        step: &Step,
+        outputs: &[&Tensor],
+        memory: &mut Memory,
+    ) -> Result<Vec<Vec<u8>>, LaunchError> {
+        let plan = match step {
+            Step::Launch(request) => Some(self.plan(gpu, request)?),
+            Step::Gemm(_) | Step::Copy { .. } => None,
+        };
+        let ready = match (step, &plan) {
+            (Step::Launch(_), Some(plan)) => hx_worker::Step::Launch(self.resident(gpu, plan, 0, memory)?),
+            (Step::Gemm(request), _) => hx_worker::Step::Gemm(self.product(gpu, request, 0, memory)?),
+            _ => return Err(internal("a copy has no result".to_owned())),
+        };
+        let mut buffers = Vec::with_capacity(outputs.len());
+        for tensor in outputs {
+            let buffer = memory.buffers.get(&(Content::span(tensor), 0));
+            buffers.push(*buffer.ok_or_else(|| internal("an output is not on the device".to_owned()))?);
+        }
+        let cancelled = || self.stopped();
+        let limits = self.limits(&cancelled);
+        let mut worker = gpu.cuda.worker();
+        let mut run = || -> Result<Vec<Vec<u8>>, hx_worker::WorkerError> {
+            for buffer in &buffers {
+                worker.fill(*buffer, &[0; 16], &limits)?;
+            }
+            worker.run(gpu.info.ordinal, std::slice::from_ref(&ready), &limits)?;
+            buffers.iter().map(|buffer| worker.download(*buffer, 0, buffer.bytes(), &limits)).collect()
+        };
+        run().map_err(|e| self.worker_error(&e))
     }
 
     fn time_planned(
@@ -112,6 +158,7 @@ impl<'a> Launcher<'a> {
         gpu: &Gpu,
         works: &[Vec<Step>],
         planned: &[Vec<Option<Planned<'_>>>],
+        plan: TimePlan,
         memory: &mut Memory,
     ) -> Result<Vec<Times>, LaunchError> {
         let mut wire = Vec::with_capacity(works.len());
@@ -119,10 +166,10 @@ impl<'a> Launcher<'a> {
             let mut variants = Vec::new();
             for variant in 0..self.timing.rotate.max(1) {
                 let mut ready = Vec::with_capacity(steps.len());
-                for (at, (step, plan)) in steps.iter().zip(plans).enumerate() {
-                    ready.push(match (step, plan) {
-                        (Step::Launch(_), Some(plan)) => {
-                            hx_worker::Step::Launch(self.resident(gpu, plan, variant, memory)?)
+                for (at, (step, launch)) in steps.iter().zip(plans).enumerate() {
+                    ready.push(match (step, launch) {
+                        (Step::Launch(_), Some(launch)) => {
+                            hx_worker::Step::Launch(self.resident(gpu, launch, variant, memory)?)
                         }
                         (Step::Gemm(request), _) => {
                             hx_worker::Step::Gemm(self.product(gpu, request, variant, memory)?)
@@ -147,7 +194,7 @@ impl<'a> Launcher<'a> {
         wire.extend(code.as_ref().zip(sums).map(|(code, sums)| estimates::clock_work(gpu, code, sums)));
         let cancelled = || self.stopped();
         let limits = self.limits(&cancelled);
-        let timings = gpu.cuda.worker().time(gpu.info.ordinal, &wire, self.timing.plan, &limits);
+        let timings = gpu.cuda.worker().time(gpu.info.ordinal, &wire, plan, &limits);
         let timings = timings.map_err(|e| self.worker_error(&e))?;
         let rate = sums.map(|sums| self.clock_rate(gpu, sums, timings.last())).transpose()?;
         let times = timings.iter().zip(planned).map(|(timing, plans)| {
@@ -189,9 +236,7 @@ impl<'a> Launcher<'a> {
 
     fn plan(&self, gpu: &Gpu, request: &LaunchRequest) -> Result<Planned<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
-        let kernel = find_kernel(db, request)?;
-        let prepared = bind::bind(db, kernel, request)?;
-        let (checked, bound) = instance::choose(db, kernel, self.machine, prepared)?;
+        let Chosen { checked, bound, .. } = self.chosen(request)?;
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
         let compiled = self.compile(&gpu.cuda, source)?;
@@ -318,7 +363,7 @@ impl<'a> Launcher<'a> {
     }
 
     /// Frees device memory. If the worker died, its memory is already free.
-    fn release(&self, gpu: &Gpu, memory: Memory) -> Result<(), LaunchError> {
+    pub(super) fn release(&self, gpu: &Gpu, memory: Memory) -> Result<(), LaunchError> {
         let cancelled = || self.stopped();
         let limits = self.limits(&cancelled);
         let mut worker = gpu.cuda.worker();

@@ -323,3 +323,33 @@ fn benches_have_cases_and_need_a_gpu() {
     "#]]
     .assert_eq(&out);
 }
+
+#[test]
+fn the_kernels_of_all_benches_are_compiled_ahead() {
+    let text = "
+        kernel fill1<B = 32>(x: mut f32[n]) grid [cdiv(n, B)] threads 32 {
+            let r = register_tensor(f32, [B]);
+            fill(r, 1.0);
+            copy(r, tile(x, [B])[.., block_idx]);
+        }
+        bench \"a\" for n in [64, 128] { let x = randn(f32, [n]); measure { fill1(x) } }
+        bench \"b\" { let x = uniform(f32, [65]); measure { fill1<B = 64>(x) } baseline copy(8) }
+    ";
+    let (db, file) = open(text);
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let machine = crate::Machine::TextOnly(crate::Texts::new(hx_target::Arch::Sm90a));
+    // Once it is true, no bench of its own compiles any more.
+    let stop = AtomicBool::new(false);
+    let mut first = None;
+    run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {
+        first.get_or_insert((report.case.name, report.outcome.is_ok()));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(first, Some(("t.hx::a[64]".to_owned(), true)));
+    let crate::Machine::TextOnly(texts) = machine else { unreachable!("made above") };
+    let names: Vec<String> = texts.into_sorted().into_iter().map(|(name, _)| name).collect();
+    expect![[r#"
+        t.hx::fill1<B = 32>
+        t.hx::fill1<B = 64> n % 1"#]]
+    .assert_eq(&names.join("\n"));
+}

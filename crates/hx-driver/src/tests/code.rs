@@ -114,7 +114,7 @@ fn the_simulator_tells_what_it_counted() {
         &db,
         file,
         &SIMULATOR,
-        0,
+        crate::Launches::default(),
         Options::default(),
         &mut tables,
         crate::Each::unlimited().begins(),

@@ -91,8 +91,13 @@ fn a_loop_without_end_meets_the_limit() {
     use std::sync::atomic::AtomicBool;
     let (db, file) = open("test \"loop\" { while true { } }");
     let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
-    let options =
-        crate::TestOptions { seed: 0, orders: 0..=0, timeout: Some(Duration::from_millis(50)), jobs: 1 };
+    let options = crate::TestOptions {
+        seed: 0,
+        orders: 0..=0,
+        timeout: Some(Duration::from_millis(50)),
+        jobs: 1,
+        tuned: None,
+    };
     let start = Instant::now();
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         let crate::Verdict::Failed(found) = report.verdict else { panic!("it has no end") };
@@ -130,7 +135,7 @@ fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
     let listing = list_tests(&db, &[file], &Filter::default(), Each { limit, ..Each::unlimited() });
     let mut out = super::show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
-    let options = TestOptions { seed: 0, orders: 0..=0, timeout: limit, jobs: 1 };
+    let options = TestOptions { seed: 0, orders: 0..=0, timeout: limit, jobs: 1, tuned: None };
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         out += &format!("{}: ", report.case.name);
         match report.verdict {

@@ -180,7 +180,7 @@ fn what_finds_no_room_is_told() {
         &db,
         file,
         &super::SIMULATOR,
-        0,
+        crate::Launches::default(),
         options,
         &mut lines,
         crate::Each::unlimited().begins(),

@@ -307,7 +307,12 @@ fn seed(session: &mut Session<'_>, args: &mut Args) -> HostResult<Seed> {
 fn randn(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let (dtype, shape) = described(args)?;
     let seed = seed(session, args)?;
-    Ok(Value::Tensor(Tensor::from_host(random::randn(dtype, &shape, seed)?)))
+    let drawn = if session.options.hollow {
+        random::full(dtype, &shape, 0.0)
+    } else {
+        random::randn(dtype, &shape, seed)
+    };
+    Ok(Value::Tensor(Tensor::from_host(drawn?)))
 }
 
 fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
@@ -316,7 +321,12 @@ fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let low = args.named("low").map_or(Ok(0.0), |v| v.float())?;
     let default_high = if dtype.is_float() { 1.0 } else { dtype.max_value() + 1.0 };
     let high = args.named("high").map_or(Ok(default_high), |v| v.float())?;
-    Ok(Value::Tensor(Tensor::from_host(random::uniform(dtype, &shape, low, high, seed)?)))
+    let drawn = if session.options.hollow {
+        random::full(dtype, &shape, 0.0)
+    } else {
+        random::uniform(dtype, &shape, low, high, seed)
+    };
+    Ok(Value::Tensor(Tensor::from_host(drawn?)))
 }
 
 /// Makes a tensor of an element type and a shape.

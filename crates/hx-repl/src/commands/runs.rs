@@ -7,8 +7,8 @@ use std::time::Duration;
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, SourceFile};
 use hx_driver::{
-    BenchFile, BenchOptions, Case, Each, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Told,
-    Verdict, list_benches, list_tests, run_benches, run_main, run_tests,
+    BenchFile, BenchOptions, Case, Each, Filter, Launches, Listing, Machine, Roofs, RunOutcome, TestOptions,
+    Told, Verdict, list_benches, list_tests, run_benches, run_main, run_tests,
 };
 use hx_hir::{Name, file_items};
 use hx_host::HostError;
@@ -48,7 +48,7 @@ fn main_of(session: &mut Session, file: SourceFile, screen: &mut Screen<'_>) -> 
         };
         let mut live = Live { inside, announced, machines: &machines };
         let until = Until { stop: &inside.stop, deadline };
-        match run_main(db, file, &machine, 0, options, &mut live, until) {
+        match run_main(db, file, &machine, Launches::default(), options, &mut live, until) {
             RunOutcome::Finished => Ran::Done(Outcome::Good),
             RunOutcome::Refused(_) | RunOutcome::Failed(_) if inside.stopped() => Ran::Stopped,
             RunOutcome::Refused(found) | RunOutcome::Failed(found) => {
@@ -69,8 +69,13 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
         "" => "there is no `main` and no test to run".to_owned(),
         name => format!("no test has `{name}` in its title"),
     };
-    let options =
-        TestOptions { seed: session.config.seed, orders: 0..=0, timeout: session.config.timeout, jobs: 1 };
+    let options = TestOptions {
+        seed: session.config.seed,
+        orders: 0..=0,
+        timeout: session.config.timeout,
+        jobs: 1,
+        tuned: None,
+    };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {
         let each = Each { stop: &inside.stop, limit: options.timeout };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs};
+use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, TunedArgs, positive};
 
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
@@ -50,9 +50,6 @@ pub(crate) struct BenchArgs {
     pub device: DeviceArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let parsed = text.parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
-    parsed.ok_or_else(|| "expected a positive number".to_owned())
+    #[command(flatten)]
+    pub tuned: TunedArgs,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{CandidateArgs, TargetArgs};
+use super::{CandidateArgs, TargetArgs, TunedArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct BuildArgs {
@@ -31,4 +31,12 @@ pub(crate) struct BuildArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
+    /// Build the instance for a shape, as in m=4096,n=4096,k=4096: it takes the arguments that `hx tune` found for it.
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<String>,
+    /// The device whose results are taken for `--shape`, as `hx.tuned.toml` names it.
+    #[arg(long, value_name = "DEVICE", requires = "shape")]
+    pub tuned_for: Option<String>,
+    #[command(flatten)]
+    pub tuned: TunedArgs,
 }

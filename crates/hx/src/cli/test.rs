@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, OrderArgs};
+use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
@@ -38,6 +38,8 @@ pub(crate) struct TestArgs {
     pub device: DeviceArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
+    #[command(flatten)]
+    pub tuned: OnlyTunedArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

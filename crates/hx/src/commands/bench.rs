@@ -11,6 +11,7 @@ use hx_worker::TimePlan;
 
 use super::run::lacks_environment;
 use super::test::{paths_and_names, time_limit};
+use super::tuned::{self, Once};
 use super::{Loaded, announce, files, load, machine, machine_warnings, setup};
 use crate::Exit;
 use crate::cli::BenchArgs;
@@ -48,6 +49,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         output.placeless(&error);
         Exit::Bad
     })?;
+    let tuned = tuned::tuned_by_default(&mut loaded, &paths[0], &args.tuned, output)?;
     let machine = open(args, &loaded, output)?;
     let mut session = Run {
         args,
@@ -57,8 +59,10 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         roofs: Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) },
         exit: if bad { Exit::Bad } else { Exit::Good },
         told: Told::default(),
+        once: Once::default(),
     };
-    let options = options(args, &loaded);
+    let options =
+        BenchOptions { tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned), ..options(args, &loaded) };
     let stop = crate::interrupt::flag();
     run_benches(&loaded.db, &listing.cases, &machine, &options, stop, |report| session.take(report));
     machine_warnings(&machine, output);
@@ -90,7 +94,7 @@ fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, E
     Ok(machine)
 }
 
-fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
+fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions<'static> {
     let manifest = loaded.manifest.as_ref();
     let usual = TimePlan::default();
     super::limit_memory(args.each.memory, manifest);
@@ -105,6 +109,7 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
         timeout: time_limit(args.each.timeout, loaded),
         timing: Timing { plan, rotate: usize::from(args.rotate), estimates: args.estimates },
         candidates: args.candidates,
+        tuned: None,
     }
 }
 
@@ -118,6 +123,8 @@ struct Run<'a> {
     exit: Exit,
     /// The kernel errors that were already reported.
     told: Told,
+    /// The lines about tuned arguments that were printed.
+    once: Once,
 }
 
 impl Run<'_> {
@@ -126,6 +133,7 @@ impl Run<'_> {
         for line in &report.output {
             self.output.remark(&format!("  | {line}"));
         }
+        self.once.remark(&report.remarks, self.output);
         let groups = match report.outcome {
             Ok(groups) => groups,
             Err(found) => {

@@ -3,9 +3,15 @@
 use std::path::Path;
 
 use hx_base::{Diagnostic, codes};
-use hx_driver::{BuildKind, BuildRequest, Built, EmitError, Overrides, build, parse_facts, parse_override};
+use hx_driver::tune::parse_shape;
+use hx_driver::{
+    BuildKind, BuildRequest, Built, EmitError, Overrides, Setup, build, parse_facts, parse_override,
+};
+use hx_hir::file_items;
+use hx_lower::WrittenArg;
 
-use super::{exit_of, load, open_parameter, setup};
+use super::tuned::tuned_by_default;
+use super::{Loaded, exit_of, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::BuildArgs;
 use crate::output::Output;
@@ -36,9 +42,27 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     if front.iter().any(Diagnostic::is_error) {
         return Err(Exit::Bad);
     }
+    let overrides = match &args.shape {
+        Some(shape) => with_shape(args, shape, overrides, &mut loaded, &setup, output)?,
+        None => overrides,
+    };
     let is_default = facts.is_none();
     let request = BuildRequest { kernel: args.kernel.clone(), overrides, facts, kind };
-    let built = build(&loaded.db, file, &request, &setup).map_err(|error| match error {
+    let built = build(&loaded.db, file, &request, &setup).map_err(|error| failed(error, &loaded, output))?;
+    for warning in &built.warnings {
+        output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
+    }
+    write(&built, kind, args, is_default, output)?;
+    Ok(loaded.exit(Exit::Good))
+}
+
+/// Reports why there is no code.
+fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
+    let usage = |text: String| {
+        output.usage(&text);
+        Exit::Usage
+    };
+    match error {
         EmitError::Usage(text) => usage(text),
         EmitError::Open { kernel, parameter } => usage(open_parameter(&kernel, &parameter)),
         EmitError::Found(found) => {
@@ -49,12 +73,42 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
             output.placeless(&error);
             exit_of(&error)
         }
-    })?;
-    for warning in &built.warnings {
-        output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
     }
-    write(&built, kind, args, is_default, output)?;
-    Ok(loaded.exit(Exit::Good))
+}
+
+/// Returns the compile-time arguments for `--shape`: those that are stated, and those that were tuned.
+fn with_shape(
+    args: &BuildArgs,
+    shape: &str,
+    overrides: Overrides,
+    loaded: &mut Loaded,
+    setup: &Setup,
+    output: &Output,
+) -> Result<Overrides, Exit> {
+    let parsed = parse_shape(shape).map_err(|reason| {
+        output.usage(&format!("--shape {shape}: {reason}"));
+        Exit::Usage
+    })?;
+    let tuned = tuned_by_default(loaded, &args.file, &args.tuned, output)?;
+    let Some(tuned) = tuned else {
+        output.usage(
+            "`--shape` takes its arguments from `hx.tuned.toml`, and there is none: `hx tune` writes it",
+        );
+        return Err(Exit::Usage);
+    };
+    let db = &loaded.db;
+    let wanted = (&parsed, &overrides);
+    let device = args.tuned_for.as_deref();
+    let kernels: Vec<_> = file_items(db, loaded.files[0]).kernels().collect();
+    let named =
+        |kernel: &&hx_hir::Kernel<'_>| args.kernel.as_ref().is_none_or(|name| kernel.name(db) == name);
+    let chosen: Vec<_> = kernels.iter().filter(named).collect();
+    // Without exactly one kernel the build itself says what is wrong.
+    let &[kernel] = chosen.as_slice() else { return Ok(overrides) };
+    let found = hx_driver::tuned_for_shape(&tuned, db, *kernel, setup.target, wanted, device);
+    let (found, remarks) = found.map_err(|error| failed(error, loaded, output))?;
+    remarks.iter().for_each(|line| output.remark(line));
+    Ok(found.into_iter().map(|(name, value)| (name, WrittenArg::Value(value))).collect())
 }
 
 fn write(

@@ -22,14 +22,14 @@ pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
     }
 }
 
-/// Removes the files that hx keeps between runs: compiled kernels, and the history of failed tests.
+/// Removes the files that hx keeps between runs: compiled kernels, the history of failed tests, and times that `hx tune` measured.
 pub(crate) fn clean(output: &Output) -> Exit {
     let cache = match cache(output) {
         Ok(cache) => cache,
         Err(exit) => return exit,
     };
     let exit = clear(&cache, output);
-    match History::clear(cache.dir()) {
+    match History::clear(cache.dir()).and_then(|()| hx_driver::tune::clear(cache.dir())) {
         Err(reason) => {
             output.placeless_parts(&hx_base::codes::IO_ERROR, &reason, &[], &[]);
             Exit::Bad

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hx_base::Diagnostic;
 use hx_driver::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
 
-use super::{Loaded, exit_of, load, open_parameter, setup};
+use super::{Loaded, exit_of, load, open_parameter, setup, tuned};
 use crate::Exit;
 use crate::cli::CheckArgs;
 use crate::output::Output;
@@ -36,7 +36,15 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         output.usage(&format!("there is no `.hx` file in {}", quoted(&paths)));
         return Err(Exit::Usage);
     }
-    let found = hx_driver::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
+    let mut found = hx_driver::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
+    if let Some(named) = args.tuned.tuned.as_deref()
+        && let Some(tuned) = tuned::tuned(&mut loaded, &paths[0], Some(named), output)?
+    {
+        let (more, remarks) = hx_driver::check_tuned(&loaded.db, &loaded.files, &tuned, setup.target);
+        let new: Vec<Diagnostic> = more.into_iter().filter(|error| !found.contains(error)).collect();
+        found.extend(new);
+        remarks.iter().for_each(|line| output.remark(line));
+    }
     output.diagnostics(&loaded.db, &found);
     let count = loaded.files.len();
     let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };

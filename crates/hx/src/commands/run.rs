@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, sort_diagnostics};
-use hx_driver::{RunOutcome, run_main};
+use hx_driver::{Launches, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
 
+use super::tuned::{self, Once};
 use super::{limit_memory, load, machine, machine_warnings, setup, simulated};
 use crate::cli::RunArgs;
 use crate::output::Output;
@@ -20,6 +21,8 @@ struct Live<'a> {
     /// Print the simulator's counts.
     report: bool,
     launches: usize,
+    /// Lines about tuned arguments that were printed.
+    told: Once,
 }
 
 impl Surroundings for Live<'_> {
@@ -29,6 +32,7 @@ impl Surroundings for Live<'_> {
 
     fn launched(&mut self, kernel: &str, report: &LaunchReport) {
         self.launches += 1;
+        self.told.remark(&report.remarks, self.output);
         if let (true, Some(table)) = (self.report, &report.table) {
             self.output.result(&format!("launch {} of `{kernel}`\n{table}", self.launches));
         }
@@ -54,6 +58,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(std::slice::from_ref(&args.file), output)?;
     loaded.choose(args.candidate);
     let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
+    let tuned = tuned::tuned_by_default(&mut loaded, &args.file, &args.tuned, output)?;
     let device = args.device.device;
     let device = simulated(device, args.report.then_some("--report"), output)?;
     let device = simulated(device, args.order.order.map(|_| "--order"), output)?;
@@ -63,10 +68,13 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, ..Options::default() };
-    let mut live = Live { output, report: args.report, launches: 0 };
+    let mut live = Live { output, report: args.report, launches: 0, told: Once::default() };
+    let launches = Launches {
+        order: args.order.order.unwrap_or(0),
+        tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned),
+    };
     let until = Until { stop: interrupt::flag(), deadline };
-    let outcome =
-        run_main(&loaded.db, file, &machine, args.order.order.unwrap_or(0), options, &mut live, until);
+    let outcome = run_main(&loaded.db, file, &machine, launches, options, &mut live, until);
     machine_warnings(&machine, output);
     if interrupt::requested() {
         output.remark("interrupted");

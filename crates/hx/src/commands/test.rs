@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Each, Filter, History, Listing, Setup, TestOptions, Verdict, list_tests, open_compiler, run_tests,
+    Each, Filter, History, Listing, Setup, TestOptions, Tuned, Verdict, list_tests, open_compiler, run_tests,
 };
 
 use self::tell::Teller;
 use super::run::lacks_environment;
+use super::tuned::{self, Once};
 use super::{Loaded, announce, load, machine, machine_warnings, setup, simulated};
 use crate::cli::TestArgs;
 use crate::output::Output;
@@ -37,6 +38,10 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let (paths, names) = paths_and_names(&args.choice.what);
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
+    let tuned = match args.tuned.tuned.as_deref() {
+        Some(named) => tuned::tuned(&mut loaded, &paths[0], Some(named), output)?,
+        None => None,
+    };
     let filter = Filter { names, exact: args.choice.exact, skip: args.choice.skip.clone() };
     // Ctrl-C ends the process directly while tests are listed, because no test has run yet.
     let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
@@ -76,7 +81,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
             listing.cases.iter().map(|c| &c.name).chain(&listing.broken).map(String::as_str).collect();
         loaded.files.iter().for_each(|file| history.keep_known(file.path(&loaded.db), &known));
     }
-    let exit = execute(&mut teller, &listing, &setup, &mut history)?;
+    let exit = execute(&mut teller, &listing, &setup, &mut history, tuned.as_ref())?;
     if let Err(reason) = history.save() {
         output.placeless_parts(&codes::CACHE_UNWRITABLE, &reason, &[], &[]);
     }
@@ -97,6 +102,7 @@ fn execute(
     listing: &Listing,
     setup: &Setup,
     history: &mut History,
+    tuned: Option<&Tuned>,
 ) -> Result<Exit, Exit> {
     let (args, loaded, output) = (teller.args, teller.loaded, teller.output);
     let manifest = loaded.manifest.as_ref();
@@ -114,7 +120,9 @@ fn execute(
         seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
         timeout: time_limit(args.each.timeout, loaded),
         jobs: args.jobs.unwrap_or(cores),
+        tuned,
     };
+    let mut once = Once::default();
     let mut counts = Counts::default();
     for name in &listing.broken {
         counts.failed += 1;
@@ -124,6 +132,7 @@ fn execute(
     let mut only_environment = listing.broken.is_empty();
     let stop = interrupt::flag();
     run_tests(&loaded.db, &listing.cases, &machine, &options, stop, |report| {
+        once.remark(&report.remarks, output);
         match &report.verdict {
             Verdict::Passed => counts.passed += 1,
             Verdict::Skipped(_) => counts.skipped += 1,

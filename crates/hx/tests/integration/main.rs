@@ -9,6 +9,7 @@ mod layout;
 mod limits;
 mod orders;
 mod testing;
+mod tune;
 mod why;
 
 use std::path::Path;

@@ -1,0 +1,241 @@
+//! Launches that take compile-time arguments from a tuned file.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use expect_test::{Expect, expect};
+use hx_base::testing::MemorySystem;
+use hx_hir::file_items;
+use hx_target::Arch;
+use hx_workspace::{Database, TUNED_NAME};
+
+use super::{SIMULATOR, show};
+use crate::launch::text_hash;
+use crate::{
+    EmitError, Filter, TestOptions, Tuned, Verdict, check_tuned, list_tests, parse_override, run_tests,
+    tuned_for_shape,
+};
+
+const KERNEL: &str = r#"
+/// Moves tiles.
+kernel move1<T: type, B = 32, FLAG = false>(x: T[n], y: mut T[n])
+    grid [cdiv(n, B)]
+    threads 32
+{
+    let r = register_tensor(T, [B]);
+    copy(tile(x, [B])[.., block_idx], r);
+    copy(r, tile(y, [B])[.., block_idx]);
+    if block_idx == 0 {
+        print("tiles of", B);
+    }
+}
+"#;
+
+fn test(body: &str) -> String {
+    format!("test \"t\" {{ let x = ones(f32, [64]); let y = empty(f32, [64]); {body} assert_eq(x, y); }}\n")
+}
+
+/// Formats a result for the kernel.
+fn result(hash: &str, shape: &str, arguments: &str, device: &str) -> String {
+    format!(
+        "[[tuned]]\nkernel = \"t.hx::move1\"\nshape = {{ {shape} }}\narguments = {{ {arguments} }}\n\
+         device = \"{device}\"\ntarget = \"sm_90a\"\nmedian_us = 1.0\ntext = \"{hash}\"\nhx = \"0\"\n\n"
+    )
+}
+
+fn open(source: &str, results: &dyn Fn(&str) -> String) -> (Database, hx_base::SourceFile, Tuned) {
+    let alone = Database::new(Arc::new(MemorySystem::new([("t.hx", source)])));
+    let mut alone = alone;
+    let file = alone.open("t.hx").expect("the file is there").files[0];
+    let kernel = file_items(&alone, file).kernels().next().expect("a kernel");
+    let toml = results(&text_hash(&alone, kernel));
+    let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", source), (TUNED_NAME, toml.as_str())])));
+    let file = db.open("t.hx").expect("the file is there").files[0];
+    let tuned = db.tuned(TUNED_NAME).expect("readable").expect("the file is there");
+    assert_eq!(tuned.diagnostics, []);
+    (db, file, Tuned::new(tuned))
+}
+
+/// Runs the tests of a file with results, and compares what is printed, said and reported.
+fn check(body: &str, results: &dyn Fn(&str) -> String, want: Expect) {
+    let (db, file, tuned) = open(&format!("{KERNEL}{}", test(body)), results);
+    let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let mut out = show(&db, &listing.diagnostics);
+    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 1, tuned: Some(&tuned) };
+    run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+        report.output.iter().for_each(|line| out += &format!("| {line}\n"));
+        report.remarks.iter().for_each(|line| out += &format!("{line}\n"));
+        match report.verdict {
+            Verdict::Passed => out += "passed\n",
+            Verdict::Skipped(reason) => out += &format!("skipped ({reason})\n"),
+            Verdict::Failed(found) => out += &show(&db, &found),
+        }
+    });
+    want.assert_eq(&out);
+}
+
+const EXACT: &str = "n = 64, T = \"f32\", FLAG = false";
+
+#[test]
+fn a_launch_takes_the_result_of_its_shape() {
+    check(
+        "move1(x, y);",
+        &|hash| result(hash, EXACT, "B = 64", "G"),
+        expect![[r#"
+        | move1 block [0]: tiles of B = 64
+        `move1` takes B = 64 from hx.tuned.toml:1, tuned for n = 64, FLAG = false, T = f32 on G
+        passed
+    "#]],
+    );
+    let other =
+        |hash: &str| result(hash, "n = 128", "B = 64", "G") + &result(hash, "T = \"f16\"", "B = 64", "G");
+    check(
+        "move1(x, y);",
+        &other,
+        expect![[r#"
+        | move1 block [0]: tiles of B = 32
+        passed
+    "#]],
+    );
+}
+
+#[test]
+fn the_most_exact_result_wins() {
+    let results = |hash: &str| {
+        result(hash, "n = \"*\"", "B = 16", "G")
+            + &result(hash, "n = \"33..=64\"", "B = 8", "G")
+            + &result(hash, EXACT, "B = 64", "G")
+    };
+    check(
+        "move1(x, y);",
+        &results,
+        expect![[r#"
+        | move1 block [0]: tiles of B = 64
+        `move1` takes B = 64 from hx.tuned.toml:21, tuned for n = 64, FLAG = false, T = f32 on G
+        passed
+    "#]],
+    );
+    // The launch states another `FLAG`, so the exact result is not for it. Then the order of the file counts.
+    check(
+        "move1<FLAG = true>(x, y);",
+        &results,
+        expect![[r#"
+        | move1 block [0]: tiles of B = 16
+        `move1` takes B = 16 from hx.tuned.toml:1, tuned for n = * on G
+        passed
+    "#]],
+    );
+}
+
+#[test]
+fn an_argument_of_the_launch_wins() {
+    let results = |hash: &str| result(hash, EXACT, "B = 64", "G");
+    check(
+        "move1<B = 16>(x, y);",
+        &results,
+        expect![[r#"
+        | move1 block [0]: tiles of B = 16
+        `move1` is given `B = 16`, so the result at hx.tuned.toml:1 is not used
+        passed
+    "#]],
+    );
+    check(
+        "move1<B = 64>(x, y);",
+        &results,
+        expect![[r#"
+        | move1 block [0]: tiles of B = 64
+        `move1` takes B = 64 from hx.tuned.toml:1, tuned for n = 64, FLAG = false, T = f32 on G
+        passed
+    "#]],
+    );
+}
+
+#[test]
+fn a_stale_result_is_named_and_not_used() {
+    check(
+        "move1(x, y);",
+        &|_| result("0", EXACT, "B = 64", "G"),
+        expect![[r#"
+        | move1 block [0]: tiles of B = 32
+        the result for `move1` at hx.tuned.toml:1 is stale and not used, because the kernel's text has changed: `hx tune` renews it
+        passed
+    "#]],
+    );
+}
+
+#[test]
+fn an_unknown_argument_is_an_error() {
+    check(
+        "move1(x, y);",
+        &|hash| result(hash, EXACT, "BB = 64", "G"),
+        expect![[r#"
+        HX0625 `[[tuned]]`: `move1` has no compile-time parameter `BB`
+          at `move1(x, y)`: in this launch
+    "#]],
+    );
+}
+
+#[test]
+fn comments_and_blanks_do_not_make_a_result_stale() {
+    let hash = |text: &str| {
+        let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", text)])));
+        let file = db.open("t.hx").expect("the file is there").files[0];
+        let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+        text_hash(&db, kernel)
+    };
+    let with = |from: &str, to: &str| KERNEL.replace(from, to);
+    let const_b =
+        |value: &str| format!("const C = {value};\n{}", with("\"tiles of\", B", "\"tiles of\", B + C"));
+    assert_eq!(hash(KERNEL), hash(&with("/// Moves tiles.", "// Other words.\n\n")));
+    assert_eq!(hash(KERNEL), hash(&format!("const D = 3;\n{}", with("    threads", " threads"))));
+    assert_ne!(hash(KERNEL), hash(&with("B = 32", "B = 64")));
+    // An item that the kernel uses counts.
+    assert_ne!(hash(&const_b("1")), hash(&const_b("2")));
+}
+
+#[test]
+fn results_are_checked_and_built() {
+    let results = |hash: &str| {
+        result(hash, EXACT, "B = 64", "G")
+            + &result("0", EXACT, "B = 1", "G")
+            + &result(hash, EXACT, "B = 16", "H")
+    };
+    let (db, file, tuned) = open(KERNEL, &results);
+    let (found, remarks) = check_tuned(&db, &[file], &tuned, Arch::Sm90a);
+    expect![[r#"
+        the result for `move1` at hx.tuned.toml:11 is stale: the kernel's text has changed
+        checked 2 results of hx.tuned.toml"#]]
+    .assert_eq(&(show(&db, &found) + &remarks.join("\n")));
+    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+    let of =
+        |texts: &[&str]| texts.iter().map(|text| parse_override(text).expect("valid")).collect::<Vec<_>>();
+    let build = |shape: &[&str], stated: &[&str], device| match tuned_for_shape(
+        &tuned,
+        &db,
+        kernel,
+        Arch::Sm90a,
+        (&of(shape), &of(stated)),
+        device,
+    ) {
+        Ok((args, remarks)) => format!("{args:?}\n{}\n", remarks.join("\n")),
+        Err(EmitError::Usage(text)) => format!("{text}\n"),
+        Err(other) => format!("{other:?}\n"),
+    };
+    let shape = ["n=64", "T=f32"];
+    let out = build(&shape, &[], None)
+        + &build(&shape, &[], Some("H"))
+        + &build(&shape, &["B=8"], Some("H"))
+        + &build(&["n=65", "T=f32"], &[], Some("H"))
+        + &build(&["T=f32"], &[], None);
+    expect![[r#"
+        there are results for `G` and `H`: `--tuned-for DEVICE` says which to take
+        {"B": Int(16), "T": DType(F32)}
+        `move1` takes B = 16 from hx.tuned.toml:21, tuned for n = 64, FLAG = false, T = f32 on H
+        {"B": Int(8), "T": DType(F32)}
+        `move1` is given `B = 8`, so the result at hx.tuned.toml:21 is not used
+        {"T": DType(F32)}
+        no result of `move1` in hx.tuned.toml fits this shape
+        the shape lacks a value for `n` of `move1`
+    "#]]
+    .assert_eq(&out);
+}

@@ -1,0 +1,32 @@
+//! The comparison of a candidate's results with those of the defaults.
+
+use hx_dtype::DType;
+use hx_host::compare::{Tolerance, assert_close, assert_equal};
+use hx_host::{HostResult, Tensor};
+
+/// Candidates add in other orders. Results of narrow types then differ by their rounding.
+const NARROW_ULPS: f64 = 4.0;
+/// Results of f32 and wider differ by the rounding of sums over thousands of terms: 2⁻¹¹ of the largest, like those of f16.
+const WIDE_ULPS: f64 = 4096.0;
+
+/// Fails unless a candidate wrote what the reference wrote, up to the rounding of sums in other orders.
+///
+/// # Errors
+/// The first elements that differ, and by how much.
+pub(super) fn same_results(candidate: &[Tensor], reference: &[Tensor]) -> HostResult<()> {
+    for (found, wanted) in candidate.iter().zip(reference) {
+        if found.to_host().data == wanted.to_host().data {
+            continue;
+        }
+        if !found.dtype().is_float() {
+            assert_equal(found, wanted)?;
+            continue;
+        }
+        let ulp = match found.dtype() {
+            DType::F32 | DType::F64 => WIDE_ULPS,
+            _ => NARROW_ULPS,
+        };
+        assert_close(found, wanted, Tolerance { ulp: Some(ulp), ..Tolerance::default() })?;
+    }
+    Ok(())
+}

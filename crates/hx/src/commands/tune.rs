@@ -1,0 +1,272 @@
+//! `hx tune`.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use hx_base::{Diagnostic, SourceFile, codes};
+use hx_driver::tune::{
+    Baseline, Prepared, Progress as Step, ShapeResult, TuneError, TuneRequest, kernel_of, parse_shape,
+    prepare, report, tune,
+};
+use hx_driver::{Machine, Overrides, Roofs};
+use hx_host::HostError;
+use hx_workspace::{TunedFile, updated};
+
+use super::{Loaded, files, limit_memory, load, machine, machine_warnings, setup};
+use crate::Exit;
+use crate::cli::TuneArgs;
+use crate::output::Output;
+use crate::progress::Progress;
+
+pub(crate) fn run(args: TuneArgs, output: &Output) -> Exit {
+    tuned(&args, output).unwrap_or_else(|exit| exit)
+}
+
+fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
+    let shapes = shapes(args, output)?;
+    let mut loaded = load(std::slice::from_ref(&args.file), output)?;
+    let &[file] = loaded.files.as_slice() else {
+        output.usage(&format!("`{}` is a folder; `hx tune` takes one file", args.file));
+        return Err(Exit::Usage);
+    };
+    let front = hx_driver::front_diagnostics(&loaded.db, file);
+    output.diagnostics(&loaded.db, &front);
+    if front.iter().any(Diagnostic::is_error) {
+        return Err(Exit::Bad);
+    }
+    let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    limit_memory(args.memory, loaded.manifest.as_ref());
+    let out = out(args, &loaded);
+    // Read the file of earlier results first, so that an error in it is reported before minutes of measuring.
+    if let Some(out) = out.as_ref().filter(|_| !args.dry_run) {
+        results_so_far(&mut loaded, out, output)?;
+    }
+    let machine = machine(&setup, output)?;
+    if !args.dry_run && !machine.is_gpu() {
+        let text = "tuning needs a GPU; the simulator does not time";
+        let help = ["`--dry-run` ranks the candidates by their estimates on any machine".to_owned()];
+        output.placeless_parts(&codes::NO_GPU, text, &[], &help);
+        return Err(Exit::Environment);
+    }
+    let request = TuneRequest {
+        kernel: args.kernel.clone(),
+        limit: args.limit as usize,
+        all: args.all,
+        baseline: Baseline::parse(&args.baseline),
+        cache: setup.cache.as_ref().map(|cache| cache.dir().to_owned()),
+        fresh: args.fresh,
+        rotate: usize::from(args.rotate),
+        hx: env!("CARGO_PKG_VERSION").to_owned(),
+        dry_run: args.dry_run,
+    };
+    let mut session = Session {
+        args,
+        output,
+        loaded: &mut loaded,
+        file,
+        machine: &machine,
+        request,
+        out,
+        results: Vec::new(),
+        exit: Exit::Good,
+    };
+    for (at, shape) in shapes.iter().enumerate() {
+        session.shape(at, shape)?;
+        if crate::interrupt::requested() {
+            output.remark("interrupted: what is measured is kept, and the same command goes on from there");
+            break;
+        }
+    }
+    let (results, exit) = (session.results, session.exit);
+    machine_warnings(&machine, output);
+    if !args.dry_run {
+        write_results(args, &results, output)?;
+    }
+    Ok(loaded.exit(exit))
+}
+
+/// Parses the shapes, before anything is loaded.
+fn shapes(args: &TuneArgs, output: &Output) -> Result<Vec<Overrides>, Exit> {
+    let parse = |text: &String| {
+        parse_shape(text).map_err(|reason| {
+            output.usage(&format!("--shapes {text}: {reason}"));
+            Exit::Usage
+        })
+    };
+    args.shapes.iter().map(parse).collect()
+}
+
+/// Returns the path of the file for the chosen arguments; `None` if none is to be written.
+fn out(args: &TuneArgs, loaded: &Loaded) -> Option<PathBuf> {
+    match &args.out {
+        Some(path) if path == Path::new("-") => None,
+        Some(path) => Some(path.clone()),
+        None => Some(PathBuf::from(loaded.db.tuned_path(&args.file))),
+    }
+}
+
+/// Reads the results that the file has so far; `None` if there is no file.
+fn results_so_far(loaded: &mut Loaded, out: &Path, output: &Output) -> Result<Option<TunedFile>, Exit> {
+    let file = loaded.db.tuned(&out.to_string_lossy()).map_err(|error| {
+        output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
+        Exit::Bad
+    })?;
+    let found = file.as_ref().map(|file| file.diagnostics.as_slice()).unwrap_or_default();
+    output.diagnostics(&loaded.db, found);
+    if found.iter().any(Diagnostic::is_error) { Err(Exit::Bad) } else { Ok(file) }
+}
+
+/// The state of one run.
+struct Session<'a> {
+    args: &'a TuneArgs,
+    output: &'a Output,
+    loaded: &'a mut Loaded,
+    file: SourceFile,
+    machine: &'a Machine,
+    request: TuneRequest,
+    out: Option<PathBuf>,
+    results: Vec<ShapeResult>,
+    exit: Exit,
+}
+
+impl Session<'_> {
+    /// Tunes for one shape. An error ends this shape, and the others still run; a wrong use ends the command.
+    fn shape(&mut self, at: usize, shape: &Overrides) -> Result<(), Exit> {
+        let of = self.args.shapes.len();
+        let heading = if of > 1 { format!("shape {} of {of}: ", at + 1) } else { String::new() };
+        match self.measured(&heading, shape) {
+            Ok(Some(result)) => self.take(result),
+            Ok(None) => Ok(()),
+            Err(TuneError::Usage(text)) => {
+                self.output.usage(&text);
+                Err(Exit::Usage)
+            }
+            Err(error) => {
+                self.report(&self.args.shapes[at], error);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ranks the candidates and measures them; only prints them with `--dry-run`.
+    fn measured(&self, heading: &str, shape: &Overrides) -> Result<Option<ShapeResult>, TuneError> {
+        let db = &self.loaded.db;
+        let kernel = kernel_of(db, self.file, &self.request.kernel)?;
+        let prepared = prepare(db, kernel, self.machine, shape, &self.request)?;
+        prepared.remarks.iter().for_each(|line| self.output.remark(line));
+        if self.args.dry_run {
+            results(self.args, &ranking(&self.request.kernel, &prepared), self.output);
+            return Ok(None);
+        }
+        let progress = Progress::new(self.output);
+        let told = |step: Step| match step {
+            Step::Compiled { done, of } => {
+                progress.show(&format!("{heading}candidates to compile:"), done, of)
+            }
+            Step::Checked { done, of } => progress.show(&format!("{heading}results to check:"), done, of),
+            Step::Measured { round, rounds, done, of } => {
+                progress.show(&format!("{heading}round {} of {rounds}, candidates:", round + 1), done, of);
+            }
+        };
+        let stop: &AtomicBool = crate::interrupt::flag();
+        let tuned = tune(db, kernel, self.machine, &prepared, &self.request, stop, &told);
+        progress.clear();
+        let (result, warning) = tuned?;
+        if let Some(warning) = warning {
+            self.output.placeless_parts(&codes::CACHE_UNWRITABLE, &warning, &[], &[]);
+        }
+        Ok(Some(result))
+    }
+
+    /// Prints a result, and adds it to the tuned file at once.
+    fn take(&mut self, result: ShapeResult) -> Result<(), Exit> {
+        results(self.args, &report::table(&result), self.output);
+        if let (Some(out), Some(entry)) = (self.out.clone(), result.entry.clone()) {
+            let so_far = results_so_far(self.loaded, &out, self.output)?;
+            let folder = std::path::absolute(&out).ok().and_then(|path| path.parent().map(Path::to_owned));
+            let folder = folder.unwrap_or_default().to_string_lossy().replace('\\', "/");
+            let path = self.loaded.db.path_from(&folder, self.file);
+            let entry = hx_workspace::TunedEntry { kernel: format!("{path}::{}", entry.kernel), ..entry };
+            let text = updated(&self.loaded.db, so_far.as_ref(), &[entry]);
+            files::write(&out, &text, self.output)?;
+            self.output.remark(&format!("written to {}", out.display()));
+        }
+        self.results.push(result);
+        Ok(())
+    }
+
+    fn report(&mut self, shape: &str, error: TuneError) {
+        let (db, kernel) = (&self.loaded.db, &self.request.kernel);
+        self.exit = Exit::Bad;
+        match error {
+            TuneError::Usage(text) => self.output.usage(&text),
+            TuneError::Launch(error) => {
+                let (error, found) = error.into_parts();
+                if found.is_empty() && !crate::interrupt::requested() {
+                    self.output.placeless(&error);
+                }
+                self.output.diagnostics(db, &found);
+                if super::exit_of(&error) == Exit::Environment {
+                    self.exit = Exit::Environment;
+                }
+            }
+            TuneError::Wrong(wrong) => {
+                for (candidate, error) in wrong {
+                    let message = format!(
+                        "`{kernel}` with {candidate} computes another result than with the defaults: {}",
+                        error.message
+                    );
+                    let error =
+                        error.notes.iter().fold(HostError::new(error.code, message), |e, note| e.note(note));
+                    self.output.placeless(&error);
+                }
+                self.output
+                    .remark(&format!("nothing was measured for {shape}, because a candidate is wrong"));
+            }
+        }
+    }
+}
+
+/// Formats the candidates with their estimates, and the combinations that are refused.
+fn ranking(kernel: &str, prepared: &Prepared) -> String {
+    let name = |entrant: &hx_driver::tune::Entrant| {
+        if entrant.is_default { format!("{} (defaults)", entrant.name) } else { entrant.name.clone() }
+    };
+    let width = prepared.entrants.iter().map(|entrant| name(entrant).chars().count()).max().unwrap_or(0);
+    let mut out = format!("{kernel} for {}\n  {}\n", prepared.shape_text(), prepared.space.summary);
+    for entrant in &prepared.entrants {
+        let (micros, bound) = entrant.estimate.clone().unwrap_or((f64::NAN, String::new()));
+        let bound = if bound.is_empty() { bound } else { format!("  bound by {bound}") };
+        out += &format!("  {:width$}  {micros:>9.2} µs{bound}\n", name(entrant));
+    }
+    out
+}
+
+/// Prints text as a result, or as a remark if stdout is reserved for JSON.
+fn results(args: &TuneArgs, text: &str, output: &Output) {
+    if args.json.as_deref() == Some(Path::new("-")) {
+        output.remark(text.trim_end());
+    } else {
+        output.result(text);
+    }
+}
+
+/// Writes the report and the JSON file.
+fn write_results(args: &TuneArgs, results: &[ShapeResult], output: &Output) -> Result<(), Exit> {
+    if let Some(path) = args.report.as_ref().filter(|_| !results.is_empty()) {
+        let roofs =
+            Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) };
+        files::write(path, &report::page(results, &roofs), output)?;
+        output.remark(&format!("report: {}", path.display()));
+    }
+    let Some(path) = &args.json else { return Ok(()) };
+    let text = serde_json::to_string_pretty(results).map_err(|error| {
+        output.placeless_parts(&codes::INTERNAL_ERROR, &error.to_string(), &[], &[]);
+        Exit::Bad
+    })?;
+    if path == Path::new("-") {
+        output.result(&format!("{text}\n"));
+        return Ok(());
+    }
+    files::write(path, &format!("{text}\n"), output)
+}

@@ -1,0 +1,72 @@
+//! `hx.tuned.toml` for the commands that take compile-time arguments from it.
+
+use std::collections::BTreeSet;
+
+use hx_base::{Diagnostic, codes};
+use hx_driver::{Machine, Tuned};
+
+use super::Loaded;
+use crate::Exit;
+use crate::cli::TunedArgs;
+use crate::output::Output;
+
+/// Reads the tuned file of a command. `named` is the value of `--tuned`; the empty one means the file of the project or folder that
+/// contains `path`. That file need not exist unless `--tuned` was given.
+pub(super) fn tuned(
+    loaded: &mut Loaded,
+    path: &str,
+    named: Option<&str>,
+    output: &Output,
+) -> Result<Option<Tuned>, Exit> {
+    let place = match named.filter(|name| !name.is_empty()) {
+        Some(name) => name.to_owned(),
+        None => loaded.db.tuned_path(path),
+    };
+    let file = loaded.db.tuned(&place).map_err(|error| {
+        output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
+        Exit::Bad
+    })?;
+    let Some(file) = file else {
+        if named.is_none() {
+            return Ok(None);
+        }
+        let help = ["`hx tune FILE KERNEL --shapes …` writes one".to_owned()];
+        output.placeless_parts(&codes::FILE_NOT_FOUND, &format!("there is no file `{place}`"), &[], &help);
+        return Err(Exit::Bad);
+    };
+    output.diagnostics(&loaded.db, &file.diagnostics);
+    if file.diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Exit::Bad);
+    }
+    Ok(Some(Tuned::new(file)))
+}
+
+/// Reads the tuned file of a command that uses one by default.
+pub(super) fn tuned_by_default(
+    loaded: &mut Loaded,
+    path: &str,
+    args: &TunedArgs,
+    output: &Output,
+) -> Result<Option<Tuned>, Exit> {
+    if args.no_tuned { Ok(None) } else { tuned(loaded, path, args.tuned.as_deref(), output) }
+}
+
+/// Returns the results for launches on a machine. The simulator takes them only if `--tuned` was given: results of a GPU must not
+/// change those of another machine unasked.
+pub(super) fn on<'t>(machine: &Machine, tuned: Option<&'t Tuned>, args: &TunedArgs) -> Option<&'t Tuned> {
+    tuned.filter(|_| machine.is_gpu() || args.tuned.is_some())
+}
+
+/// Prints lines, each once in a command.
+#[derive(Debug, Default)]
+pub(super) struct Once(BTreeSet<String>);
+
+impl Once {
+    pub(super) fn remark(&mut self, lines: &[String], output: &Output) {
+        for line in lines {
+            if self.0.insert(line.clone()) {
+                output.remark(line);
+            }
+        }
+    }
+}
