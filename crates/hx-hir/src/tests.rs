@@ -8,6 +8,7 @@ mod names;
 mod roles;
 mod sketches;
 mod sound;
+mod tune;
 mod types;
 
 use expect_test::Expect;

@@ -1,0 +1,94 @@
+//! Axes of `tune` clauses.
+
+use expect_test::expect;
+
+use super::check;
+
+#[test]
+fn axes_of_a_tune_clause() {
+    check(
+        "const MOST = 256;
+kernel f<BM = 64, T: type = f16, FAST: bool = true, W: layout = auto, N>(c: mut f16[m])
+    tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+    grid [1]
+    threads 32
+{
+}
+kernel g<A = 1, B = 1, C = 1, D = 1>(c: mut f16[m])
+    tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
+    grid [1]
+    threads 32
+{
+}
+kernel right<A = 1, T: type = f16, F: bool = true>(c: mut T[m])
+    tune A in 64..=MOST step MOST / 4, T in [f16, bf16], F in [true, false]
+    grid [1]
+    threads 32
+{
+}",
+        expect![[r#"
+            error[HX0228]: `N` has no default, no axis of `tune` names it, and no tensor determines it
+              kernel f<BM = 64, T: type = f16, FAST: bool = true, W: layout = auto, N>(c: mut f16[m])
+                                                                                    ^
+              help: give it a default, `N = …`, or an axis, `N in […]`
+            error[HX0228]: a value is listed twice
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                  ^^
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                              -- listed here first
+            error[HX0203]: found a floating-point number, wanted an integer
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                      ^^^
+            error[HX0209]: found a value that only an instance or a launch knows, wanted a constant
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                           ^
+              help: write a number, `true` or `false`, an element type, or what follows from constants
+            error[HX0203]: found a range for `T`, wanted a list with an element type in each place
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                    ^^^^
+              help: only integers have ranges
+            error[HX0203]: found an integer, wanted `true` or `false`
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                                   ^
+            error[HX0203]: `W` is a layout, wanted a parameter that can be tuned
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                                       ^
+              help: integers, `bool` and `type` can be tuned
+            error[HX0109]: found `m`, a dimension of the launch, wanted a compile-time parameter
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                                                    ^
+              help: `tune` names parameters between `<` and `>`
+            error[HX0101]: the kernel has no compile-time parameter `BN`
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                                                              ^^
+              help: `BM` is near in spelling
+              fix: replace it by `BM` (`BN` → `BM`)
+            error[HX0228]: `BM` has two axes
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                                                                         ^^
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                       -- the first one is here
+              help: write all its values in one list
+            error[HX0101]: the kernel has no compile-time parameter `X`
+                  tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
+                                                                                                                     ^
+              help: its compile-time parameters are `BM`, `T`, `FAST`, `W`, `N`
+            error[HX0228]: found the step 0, wanted at least 1
+                  tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
+                                           ^
+              help: values are tried from the start of the range upwards
+            error[HX0228]: found no values, wanted at least one
+                  tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
+                                                   ^^^^^
+              help: `a..b` ends before `b`, `a..=b` includes it
+            error[HX0228]: found an open range, wanted one with both ends
+                  tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
+                                                               ^^^
+              help: write `2..=6`, or `2..7` without the end
+            error[HX0228]: found 1000000 values, wanted at most 100000
+                  tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
+                                                                         ^^^^^^^^^^
+              help: a larger `step` leaves fewer values
+        "#]],
+    );
+}
