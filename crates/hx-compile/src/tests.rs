@@ -85,6 +85,7 @@ fn whitespace_and_comments_infer_and_solve_nothing() {
             kernel_signature × 1
             line_index × 1
             lowered_kernel × 1
+            lowered_tune × 1
             parse × 1
             relative_lines × 2
             syntax_diagnostics × 1
@@ -128,6 +129,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             kernel_signature × 1
             line_index × 1
             lowered_kernel × 1
+            lowered_tune × 1
             parse × 1
             relative_lines × 1
             signature_names × 1
@@ -136,6 +138,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             syntax_diagnostics × 1
             thread_program × 1
             tile_program × 1
+            tune_names × 1
             uses × 1
             whole_file × 1
         "#]],
@@ -188,6 +191,7 @@ fn a_kernel_added_above_is_solved_alone() {
             kernel_signature × 1
             line_index × 1
             lowered_kernel × 1
+            lowered_tune × 1
             own_errors × 3
             parse × 1
             relative_lines × 2
@@ -491,7 +495,9 @@ fn candidates_are_searched_for_once() {
         item_diagnostics × 1
         item_named × 10
         kernel_signature × 1
+        kernel_tune × 1
         lowered_kernel × 1
+        lowered_tune × 1
         own_errors × 1
         parse × 1
         signature_names × 1
@@ -499,6 +505,7 @@ fn candidates_are_searched_for_once() {
         solution × 3
         syntax_diagnostics × 1
         tile_program × 1
+        tune_names × 1
         uses × 1
         whole_file × 1
     "#]]

@@ -229,9 +229,9 @@ fn accepting_writes_calls_and_imports() {
         "use std::math::LOG2E;\n\nfn f(x: f32) -> f32 { sil$0 }\n",
         "silu",
         expect![[r#"
-        use std::elementwise::silu;
-        fn f(x: f32) -> f32 { silu(${1:x}, ${2:y})$0 }
-    "#]],
+            use std::activations::silu;
+            fn f(x: f32) -> f32 { silu(${1:x})$0 }
+        "#]],
     );
 }
 
