@@ -59,12 +59,12 @@ fn a_large_product() {
         &dims,
         expect![[r#"
             234 combinations: 76 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 155 legal, of which 5 are kept
-            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 268599 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 269641 cycles in 1 wave, tensor cores
-            BK = 64, BM = 256, BN = 176, GROUP = 8, STAGES = 2: 280031 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 3: 280201 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 284543 cycles in 1 wave, tensor cores
-            the defaults: BK = 64, GROUP = 8: 269641 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 270149 cycles in 1 wave, tensor cores
+            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 279848 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 280372 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 289675 cycles in 1 wave, L2 cache
+            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 298530 cycles in 1 wave, tensor cores
+            the defaults: BK = 64, GROUP = 8: 270149 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -80,12 +80,12 @@ fn a_product_of_few_rows() {
         &dims,
         expect![[r#"
             234 combinations: 76 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 155 legal, of which 5 are kept
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 19198 cycles in 1 wave, DRAM
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 19198 cycles in 1 wave, DRAM
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 4: 21489 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 5: 21700 cycles in 1 wave, L2 cache
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 6: 21700 cycles in 1 wave, L2 cache
-            the defaults: BK = 64, GROUP = 8: 68396 cycles in 1 wave, tensor cores
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 20914 cycles in 1 wave, DRAM
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 6: 21327 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 7: 22693 cycles in 1 wave, L2 cache
+            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 6: 23034 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 23109 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 68523 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -100,12 +100,12 @@ fn a_large_product_in_turns() {
         &dims,
         expect![[r#"
             234 combinations: 90 need more than the target's 227 KiB of shared memory or its threads, 14 have tensors that exceed the registers of a thread, 130 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 269793 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 4: 273480 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 4: 287669 cycles in 1 wave, L2 cache
-            BK = 64, BM = 128, BN = 160, GROUP = 8, STAGES = 3: 289088 cycles in 1 wave, tensor cores
-            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 289747 cycles in 1 wave, tensor cores
-            the defaults: BK = 64, GROUP = 8: 297232 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 269896 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 270799 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 273717 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 303651 cycles in 1 wave, L2 cache
+            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 306803 cycles in 1 wave, L2 cache
+            the defaults: BK = 64, GROUP = 8: 298712 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -120,12 +120,12 @@ fn attention() {
         &dims,
         expect![[r#"
             15 combinations: 4 need more than the target's 227 KiB of shared memory or its threads, 11 legal, of which 5 are kept
-            BN = 128, GROUPS = 2: 1088870 cycles in 16 waves, tensor cores
-            BN = 96, GROUPS = 2: 1095432 cycles in 16 waves, tensor cores
-            BN = 112, GROUPS = 2: 1100685 cycles in 16 waves, tensor cores
-            BN = 80, GROUPS = 2: 1104603 cycles in 16 waves, tensor cores
-            BN = 160, GROUPS = 2: 1108537 cycles in 16 waves, tensor cores
-            the defaults: GROUPS = 2: 1088870 cycles in 16 waves, tensor cores
+            BN = 192, GROUPS = 2: 1161818 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 1164069 cycles in 16 waves, tensor cores
+            BN = 176, GROUPS = 2: 1169524 cycles in 16 waves, tensor cores
+            BN = 144, GROUPS = 2: 1186759 cycles in 16 waves, tensor cores
+            BN = 128, GROUPS = 2: 1195913 cycles in 16 waves, threads and waits
+            the defaults: GROUPS = 2: 1195913 cycles in 16 waves, threads and waits
         "#]],
     );
 }

@@ -224,7 +224,12 @@ pub fn ranked<'db>(
     let mut legal = ranking.legal(found.allowed, &mut refused);
     let (default, full) = ranking.default(&shape.args);
     let order = space.order(full.as_ref());
-    legal.sort_by(|a, b| a.estimate.cycles.total_cmp(&b.estimate.cycles).then_with(|| order.compare(a, b)));
+    // Those whose threads have too few registers come last: a spill in a loop costs more than any choice of tiles gains.
+    let spills = |candidate: &Candidate| candidate.estimate.beyond > 0;
+    legal.sort_by(|a, b| {
+        let cycles = a.estimate.cycles.total_cmp(&b.estimate.cycles);
+        spills(a).cmp(&spills(b)).then(cycles).then_with(|| order.compare(a, b))
+    });
     let count = legal.len() as u64;
     let candidates = choice::choose(legal, limit, |candidate| ranking.checked(candidate, &mut refused), axes);
     let refused: Vec<(Reason, u64)> = refused.into_iter().collect();

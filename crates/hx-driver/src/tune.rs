@@ -377,6 +377,37 @@ impl Prepared {
     pub fn shape_text(&self) -> String {
         shape_text(&self.shape)
     }
+
+    /// Returns the candidates with their estimates and without times, best estimate first. `device` is the machine that the
+    /// candidates are ranked for.
+    pub fn unmeasured(&self, kernel: &str, device: &str) -> ShapeResult {
+        let row = |entrant: &Entrant| Row {
+            candidate: entrant.name.clone(),
+            is_default: entrant.is_default,
+            estimate_us: entrant.estimate.as_ref().map(|(micros, _)| *micros),
+            bound: entrant.estimate.as_ref().map(|(_, bound)| bound.clone()),
+            sample: None,
+            relative: None,
+            ratio: None,
+            round: None,
+            stored: false,
+            refused: None,
+            chosen: false,
+        };
+        ShapeResult {
+            kernel: kernel.to_owned(),
+            shape: self.shape_text(),
+            device: device.to_owned(),
+            summary: self.space.summary.clone(),
+            baseline: Baseline::None.name().to_owned(),
+            baseline_us: None,
+            flops: None,
+            bytes: self.inputs.bytes(),
+            rows: self.entrants.iter().map(row).collect(),
+            stopped: false,
+            entry: None,
+        }
+    }
 }
 
 /// Tunes a kernel for one shape on a GPU.

@@ -34,6 +34,9 @@ pub struct Machine {
     pub box_bytes: f64,
     /// The delay of a bulk copy beyond that of a load.
     pub box_latency: f64,
+    /// From the release of a stage until its next tiles arrive, beyond the cycles that their bytes take, while all multiprocessors
+    /// copy and multiply.
+    pub ring_latency: f64,
     /// The cycles in which one thread issues a bulk copy.
     pub box_issue: f64,
     /// From the end of the last product of a group by descriptor until a wait for it returns.

@@ -257,7 +257,7 @@ impl<'db> Run<'_, 'db> {
             baseline: self.request.baseline.name().to_owned(),
             baseline_us,
             flops: self.flops(),
-            bytes: self.bytes(),
+            bytes: self.prepared.inputs.bytes(),
             rows,
             stopped: raced.stopped,
             entry,
@@ -288,14 +288,6 @@ impl<'db> Run<'_, 'db> {
     fn flops(&self) -> Option<f64> {
         let tensors = self.prepared.inputs.args.iter().map(|arg| &arg.value);
         product(tensors).ok().map(|product| product.flops())
-    }
-
-    fn bytes(&self) -> f64 {
-        let tensors = self.prepared.inputs.args.iter().filter_map(|arg| match &arg.value {
-            Value::Tensor(tensor) => Some(hx_dtype::packed_bytes(tensor.dtype(), tensor.len()) as f64),
-            _ => None,
-        });
-        tensors.sum()
     }
 }
 

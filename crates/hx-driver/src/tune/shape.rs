@@ -157,6 +157,17 @@ pub(crate) struct Inputs {
     pub(crate) zeros: Vec<String>,
 }
 
+impl Inputs {
+    /// Returns the bytes of all tensors, each once.
+    pub(crate) fn bytes(&self) -> f64 {
+        let tensors = self.args.iter().filter_map(|arg| match &arg.value {
+            Value::Tensor(tensor) => Some(hx_dtype::packed_bytes(tensor.dtype(), tensor.len()) as f64),
+            _ => None,
+        });
+        tensors.sum()
+    }
+}
+
 /// Makes the arguments of a launch: floats are standard normal, narrow integers uniform, tensors that the kernel writes zero. If
 /// `empty`, all are zero, for launches that do not run.
 ///

@@ -204,6 +204,15 @@ impl<'p> Estimator<'p> {
         arrivals
     }
 
+    /// Returns the cycles from the release of a stage until its next tiles have arrived, in a launch that keeps all multiprocessors
+    /// busy.
+    fn refill(&self, pipe: PipeId) -> f64 {
+        let fills = |op: &hx_tile::Op| matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe);
+        let ops = self.program.ops(1.0);
+        let copies = ops.iter().filter(|(op, _)| fills(op)).filter_map(|(op, _)| self.solution.costs.get(&op.id));
+        machine().ring_latency + copies.map(|cost| cost.takes[Resource::Global]).sum::<f64>()
+    }
+
     /// Returns the part of the stages of a pipeline that each group of a part passes through.
     fn share(&self, part: &Part<'_>, pipe: PipeId) -> f64 {
         let of = |scope: ScopeId| {

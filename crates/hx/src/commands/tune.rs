@@ -79,9 +79,7 @@ fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
     }
     let (results, exit) = (session.results, session.exit);
     machine_warnings(&machine, output);
-    if !args.dry_run {
-        write_results(args, &results, output)?;
-    }
+    write_results(args, &results, output)?;
     Ok(loaded.exit(exit))
 }
 
@@ -149,13 +147,14 @@ impl Session<'_> {
     }
 
     /// Ranks the candidates and measures them; only prints them with `--dry-run`.
-    fn measured(&self, heading: &str, shape: &Overrides) -> Result<Option<ShapeResult>, TuneError> {
+    fn measured(&mut self, heading: &str, shape: &Overrides) -> Result<Option<ShapeResult>, TuneError> {
         let db = &self.loaded.db;
         let kernel = kernel_of(db, self.file, &self.request.kernel)?;
         let prepared = prepare(db, kernel, self.machine, shape, &self.request)?;
         prepared.remarks.iter().for_each(|line| self.output.remark(line));
         if self.args.dry_run {
             results(self.args, &ranking(&self.request.kernel, &prepared), self.output);
+            self.results.push(prepared.unmeasured(&self.request.kernel, self.machine.arch().name()));
             return Ok(None);
         }
         let progress = Progress::new(self.output);
@@ -251,9 +250,9 @@ fn results(args: &TuneArgs, text: &str, output: &Output) {
     }
 }
 
-/// Writes the report and the JSON file.
+/// Writes the report, for which something must be measured, and the JSON file.
 fn write_results(args: &TuneArgs, results: &[ShapeResult], output: &Output) -> Result<(), Exit> {
-    if let Some(path) = args.report.as_ref().filter(|_| !results.is_empty()) {
+    if let Some(path) = args.report.as_ref().filter(|_| !results.is_empty() && !args.dry_run) {
         let roofs =
             Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) };
         files::write(path, &report::page(results, &roofs), output)?;
