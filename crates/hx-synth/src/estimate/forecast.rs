@@ -112,7 +112,8 @@ fn exposed(estimator: &Estimator<'_>, found: &LoopEstimate) -> f64 {
     let of = |pipe: &PipeId| {
         let others = f64::from(estimator.program.pipe(*pipe).stages) - 1.0;
         let arrival = estimator.refill(*pipe);
-        let wait = if others > 0.0 { together(arrival / others, found.cycles) - found.cycles } else { arrival };
+        let wait =
+            if others > 0.0 { together(arrival / others, found.cycles) - found.cycles } else { arrival };
         wait * found.rounds
     };
     if found.waits { found.pipes.iter().map(of).fold(0.0, f64::max) } else { 0.0 }

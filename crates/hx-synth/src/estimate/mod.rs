@@ -207,9 +207,11 @@ impl<'p> Estimator<'p> {
     /// Returns the cycles from the release of a stage until its next tiles have arrived, in a launch that keeps all multiprocessors
     /// busy.
     fn refill(&self, pipe: PipeId) -> f64 {
-        let fills = |op: &hx_tile::Op| matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe);
+        let fills =
+            |op: &hx_tile::Op| matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe);
         let ops = self.program.ops(1.0);
-        let copies = ops.iter().filter(|(op, _)| fills(op)).filter_map(|(op, _)| self.solution.costs.get(&op.id));
+        let copies =
+            ops.iter().filter(|(op, _)| fills(op)).filter_map(|(op, _)| self.solution.costs.get(&op.id));
         machine().ring_latency + copies.map(|cost| cost.takes[Resource::Global]).sum::<f64>()
     }
 
