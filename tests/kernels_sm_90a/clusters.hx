@@ -182,3 +182,30 @@ test "blocks of a cluster share the tiles of both factors" for (m, n, k) in [
     assert_close(c, a @ b.T, ulp: 4);
     assert(uses("tma.load.multicast"));
 }
+
+/// y[j] = Σ x[i, j], over the rows i. The blocks of a cluster have a row each, and every block stores the sum.
+kernel sum_of_rows<B = 256, BLOCKS = 2, T: type = f32>(x: T[BLOCKS, m], y: mut T[BLOCKS, m])
+    grid [BLOCKS * cdiv(m, B)]
+    cluster [BLOCKS]
+    threads 64
+{
+    let (rank, t) = (block_idx % BLOCKS, block_idx / BLOCKS);
+    let all = sum(load(tile(x[rank], [B])[.., t]), cluster: 0);
+    copy(all, tile(y[rank], [B])[.., t]);
+}
+
+test "sums over the blocks of a cluster" for m in [256, 1, 700] {
+    let x = randn(f32, [2, m], seed: 12);
+    let y = empty(f32, [2, m]);
+    sum_of_rows(x, y);
+    assert_eq(y[0, ..], x[0, ..] + x[1, ..]);
+    assert_eq(y[1, ..], y[0, ..]);
+    let x = randn(f32, [4, m], seed: 13);
+    let y = empty(f32, [4, m]);
+    sum_of_rows<BLOCKS = 4>(x, y);
+    assert_eq(y[0, ..], ((x[0, ..] + x[1, ..]) + x[2, ..]) + x[3, ..]);
+    assert_eq(y[1, ..], y[0, ..]);
+    assert_eq(y[2, ..], y[0, ..]);
+    assert_eq(y[3, ..], y[0, ..]);
+    assert(conflicts() == 0);
+}

@@ -231,6 +231,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }
         | OpKind::AtomicAdd { .. }
+        | OpKind::ClusterSum { .. }
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => format!("`{}`", kind.name()),
     }

@@ -58,7 +58,7 @@ impl Cx<'_> {
         let signal = signal.map(|signal| self.pipe(signal)).transpose()?;
         let multicast = match multicast {
             Some(at) if signal.is_none() => return self.unsupported(at, "`multicast` without `signal`"),
-            multicast => multicast.map(|at| self.multicast(at)).transpose()?,
+            multicast => multicast.map(|at| self.cluster_axis(at, "multicast")).transpose()?,
         };
         self.emit(OpKind::CopyAsync { src, dst, signal, multicast }, id);
         Ok(Value::Unit)
@@ -127,20 +127,6 @@ impl Cx<'_> {
             false => OpKind::Copy { src: self.whole(held), dst },
         };
         self.unit(kind, id)
-    }
-
-    /// Returns the axis along which the blocks of a cluster share a tile.
-    fn multicast(&mut self, at: ExprId) -> Lower<u8> {
-        let axis = self.const_int(at, "the axis of `multicast`")?;
-        let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
-        let blocks = along.unwrap_or(1);
-        if blocks < 2 {
-            let message = format!(
-                "found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `multicast`"
-            );
-            return self.fail(&codes::BAD_CLUSTER, at, message);
-        }
-        Ok(axis as u8)
     }
 
     /// Returns why the strides or the address of a tensor are not known to be multiples of what a tensor map needs, as far as a launch

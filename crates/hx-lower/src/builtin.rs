@@ -101,10 +101,11 @@ impl<'db> Cx<'db> {
             }
             KernelFn::Min => self.extreme_or_reduce(Operator::Min, given),
             KernelFn::Max => self.extreme_or_reduce(Operator::Max, given),
-            KernelFn::Sum => {
-                let [t, axis] = self.first(given)?;
-                self.reduce(id, Operator::Add, t, axis, hint)
-            }
+            KernelFn::Sum => match given.slots[..] {
+                [Some(t), Some(axis), None, None] => self.reduce(id, Operator::Add, t, axis, hint),
+                [Some(t), None, Some(axis), to] => self.cluster_sum(id, t, axis, to, hint),
+                _ => self.not_compiled(given),
+            },
             KernelFn::Reduce => {
                 let [t, axis, op] = self.first(given)?;
                 match self.closure_operator(op)? {

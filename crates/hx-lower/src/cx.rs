@@ -94,6 +94,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) grid: Vec<Expr>,
     /// The number of blocks of a cluster along each axis.
     pub(crate) cluster: [u32; 3],
+    /// The number of axes that the header's `cluster` names.
+    pub(crate) cluster_axes: usize,
     /// True once an expression has named the number of multiprocessors.
     pub(crate) multiprocessors: bool,
     /// The scope of all threads.
@@ -149,6 +151,7 @@ impl<'db> Cx<'db> {
             block_requires: Vec::new(),
             grid: Vec::new(),
             cluster: [1; 3],
+            cluster_axes: 0,
             multiprocessors: false,
             block: Scope::block(0),
             scopes: Vec::new(),

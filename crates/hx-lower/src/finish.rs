@@ -86,6 +86,7 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         }
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
+        OpKind::ClusterSum { x, .. } => f(x),
         OpKind::Assert { cond, .. } => f(cond),
         OpKind::Sync(_) => {}
     }

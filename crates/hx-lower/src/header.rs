@@ -23,6 +23,8 @@ pub(crate) struct Header {
     pub(crate) grid: Vec<GridAxis>,
     /// The number of blocks of a cluster along each axis.
     pub(crate) cluster: [u32; 3],
+    /// The number of axes that the header's `cluster` names.
+    pub(crate) cluster_axes: usize,
     /// `None` if the roles of the body determine it.
     pub(crate) threads: Option<u32>,
     pub(crate) requires: Vec<Requirement>,
@@ -61,7 +63,8 @@ impl<'db> Cx<'db> {
         let grid = self.grid(sig)?;
         let threads = self.threads(sig)?;
         let cluster = self.cluster(sig, &grid, &mut requires)?;
-        Ok(Header { grid, cluster, threads, requires })
+        let cluster_axes = if sig.cluster.is_some() { grid.len() } else { 0 };
+        Ok(Header { grid, cluster, cluster_axes, threads, requires })
     }
 
     fn bind_generics(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {

@@ -13,6 +13,7 @@ mod asynchronous;
 mod bounds;
 mod builtin;
 mod call;
+mod cluster;
 mod constant;
 mod counter;
 mod cx;
@@ -121,7 +122,7 @@ fn lower_kernel<'db>(
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;
-    cx.cluster = header.cluster;
+    (cx.cluster, cx.cluster_axes) = (header.cluster, header.cluster_axes);
     let body = sound.body(db);
     let frame = cx.frame_mut();
     (frame.store, frame.names, frame.in_signature) = (&body.store, sound.names(db), false);

@@ -278,6 +278,7 @@ impl<'a> Block<'a> {
             Step::Expect { site, barrier, index, bytes } => {
                 self.expect_bytes(*site, *barrier, index, *bytes)?;
             }
+            Step::Send(send) => self.send_chunks(send)?,
             Step::Draw(draw) => self.draw(draw)?,
             Step::Drawn(code) => self.agent.enter_drawn(code),
             Step::Log { entry, body } => self.open_log(*entry, body),

@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::block::Block;
 use crate::cluster::{Effect, Filled};
-use crate::code::{BulkCode, MapCode, PartCode, SiteId};
+use crate::code::{BulkCode, MapCode, Mem, PartCode, SendCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
 use crate::overlay::Who;
 use crate::shared::Touch;
+use crate::transfer::Access;
 
 /// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
 pub(crate) const PIECE: usize = 16;
@@ -186,6 +187,7 @@ impl<'a> Block<'a> {
             tensor: c.shared,
             barrier,
             stage,
+            by_proxy: true,
             pieces: box_bytes.into(),
         };
         if c.blocks.is_empty() {
@@ -199,7 +201,7 @@ impl<'a> Block<'a> {
 
     /// Receives a box that a thread of this or of another block has sent. The thread must know that nobody uses its place.
     pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
-        let Filled { site, from, thread, tensor, barrier, stage, ref pieces } = *filled;
+        let Filled { site, from, thread, tensor, barrier, stage, by_proxy, ref pieces } = *filled;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
         self.phases.remember(&self.clock, epoch, (site, tensor));
         let touch = |at: usize| Touch { at, len: PIECE, tensor, epoch, site };
@@ -213,7 +215,10 @@ impl<'a> Block<'a> {
         }
         let mut group = Group::default();
         for (at, bytes) in pieces.iter() {
-            let fenced = self.shared.expect_fenced(touch(*at), true, &self.clock, self.code);
+            let fenced = match by_proxy {
+                true => self.shared.expect_fenced(touch(*at), true, &self.clock, self.code),
+                false => Ok(()),
+            };
             let write = fenced.and_then(|()| self.shared.write(touch(*at), &self.clock, self.code));
             write.map_err(|fault| failed(self, fault))?;
             group.add((thread as usize, site), *at, bytes);
@@ -221,6 +226,48 @@ impl<'a> Block<'a> {
         let bytes = (pieces.len() * PIECE) as u32;
         let known = self.clock.filled(epoch);
         self.phases.issue((barrier, stage), bytes, known, group);
+        Ok(())
+    }
+
+    /// Sends 16 bytes of each thread to its place in another block. The threads have waited together until their places are free, so
+    /// the first one speaks for all.
+    pub(crate) fn send_chunks(&mut self, s: &'a SendCode) -> Result<(), SimError> {
+        let stage = self.stage_of(s.site, s.barrier, &s.index)?;
+        let base = self.base(s.site, &s.regs)?;
+        self.expect_written(s.site, &s.regs, base)?;
+        let threads = self.agent.threads;
+        let mut offsets = vec![0; threads];
+        let read = s.offset.lanes(&mut self.agent.env, None, &mut offsets);
+        read.map_err(|f| self.failed(s.site, f))?;
+        let access = Access { memory: Mem::Shared(s.tensor), dtype: s.dtype, bytes: PIECE, write: true };
+        let mut pieces = Vec::with_capacity(threads);
+        for (thread, offset) in offsets.into_iter().enumerate() {
+            let at = self.address(access, offset).map_err(|fault| self.error(s.site, Some(thread), fault))?;
+            let mut bytes = [0; PIECE];
+            let file = &self.agent.registers[s.regs.array];
+            for (element, from) in s.regs.offsets.iter().enumerate() {
+                let bits = file.bits[(base + from) * threads + thread];
+                hx_dtype::store(s.dtype, &mut bytes, element, bits);
+            }
+            pieces.push((at as usize, bytes));
+        }
+        let warps = self.warps() as u64;
+        let counters = &mut self.counters[s.site as usize];
+        counters.instructions += warps;
+        counters.bytes += (threads * PIECE) as u64;
+        let filled = Filled {
+            site: s.site,
+            from: self.index,
+            thread: self.agent.first as u32,
+            tensor: s.tensor,
+            barrier: s.barrier,
+            stage,
+            by_proxy: false,
+            pieces: pieces.into(),
+        };
+        for rank in self.ranks(s.site, std::slice::from_ref(&s.block))? {
+            self.send(rank, Effect::Filled(filled.clone()))?;
+        }
         Ok(())
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Arrived {
     pub(crate) known: Knowledge,
 }
 
-/// A box on its way to shared memory.
+/// A box on its way to shared memory, or the chunks of threads that another block sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Filled {
     pub(crate) site: SiteId,
@@ -41,6 +41,8 @@ pub(crate) struct Filled {
     pub(crate) tensor: usize,
     pub(crate) barrier: usize,
     pub(crate) stage: usize,
+    /// Whether it goes through the asynchronous proxy.
+    pub(crate) by_proxy: bool,
     /// The places in shared memory, each with its bytes.
     pub(crate) pieces: Rc<[(usize, [u8; PIECE])]>,
 }

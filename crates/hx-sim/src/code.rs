@@ -247,6 +247,7 @@ pub(crate) enum Step {
         index: Formula,
         bytes: u32,
     },
+    Send(Box<SendCode>),
     Draw(DrawCode),
     Drawn(Box<DrawnCode>),
     /// `entry` is a position in [`Code::log`].
@@ -470,6 +471,21 @@ pub(crate) struct AsyncCopy {
     pub(crate) dtype: DType,
     /// Bytes that one thread copies.
     pub(crate) access: usize,
+}
+
+/// Sends 16 bytes of each thread to another block of the cluster.
+#[derive(Debug)]
+pub(crate) struct SendCode {
+    pub(crate) site: SiteId,
+    pub(crate) regs: Regs,
+    /// Position among the shared tensors.
+    pub(crate) tensor: usize,
+    pub(crate) offset: Formula,
+    pub(crate) dtype: DType,
+    /// The rank of the other block.
+    pub(crate) block: Formula,
+    pub(crate) barrier: usize,
+    pub(crate) index: Formula,
 }
 
 /// Sets a number of the block. Every thread evaluates it, and all threads must agree.

@@ -295,6 +295,7 @@ fn is_apart(step: &Step, warps: usize) -> bool {
         | Step::LoadIndex(_)
         | Step::LoadInteger(_)
         | Step::Transfer(_)
+        | Step::Send(_)
         | Step::Multiply(_)
         | Step::MultiplyAsync(_)
         | Step::CommitProducts { .. }

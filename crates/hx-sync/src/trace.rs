@@ -233,6 +233,9 @@ impl<'a> Tracer<'a, '_> {
             // `Log` and `Put` read registers and write a buffer that no other statement accesses.
             | Stmt::Log(_)
             | Stmt::Put(_) => {}
+            // The slots of a sum over the cluster are no tensor of the source, and its barriers order nothing else.
+            Stmt::Send(_) => {}
+            Stmt::Await { barrier, .. } | Stmt::Arrive { barrier, .. } if self.sums(*barrier) => {}
             Stmt::Await { barrier, index, .. } => {
                 let of = scan::told_by(&self.program.body, &self.program.barriers, *barrier);
                 self.at_stage(index, |stage| Event::Await(of, stage), out);
@@ -253,6 +256,11 @@ impl<'a> Tracer<'a, '_> {
             | Stmt::BulkCommit
             | Stmt::BulkWait { .. } => self.trace.complete = false,
         }
+    }
+
+    /// Reports whether a barrier belongs to sums over the cluster.
+    fn sums(&self, barrier: u32) -> bool {
+        self.program.barriers.get(barrier as usize).is_some_and(|barrier| barrier.sums)
     }
 
     fn group(&mut self, group: &'a Group, out: &mut Vec<Event>) {

@@ -504,6 +504,7 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
             | OpKind::Reduce { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::AtomicAdd { .. }
+            | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => continue,
         };

@@ -150,6 +150,7 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::AtomicAdd { .. }
+            | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => claims.push(Claim::Operation(op.id)),
         }

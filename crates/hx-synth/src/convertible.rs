@@ -38,6 +38,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::AtomicAdd { .. }
+            | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => None,
         };

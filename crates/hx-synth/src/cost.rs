@@ -9,7 +9,7 @@ use hx_target::{
     Arch, CopyRow, ExchangeRow, GemmRow, PARTITIONS, REGISTER_BYTES, SECTOR_BYTES, Space, WARP,
     WAVEFRONT_BYTES, catalogue, machine,
 };
-use hx_tile::{Scalar, ScanLevel, TileProgram, View};
+use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
 use crate::anchor::gemm::{Held, Tiling};
@@ -143,6 +143,19 @@ pub(crate) fn cast(threads: u32, [from, to]: [DType; 2], values: i64, arch: Arch
     let issue = rows.fold(f64::INFINITY, f64::min);
     let issue = if issue.is_finite() { issue } else { machine().converted_issue };
     issue * values as f64 * warps_per_unit(threads)
+}
+
+/// Returns the cycles of a sum of `values` elements of each thread over `blocks` blocks of a cluster. Not measured: the blocks meet
+/// as at a barrier of the cluster, and every 16 bytes of a thread cost a store and a load of shared memory for each other block.
+pub(crate) fn cluster_sum(threads: u32, values: i64, bits: u32, blocks: u32) -> f64 {
+    machine().cluster_barrier + 2.0 * sent(threads, values as f64, bits, blocks)
+}
+
+/// Returns the wavefronts in which each thread sends its elements to all other blocks of a cluster.
+pub(crate) fn sent(threads: u32, values: f64, bits: u32, blocks: u32) -> f64 {
+    let chunks = (values * f64::from(bits) / f64::from(8 * SUM_CHUNK)).ceil();
+    let bytes = chunks * f64::from(threads) * f64::from(SUM_CHUNK);
+    bytes * f64::from(blocks.saturating_sub(1)) / f64::from(WAVEFRONT_BYTES)
 }
 
 /// Returns the cycles of a scan of `values` elements of each thread by one component of its operator.

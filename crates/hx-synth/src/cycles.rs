@@ -81,6 +81,10 @@ impl<'p> Cx<'_, 'p> {
                 };
                 op.iter().map(|value| cost::scan(threads, value, tv.values(), &levels, self.drain)).sum()
             }
+            OpKind::ClusterSum { x, axis, .. } => {
+                let bits = program.tensor(*x).dtype.bits();
+                cost::cluster_sum(threads, known[*x].tv.values(), bits, program.blocks_along(*axis))
+            }
             // Gemms and asynchronous copies have cost functions of their own, rearrangements the cost of their route. The other
             // operations use registers at hand, or wait.
             OpKind::Fill { .. }

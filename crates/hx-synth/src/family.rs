@@ -354,7 +354,7 @@ impl<'p> Ground<'_, 'p> {
         }
         choices::reduce(&cx, &known, solution)?;
         choices::parts(&cx, &known, solution)?;
-        pipes::place(&whole, solution);
+        pipes::place(&whole, &|tensor| known[tensor].tv.values(), solution);
         choices::fits(&whole, solver.arch, solution)?;
         stream::streams(&whole, solution);
         solution.steps += cx.steps.get();

@@ -71,6 +71,7 @@ fn of_op(program: &TileProgram, arch: Arch, pool: &Pool, op: &Op) -> f64 {
         | OpKind::Scan { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::AtomicAdd { .. }
+        | OpKind::ClusterSum { .. }
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => 0.0,
     }

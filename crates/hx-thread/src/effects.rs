@@ -37,6 +37,8 @@ impl Stmt {
                 let until = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
                 touches(vec![touch(&copy.src, false, until), touch(&copy.dst, true, until)])
             }
+            // The address is that of another block.
+            Stmt::Send(_) => touches(Vec::new()),
             Stmt::Bulk(copy) => touches(vec![touch(&copy.address, true, Completion::Barrier)]),
             Stmt::BulkStore(store) => touches(vec![touch(&store.address, false, Completion::Store)]),
             Stmt::BulkWait { leave, .. } => orders(Order::WaitStores(*leave)),

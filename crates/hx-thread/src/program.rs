@@ -89,8 +89,10 @@ pub struct Barrier {
     pub count: u32,
     /// The offset of the first stage's barrier in the block's shared memory.
     pub at: u32,
-    /// The place where the pipeline or the counter was made.
+    /// The place where the pipeline or the counter was made, or the first sum.
     pub origin: Origin,
+    /// Whether it is a barrier of sums over the cluster. Then other blocks arrive at it.
+    pub sums: bool,
 }
 
 /// The event for which a barrier counts arrivals.
@@ -198,6 +200,8 @@ pub enum Stmt {
     Wait {
         groups: u32,
     },
+    /// Sends registers to another block of the cluster.
+    Send(SendChunk),
     Bulk(Bulk),
     BulkStore(BulkStore),
     /// Closes the current group of bulk copies of each thread.
@@ -409,6 +413,21 @@ pub struct Transfer {
     pub guard: Cond,
     /// The value for threads whose guard fails, as bits of the element type.
     pub pad: u64,
+}
+
+/// Stores 16 bytes of each thread in the shared memory of another block of the cluster, and does not wait for it. The barrier there
+/// counts the bytes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SendChunk {
+    /// Name of the row.
+    pub row: String,
+    pub registers: Registers,
+    /// The place in the shared memory of the other block.
+    pub address: Address,
+    /// The rank of the other block.
+    pub block: Expr,
+    /// The barrier of the other block, a position in [`ThreadProgram::barriers`], and its stage.
+    pub barrier: (u32, Expr),
 }
 
 /// A matrix instruction of the catalogue. It updates the accumulator in place.

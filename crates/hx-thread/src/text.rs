@@ -6,7 +6,7 @@ use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync,
+    Address, Arrivals, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, SendChunk,
     Param, Part, Registers, Role, Source, Stmt, ThreadProgram,
 };
 
@@ -150,6 +150,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Compute(c) => {
             format!("{} = {}", registers(&c.dst), value_text(program, &c.value, &c.inputs))
         }
+        Stmt::Send(s) => send_text(program, s),
         Stmt::Exchange(e) => {
             let lane = lane_text(&e.lane);
             format!("{} {} = {} of {lane}", e.row, registers(&e.dst), registers(&e.src))
@@ -190,6 +191,13 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("fill {} = {value:?}", registers(&f.dst))
         }
     }
+}
+
+fn send_text(program: &ThreadProgram, s: &SendChunk) -> String {
+    let SendChunk { row, address, block, barrier: (barrier, index), .. } = s;
+    let (from, to) = (registers_text(program, &s.registers), address_text(program, address));
+    let barrier = barrier_text(program, *barrier);
+    format!("{row} {to} <- {from} signals {barrier}[{index}] to blocks {block}")
 }
 
 fn bulk_text(program: &ThreadProgram, copy: &Bulk) -> String {

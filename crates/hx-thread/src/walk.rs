@@ -31,6 +31,7 @@ impl Stmt {
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
             | Stmt::AsyncCopy(_)
+            | Stmt::Send(_)
             | Stmt::Bulk(_)
             | Stmt::BulkStore(_)
             | Stmt::BulkCommit
@@ -64,6 +65,7 @@ impl ThreadProgram {
             if let Stmt::Bulk(Bulk { blocks, .. }) | Stmt::Arrive { blocks, .. } = stmt {
                 crosses |= !blocks.is_empty();
             }
+            crosses |= matches!(stmt, Stmt::Send(_));
         });
         crosses
     }

@@ -170,6 +170,8 @@ impl OpKind {
             OpKind::AtomicAdd { src, dst } => {
                 all.registers(Mode::Read, [*src]).view(Mode::Add, dst, Completion::AtOnce).effects()
             }
+            // The memory through which blocks exchange values is no tensor: only these operations access it.
+            OpKind::ClusterSum { x, .. } => all.registers(Mode::Update, [*x]).effects(),
             OpKind::Print { src, .. } => all.registers(Mode::Read, *src).effects(),
             OpKind::Assert { cond, .. } => all.registers(Mode::Read, [*cond]).effects(),
         }
@@ -272,6 +274,7 @@ mod tests {
                 OpKind::AtomicAdd { src: r0, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
                 "read r0, add g0",
             ),
+            (OpKind::ClusterSum { x: r0, axis: 0, to: None }, "update r0"),
             (OpKind::Sync(SyncOp::Scope), "Scope"),
             (OpKind::Sync(SyncOp::Wait { groups: 2 }), "Wait(2)"),
             (

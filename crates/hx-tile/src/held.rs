@@ -48,7 +48,8 @@ impl<'p> Held<'p> {
                     | SyncOp::WaitStage { .. }
                     | SyncOp::WaitStores { .. },
                 )
-                | OpKind::Reduce { .. } => None,
+                | OpKind::Reduce { .. }
+                | OpKind::ClusterSum { .. } => None,
                 OpKind::Fill { .. }
                 | OpKind::Copy { .. }
                 | OpKind::Cast { .. }

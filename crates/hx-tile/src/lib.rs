@@ -26,6 +26,7 @@ mod products;
 mod program;
 mod scope;
 mod solution;
+mod sums;
 mod sync_op;
 mod text;
 mod view;
@@ -55,6 +56,7 @@ pub use solution::{
     Lanes, MapChoice, OperandChoice, RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel,
     Scratch, SharedLayout, SliceChoice, Solution, Stream,
 };
+pub use sums::{SUM_CHUNK, Sums};
 pub use sync_op::SyncOp;
 pub use text::{
     choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,

@@ -32,19 +32,25 @@ impl TileProgram {
         (0..self.pipes.len() as u32).map(PipeId)
     }
 
-    /// Returns the bytes of shared memory that the barriers of all pipelines take, two for each stage, and then the counters.
+    /// Returns the bytes of shared memory that the barriers of all pipelines take, two for each stage, then those of sums over the
+    /// cluster, and then the counters.
     pub fn barrier_bytes(&self) -> u32 {
         let pipes: u32 = self.pipes.iter().map(|pipe| 2 * BARRIER_BYTES * pipe.stages).sum();
-        pipes + COUNTER_BYTES * self.counters.len() as u32
+        pipes + self.sum_barrier_bytes() + COUNTER_BYTES * self.counters.len() as u32
     }
 
     /// Returns the number of blocks that the tile of an operation goes to: those of the cluster along the axis of a copy with
     /// `multicast:`, and 1 for everything else.
     pub fn blocks_of(&self, op: &Op) -> u32 {
         if let OpKind::CopyAsync { multicast: Some(axis), .. } = op.kind {
-            return self.cluster.get(usize::from(axis)).copied().unwrap_or(1);
+            return self.blocks_along(axis);
         }
         1
+    }
+
+    /// Returns the number of blocks of a cluster along an axis.
+    pub fn blocks_along(&self, axis: u8) -> u32 {
+        self.cluster.get(usize::from(axis)).copied().unwrap_or(1)
     }
 }
 

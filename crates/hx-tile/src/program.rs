@@ -242,6 +242,10 @@ pub enum OpKind {
     Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar> },
     /// Adds every element of a register tensor to its element of a global view, atomically for all threads of the grid.
     AtomicAdd { src: TensorId, dst: View },
+    /// Adds to every element of `x` the same element of the other blocks of the cluster along this axis, in the order of their
+    /// coordinates. With `to`, only the block with this coordinate gets the sum, and the others keep their elements. All blocks of
+    /// the cluster execute it.
+    ClusterSum { x: TensorId, axis: u8, to: Option<u8> },
     /// Sends a text to the host, followed by the elements of a register tensor if there is one.
     Print { text: String, src: Option<TensorId>, uniform: bool },
     /// Requires that every element of a `bool` tensor is true; otherwise the launch fails after it has ended. `uniform`
@@ -431,6 +435,7 @@ impl OpKind {
                 Some(input) => src[input] = with,
             },
             OpKind::ReadNumber { src, .. } | OpKind::AtomicAdd { src, .. } => *src = with,
+            OpKind::ClusterSum { x, .. } => *x = with,
             OpKind::Print { src, .. } => *src = Some(with),
             OpKind::Assert { cond, .. } => *cond = with,
             OpKind::Sync(_) | OpKind::CopyAsync { .. } | OpKind::Store { .. } => {}
@@ -455,6 +460,7 @@ impl OpKind {
             OpKind::ReadNumber { .. } => "scalar",
             OpKind::Scan { .. } => "scan",
             OpKind::AtomicAdd { .. } => "atomic_add",
+            OpKind::ClusterSum { .. } => "sum",
             OpKind::Print { .. } => "print",
             OpKind::Assert { .. } => "assert",
         }
@@ -494,6 +500,7 @@ impl OpKind {
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::AtomicAdd { .. }
+            | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => Vec::new(),
         }

@@ -179,6 +179,10 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
         OpKind::Scan { dst, src, axis, op } => scan_text(program, dst, src, *axis, op),
         OpKind::AtomicAdd { src, dst } => format!("atomic_add({}, {})", view_text(program, dst), name(src)),
+        OpKind::ClusterSum { x, axis, to } => {
+            let to = to.map_or(String::new(), |to| format!(", to: {to}"));
+            format!("{0} = sum({0}, cluster: {axis}{to})", name(x))
+        }
         OpKind::Print { text, src, .. } => {
             let text = (!text.is_empty()).then(|| format!("{text:?}"));
             let parts: Vec<String> = text.into_iter().chain(src.as_ref().map(name)).collect();

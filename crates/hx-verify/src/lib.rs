@@ -25,7 +25,7 @@ use std::fmt;
 use hx_index::{Expr, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, TensorId,
+    Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, Tensor, TensorId,
     TileProgram, View, coordinate,
 };
 
@@ -122,6 +122,7 @@ impl<'p> Check<'p> {
             (OpKind::Fill { .. } | OpKind::Sync(_), _) => Ok(()),
             // They read each element in the thread that holds it, whatever the layout.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
+            (OpKind::ClusterSum { x, axis, to }, _) => self.cluster_sum(*x, *axis, *to),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(c))) => self.copy_async(op, src, dst, c),
             (OpKind::CopyAsync { src, dst, signal: Some(_), .. }, Some(Choice::Bulk(b))) => {
                 self.boxed(src, dst, (true, false, self.program.blocks_of(op)), b)
@@ -166,6 +167,20 @@ impl<'p> Check<'p> {
                 | OpKind::AtomicAdd { .. },
                 _,
             ) => Err("no instruction was chosen".into()),
+        }
+    }
+
+    /// Checks that a sum over the cluster has other blocks, a target among them, and whole chunks of elements. All blocks have the
+    /// same layouts, so the threads with the same number hold the same elements.
+    fn cluster_sum(&self, x: TensorId, axis: u8, to: Option<u8>) -> Checked {
+        let blocks = self.program.cluster.get(usize::from(axis)).copied().unwrap_or(1);
+        let Tensor { name, dtype, .. } = self.program.tensor(x);
+        if blocks < 2 || to.is_some_and(|to| u32::from(to) >= blocks) {
+            return Err(format!("`{name}` is summed over {blocks} blocks, for block {to:?}"));
+        }
+        match dtype.bits() {
+            32 | 64 => self.held(x).map(|_| ()),
+            bits => Err(format!("`{name}` is summed over blocks, with elements of {bits} bits")),
         }
     }
 

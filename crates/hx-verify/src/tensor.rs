@@ -221,6 +221,7 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         | OpKind::Reduce { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }
+        | OpKind::ClusterSum { .. }
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => false,
     }

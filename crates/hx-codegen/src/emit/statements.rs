@@ -55,6 +55,7 @@ impl Emitter<'_> {
             Stmt::Compute(c) => self.compute(c),
             Stmt::Exchange(x) => self.exchange(x),
             Stmt::AsyncCopy(copy) => self.async_copy(copy),
+            Stmt::Send(send) => self.send(send),
             Stmt::Bulk(copy) => self.bulk(copy),
             Stmt::BulkStore(store) => self.bulk_store(store),
             Stmt::BulkCommit => self.group_row("bulk.commit", None),

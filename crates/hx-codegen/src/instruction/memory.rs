@@ -3,7 +3,8 @@
 use hx_dtype::DType;
 use hx_index::{Atom, Cond, Expr};
 use hx_target::{CopyRow, catalogue};
-use hx_thread::{Address, AsyncCopy, Memory, Param, Transfer};
+use hx_thread::{Address, AsyncCopy, Memory, Param, Registers, SendChunk, Transfer};
+use hx_tile::SUM_CHUNK;
 
 use super::{Result, Sequence, expect_elements, packed_literal};
 use crate::access::{Elements, Target};
@@ -48,6 +49,39 @@ impl Emitter<'_> {
             "r" => Some(Slots::Inputs(0..words)),
             "a" if load => Some(Slots::Input(0)),
             "a" => Some(Slots::Input(words)),
+            _ => None,
+        })
+    }
+
+    /// Emits the store of 16 bytes of each thread in the shared memory of another block of the cluster.
+    pub(crate) fn send(&mut self, send: &SendChunk) -> Result<()> {
+        let row = catalogue().sync(&send.row).ok_or_else(|| MalformedProgram::UnknownRow(send.row.clone()))?;
+        self.check_arch(&row.name, row.arch)?;
+        let (_, array) = self.array(&send.registers)?;
+        let bits = array.dtype.bits();
+        expect_elements(&row.name, "registers", i64::from(SUM_CHUNK * 8 / bits), &send.registers)?;
+        let Registers { base, offsets, .. } = &send.registers;
+        let elements = Elements { array: &array, base, offsets };
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        sequence.asm.inputs = match bits {
+            32 => (0..4).map(|i| elements.slice(i..i + 1).read(&mut self.printer)).collect(),
+            64 => {
+                let half = |i: usize| elements.slice(i / 2..i / 2 + 1).read_half(i as u32 % 2, &mut self.printer);
+                (0..4).map(half).collect()
+            }
+            _ => return Err(MalformedProgram::Width { row: row.name.clone(), dtype: array.dtype }),
+        };
+        let (barrier, index) = &send.barrier;
+        let place = self.address(&send.address)?;
+        let number = |text| Operand { constraint: 'r', text };
+        let (barrier, rank) = (self.barrier_address(*barrier, index)?, self.expr(&send.block)?.text);
+        sequence.asm.inputs.extend([place, number(barrier), number(rank)]);
+        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+            "r" => Some(Slots::Vector(0..4)),
+            "a" => Some(Slots::Input(4)),
+            "b" => Some(Slots::Input(5)),
+            "k" => Some(Slots::Input(6)),
             _ => None,
         })
     }

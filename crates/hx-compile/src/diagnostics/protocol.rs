@@ -159,6 +159,12 @@ impl Teller<'_> {
                 };
                 found.help(format!("every `{name}.take()` needs a `{name}.pass()` behind it"))
             }
+            Want::Sum { own } => {
+                let others = if *own { "the rest of its scope" } else { "another block of its cluster" };
+                let message = format!("{who} waits for ever: {others} does not come to this sum");
+                self.at(&codes::ENDLESS_WAIT, *op, message)
+                    .help("every block of the cluster adds its part: no condition on `block_idx` around the sum")
+            }
             Want::Barrier { missing } => {
                 let (do_, missing) = (if missing.len() == 1 { "does" } else { "do" }, missing.join(" and "));
                 let message = format!("{who} waits for ever: {missing} {do_} not come to this barrier");

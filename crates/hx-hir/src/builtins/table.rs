@@ -7,6 +7,7 @@ use super::{BuiltinParam, named, optional, required, rest};
 const UNARY: [BuiltinParam; 1] = [required("x")];
 const BINARY: [BuiltinParam; 2] = [required("a"), required("b")];
 const REDUCE: [BuiltinParam; 2] = [required("t"), named("axis")];
+const SUM: [BuiltinParam; 4] = [required("t"), named("axis"), named("cluster"), named("to")];
 const EXTREME: [BuiltinParam; 3] = [required("a"), optional("b"), named("axis")];
 // On the host a reduction removes the axis, as in NumPy. `keepdims:` keeps it with extent 1.
 const HOST_REDUCE: [BuiltinParam; 3] = [required("t"), named("axis"), named("keepdims")];
@@ -77,7 +78,8 @@ super::families! {
         // Reductions.
         Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
-        Sum: "sum", REDUCE, "The sum along `axis:`; that extent becomes 1.";
+        Sum: "sum", SUM,
+            "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster, in the block `to:` or in all of them.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],

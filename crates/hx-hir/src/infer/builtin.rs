@@ -98,7 +98,8 @@ impl Infer<'_> {
             | KernelFn::Arrive
             | KernelFn::Expect => Ty::Unit,
             KernelFn::Mbarrier => return None,
-            KernelFn::Min | KernelFn::Max | KernelFn::Sum => return self.reduction(id, function, given),
+            KernelFn::Min | KernelFn::Max => return self.reduction(id, function, given),
+            KernelFn::Sum => return self.sum(id, given),
             KernelFn::Reduce => {
                 let [t, axis] = first(given)?;
                 self.each_part(t, |cx, part| cx.reduce(part, &axis))
@@ -197,6 +198,28 @@ impl Infer<'_> {
             }
             (_, None) => None,
         }
+    }
+
+    /// Infers the type of `sum(t, axis: …)`, or of `sum(t, cluster: …, to: …)`, which has the shape of its tensor.
+    fn sum(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
+        let (Some((at, t)), [cluster, to]) = (given.first()?, [given.get(2)?, given.get(3)?]) else {
+            return None;
+        };
+        let Some((axis_at, axis)) = cluster else { return self.reduction(id, KernelFn::Sum, &given[..2]) };
+        self.want_int(*axis_at, axis);
+        if let Some((to_at, to)) = to {
+            self.want_int(*to_at, to);
+        }
+        Some(match self.want_tensor(*at, t) {
+            Ok(t) if t.space == MemorySpace::Register => {
+                Ty::Tensor(TensorTy { mutable: true, param: None, ..t })
+            }
+            Ok(t) => {
+                let (found, operation) = (t.space, "sum".to_owned());
+                self.report(TypeProblem::Memory { expr: *at, found, wanted: "register", operation })
+            }
+            Err(quiet) => quiet,
+        })
     }
 
     /// Infers a type for each part of a tuple of tensors, or for one tensor.

@@ -11,7 +11,7 @@ use hx_thread::{Address, Memory, Param, Part};
 
 use super::Compilation;
 use crate::bulk::PIECE;
-use crate::code::{AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, Transfer};
+use crate::code::{AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer};
 use crate::error::SimError;
 
 impl Compilation<'_> {
@@ -101,6 +101,32 @@ impl Compilation<'_> {
         self.asynchronous = true;
         let code = self.moved(row, &b.from, &b.address)?;
         Ok(BulkCode { blocks: self.ranks(&b.blocks)?, ..code })
+    }
+
+    pub(super) fn send(&mut self, s: &hx_thread::SendChunk) -> Result<SendCode, SimError> {
+        self.asynchronous = true;
+        let Memory::Shared(tensor) = s.address.memory else {
+            return self.malformed(format!("`{}` writes shared memory", s.row));
+        };
+        let Some(dtype) = self.program.memory_dtype(s.address.memory) else {
+            return self.malformed(format!("`{}` addresses no tensor", s.row));
+        };
+        let regs = self.regs(&s.registers)?;
+        self.expect_type(&s.row, &s.registers, dtype)?;
+        let elements = PIECE as i64 * 8 / i64::from(dtype.bits());
+        self.expect_values(&s.row, "registers", s.registers.offsets.len(), elements)?;
+        self.granule = self.granule.min(PIECE);
+        let (barrier, index) = self.stage(s.barrier.0, &s.barrier.1)?;
+        Ok(SendCode {
+            site: self.site,
+            regs,
+            tensor: tensor as usize,
+            offset: self.formula(&s.address.offset)?,
+            dtype,
+            block: self.uniform(&s.block, "the rank of a block")?,
+            barrier,
+            index,
+        })
     }
 
     pub(super) fn bulk_store(&mut self, s: &hx_thread::BulkStore) -> Result<BulkCode, SimError> {

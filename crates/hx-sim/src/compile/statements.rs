@@ -72,6 +72,7 @@ impl<'a> Compilation<'a> {
                 let (barrier, index) = self.stage(b.barrier.0, &b.barrier.1)?;
                 Step::BulkLoad { copy, barrier, index }
             }
+            Stmt::Send(s) => Step::Send(Box::new(self.send(s)?)),
             Stmt::BulkStore(s) => Step::BulkStore(Box::new(self.bulk_store(s)?)),
             Stmt::BulkCommit => Step::BulkCommit { site },
             Stmt::BulkWait { leave, .. } => Step::BulkWait { site, leave: *leave },
@@ -141,7 +142,7 @@ impl<'a> Compilation<'a> {
     }
 
     /// Returns a barrier and the formula of the stage that an access to it names.
-    fn stage(&self, barrier: u32, index: &Expr) -> Result<(usize, Formula), SimError> {
+    pub(super) fn stage(&self, barrier: u32, index: &Expr) -> Result<(usize, Formula), SimError> {
         Ok((self.barrier(barrier)?, self.uniform(index, "the stage")?))
     }
 

@@ -380,6 +380,7 @@ impl Found {
             | Act::Take { .. }
             | Act::Pass { .. }
             | Act::Sync
+            | Act::Meet { .. }
             | Act::SyncCluster => {}
         }
     }

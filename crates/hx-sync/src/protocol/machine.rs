@@ -180,6 +180,8 @@ struct Machine<'a> {
     turns: Vec<Vec<Vec<TurnState>>>,
     /// By block and scope; that of the cluster has no block.
     barriers: BTreeMap<(Option<u32>, Team), BarrierState>,
+    /// The agents at each sum over the cluster: by operation, by the first of the blocks, and by scope.
+    meetings: BTreeMap<(OpId, u32, Team), Vec<usize>>,
     /// By block.
     memory: Vec<Accesses>,
     /// The last step may end the wait of another agent.
@@ -225,6 +227,7 @@ impl<'a> Machine<'a> {
             pipes: (0..blocks).map(|block| pipe_states(protocol, scripts, block)).collect(),
             turns: (0..blocks).map(|_| protocol.turns.iter().map(|_| turn()).collect()).collect(),
             barriers: BTreeMap::new(),
+            meetings: BTreeMap::new(),
             memory: (0..blocks).map(|_| Accesses::default()).collect(),
             woke: false,
             faults: Vec::new(),

@@ -110,6 +110,8 @@ pub enum Act {
     Pass { turns: u32 },
     /// Waits for all threads of the scope.
     Sync,
+    /// Waits for the scope in the other blocks along an axis of the cluster, at the same operation.
+    Meet { axis: u8 },
     /// Waits for all threads of the cluster.
     SyncCluster,
 }
@@ -201,6 +203,7 @@ impl Act {
             | Act::Take { .. }
             | Act::Pass { .. }
             | Act::Sync
+            | Act::Meet { .. }
             | Act::SyncCluster => true,
             Act::Fill { .. }
             | Act::Copy { .. }

@@ -51,7 +51,11 @@ fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
                 let end = ends(protocol, *take).map(FixAt::After);
                 end.into_iter().chain([FixAt::Behind(*take)]).map(|at| fix(at, &pass)).collect()
             }
-            Want::Release { .. } | Want::Fill { .. } | Want::Turn { .. } | Want::Barrier { .. } => Vec::new(),
+            Want::Release { .. }
+            | Want::Fill { .. }
+            | Want::Turn { .. }
+            | Want::Sum { .. }
+            | Want::Barrier { .. } => Vec::new(),
         }),
         Kind::InFlight { later, .. } => {
             let wait = |leave| fix(FixAt::Before(*later), &[FixWith::WaitProducts(leave)]);

@@ -57,6 +57,9 @@ pub(crate) enum StepKind {
     Take(u32),
     Pass(u32),
     Sync,
+    Meet {
+        axis: u8,
+    },
     SyncCluster,
 }
 
@@ -339,6 +342,7 @@ impl Unroller<'_> {
             Act::Take { turns } => self.push(op, StepKind::Take(*turns)),
             Act::Pass { turns } => self.push(op, StepKind::Pass(*turns)),
             Act::Sync => self.push(op, StepKind::Sync),
+            Act::Meet { axis } => self.push(op, StepKind::Meet { axis: *axis }),
             Act::SyncCluster => self.push(op, StepKind::SyncCluster),
         }
     }

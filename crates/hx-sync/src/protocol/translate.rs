@@ -69,7 +69,7 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
 fn needs_machine(op: &Op) -> bool {
     match &op.kind {
         OpKind::Gemm { asynchronous, .. } => *asynchronous,
-        OpKind::Store { .. } => true,
+        OpKind::Store { .. } | OpKind::ClusterSum { .. } => true,
         OpKind::Sync(sync) => act_of(sync).is_some(),
         OpKind::Fill { .. }
         | OpKind::Copy { .. }
@@ -229,6 +229,10 @@ impl Translator<'_> {
                     }
                 }
                 push(Act::Multiply(operands));
+            }
+            OpKind::ClusterSum { x, axis, .. } => {
+                push(Act::Touch { tensor: *x, write: true });
+                push(Act::Meet { axis: *axis });
             }
             OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),
             other => self.effects(other, op.scope, &mut push),

@@ -206,6 +206,8 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         },
         OpKind::AtomicAdd { src, dst } => vec![Constraint::Copy { register: *src, memory: dst.base }],
         OpKind::Fill { .. }
+        // The threads with the same number hold the same elements in all blocks, whatever the layout.
+        | OpKind::ClusterSum { .. }
         // The destination is pinned.
         | OpKind::ReadNumber { .. } | OpKind::Sync(_) | OpKind::Store { .. }
         // These read each element from whichever thread holds it.

@@ -91,6 +91,7 @@ impl Clock {
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::AtomicAdd { .. }
+            | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => {}
         }

@@ -73,6 +73,13 @@ impl Recorder<'_> {
                 }
                 Cost { threads: choice.cycles / trips.max(1.0), takes, latency: 0.0 }
             }
+            (OpKind::ClusterSum { x, axis, .. }, _) => {
+                let (bits, blocks) = (self.program.tensor(*x).dtype.bits(), self.program.blocks_along(*axis));
+                let mut takes = Takes::default();
+                takes[Resource::Shared] = 2.0 * cost::sent(threads, self.values(*x), bits, blocks);
+                let cycles = cost::cluster_sum(threads, self.values(*x) as i64, bits, blocks);
+                Cost { threads: cycles, takes, latency: 0.0 }
+            }
             (OpKind::Sync(sync), _) => self.sync(sync, threads),
             // Fills, slices, numbers, texts and conditions use registers at hand. Copies between register tensors, and
             // operations without a choice, have no instruction.

@@ -288,6 +288,7 @@ impl DryRun<'_> {
             | Stmt::Compute(_)
             | Stmt::Exchange(_)
             | Stmt::AsyncCopy(_)
+            | Stmt::Send(_)
             | Stmt::Bulk(_)
             | Stmt::BulkStore(_)
             | Stmt::BulkCommit

@@ -35,13 +35,13 @@ fn size(program: &TileProgram, axis: u8) -> u32 {
 
 impl Lowering<'_> {
     /// Returns the coordinate of the executing block in its cluster.
-    fn place(&self, axis: u8) -> Expr {
+    pub(super) fn place(&self, axis: u8) -> Expr {
         let size = Expr::constant(i64::from(size(self.program, axis)));
         Expr::symbol(Symbol::BlockIdx(axis)).rem(&size, &self.program.facts)
     }
 
     /// Returns the rank of the block with this coordinate along an axis, and the coordinates of the executing block along others.
-    fn rank(&self, axis: u8, at: &Expr) -> Expr {
+    pub(super) fn rank(&self, axis: u8, at: &Expr) -> Expr {
         let mut step = 1;
         let mut rank = Expr::default();
         for (other, size) in (0u8..).zip(self.program.cluster) {

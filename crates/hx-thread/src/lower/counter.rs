@@ -41,7 +41,7 @@ pub(super) fn counters(
         let first = before + barriers.len() as u32;
         for (kind, count) in [(BarrierKind::Full, 1), (BarrierKind::Empty, readers(program, id))] {
             let (pipe, origin) = (counter.name.clone(), counter.origin);
-            barriers.push(Barrier { kind, pipe, stages: TICKETS, count, at, origin });
+            barriers.push(Barrier { kind, pipe, stages: TICKETS, count, at, origin, sums: false });
             at += TICKETS * BARRIER_BYTES;
         }
         counters.push(Counter {

@@ -144,6 +144,7 @@ impl Fences {
             | Stmt::Uniform { .. }
             | Stmt::Barrier
             | Stmt::WarpBarrier
+            | Stmt::Send(_)
             | Stmt::Bulk(_)
             | Stmt::BulkStore(_)
             | Stmt::BulkCommit

@@ -29,6 +29,7 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             | OpKind::Store { .. }
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
+            | OpKind::ClusterSum { .. }
             | OpKind::Reduce { .. }
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }

@@ -20,6 +20,7 @@ mod scan;
 mod signal;
 mod slice;
 mod stream;
+mod sum;
 mod temporaries;
 #[cfg(test)]
 mod tests;
@@ -70,7 +71,9 @@ pub fn lower(
     bulk::end_stores(&mut body);
     let mut ranges = lowering.pipes.ranges(program);
     ranges.extend(counter::ranges(program));
+    ranges.extend(sum::ranges(program));
     let mut barriers = pipe::barriers(program, solution);
+    barriers.extend(sum::barriers(program, solution));
     let (counters, of_counters) = counter::counters(program, solution, barriers.len() as u32);
     barriers.extend(of_counters);
     let Lowering { arrays, temporaries, buffers, scratch, maps, log, .. } = lowering;
@@ -78,7 +81,8 @@ pub fn lower(
     let temporaries = temporaries.keys().flat_map(|op| temporaries::of(program, solution, *op).arrays);
     let shared = buffers.keys().map(|t| buffer(program, solution, *t));
     let scratch = scratch.keys().flat_map(|op| temporaries::of(program, solution, *op).buffers);
-    let shared: Vec<SharedBuffer> = shared.chain(scratch).collect();
+    let slots = sum::buffers(program, solution);
+    let shared: Vec<SharedBuffer> = shared.chain(scratch).chain(slots).collect();
     fences::place(&mut body, &shared);
     Ok(ThreadProgram {
         name: program.name.clone(),
@@ -178,6 +182,8 @@ struct Lowering<'p> {
     buffers: BTreeMap<TensorId, u32>,
     /// Shared memory through which the threads of an operation exchange values.
     scratch: BTreeMap<OpId, Vec<u32>>,
+    /// The first of the buffers of sums over the cluster.
+    first_sum: u32,
     log: Vec<LogEntry>,
     /// For each scope, the facts about all symbols, with the bound on the number of a thread.
     facts: Vec<Facts>,
@@ -213,6 +219,7 @@ impl<'p> Lowering<'p> {
             let mut facts = program.facts.clone();
             pipes.state(program, &mut facts);
             counter::state(program, &mut facts);
+            sum::state(program, &mut facts);
             facts.at_most(Symbol::Thread, Expr::constant(i64::from(scope.threads) - 1));
             facts
         });
@@ -221,7 +228,10 @@ impl<'p> Lowering<'p> {
         let buffers: BTreeMap<TensorId, u32> = numbered(false).collect();
         let (mut temporaries, mut scratch) = (BTreeMap::new(), BTreeMap::new());
         let (mut next_array, mut next_buffer) = (arrays.len() as u32, buffers.len() as u32);
-        for op in solution.choices.keys() {
+        let all = program.ops(1.0).into_iter();
+        let sums = all.filter(|(op, _)| matches!(op.kind, OpKind::ClusterSum { .. })).map(|(op, _)| op.id);
+        let ops: BTreeSet<OpId> = solution.choices.keys().copied().chain(sums).collect();
+        for op in &ops {
             let own = temporaries::of(program, solution, *op);
             let (count, buffers) = (own.arrays.len() as u32, own.buffers.len() as u32);
             if count > 0 {
@@ -244,6 +254,7 @@ impl<'p> Lowering<'p> {
             temporaries,
             buffers,
             scratch,
+            first_sum: next_buffer,
             log,
             facts,
             streamed,
@@ -341,6 +352,7 @@ impl<'p> Lowering<'p> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Sync(sync), _) => self.sync(op, sync),
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
+            (OpKind::ClusterSum { x, axis, to }, _) => self.cluster_sum(op, *x, *axis, *to),
             (OpKind::Print { src, .. }, _) => self.log(op, *src),
             (OpKind::Assert { cond, .. }, _) => self.log(op, Some(*cond)),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(choice))) => {

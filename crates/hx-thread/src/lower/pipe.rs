@@ -37,7 +37,8 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
                 BarrierKind::Empty => readers(program, id) * blocks,
             };
             let (name, origin) = (pipe.name.clone(), pipe.origin);
-            out.push(Barrier { kind, pipe: name, stages: pipe.stages, count: count.max(1), at, origin });
+            let (stages, count) = (pipe.stages, count.max(1));
+            out.push(Barrier { kind, pipe: name, stages, count, at, origin, sums: false });
             at += pipe.stages * BARRIER_BYTES;
         }
     }
@@ -221,10 +222,10 @@ impl Pipes {
 }
 
 impl Lowering<'_> {
-    /// Returns the definitions of the locals with which a scope follows its pipelines.
+    /// Returns the definitions of the locals with which a scope follows its pipelines and its sums.
     pub(super) fn ring_positions(&self, scope: ScopeId) -> Body {
         let of_scope = self.pipes.positions.iter().filter(|((own, ..), _)| *own == scope);
-        let mut out = Vec::new();
+        let mut out = self.sum_parities(scope);
         for ((_, pipe, side), position) in of_scope {
             let mut local = |var: &Symbol, value| {
                 out.push(Stmt::Let { var: var.clone(), value: Expr::constant(value) });

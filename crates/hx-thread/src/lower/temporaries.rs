@@ -1,11 +1,11 @@
 //! The registers and the shared memory that an operation needs besides its tensors.
 
 use hx_tile::{
-    Choice, Lanes, OpId, RearrangeChoice, ReduceChoice, Route, ScanChoice, ScopeId, SliceChoice, Solution,
-    TensorId, TileProgram,
+    Choice, Lanes, OpId, OpKind, RearrangeChoice, ReduceChoice, Route, SUM_CHUNK, ScanChoice, ScopeId, SliceChoice,
+    Solution, TensorId, TileProgram,
 };
 
-use super::scan;
+use super::{scan, sum};
 use crate::{RegisterArray, SharedBuffer};
 
 /// The temporaries of one operation.
@@ -17,10 +17,12 @@ pub(super) struct Temporaries {
 
 /// Returns the temporaries of an operation with its choice in the solution.
 pub(super) fn of(program: &TileProgram, solution: &Solution, op: OpId) -> Temporaries {
-    let (Some(found), Some(choice)) = (program.op(op), solution.choices.get(&op)) else {
-        return Temporaries::default();
-    };
+    let Some(found) = program.op(op) else { return Temporaries::default() };
     let names = Names { program, scope: found.scope };
+    if let OpKind::ClusterSum { x, axis, .. } = found.kind {
+        return names.cluster_sum(x, axis);
+    }
+    let Some(choice) = solution.choices.get(&op) else { return Temporaries::default() };
     let all = found.kind.registers();
     let results = &all[..found.kind.results()];
     match (choice, results) {
@@ -84,6 +86,13 @@ impl Names<'_> {
         let through = choice.through.iter();
         let buffers = through.map(|through| self.buffer(dst, through.offset, through.bytes)).collect();
         Temporaries { arrays: Vec::new(), buffers }
+    }
+
+    /// Returns registers for a chunk of elements each.
+    fn cluster_sum(&self, x: TensorId, axis: u8) -> Temporaries {
+        let len = SUM_CHUNK * 8 / self.program.tensor(x).dtype.bits();
+        let arrays = sum::temporaries(self.program, axis).iter().map(|what| self.array(x, what, len));
+        Temporaries { arrays: arrays.collect(), buffers: Vec::new() }
     }
 
     fn scan(&self, dst: &[TensorId], choice: &ScanChoice, solution: &Solution) -> Temporaries {

@@ -21,6 +21,7 @@ impl Machine<'_> {
             StepKind::Wait { pipe, n } => self.wait(agent, *op, (*pipe, *n)),
             StepKind::Take(turns) => self.take(agent, *turns),
             StepKind::Sync => self.barrier(agent, Some(self.agents[agent].block), *team),
+            StepKind::Meet { axis } => self.meet(agent, *op, *team, *axis),
             StepKind::SyncCluster => self.barrier(agent, None, Team { first: 0, groups: u32::MAX }),
             kind => {
                 self.go(agent, *op, *team, kind);
@@ -77,6 +78,7 @@ impl Machine<'_> {
             | StepKind::Wait { .. }
             | StepKind::Take(_)
             | StepKind::Sync
+            | StepKind::Meet { .. }
             | StepKind::SyncCluster => {}
         }
     }
@@ -450,5 +452,30 @@ impl Machine<'_> {
             }
         }
         false
+    }
+
+    /// Comes to a sum over the blocks along an axis. A thread hears only from the threads with its number in other blocks, so the
+    /// groups learn nothing of each other.
+    fn meet(&mut self, agent: usize, op: OpId, team: Team, axis: u8) -> bool {
+        if self.agents[agent].arrived {
+            return false;
+        }
+        self.agents[agent].arrived = true;
+        let blocks = self.targets(self.agents[agent].block, &BTreeSet::from([axis]));
+        let wanted = blocks.len() * team.groups as usize;
+        let first = blocks.first().copied().unwrap_or_default();
+        let here = self.meetings.entry((op, first, team)).or_default();
+        here.push(agent);
+        if here.len() < wanted {
+            return false;
+        }
+        for agent in self.meetings.remove(&(op, first, team)).unwrap_or_default() {
+            self.agents[agent].arrived = false;
+            self.agents[agent].at += 1;
+        }
+        // This step is counted by the caller.
+        self.agents[agent].at -= 1;
+        self.woke = true;
+        true
     }
 }

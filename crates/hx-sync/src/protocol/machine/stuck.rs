@@ -1,5 +1,9 @@
 //! Describes waits that never return.
 
+use std::collections::BTreeSet;
+
+use hx_tile::OpId;
+
 use super::super::script::{Step, StepKind, Team};
 use super::super::{Blocked, Kind, Want};
 use super::Machine;
@@ -32,13 +36,14 @@ impl Machine<'_> {
             StepKind::Acquire { pipe, n } => self.wants_release(agent, *pipe, *n),
             StepKind::Wait { pipe, n } => self.wants_fill(agent, *pipe, *n),
             StepKind::Take(turns) => self.wants_turn(agent, *turns),
+            StepKind::Meet { axis } => self.wants_sum(agent, *op, *team, *axis),
             _ => self.wants_others(agent, *team, matches!(kind, StepKind::SyncCluster)),
         };
         let who = self.protocol.group_name(self.scripts[agent].group);
         let has_place = match &wants {
             Want::Release { waited, .. } => waited.is_some(),
             Want::Turn { taken, .. } => taken.is_some(),
-            Want::Fill { .. } | Want::Barrier { .. } => false,
+            Want::Fill { .. } | Want::Barrier { .. } | Want::Sum { .. } => false,
         };
         let rank = if !hopeless { 2 } else { u8::from(!has_place) };
         (rank, Blocked { who, op: *op, wants })
@@ -110,6 +115,23 @@ impl Machine<'_> {
         let taken = taken.clone().find(is(StepKind::Take(turns))).map(|step| step.op);
         let passes = self.left(before).iter().any(|step| step.kind == StepKind::Pass(turns));
         (!passes, Want::Turn { turns, from: self.protocol.group_name(from), taken })
+    }
+
+    /// Describes a wait for the same sum in other blocks of the cluster.
+    fn wants_sum(&self, agent: usize, op: OpId, team: Team, axis: u8) -> (bool, Want) {
+        let blocks = self.targets(self.agents[agent].block, &BTreeSet::from([axis]));
+        let sums = |step: &Step| step.op == op && matches!(step.kind, StepKind::Meet { .. });
+        let late = |other: &usize| {
+            let group = self.scripts[*other].group;
+            let is_part = blocks.contains(&self.agents[*other].block)
+                && (team.first..team.first + team.groups).contains(&group);
+            let waits = self.agents[*other].arrived && self.left(*other).first().is_some_and(sums);
+            is_part && !waits
+        };
+        let late: Vec<usize> = (0..self.agents.len()).filter(late).collect();
+        let hopeless = late.iter().any(|other| !self.left(*other).iter().any(sums));
+        let own = late.iter().all(|other| self.agents[*other].block == self.agents[agent].block);
+        (hopeless, Want::Sum { own })
     }
 
     fn wants_others(&self, agent: usize, team: Team, cluster: bool) -> (bool, Want) {

@@ -1,0 +1,96 @@
+//! What the blocks of a cluster do together: the axis of an argument, and sums over the blocks.
+
+use hx_base::codes;
+use hx_dtype::DType;
+use hx_hir::ExprId;
+use hx_tile::OpKind;
+
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::Value;
+
+impl Cx<'_> {
+    /// Returns the axis of the cluster that the argument `name` tells. The cluster has several blocks along it.
+    pub(crate) fn cluster_axis(&mut self, at: ExprId, name: &str) -> Lower<u8> {
+        let axis = self.const_int(at, &format!("the axis of `{name}`"))?;
+        let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
+        let blocks = along.unwrap_or(1);
+        if blocks < 2 {
+            let message = format!(
+                "found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `{name}`"
+            );
+            return self.fail(&codes::BAD_CLUSTER, at, message);
+        }
+        Ok(axis as u8)
+    }
+
+    /// Lowers `sum(t, cluster: 0, to: 1)`: adds up the same element of all blocks along an axis of the cluster. Without `to` every
+    /// block gets the sum.
+    pub(crate) fn cluster_sum(
+        &mut self,
+        id: ExprId,
+        t: ExprId,
+        axis: ExprId,
+        to: Option<ExprId>,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let tensor = self.tensor(t)?;
+        let Some((_, shape)) = self.register_of(&tensor) else {
+            let message = format!("found a {} tensor, wanted a register one for a sum", tensor.space());
+            let error =
+                self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
+            return Err(self.report(error));
+        };
+        let dtype = tensor.dtype;
+        if !matches!(dtype, DType::F32 | DType::F64 | DType::I32) {
+            let message = format!("found elements of type `{dtype}`, wanted `f32`, `f64` or `i32` for a sum over the cluster");
+            let error = self.error(&codes::NO_SUCH_OPERATION, t, message).help("`cast(…, f32)` converts them");
+            return Err(self.report(error));
+        }
+        let (src, order) = match tensor.view.as_permutation(&shape) {
+            Some(order) => (self.register_of(&tensor).map(|(src, _)| src), order),
+            None => {
+                let (part, _) = self.settled(t, &tensor, None)?;
+                (Some(part), (0..tensor.shape().len()).collect())
+            }
+        };
+        let Some(src) = src else { return self.unsupported(t, "this operand") };
+        let axis = self.cluster_axis_or_one(axis)?;
+        let to = to.map(|at| self.target(at, axis)).transpose()?;
+        let shape = self.tensors[src.0 as usize].shape.clone();
+        let (x, result) = self.new_register(hint.unwrap_or("total"), dtype, shape, id);
+        self.emit(OpKind::Cast { dst: x, src }, id);
+        if let Some(axis) = axis {
+            self.emit(OpKind::ClusterSum { x, axis, to }, id);
+        }
+        Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
+    }
+
+    /// Returns the axis of a sum; `None` if the cluster has one block along it, whose elements are the sum.
+    fn cluster_axis_or_one(&mut self, at: ExprId) -> Lower<Option<u8>> {
+        let axis = self.const_int(at, "the axis of `cluster`")?;
+        if let Some(known) = usize::try_from(axis).ok().filter(|axis| *axis < self.cluster_axes) {
+            return Ok((self.cluster[known] > 1).then_some(known as u8));
+        }
+        let message = match self.cluster_axes {
+            0 => "found a sum over the cluster in a kernel without `cluster`".to_owned(),
+            axes => format!("found axis {axis} of the cluster, wanted one below {axes}"),
+        };
+        let error = self.error(&codes::BAD_CLUSTER, at, message);
+        let help = "`cluster [2]` behind the `grid` makes clusters of two blocks along axis 0";
+        Err(self.report(error.help(help)))
+    }
+
+    /// Returns the coordinate of the block that gets a sum.
+    fn target(&mut self, at: ExprId, axis: Option<u8>) -> Lower<u8> {
+        let to = self.const_int(at, "the block of `to`")?;
+        let blocks = axis.map_or(1, |axis| self.cluster[usize::from(axis)]);
+        match u32::try_from(to).ok().filter(|to| *to < blocks) {
+            Some(to) => Ok(to as u8),
+            None => {
+                let message = format!("found block {to}, wanted one below {blocks}: the cluster has {blocks} along this axis");
+                self.fail(&codes::BAD_CLUSTER, at, message)
+            }
+        }
+    }
+}
