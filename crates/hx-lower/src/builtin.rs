@@ -102,8 +102,11 @@ impl<'db> Cx<'db> {
             KernelFn::Min => self.extreme_or_reduce(Operator::Min, given),
             KernelFn::Max => self.extreme_or_reduce(Operator::Max, given),
             KernelFn::Sum => match given.slots[..] {
-                [Some(t), Some(axis), None, None] => self.reduce(id, Operator::Add, t, axis, hint),
-                [Some(t), None, Some(axis), to] => self.cluster_sum(id, t, axis, to, hint),
+                [Some(t), Some(axis), None, None, None] => self.reduce(id, Operator::Add, t, axis, hint),
+                [Some(t), None, Some(axis), to, None] => self.cluster_sum(id, (t, axis), to, hint),
+                [Some(t), None, Some(axis), None, Some(along)] => {
+                    self.scattered_sum(id, (t, axis), along, hint)
+                }
                 _ => self.not_compiled(given),
             },
             KernelFn::Reduce => {

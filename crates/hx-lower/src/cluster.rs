@@ -7,7 +7,7 @@ use hx_tile::OpKind;
 
 use crate::cx::Cx;
 use crate::error::Lower;
-use crate::value::Value;
+use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
     /// Returns the axis of the cluster that the argument `name` tells. The cluster has several blocks along it.
@@ -29,41 +29,85 @@ impl Cx<'_> {
     pub(crate) fn cluster_sum(
         &mut self,
         id: ExprId,
-        t: ExprId,
-        axis: ExprId,
+        (t, axis): (ExprId, ExprId),
         to: Option<ExprId>,
         hint: Option<&str>,
     ) -> Lower<Value> {
+        let tensor = self.summand(t)?;
+        let (src, order) = match self.register_of(&tensor) {
+            Some((src, shape)) if let Some(order) = tensor.view.as_permutation(&shape) => (src, order),
+            _ => {
+                let (part, _) = self.settled(t, &tensor, None)?;
+                (part, (0..tensor.shape().len()).collect())
+            }
+        };
+        let axis = self.cluster_axis_or_one(axis)?;
+        let to = to.map(|at| self.target(at, axis)).transpose()?;
+        let shape = self.tensors[src.0 as usize].shape.clone();
+        let (x, result) = self.new_register(hint.unwrap_or("total"), tensor.dtype, shape, id);
+        self.emit(OpKind::Cast { dst: x, src }, id);
+        if let Some(axis) = axis {
+            self.emit(OpKind::ClusterSum { x, parts: Vec::new(), axis, to }, id);
+        }
+        Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
+    }
+
+    /// Lowers `sum(t, cluster: 0, scatter: 1)`: each block gets a part of the sum, cut along a mode of `t`.
+    pub(crate) fn scattered_sum(
+        &mut self,
+        id: ExprId,
+        (t, axis): (ExprId, ExprId),
+        along: ExprId,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let tensor = self.summand(t)?;
+        let along_at = self.axis(along, tensor.shape().len())?;
+        let Some(axis) = self.cluster_axis_or_one(axis)? else {
+            return self.cluster_sum(id, (t, axis), None, hint);
+        };
+        let view = self.part(t, &tensor)?;
+        let (blocks, extent) = (i64::from(self.cluster[usize::from(axis)]), view.shape()[along_at]);
+        if extent % blocks != 0 {
+            let message = format!(
+                "found the extent {extent} along axis {along_at}, wanted a multiple of {blocks}: each block of the cluster gets a part"
+            );
+            return self.fail(&codes::SHAPE_MISMATCH, along, message);
+        }
+        let mut parts = Vec::new();
+        for block in 0..blocks {
+            let mut part = view.clone();
+            let mode = &mut part.modes[along_at];
+            mode.extent = extent / blocks;
+            let (dim, step) = (mode.dim, mode.factor.scale(block * extent / blocks));
+            part.offsets[dim] = part.offsets[dim].clone() + step;
+            let name = format!("{}_of_{block}", self.base_name(view.base));
+            let (dst, _) = self.new_register(&name, tensor.dtype, part.shape(), t);
+            self.emit(OpKind::Slice { dst, src: part }, t);
+            parts.push(dst);
+        }
+        let shape = self.tensors[parts[0].0 as usize].shape.clone();
+        let (x, result) = self.new_register(hint.unwrap_or("total"), tensor.dtype, shape, id);
+        self.emit(OpKind::ClusterSum { x, parts, axis, to: None }, id);
+        Ok(Value::Tensor(result))
+    }
+
+    /// Returns the tensor of a sum over the cluster: a register tensor of a type that blocks exchange.
+    fn summand(&mut self, t: ExprId) -> Lower<Tensor> {
         let tensor = self.tensor(t)?;
-        let Some((_, shape)) = self.register_of(&tensor) else {
+        if !tensor.is_register() {
             let message = format!("found a {} tensor, wanted a register one for a sum", tensor.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
-        };
+        }
         let dtype = tensor.dtype;
-        if !matches!(dtype, DType::F32 | DType::F64 | DType::I32) {
-            let message = format!("found elements of type `{dtype}`, wanted `f32`, `f64` or `i32` for a sum over the cluster");
-            let error = self.error(&codes::NO_SUCH_OPERATION, t, message).help("`cast(…, f32)` converts them");
-            return Err(self.report(error));
+        if matches!(dtype, DType::F32 | DType::F64 | DType::I32) {
+            return Ok(tensor);
         }
-        let (src, order) = match tensor.view.as_permutation(&shape) {
-            Some(order) => (self.register_of(&tensor).map(|(src, _)| src), order),
-            None => {
-                let (part, _) = self.settled(t, &tensor, None)?;
-                (Some(part), (0..tensor.shape().len()).collect())
-            }
-        };
-        let Some(src) = src else { return self.unsupported(t, "this operand") };
-        let axis = self.cluster_axis_or_one(axis)?;
-        let to = to.map(|at| self.target(at, axis)).transpose()?;
-        let shape = self.tensors[src.0 as usize].shape.clone();
-        let (x, result) = self.new_register(hint.unwrap_or("total"), dtype, shape, id);
-        self.emit(OpKind::Cast { dst: x, src }, id);
-        if let Some(axis) = axis {
-            self.emit(OpKind::ClusterSum { x, axis, to }, id);
-        }
-        Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
+        let message =
+            format!("found elements of type `{dtype}`, wanted `f32`, `f64` or `i32` for a sum over the cluster");
+        let error = self.error(&codes::NO_SUCH_OPERATION, t, message).help("`cast(…, f32)` converts them");
+        Err(self.report(error))
     }
 
     /// Returns the axis of a sum; `None` if the cluster has one block along it, whose elements are the sum.

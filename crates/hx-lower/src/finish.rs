@@ -86,7 +86,7 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         }
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
-        OpKind::ClusterSum { x, .. } => f(x),
+        OpKind::ClusterSum { x, parts, .. } => std::iter::once(x).chain(parts).for_each(f),
         OpKind::Assert { cond, .. } => f(cond),
         OpKind::Sync(_) => {}
     }

@@ -171,7 +171,10 @@ impl OpKind {
                 all.registers(Mode::Read, [*src]).view(Mode::Add, dst, Completion::AtOnce).effects()
             }
             // The memory through which blocks exchange values is no tensor: only these operations access it.
-            OpKind::ClusterSum { x, .. } => all.registers(Mode::Update, [*x]).effects(),
+            OpKind::ClusterSum { x, parts, .. } => {
+                let mode = if parts.is_empty() { Mode::Update } else { Mode::Write };
+                all.registers(mode, [*x]).registers(Mode::Read, parts.iter().copied()).effects()
+            }
             OpKind::Print { src, .. } => all.registers(Mode::Read, *src).effects(),
             OpKind::Assert { cond, .. } => all.registers(Mode::Read, [*cond]).effects(),
         }
@@ -274,7 +277,11 @@ mod tests {
                 OpKind::AtomicAdd { src: r0, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
                 "read r0, add g0",
             ),
-            (OpKind::ClusterSum { x: r0, axis: 0, to: None }, "update r0"),
+            (OpKind::ClusterSum { x: r0, parts: vec![], axis: 0, to: None }, "update r0"),
+            (
+                OpKind::ClusterSum { x: r0, parts: vec![r1, r2], axis: 0, to: None },
+                "write r0, read r1, read r2",
+            ),
             (OpKind::Sync(SyncOp::Scope), "Scope"),
             (OpKind::Sync(SyncOp::Wait { groups: 2 }), "Wait(2)"),
             (

@@ -243,9 +243,9 @@ pub enum OpKind {
     /// Adds every element of a register tensor to its element of a global view, atomically for all threads of the grid.
     AtomicAdd { src: TensorId, dst: View },
     /// Adds to every element of `x` the same element of the other blocks of the cluster along this axis, in the order of their
-    /// coordinates. With `to`, only the block with this coordinate gets the sum, and the others keep their elements. All blocks of
-    /// the cluster execute it.
-    ClusterSum { x: TensorId, axis: u8, to: Option<u8> },
+    /// coordinates. With `to`, only the block with this coordinate gets the sum, and the others keep their elements. With `parts`,
+    /// one for each block, each block sets its `x` to the sum of the parts with its coordinate. All blocks of the cluster execute it.
+    ClusterSum { x: TensorId, parts: Vec<TensorId>, axis: u8, to: Option<u8> },
     /// Sends a text to the host, followed by the elements of a register tensor if there is one.
     Print { text: String, src: Option<TensorId>, uniform: bool },
     /// Requires that every element of a `bool` tensor is true; otherwise the launch fails after it has ended. `uniform`
@@ -435,7 +435,10 @@ impl OpKind {
                 Some(input) => src[input] = with,
             },
             OpKind::ReadNumber { src, .. } | OpKind::AtomicAdd { src, .. } => *src = with,
-            OpKind::ClusterSum { x, .. } => *x = with,
+            OpKind::ClusterSum { x, parts, .. } => match operand.checked_sub(1) {
+                None => *x = with,
+                Some(part) => parts[part] = with,
+            },
             OpKind::Print { src, .. } => *src = Some(with),
             OpKind::Assert { cond, .. } => *cond = with,
             OpKind::Sync(_) | OpKind::CopyAsync { .. } | OpKind::Store { .. } => {}

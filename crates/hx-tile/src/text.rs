@@ -179,9 +179,13 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
         OpKind::Scan { dst, src, axis, op } => scan_text(program, dst, src, *axis, op),
         OpKind::AtomicAdd { src, dst } => format!("atomic_add({}, {})", view_text(program, dst), name(src)),
-        OpKind::ClusterSum { x, axis, to } => {
+        OpKind::ClusterSum { x, parts, axis, to } => {
             let to = to.map_or(String::new(), |to| format!(", to: {to}"));
-            format!("{0} = sum({0}, cluster: {axis}{to})", name(x))
+            let from = match parts.as_slice() {
+                [] => name(x),
+                parts => parts.iter().map(name).collect::<Vec<_>>().join(" | "),
+            };
+            format!("{} = sum({from}, cluster: {axis}{to})", name(x))
         }
         OpKind::Print { text, src, .. } => {
             let text = (!text.is_empty()).then(|| format!("{text:?}"));

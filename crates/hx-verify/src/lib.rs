@@ -122,7 +122,7 @@ impl<'p> Check<'p> {
             (OpKind::Fill { .. } | OpKind::Sync(_), _) => Ok(()),
             // They read each element in the thread that holds it, whatever the layout.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
-            (OpKind::ClusterSum { x, axis, to }, _) => self.cluster_sum(*x, *axis, *to),
+            (OpKind::ClusterSum { x, parts, axis, to }, _) => self.cluster_sum((*x, parts), *axis, *to),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(c))) => self.copy_async(op, src, dst, c),
             (OpKind::CopyAsync { src, dst, signal: Some(_), .. }, Some(Choice::Bulk(b))) => {
                 self.boxed(src, dst, (true, false, self.program.blocks_of(op)), b)
@@ -171,15 +171,28 @@ impl<'p> Check<'p> {
     }
 
     /// Checks that a sum over the cluster has other blocks, a target among them, and whole chunks of elements. All blocks have the
-    /// same layouts, so the threads with the same number hold the same elements.
-    fn cluster_sum(&self, x: TensorId, axis: u8, to: Option<u8>) -> Checked {
+    /// same layouts, so the threads with the same number hold the same elements. A thread sends the values of a part in the order in
+    /// which the result holds them.
+    fn cluster_sum(&self, (x, parts): (TensorId, &[TensorId]), axis: u8, to: Option<u8>) -> Checked {
         let blocks = self.program.cluster.get(usize::from(axis)).copied().unwrap_or(1);
         let Tensor { name, dtype, .. } = self.program.tensor(x);
         if blocks < 2 || to.is_some_and(|to| u32::from(to) >= blocks) {
             return Err(format!("`{name}` is summed over {blocks} blocks, for block {to:?}"));
         }
+        if !parts.is_empty() && parts.len() != blocks as usize {
+            return Err(format!("`{name}` is the sum of {} parts for {blocks} blocks", parts.len()));
+        }
+        let held = self.held(x)?;
+        for part in parts {
+            let of = self.held(*part)?;
+            let same = |t: i64| (0..held.values).all(|v| held.coordinate(t, v) == of.coordinate(t, v));
+            if of.values != held.values || !(0..held.threads).all(same) {
+                let part = &self.program.tensor(*part).name;
+                return Err(format!("`{part}` is not held as `{name}` is, to which it is added"));
+            }
+        }
         match dtype.bits() {
-            32 | 64 => self.held(x).map(|_| ()),
+            32 | 64 => Ok(()),
             bits => Err(format!("`{name}` is summed over blocks, with elements of {bits} bits")),
         }
     }

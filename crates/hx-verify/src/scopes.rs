@@ -149,7 +149,7 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::ReadNumber { src, .. } => vec![*src],
         OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
         OpKind::AtomicAdd { src, dst } => of(dst).chain([*src]).collect(),
-        OpKind::ClusterSum { x, .. } => vec![*x],
+        OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
         OpKind::Assert { cond, .. } => vec![*cond],
         OpKind::Sync(_) => Vec::new(),

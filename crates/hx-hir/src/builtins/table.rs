@@ -7,7 +7,8 @@ use super::{BuiltinParam, named, optional, required, rest};
 const UNARY: [BuiltinParam; 1] = [required("x")];
 const BINARY: [BuiltinParam; 2] = [required("a"), required("b")];
 const REDUCE: [BuiltinParam; 2] = [required("t"), named("axis")];
-const SUM: [BuiltinParam; 4] = [required("t"), named("axis"), named("cluster"), named("to")];
+const SUM: [BuiltinParam; 5] =
+    [required("t"), named("axis"), named("cluster"), named("to"), named("scatter")];
 const EXTREME: [BuiltinParam; 3] = [required("a"), optional("b"), named("axis")];
 // On the host a reduction removes the axis, as in NumPy. `keepdims:` keeps it with extent 1.
 const HOST_REDUCE: [BuiltinParam; 3] = [required("t"), named("axis"), named("keepdims")];
@@ -79,7 +80,7 @@ super::families! {
         Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
         Sum: "sum", SUM,
-            "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster, in the block `to:` or in all of them.";
+            "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster: in all of them, in the block `to:`, or cut along the axis `scatter:` of the tensor, a part for each block.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],

@@ -200,26 +200,36 @@ impl Infer<'_> {
         }
     }
 
-    /// Infers the type of `sum(t, axis: …)`, or of `sum(t, cluster: …, to: …)`, which has the shape of its tensor.
+    /// Infers the type of `sum(t, axis: …)`, or of `sum(t, cluster: …, to: …)`, which has the shape of its tensor. With `scatter` the
+    /// number of blocks decides one extent.
     fn sum(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
-        let (Some((at, t)), [cluster, to]) = (given.first()?, [given.get(2)?, given.get(3)?]) else {
+        let (Some(t), [cluster, to, scatter]) = (given.first()?, [2, 3, 4].map(|at| given.get(at)?.as_ref()))
+        else {
             return None;
         };
-        let Some((axis_at, axis)) = cluster else { return self.reduction(id, KernelFn::Sum, &given[..2]) };
-        self.want_int(*axis_at, axis);
-        if let Some((to_at, to)) = to {
-            self.want_int(*to_at, to);
+        let Some((at, axis)) = cluster else { return self.reduction(id, KernelFn::Sum, &given[..2]) };
+        self.want_int(*at, axis);
+        if let Some((at, to)) = to {
+            self.want_int(*at, to);
         }
-        Some(match self.want_tensor(*at, t) {
-            Ok(t) if t.space == MemorySpace::Register => {
-                Ty::Tensor(TensorTy { mutable: true, param: None, ..t })
-            }
-            Ok(t) => {
-                let (found, operation) = (t.space, "sum".to_owned());
-                self.report(TypeProblem::Memory { expr: *at, found, wanted: "register", operation })
-            }
+        if let Some(scatter) = scatter {
+            return Some(match self.reduce(t, scatter) {
+                Ty::Tensor(part) => Ty::Tensor(self.scattered(part, &t.1)),
+                other => other,
+            });
+        }
+        Some(match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a sum") {
+            Ok(t) => Ty::Tensor(TensorTy { mutable: true, param: None, ..t }),
             Err(quiet) => quiet,
         })
+    }
+
+    /// Returns the type of a tensor that is cut along the axis along which `reduced` has extent 1.
+    fn scattered(&self, reduced: TensorTy, whole: &Ty) -> TensorTy {
+        let Ty::Tensor(whole) = whole else { return reduced };
+        let cut = reduced.shape.iter().zip(&whole.shape);
+        let shape = cut.map(|(one, extent)| extent.clone().filter(|_| one == extent)).collect();
+        TensorTy { shape, ..reduced }
     }
 
     /// Infers a type for each part of a tuple of tensors, or for one tensor.

@@ -230,8 +230,8 @@ impl Translator<'_> {
                 }
                 push(Act::Multiply(operands));
             }
-            OpKind::ClusterSum { x, axis, .. } => {
-                push(Act::Touch { tensor: *x, write: true });
+            OpKind::ClusterSum { axis, .. } => {
+                self.effects(&op.kind, op.scope, &mut push);
                 push(Act::Meet { axis: *axis });
             }
             OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),

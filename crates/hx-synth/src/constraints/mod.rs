@@ -205,9 +205,11 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
             None => vec![],
         },
         OpKind::AtomicAdd { src, dst } => vec![Constraint::Copy { register: *src, memory: dst.base }],
+        // The threads with the same number hold the same elements in all blocks, whatever the layout of a whole tensor.
+        OpKind::ClusterSum { x, parts, .. } => {
+            parts.iter().map(|part| Constraint::Equal { a: *x, b: *part }).collect()
+        }
         OpKind::Fill { .. }
-        // The threads with the same number hold the same elements in all blocks, whatever the layout.
-        | OpKind::ClusterSum { .. }
         // The destination is pinned.
         | OpKind::ReadNumber { .. } | OpKind::Sync(_) | OpKind::Store { .. }
         // These read each element from whichever thread holds it.

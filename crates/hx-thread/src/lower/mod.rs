@@ -352,7 +352,7 @@ impl<'p> Lowering<'p> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Sync(sync), _) => self.sync(op, sync),
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
-            (OpKind::ClusterSum { x, axis, to }, _) => self.cluster_sum(op, *x, *axis, *to),
+            (OpKind::ClusterSum { x, parts, axis, to }, _) => self.cluster_sum(op, (*x, parts), *axis, *to),
             (OpKind::Print { src, .. }, _) => self.log(op, *src),
             (OpKind::Assert { cond, .. }, _) => self.log(op, Some(*cond)),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(choice))) => {

@@ -28,7 +28,7 @@ use super::layout::unrolled;
 use super::scalar::hardware;
 use super::{COUNTED, LowerError, Lowering, counted};
 use crate::{
-    Address, Arrivals, Barrier, BarrierKind, Body, Compute, Memory, RegId, Registers, SendChunk, SharedBuffer,
+    Address, Arrivals, Barrier, BarrierKind, Body, Compute, Convert, Memory, RegId, Registers, SendChunk, SharedBuffer,
     Stmt, Transfer,
 };
 
@@ -107,6 +107,8 @@ struct Sum<'o> {
     buffer: u32,
     x: TensorId,
     array: RegId,
+    /// The registers that go to each block; none if all blocks get those of `array`.
+    parts: Vec<RegId>,
     /// As [`temporaries`].
     others: Vec<RegId>,
     /// The number of elements of each thread.
@@ -141,7 +143,7 @@ impl Lowering<'_> {
     pub(super) fn cluster_sum(
         &self,
         op: &Op,
-        x: TensorId,
+        (x, parts): (TensorId, &[TensorId]),
         axis: u8,
         to: Option<u8>,
     ) -> Result<Body, LowerError> {
@@ -156,6 +158,7 @@ impl Lowering<'_> {
             buffer: self.first_sum + number as u32,
             x,
             array: self.array(op, x)?,
+            parts: parts.iter().map(|part| self.array(op, *part)).collect::<Result<_, _>>()?,
             others: self.temporaries.get(&op.id).cloned().unwrap_or_default(),
             len: held.layout.mode(1).size() as u32,
         };
@@ -199,6 +202,7 @@ impl Lowering<'_> {
         }];
         let block = self.rank(sums.axis, &Expr::constant(i64::from(target)));
         let row = "send.v4.b32".to_owned();
+        let array = sum.parts.get(target as usize).copied().unwrap_or(sum.array);
         // The slots of a target are those of the blocks behind it, and then those from the first block on.
         let blocks = Expr::constant(i64::from(sums.blocks));
         let behind = self.place(sums.axis) + Expr::constant(i64::from(sums.blocks - 1 - target));
@@ -211,7 +215,7 @@ impl Lowering<'_> {
             let offsets = (0..sums.per_chunk()).map(|i| i.min(last)).collect();
             Ok(vec![Stmt::Send(SendChunk {
                 row: row.clone(),
-                registers: Registers { array: sum.array, base: chunk.base.clone(), offsets },
+                registers: Registers { array, base: chunk.base.clone(), offsets },
                 address: self.place_in_slot(sum, slot.clone(), &chunk.at),
                 block: block.clone(),
                 barrier: (sum.full, self.first_of_group(op, 1)),
@@ -261,6 +265,15 @@ impl Lowering<'_> {
             // The sum of two blocks is the same in both orders.
             let before = if target < 2 { 0 } else { 1 };
             let mut out = Vec::new();
+            if let Some(part) = sum.parts.get(target as usize) {
+                let whole = |array: RegId| Registers {
+                    array,
+                    base: chunk.base.clone(),
+                    offsets: (0..chunk.elements).collect(),
+                };
+                let (dst, src) = (whole(sum.array), whole(*part));
+                out.push(Stmt::Convert(Convert { row: None, dst, src }));
+            }
             for from in 0..sums.blocks {
                 if from == target {
                     if target > 0 {
