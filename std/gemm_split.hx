@@ -27,20 +27,21 @@ fn feed_steps<T: type>(
 
 /// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Clusters of `SPLIT` blocks walk over the tiles. Each block of a cluster
 /// multiplies its share of the steps along K, gets the sum of its part of the columns from all blocks, and stores it `W` columns at a
-/// time.
+/// time. As many stages as fit beside the slots of the sum and of the stores, for elements of 2 bytes.
 kernel gemm_split<
     BM = 128,
     BN = 128,
     BK = 64,
-    STAGES = 4,
     SPLIT = 2,
     W = if BN / SPLIT % 64 == 0 { 64 } else if BN / SPLIT % 32 == 0 { 32 } else { 16 },
     SLOTS = 2,
+    STAGES = (231424 - 2 * BM * W * SLOTS - min(65536, 4 * (SPLIT - 1) * BM * BN / SPLIT))
+        / (2 * (BM + BN) * BK),
     T: type = bf16,
     EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
-    where BN % (SPLIT * W) == 0
-    tune BM in [64, 128], BN in [64, 96, 128, 160, 192, 256], BK in [64, 128], STAGES in 2..=6, SPLIT in [2, 4]
+    where BM % 64 == 0 && BN % (SPLIT * W) == 0
+    tune BM in [64, 128, 256], BN in [64, 96, 128, 160, 192, 256], BK in [64, 128], SPLIT in [2, 4]
     grid [SPLIT * min(multiprocessors / SPLIT, cdiv(m, BM) * cdiv(n, BN))]
     cluster [SPLIT]
 {
@@ -58,7 +59,7 @@ kernel gemm_split<
                 feed_steps(a, b, sa, sb, pipe, t % rows, t / rows, first, end - first);
             }
         }
-        consumer 2 {
+        consumer (BM / 64) {
             let acc = register_tensor(f32, [BM, BN]);
             let slots = shared_tensor(T, [BM, W, SLOTS]);
             for w in 0..rounds {
@@ -88,8 +89,8 @@ kernel gemm_swapped_split<
     BM = 16,
     BN = 64,
     BK = 64,
-    STAGES = 90112 / ((BM + BN) * BK),
     SPLIT = 2,
+    STAGES = (231424 - 2 * BM * BN - min(65536, 4 * (SPLIT - 1) * BM * BN)) / (2 * (BM + BN) * BK),
     T: type = bf16,
     EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
@@ -132,7 +133,12 @@ kernel gemm_swapped_split<
     }
 }
 
-test "a product split along K" for (m, n, k) in [(128, 256, 256), (300, 520, 136), (1000, 72, 40), (5, 8, 16)] {
+test "a product split along K" for (m, n, k) in [
+    (128, 256, 256),
+    (300, 520, 136),
+    (1000, 72, 40),
+    (5, 8, 16),
+] {
     let a = randn(bf16, [m, k], seed: 1);
     let b = randn(bf16, [n, k], seed: 2);
     let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
