@@ -209,3 +209,101 @@ test "sums over the blocks of a cluster" for m in [256, 1, 700] {
     assert_eq(y[3, ..], y[0, ..]);
     assert(conflicts() == 0);
 }
+
+/// The elements of seven other blocks are more than the slots of a block hold at once, so they come in two rounds.
+test "a sum over eight blocks" for m in [4096, 5000] {
+    let x = randn(f32, [8, m], seed: 17);
+    let y = empty(f32, [8, m]);
+    sum_of_rows<B = 4096, BLOCKS = 8>(x, y);
+    assert_close(y[0, ..], sum(x, axis: 0), abs: 1e-5);
+    for i in 1..8 {
+        assert_eq(y[i, ..], y[0, ..]);
+    }
+}
+
+/// A producer and two groups, in several rounds: the sums of a persistent loop share their memory, and each follows the last one.
+kernel sums_of_rounds<B = 128, G = 2, T: type = i32>(x: T[2, m], y: mut T[2, m])
+    where m % 4 == 0
+    grid [2 * min(3, cdiv(m, B))]
+    cluster [2]
+{
+    let (rank, cluster, clusters) = (block_idx % 2, block_idx / 2, grid_dim / 2);
+    let rounds = cdiv(cdiv(m, B) - cluster, clusters);
+    let stages = shared_tensor(T, [B, 2]);
+    let pipe = pipeline(2);
+    warp_groups {
+        producer {
+            for w in 0..rounds {
+                let s = pipe.acquire();
+                copy_async(tile(x[rank], [B])[.., cluster + w * clusters], stages[.., s], signal: pipe);
+            }
+        }
+        consumer G {
+            for w in 0..rounds {
+                let s = pipe.wait();
+                let own = load(stages[.., s]);
+                pipe.release();
+                let all = sum(own, cluster: 0);
+                let again = sum(all + own, cluster: 0);
+                copy(again, tile(y[rank], [B])[.., cluster + w * clusters]);
+            }
+        }
+    }
+}
+
+test "sums of roles in several rounds" for (m, g) in [(128, 1), (1000, 2), (4, 2)] {
+    let x = uniform(i32, [2, m], low: -1000, high: 1000, seed: 14);
+    let y = empty(i32, [2, m]);
+    sums_of_rounds<G = g>(x, y);
+    assert_eq(y[0, ..], 3 * (x[0, ..] + x[1, ..]));
+    assert_eq(y[1, ..], y[0, ..]);
+}
+
+/// The groups of a role sum for themselves, along the second axis of the cluster, and only one of its blocks gets the sum.
+kernel sums_of_groups<TO = 1, T: type = f64>(x: T[2, 2, m], y: mut T[2, 2, m])
+    grid [2, 2]
+    cluster [2, 2]
+{
+    let [i, j] = block_idx;
+    warp_groups {
+        consumer each 2 (g) {
+            for t in 0..cdiv(m, 256) {
+                let part = load(tile(x[i, j], [128])[.., 2 * t + g]);
+                copy(sum(part, cluster: 1, to: TO), tile(y[i, j], [128])[.., 2 * t + g]);
+            }
+        }
+    }
+}
+
+test "sums of groups for one block" for m in [1, 300, 1024] {
+    let x = randn(f64, [2, 2, m], seed: 15);
+    let y = empty(f64, [2, 2, m]);
+    sums_of_groups(x, y);
+    assert_eq(y[.., 1, ..], x[.., 0, ..] + x[.., 1, ..]);
+    assert_eq(y[.., 0, ..], x[.., 0, ..]);
+    sums_of_groups<TO = 0>(x, y);
+    assert_eq(y[.., 0, ..], x[.., 0, ..] + x[.., 1, ..]);
+    assert_eq(y[.., 1, ..], x[.., 1, ..]);
+}
+
+/// Each block gets a part of the columns of the sum.
+kernel scattered<N = 256, BLOCKS = 4>(x: f32[BLOCKS, 64, N], y: mut f32[64, N])
+    grid [BLOCKS]
+    cluster [BLOCKS]
+    threads 128
+{
+    let part = sum(load(x[block_idx]), cluster: 0, scatter: 1);
+    copy(part, tile(y, [64, N / BLOCKS])[.., .., 0, block_idx]);
+}
+
+test "each block of a cluster gets a part of a sum" {
+    let x = uniform(i32, [4, 64, 256], low: -1000, high: 1000, seed: 16);
+    let y = empty(f32, [64, 256]);
+    scattered(cast(x, f32), y);
+    assert_eq(y, cast(sum(x, axis: 0), f32));
+    let z = cast(x[0..2, .., ..], f32);
+    scattered<BLOCKS = 2>(z, y);
+    assert_eq(y, cast(sum(x[0..2, .., ..], axis: 0), f32));
+    scattered<BLOCKS = 1>(z[0..1, .., ..], y);
+    assert_eq(y, z[0, .., ..]);
+}

@@ -107,6 +107,8 @@ impl<'db> Cx<'db> {
                 [Some(t), None, Some(axis), None, Some(along)] => {
                     self.scattered_sum(id, (t, axis), along, hint)
                 }
+                [_, Some(_), Some(at), ..] => self.two_of(at, "`cluster`", "`axis`"),
+                [_, _, _, Some(_), Some(at)] => self.two_of(at, "`scatter`", "`to`"),
                 _ => self.not_compiled(given),
             },
             KernelFn::Reduce => {

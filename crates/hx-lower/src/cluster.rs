@@ -91,6 +91,12 @@ impl Cx<'_> {
         Ok(Value::Tensor(result))
     }
 
+    /// Reports an argument that has no meaning beside another one.
+    pub(crate) fn two_of(&mut self, at: ExprId, found: &str, other: &str) -> Lower<Value> {
+        let message = format!("found {found} and {other} of one sum, wanted one of them");
+        self.fail(&codes::NO_SUCH_OPERATION, at, message)
+    }
+
     /// Returns the tensor of a sum over the cluster: a register tensor of a type that blocks exchange.
     fn summand(&mut self, t: ExprId) -> Lower<Tensor> {
         let tensor = self.tensor(t)?;

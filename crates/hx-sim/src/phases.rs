@@ -282,13 +282,19 @@ impl Block<'_> {
 
     /// Returns a wait for a phase as text, after "wait for".
     pub(crate) fn phase_text(&self, barrier: usize, stage: usize) -> String {
-        let hx_thread::Barrier { kind, pipe, count, .. } = &self.code.barriers[barrier];
+        let hx_thread::Barrier { kind, pipe, count, sums, .. } = &self.code.barriers[barrier];
         let phase = &self.phases.barriers[barrier][stage];
         let pending = phase.pending();
         let missing = match (pending, phase.bytes()) {
             (0, bytes) => format!("{bytes} bytes are missing"),
             _ => format!("{pending} of {count} arrivals are missing"),
         };
+        if *sums {
+            return match kind {
+                BarrierKind::Full => format!("the elements of other blocks ({missing})"),
+                BarrierKind::Empty => format!("another block to read its elements ({missing})"),
+            };
+        }
         let event = match (self.code.counter_of(barrier), kind) {
             (None, BarrierKind::Full) => format!("the copies into stage {stage}"),
             (None, BarrierKind::Empty) => format!("the release of stage {stage}"),

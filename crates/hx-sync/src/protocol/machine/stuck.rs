@@ -13,7 +13,14 @@ impl Machine<'_> {
     /// there is one: the others follow from it.
     pub(super) fn stuck(&self) -> Option<Kind> {
         let waiting = |agent: &usize| self.agents[*agent].at < self.scripts[*agent].steps.len();
-        let agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();
+        let mut agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();
+        // A block that waits at its end does so because another one does not come there.
+        let at_end = |agent: &usize| {
+            self.scripts[*agent].steps[self.agents[*agent].at].kind == StepKind::SyncCluster
+        };
+        if !agents.iter().all(at_end) {
+            agents.retain(|agent| !at_end(agent));
+        }
         let mut blocked: Vec<(u8, Blocked)> = agents.iter().map(|agent| self.blocked(*agent)).collect();
         // Stable: of equals the group with the lower number comes first.
         blocked.sort_by_key(|(rank, _)| *rank);
