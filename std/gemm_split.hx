@@ -41,7 +41,7 @@ kernel gemm_split<
     EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BM % 64 == 0 && BN % (SPLIT * W) == 0
-    tune BM in [64, 128, 256], BN in [64, 96, 128, 160, 192, 256], BK in [64, 128], SPLIT in [2, 4]
+    tune BM in [64, 128, 256], BN in [64, 96, 128, 160, 192, 224, 256], BK in [64, 128], SPLIT in [2, 4]
     grid [SPLIT * min(multiprocessors / SPLIT, cdiv(m, BM) * cdiv(n, BN))]
     cluster [SPLIT]
 {
@@ -95,7 +95,7 @@ kernel gemm_swapped_split<
     EPILOGUE: fn = identity,
 >(a: T[m, k], b: T[n, k], c: mut T[m, n])
     where BN % 64 == 0
-    tune BM in [8, 16, 32, 64, 128], BN in [64, 128], BK in [64, 128], SPLIT in [2, 4, 8]
+    tune BM in [8, 16, 32, 64, 128], BN in [64, 128, 192], BK in [64, 128], SPLIT in [2, 4, 8]
     grid [SPLIT * min(multiprocessors / SPLIT, cdiv(m, BM) * cdiv(n, BN))]
     cluster [SPLIT]
 {

@@ -58,7 +58,7 @@ const BEYOND: &[(&[&str], &str)] = &[
     (&["elect"], "the first thread of a scope does what one thread does"),
     (&["named.arrive"], "the programs have no turns"),
     (&["counter.draw", "ticket.read", "ticket.write"], "the programs have no counters"),
-    (&["barrier.arrive.remote", "cluster.sync"], "the programs have no clusters"),
+    (&["barrier.arrive.remote", "cluster.sync", "send."], "the programs have no clusters"),
 ];
 
 /// Number of programs in a hundred that the solver may refuse: pins that contradict each other, and packed elements that other

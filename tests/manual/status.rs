@@ -69,6 +69,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "copies with `multicast:`",
                 "kernel k(x: f16[m], y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let s = shared_tensor(f16, [64]);\n    let p = pipeline(1);\n    p.acquire();\n    copy_async(tile(x, [64])[.., 0], s, signal: p, multicast: 0);\n    p.wait();\n    copy(load(s), tile(y, [64])[.., block_idx]);\n    p.release();\n}",
             ),
+            (
+                "`sum` with `cluster:`, `to:`, `scatter:`",
+                "kernel k(x: f32[2, 64], y: mut f32[2, 64]) grid [2] threads 32 cluster [2] {\n    let all = sum(load(x[block_idx]), cluster: 0);\n    let one = sum(all, cluster: 0, to: 1);\n    copy(one, y[block_idx]);\n    let part = sum(one, cluster: 0, scatter: 0);\n    copy(part, tile(y[0], [32])[.., block_idx]);\n}",
+            ),
             ("`mbarrier`", "let bar = mbarrier(2);"),
         ],
     ),

@@ -71,7 +71,7 @@ fn drawn() -> ThreadProgram {
         vec![Stmt::Roles(vec![role(1, Some(var("g", 2)), true), role(2, None, false)])],
     );
     let barrier =
-        |kind, count, at| Barrier { kind, pipe: "work".into(), stages: 2, count, at, origin: Origin(0) };
+        |kind, count, at| Barrier { kind, pipe: "work".into(), stages: 2, count, at, origin: Origin(0), sums: false };
     ThreadProgram {
         scopes: vec![
             Scope::block(384),

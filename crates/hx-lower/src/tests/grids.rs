@@ -178,3 +178,33 @@ fn a_multicast_names_an_axis_of_the_cluster() {
     "#]]
     .assert_eq(&refused.concat());
 }
+
+#[test]
+fn a_sum_over_the_cluster_is_a_move_and_an_exchange() {
+    let with = |cluster: &str, sum: &str| {
+        let text = format!(
+            "kernel sums(x: f32[64, 64], h: f16[64]) grid [4] threads 64 {cluster} {{
+    let t = load(x);
+    let s = sum({sum});
+    print(s);
+}}
+"
+        );
+        text_of(&text, &[], &LaunchFacts::all_16())
+    };
+    expect![[""]].assert_eq(&with("cluster [4]", "t, cluster: 0"));
+    expect![[""]].assert_eq(&with("cluster [4]", "t + 1.0, cluster: 0, to: 3"));
+    expect![[""]].assert_eq(&with("cluster [4]", "t[..32, ..], cluster: 0, scatter: 1"));
+    expect![[""]].assert_eq(&with("cluster [1]", "t, cluster: 0, scatter: 1"));
+    let refused = [
+        with("", "t, cluster: 0"),
+        with("cluster [4]", "t, cluster: 1"),
+        with("cluster [4]", "t, cluster: 0, to: 4"),
+        with("cluster [4]", "t[..30, ..], cluster: 0, scatter: 0"),
+        with("cluster [4]", "t, cluster: 0, scatter: 2"),
+        with("cluster [4]", "t, cluster: 0, to: 1, scatter: 0"),
+        with("cluster [4]", "t, axis: 0, cluster: 0"),
+        with("cluster [4]", "load(h), cluster: 0"),
+    ];
+    expect![[""]].assert_eq(&refused.concat());
+}

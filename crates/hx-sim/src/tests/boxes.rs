@@ -7,7 +7,8 @@ use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_target::SwizzleMode;
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, Part, RegId, Stmt, TensorMap,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, Part, RegId, SendChunk, Stmt,
+    TensorMap,
 };
 use hx_tile::Origin;
 
@@ -58,7 +59,7 @@ fn loaded_by(blocks: i64) -> Loaded {
     for (kind, count) in [(BarrierKind::Full, 1), (BarrierKind::Empty, 1)] {
         let at = k.program.shared_bytes;
         let (pipe, origin) = ("p".to_owned(), Origin(0));
-        k.program.barriers.push(Barrier { kind, pipe, stages: 1, count, at, origin });
+        k.program.barriers.push(Barrier { kind, pipe, stages: 1, count, at, origin, sums: false });
         k.program.shared_bytes += 8;
     }
     Loaded { k, s, y, r, blocks }
@@ -353,4 +354,83 @@ fn a_block_fills_memory_that_another_block_reads() {
         writes element 64 of the shared tensor `s`, which thread 0 read in #4 `copy(s, y)`, with no barrier in between
           thread 0, block [1, 0, 0], #7 `copy_async(x, s)`
     "#]].assert_eq(&texts.into_iter().collect::<String>());
+}
+
+/// Blocks of a pair that send each other two elements of each thread, and again once the other one has read them, or too early.
+fn sends(early: bool) -> (Kernel, [Memory; 2]) {
+    let mut k = Kernel::new(32);
+    k.program.grid = vec![c(2)];
+    k.program.cluster = [2, 1, 1];
+    let x = k.input("x", DType::F64, &[2, 64], &[64, 1]);
+    let y = k.output("y", DType::F64, &[2, 64], &[64, 1]);
+    let slot = k.shared("slot", DType::F64, 64);
+    let r = k.registers("r", DType::F64, 2);
+    for kind in [BarrierKind::Full, BarrierKind::Empty] {
+        let at = k.program.shared_bytes;
+        let (pipe, origin) = ("sum".to_owned(), Origin(0));
+        k.program.barriers.push(Barrier { kind, pipe, stages: 1, count: 1, at, origin, sums: true });
+        k.program.shared_bytes += 8;
+    }
+    let rank = Expr::symbol(Symbol::BlockIdx(0));
+    let (own, place) = (first(r, 2), thread() * c(2));
+    let global = |row: &str, memory| transfer(row, own.clone(), memory, rank.scale(64) + place.clone());
+    k.op("load(x)", vec![global("ld.global.v4.b32", x)]);
+    for round in 0..2 {
+        let other = c(1) - rank.clone();
+        let free = Stmt::Await { barrier: EMPTY, index: c(0), parity: c(1 - round) };
+        let send = Stmt::Send(SendChunk {
+            row: "send.v4.b32".into(),
+            registers: own.clone(),
+            address: Address { memory: slot, offset: place.clone() },
+            block: other.clone(),
+            barrier: (FULL, c(0)),
+        });
+        let skip = early && round == 1;
+        k.op("send", if skip { vec![send] } else { vec![free, send] });
+        k.op(
+            "receive",
+            vec![
+                Stmt::Expect { barrier: FULL, index: c(0), bytes: 512 },
+                Stmt::Await { barrier: FULL, index: c(0), parity: c(round) },
+                transfer("ld.shared.v4.b32", own.clone(), slot, place.clone()),
+                Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks: vec![other] },
+            ],
+        );
+    }
+    k.op("copy(r, y)", vec![global("st.global.v4.b32", y)]);
+    (k, [x, y])
+}
+
+/// Returns the first elements of both blocks, or the error, for each seed.
+fn sent(early: bool, seeds: std::ops::Range<u64>) -> BTreeSet<String> {
+    let (k, _) = sends(early);
+    let run_with = |seed: u64| {
+        let x: Vec<f64> = (0..128).map(f64::from).collect();
+        let mut arguments = [
+            tensor(DType::F64, &[2, 64], &[64, 1], &x),
+            tensor(DType::F64, &[2, 64], &[64, 1], &[-1.0; 128]),
+        ];
+        let config = Config { seed, ..Config::default() };
+        match run(&k.program, &BTreeMap::new(), &mut arguments, &config) {
+            Ok(_) => {
+                let y = values(DType::F64, &arguments[1]);
+                format!("{:?} {:?}", &y[..3], &y[64..67])
+            }
+            failed => error_text(failed),
+        }
+    };
+    seeds.map(run_with).collect()
+}
+
+/// After two rounds each block has its own elements again.
+#[test]
+fn blocks_send_each_other_registers() {
+    let texts: Vec<String> = sent(false, 0..8).into_iter().collect();
+    expect![[""]].assert_eq(&texts.join("\n"));
+}
+
+#[test]
+fn a_block_sends_to_a_slot_that_another_block_reads() {
+    let texts: Vec<String> = sent(true, 0..24).into_iter().collect();
+    expect![[""]].assert_eq(&texts.join("\n"));
 }

@@ -37,7 +37,7 @@ impl Counted {
         let shared = kernel.shared("s", DType::I32, 64);
         let value = kernel.registers("r", DType::I32, 1);
         let barrier =
-            |kind, count, at| Barrier { kind, pipe: "work".into(), stages: 2, count, at, origin: Origin(40) };
+            |kind, count, at| Barrier { kind, pipe: "work".into(), stages: 2, count, at, origin: Origin(40), sums: false };
         let at = kernel.program.shared_bytes;
         kernel.program.shared_bytes += 40;
         kernel.program.barriers =

@@ -568,3 +568,42 @@ block 2 {
     "#]],
     );
 }
+
+#[test]
+fn every_block_comes_to_a_sum() {
+    let sums = "\
+pipe p 2
+cluster 2
+role load {
+    for k in K {
+        acquire p
+        fill s[p] 16
+    }
+    sync_cluster
+}
+role use 2 {
+    for k in K {
+        wait p
+        read s[p]
+        release p
+        sum_along 0
+    }
+    sync_cluster
+}
+";
+    check_text(sums, expect![[""]]);
+    check_changed(
+        sums,
+        "        sum_along 0\n",
+        "        if block < 1 {\n            sum_along 0\n        }\n",
+        expect![[""]],
+    );
+    check_changed(
+        sums,
+        "        sum_along 0\n",
+        "        if block < 1 {\n            sum_along 0\n        } else {\n            sum_along 0\n        }\n",
+        expect![[""]],
+    );
+    // Blocks that differ along another axis do not meet.
+    check_changed(sums, "sum_along 0", "sum_along 1", expect![[""]]);
+}

@@ -191,6 +191,7 @@ impl Reader<'_> {
             "take" => Act::Take { turns: self.turns(rest) },
             "pass" => Act::Pass { turns: self.turns(rest) },
             "sync" => Act::Sync,
+            "sum_along" => Act::Meet { axis: rest.parse().expect("an axis") },
             "sync_cluster" => Act::SyncCluster,
             _ => panic!("a statement: {word} {rest}"),
         }
