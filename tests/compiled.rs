@@ -44,11 +44,12 @@ const MULTICASTS: [&str; 5] = [
     "UTMALDG.5D.MULTICAST",
 ];
 
-const FAMILIES: [Family; 10] = [
+const FAMILIES: [Family; 11] = [
     Family { ptx: "wgmma.mma_async", then: "", opcodes: &["HGMMA", "IGMMA", "QGMMA"] },
     Family { ptx: "cp.async.bulk.tensor.", then: "d.shared::", opcodes: &["UTMALDG"] },
     Family { ptx: "cp.async.bulk.tensor.", then: MULTICAST, opcodes: &MULTICASTS },
     Family { ptx: "mbarrier.arrive.shared::cluster", then: "", opcodes: &["SYNCS.ARRIVE.TRANS64.RED"] },
+    Family { ptx: "st.async.shared::cluster", then: "", opcodes: &["STAS.128"] },
     Family { ptx: "barrier.cluster.arrive", then: "", opcodes: &["UCGABAR_ARV"] },
     Family { ptx: "cp.async.bulk.tensor.", then: "d.global.", opcodes: &["UTMASTG"] },
     Family { ptx: "cp.reduce.async.bulk.tensor.", then: "d.global.", opcodes: &["UTMAREDG"] },

@@ -174,6 +174,7 @@ fn known_names() -> BTreeSet<String> {
             add(&multicast_name(&row.name), "");
         }
     }
+    all.syncs.iter().filter(|r| r.name.starts_with("send.")).for_each(|r| add("", &r.ptx));
     all.computes.iter().for_each(|r| add("", r.ptx.as_deref().unwrap_or_default()));
     for operand in ["a", "b"] {
         all.reaches.iter().for_each(|r| add(&format!("{operand}.{}", r.name), ""));

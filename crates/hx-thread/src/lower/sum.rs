@@ -151,6 +151,12 @@ impl Lowering<'_> {
         let number = all.iter().position(|sums| sums.includes(self.program, op));
         let number = number.ok_or_else(|| self.error(op, "no memory to meet in"))?;
         let held = self.solution.registers.get(&x).ok_or_else(|| self.error(op, "no layout"))?;
+        let differs = |part: &&TensorId| {
+            self.solution.registers.get(part).is_none_or(|of| of.layout != held.layout)
+        };
+        if parts.iter().any(|part| differs(&part)) {
+            return Err(self.error(op, "a part has another layout than the sum"));
+        }
         let sum = Sum {
             op,
             sums: all[number].clone(),
