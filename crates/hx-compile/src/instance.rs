@@ -1,9 +1,9 @@
 //! Instances of kernels.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hx_hir::{Item, Kernel, kernel_signature};
-use hx_lower::{CtArgs, CtValue, LaunchFacts};
+use hx_hir::{Item, Kernel, Name, kernel_signature};
+use hx_lower::{CtArgs, CtValue, LaunchFacts, usual_units};
 use hx_target::Arch;
 
 use crate::Db;
@@ -62,6 +62,11 @@ impl<'db> Instance<'db> {
         self.form(db).facts(db)
     }
 
+    /// Returns the named strides that are 1 in its launches.
+    pub fn units(self, db: &'db dyn Db) -> BTreeSet<Name> {
+        self.facts(db).units.clone().unwrap_or_else(|| usual_units(db, self.kernel(db)))
+    }
+
     /// Returns the instance with the candidate that the workspace selects.
     pub fn chosen(
         db: &'db dyn Db,
@@ -86,7 +91,7 @@ impl<'db> Instance<'db> {
 }
 
 /// Returns the instance that editors show and `hx check` checks: every parameter has its default, every dimension is a
-/// multiple of 16. Returns `None` if a compile-time parameter has no default, because only a launch determines it.
+/// multiple of 16, and the usual strides are 1. Returns `None` if a compile-time parameter has no default, because only a launch determines it.
 pub fn default_instance<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch) -> Option<Instance<'db>> {
     let signature = kernel_signature(db, kernel);
     let complete = signature.generics.iter().all(|generic| generic.default.is_some());

@@ -36,7 +36,7 @@ pub use diagnostics::{instance_diagnostics, instance_errors};
 pub use emit::{Emit, built_constraints, emit};
 pub use estimate::{estimate, estimate_as_text, launch_cycles};
 pub use hx_codegen::CudaSource;
-pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg};
+pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg, usual_units};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 pub use hx_synth::{CANDIDATES, compared, estimate as estimated};
 pub use instance::{Instance, default_instance};

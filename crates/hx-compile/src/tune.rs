@@ -65,8 +65,8 @@ pub struct Shape {
 
 impl Shape {
     /// Returns the facts that a launch of these dimensions has, so that both have the same instances.
-    pub fn facts(&self) -> LaunchFacts {
-        LaunchFacts::of_dims(&self.dims)
+    pub fn facts<'db>(&self, db: &'db dyn Db, kernel: Kernel<'db>) -> LaunchFacts {
+        LaunchFacts::of_launch(db, kernel, &self.dims)
     }
 
     fn symbols(&self) -> BTreeMap<Symbol, i64> {

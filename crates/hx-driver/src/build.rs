@@ -9,7 +9,7 @@ use hx_base::SourceFile;
 use hx_codegen::{CudaSource, LaunchParam, fill_name, swizzle_bytes};
 use hx_compile::{Db, Instance, cuda_source, instance_errors, tile_program};
 use hx_dtype::DType;
-use hx_hir::{Name, kernel_signature};
+use hx_hir::{Kernel, Name, kernel_signature, signature_names};
 use hx_index::Symbol;
 use hx_lower::LaunchFacts;
 use hx_worker::Want;
@@ -81,6 +81,8 @@ pub enum Fact {
     Divides(Name, u32),
     /// `a@16`: a tensor's pointer is aligned to that many bytes.
     Aligned(Name, u32),
+    /// `lda=1`: a named stride is 1.
+    Unit(Name),
 }
 
 /// A built kernel.
@@ -110,7 +112,15 @@ pub fn parse_facts(text: &str) -> Result<Option<Vec<Fact>>, String> {
             match (part.split_once('%'), part.split_once('@')) {
                 (Some((name, number)), None) => (name, number, Fact::Divides),
                 (None, Some((name, number))) => (name, number, Fact::Aligned),
-                _ => return Err(format!("found `{part}`, expected `NAME%DIVISOR` or `POINTER@BYTES`")),
+                _ => match part.split_once('=') {
+                    Some((name, number)) if number.trim() == "1" => {
+                        return Ok(Fact::Unit(Name::new(name.trim())));
+                    }
+                    _ => {
+                        let expected = "`NAME%DIVISOR`, `STRIDE=1` or `POINTER@BYTES`";
+                        return Err(format!("found `{part}`, expected {expected}"));
+                    }
+                },
             };
         let parsed = number.trim().parse::<u32>().ok();
         let allowed = parsed.filter(|n| n.is_power_of_two() && *n <= LaunchFacts::MAX);
@@ -156,7 +166,7 @@ pub fn build(
     if !errors.is_empty() {
         return Err(EmitError::Found(errors.clone()));
     }
-    check_names(source, request.facts.as_deref().unwrap_or_default())?;
+    check_names(db, kernel, source, request.facts.as_deref().unwrap_or_default())?;
     let mut warnings = Vec::new();
     let mut resources = None;
     let code = match request.kind {
@@ -173,35 +183,42 @@ pub fn build(
 }
 
 /// Collects the facts of a launch. A dimension or stride without a fact is unknown. A pointer without one counts as fully
-/// aligned, because allocators align their memory.
+/// aligned, because allocators align their memory. If no stride is stated to be 1, the usual ones are.
 fn launch_facts(pointers: impl Iterator<Item = Name>, facts: &[Fact]) -> LaunchFacts {
     let mut out = LaunchFacts::none();
     out.align.extend(pointers.map(|name| (name, LaunchFacts::MAX)));
     for fact in facts {
         match fact {
-            Fact::Divides(name, divisor) => out.dims.insert(name.clone(), *divisor),
-            Fact::Aligned(name, bytes) => out.align.insert(name.clone(), *bytes),
-        };
+            Fact::Divides(name, divisor) => _ = out.dims.insert(name.clone(), *divisor),
+            Fact::Aligned(name, bytes) => _ = out.align.insert(name.clone(), *bytes),
+            Fact::Unit(name) => _ = out.units.get_or_insert_default().insert(name.clone()),
+        }
     }
     out
 }
 
 /// Rejects facts about dimensions, strides and tensors that the launch does not have.
-fn check_names(source: &CudaSource, facts: &[Fact]) -> Result<(), EmitError> {
+fn check_names<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    source: &CudaSource,
+    facts: &[Fact],
+) -> Result<(), EmitError> {
     let params = &source.launch.params;
     for fact in facts {
         let (what, name) = match fact {
             Fact::Divides(name, _) => ("dimension or stride", name),
             Fact::Aligned(name, _) => ("tensor", name),
+            Fact::Unit(name) => ("named stride", name),
         };
-        let names: Vec<String> = params
-            .iter()
-            .filter_map(|param| match (fact, param) {
-                (Fact::Divides(..), LaunchParam::Symbol(symbol @ Symbol::Dim(_))) => Some(symbol.to_string()),
-                (Fact::Aligned(..), LaunchParam::Tensor(tensor)) => Some(tensor.name.clone()),
-                _ => None,
-            })
-            .collect();
+        let strides = signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride);
+        let strides = strides.filter(|_| matches!(fact, Fact::Unit(_))).map(|dim| dim.name.to_string());
+        let others = params.iter().filter_map(|param| match (fact, param) {
+            (Fact::Divides(..), LaunchParam::Symbol(symbol @ Symbol::Dim(_))) => Some(symbol.to_string()),
+            (Fact::Aligned(..), LaunchParam::Tensor(tensor)) => Some(tensor.name.clone()),
+            _ => None,
+        });
+        let names: Vec<String> = strides.chain(others).collect();
         if !names.iter().any(|n| n == name.as_str()) {
             let near = hx_base::nearest(name, names.iter().map(String::as_str));
             let hint = match near {
@@ -445,7 +462,7 @@ mod tests {
             vec![Fact::Divides("k".into(), 16), Fact::Divides("m".into(), 8), Fact::Aligned("a".into(), 4)];
         assert_eq!(facts, Ok(expected));
         assert_eq!(parse_facts("k%3"), Err("found `3` in `k%3`, expected 1, 2, 4, 8 or 16".to_owned()));
-        assert_eq!(parse_facts("k"), Err("found `k`, expected `NAME%DIVISOR` or `POINTER@BYTES`".to_owned()));
+        assert_eq!(parse_facts("k"), Err("found `k`, expected `NAME%DIVISOR`, `STRIDE=1` or `POINTER@BYTES`".to_owned()));
         let known =
             launch_facts(["a".into(), "b".into()].into_iter(), &parse_facts("k%16,a@4").unwrap().unwrap());
         assert_eq!((known.divisor("k"), known.divisor("m")), (16, 1));

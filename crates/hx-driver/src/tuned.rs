@@ -106,7 +106,7 @@ fn instance_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch, entry: &Tu
             Extent::Is(value) if generics.iter().any(|g| g.name == name) => {
                 _ = args.insert(name, value.clone())
             }
-            Extent::Is(CtValue::Int(value)) => _ = dims.insert(name, LaunchFacts::divisor_of(*value)),
+            Extent::Is(CtValue::Int(value)) => _ = dims.insert(name, *value),
             Extent::Function(function) => {
                 let written = function.parse::<WrittenArg>().ok();
                 // A function that is gone leaves the default, as it does for a launch.
@@ -118,7 +118,5 @@ fn instance_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch, entry: &Tu
         }
     }
     args.extend(entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), value.clone())));
-    let even = dims.values().all(|divisor| *divisor == LaunchFacts::MAX);
-    let facts = if even { LaunchFacts::all_16() } else { LaunchFacts { dims, ..LaunchFacts::all_16() } };
-    Instance::chosen(db, kernel, args, arch, facts)
+    Instance::chosen(db, kernel, args, arch, LaunchFacts::of_launch(db, kernel, &dims))
 }

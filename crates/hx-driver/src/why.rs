@@ -58,28 +58,31 @@ impl<'a> Solved<'a> {
         let lowered =
             routed_program(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
         let solution = solution(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
-        Ok(Solved::with(db, lowered, solution, setup.target, &[]))
+        Ok(Solved::with(db, lowered, solution, instance, &[]))
     }
 
     /// Returns the solved instance if it has layouts. `dims` are the dimensions and strides that its facts come from.
     pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
         let lowered = routed_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;
-        Some(Solved::with(db, lowered, solution, instance.arch(db), dims))
+        Some(Solved::with(db, lowered, solution, instance, dims))
     }
 
     fn with(
         db: &'a dyn Db,
         lowered: &'a Lowered,
         solution: &'a Solution,
-        arch: Arch,
+        instance: Instance<'a>,
         dims: &[(String, i64)],
     ) -> Solved<'a> {
+        let mut dims = dims.to_vec();
+        let units = instance.units(db);
+        dims.extend(units.iter().filter(|unit| !dims.iter().any(|(name, _)| name == unit.as_str())).map(|unit| (unit.to_string(), 1)).collect::<Vec<_>>());
         let lowered = match solution.program(&lowered.program) {
             Cow::Borrowed(_) => Cow::Borrowed(lowered),
             Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),
         };
-        Solved { db, lowered, solution, arch, dims: dims.to_vec() }
+        Solved { db, lowered, solution, arch: instance.arch(db), dims }
     }
 
     /// Returns the tile program of the instance.

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use hx_base::{SourceFile, TextRange, TextSize};
-use hx_compile::Db;
+use hx_compile::{Db, usual_units};
 use hx_dtype::DType;
 use hx_hir::{
     Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Resolution, Ty, body_of,
@@ -228,7 +228,11 @@ impl<'a> Hovering<'a> {
                 let pipes: Vec<String> = found.pipes.iter().map(|pipe| format!("`{pipe}`")).collect();
                 out.push_str(&format!("\n\na round of {}: {}", pipes.join(" and "), found.bound));
             }
-            let assumed = "all dimensions and strides multiples of 16";
+            let units = usual_units(self.db, kernel);
+            let units: Vec<String> = units.iter().map(|unit| format!("`{unit} = 1`, ")).collect();
+            let assumed = format!("{}all other dimensions and strides multiples of 16", units.concat());
+            let assumed =
+                if units.is_empty() { "all dimensions and strides multiples of 16" } else { &assumed };
             let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
             out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));
         }

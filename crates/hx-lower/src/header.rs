@@ -13,6 +13,7 @@ use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
 use crate::cx::Cx;
 use crate::error::{At, Lower, LowerError};
 use crate::value::{SymView, Tensor, Value};
+use crate::instance::usual_units;
 use crate::{CtArgs, LaunchFacts};
 
 /// The largest number of blocks in a cluster that every device with clusters supports.
@@ -41,9 +42,12 @@ impl<'db> Cx<'db> {
         let sig = kernel_signature(self.db, kernel);
         let names = signature_names(self.db, kernel.into());
         self.bind_generics(sig, args)?;
+        let units = launch.units.clone().unwrap_or_else(|| usual_units(self.db, kernel));
         for dim in &names.dims {
-            let symbol = Symbol::Dim(dim.name.clone());
-            self.frame_mut().dims.insert(dim.name.clone(), Expr::symbol(symbol));
+            let is_unit = dim.stride && units.contains(&dim.name);
+            let value =
+                if is_unit { Expr::constant(1) } else { Expr::symbol(Symbol::Dim(dim.name.clone())) };
+            self.frame_mut().dims.insert(dim.name.clone(), value);
         }
         self.bind_scalars(sig);
         let requires = self.requirements(sig)?;

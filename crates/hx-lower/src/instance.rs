@@ -1,10 +1,10 @@
 //! The key of an instance of a kernel: its compile-time arguments and the facts known of its launches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use hx_dtype::DType;
-use hx_hir::{Float, ItemKey, Name};
+use hx_hir::{Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TypeRef, kernel_signature, signature_names};
 use hx_layout::Layout;
 
 /// A compile-time value.
@@ -80,6 +80,23 @@ pub struct LaunchFacts {
     pub align: BTreeMap<Name, u32>,
     /// The divisor and the alignment of every name that the maps do not contain.
     pub rest: u32,
+    /// The named strides that are 1. `None` means those of [`usual_units`], which the instance that editors show has too.
+    pub units: Option<BTreeSet<Name>>,
+}
+
+/// Returns the named strides of a kernel that are 1 unless a launch says otherwise: if all strides of a tensor are written and
+/// none of them is the number 1, the last one, as in a row-major tensor.
+pub fn usual_units<'db>(db: &'db dyn hx_hir::Db, kernel: Kernel<'db>) -> BTreeSet<Name> {
+    let sig = kernel_signature(db, kernel);
+    let strides = signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride);
+    let usual = strides.filter(|dim| {
+        let ty = sig.params.get(dim.param as usize).map(|param| &sig.store[param.ty]);
+        let Some(TypeRef::Named { layout: Some(layout), .. }) = ty else { return false };
+        let Expr::Array(all) = &sig.store[*layout] else { return false };
+        let is_one = |at: &ExprId| matches!(sig.store[*at], Expr::Literal(Literal::Int(1)));
+        all.len() == dim.axis as usize + 1 && !all.iter().any(is_one)
+    });
+    usual.map(|dim| dim.name.clone()).collect()
 }
 
 impl LaunchFacts {
@@ -88,21 +105,31 @@ impl LaunchFacts {
 
     /// Returns facts in which every divisor and alignment is 16: the instance that editors show.
     pub fn all_16() -> LaunchFacts {
-        LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: Self::MAX }
+        LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: Self::MAX, units: None }
     }
 
-    /// Returns the facts of a launch with these dimensions and strides.
-    pub fn of_dims<'a>(dims: impl IntoIterator<Item = (&'a Name, &'a i64)>) -> LaunchFacts {
-        let divisors = dims.into_iter().map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value)));
-        let dims: BTreeMap<Name, u32> = divisors.collect();
+    /// Returns the facts of a launch with these dimensions and strides. A name without a value has the usual facts.
+    pub fn of_launch<'db>(
+        db: &'db dyn hx_hir::Db,
+        kernel: Kernel<'db>,
+        values: &BTreeMap<Name, i64>,
+    ) -> LaunchFacts {
+        let usual = usual_units(db, kernel);
+        let strides = signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride);
+        let is_unit = |name: &Name| values.get(name).map_or(usual.contains(name), |value| *value == 1);
+        let units: BTreeSet<Name> = strides.map(|dim| dim.name.clone()).filter(is_unit).collect();
+        let others = values.iter().filter(|(name, _)| !units.contains(*name));
+        let dims: BTreeMap<Name, u32> =
+            others.map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value))).collect();
         // The default instance has these facts, so that the launch shares the solution that `hx check` has found.
         let dims = if dims.values().all(|divisor| *divisor == Self::MAX) { BTreeMap::new() } else { dims };
-        LaunchFacts { dims, ..LaunchFacts::all_16() }
+        let units = (units != usual).then_some(units);
+        LaunchFacts { dims, units, ..LaunchFacts::all_16() }
     }
 
     /// Returns facts that promise nothing: every divisor and alignment is 1.
     pub fn none() -> LaunchFacts {
-        LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: 1 }
+        LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: 1, units: None }
     }
 
     /// Returns the known divisor of a dimension or stride.

@@ -54,7 +54,7 @@ use hx_tile::{Origin, Scope, TileProgram};
 
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
-pub use crate::instance::{CtArgs, CtValue, LaunchFacts};
+pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::requirements::requirements;
 pub use crate::written::WrittenArg;
 

@@ -32,7 +32,7 @@ impl<'db> Ranking<'db> {
         arch: Arch,
         shape: &Shape,
     ) -> Ranking<'db> {
-        Ranking { db, kernel, arch, facts: shape.facts(), known: shape.symbols() }
+        Ranking { db, kernel, arch, facts: shape.facts(db, kernel.get()), known: shape.symbols() }
     }
 
     /// Returns the combinations that the target can hold, with their forecasts, in the order of `all`.

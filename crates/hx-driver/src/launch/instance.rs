@@ -31,8 +31,8 @@ impl<'db> Checked<'db> {
     }
 }
 
-/// Formats an instance as `path::kernel<BM = 64, T = f16> k % 8`: all compile-time arguments, and the divisors of dimensions and
-/// strides that are below the maximum.
+/// Formats an instance as `path::kernel<BM = 64, T = f16> k % 8`: all compile-time arguments, the divisors of dimensions and
+/// strides that are below the maximum, and the strides that are 1 if they are not the usual ones.
 pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
     let instance = checked.get();
     let kernel = instance.kernel(db);
@@ -41,6 +41,9 @@ pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
     let mut out = format!("{}::{}<{}>", kernel.file(db).path(db), kernel.name(db), args.join(", "));
     for (name, divisor) in instance.facts(db).dims.iter().filter(|(_, d)| **d < LaunchFacts::MAX) {
         out += &format!(" {name} % {divisor}");
+    }
+    for name in instance.facts(db).units.iter().flatten() {
+        out += &format!(" {name} = 1");
     }
     match instance.candidate(db) {
         0 => out,
@@ -55,7 +58,8 @@ pub(super) fn choose<'db>(
     machine: &Machine,
     prepared: Prepared,
 ) -> Result<(Checked<'db>, Bound), LaunchError> {
-    let facts = facts(&prepared);
+    // Tensors are copied to fresh memory, so every pointer has the maximal alignment.
+    let facts = LaunchFacts::of_launch(db, kernel, &prepared.dims);
     let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
     if let Some(candidate) = prepared.candidate {
         instance = instance.with_candidate(db, candidate);
@@ -82,12 +86,6 @@ pub(super) fn choose<'db>(
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
     Ok((Checked::new(db, instance)?, Bound { symbols, params: prepared.params }))
-}
-
-/// Returns the facts that the launch is specialized on. Tensors are copied to fresh memory, so every pointer has the maximal
-/// alignment.
-fn facts(prepared: &Prepared) -> LaunchFacts {
-    LaunchFacts::of_dims(&prepared.dims)
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

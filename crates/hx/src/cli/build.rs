@@ -17,8 +17,8 @@ pub(crate) struct BuildArgs {
     /// Replace a compile-time argument, as in BM=128, T=bf16 or F=relu.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// Promises that every launch keeps, as in k%16,m%8,a@16: divisors of dimensions and strides, alignments of pointers. `all`
-    /// assumes 16 of everything, `none` nothing but aligned pointers.
+    /// Promises that every launch keeps, as in k%16,m%8,lda=1,a@16: divisors of dimensions and strides, strides that are 1,
+    /// alignments of pointers. `all` assumes 16 of everything, `none` nothing but aligned pointers.
     #[arg(long, value_name = "FACTS", default_value = "all")]
     pub facts: String,
     /// cubin, ptx or cuda.

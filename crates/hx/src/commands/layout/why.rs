@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use hx_base::{SourceFile, nearest};
-use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics, tile_program};
+use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics};
 use hx_driver::{Solved, parse_override};
-use hx_hir::{Kernel, Name, file_items, kernel_signature};
-use hx_index::Symbol;
+use hx_hir::{Kernel, Name, file_items, kernel_signature, signature_names};
 use hx_target::Arch;
 use hx_workspace::Database;
 
@@ -85,32 +84,16 @@ fn instance<'db>(
         let why = "has a compile-time parameter without a default, so it has no default instance";
         return Err(format!("`{}` {why}", args.kernel));
     }
-    let dims = args.dim.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
-    let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
+    let dims = args.dim.iter().map(|(name, value)| (Name::new(name), *value)).collect();
+    let facts = LaunchFacts::of_launch(db, kernel, &dims);
     let instance = Instance::chosen(db, kernel, values, arch, facts);
-    if let Ok(lowered) = tile_program(db, instance) {
-        let names: BTreeSet<String> = lowered.program.params.iter().flat_map(dims_of).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        if let Some((name, _)) = args.dim.iter().find(|(name, _)| !names.contains(&name.as_str())) {
-            return Err(format!(
-                "`{}` has no dimension or stride `{name}`{}",
-                args.kernel,
-                hint(name, &names)
-            ));
-        }
+    let names: BTreeSet<&str> =
+        signature_names(db, kernel.into()).dims.iter().map(|dim| dim.name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    if let Some((name, _)) = args.dim.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        return Err(format!("`{}` has no dimension or stride `{name}`{}", args.kernel, hint(name, &names)));
     }
     Ok(instance)
-}
-
-/// Returns the names of dimensions and strides in a parameter's type.
-fn dims_of(param: &hx_tile::Param) -> BTreeSet<String> {
-    let hx_tile::Param::Tensor(tensor) = param else { return BTreeSet::new() };
-    let symbols = tensor.shape.iter().chain(&tensor.stride).flat_map(|expr| expr.symbols());
-    let dims = symbols.filter_map(|symbol| match symbol {
-        Symbol::Dim(name) => Some(name.to_string()),
-        _ => None,
-    });
-    dims.collect()
 }
 
 fn hint(name: &str, names: &[&str]) -> String {
