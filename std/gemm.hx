@@ -4,11 +4,11 @@ use std::activations::{gelu, identity, relu};
 use std::tiles::grouped;
 
 /// Copies the tiles of one product into stages.
-fn feed<T: type>(
+fn feed<T: type, U: type>(
     a: T[m, k],
-    b: T[n, k],
+    b: U[n, k],
     sa: shared mut T[M, K, S],
-    sb: shared mut T[N, K, S],
+    sb: shared mut U[N, K, S],
     pipe: pipeline,
     bm: i64,
     bn: i64,
@@ -21,14 +21,14 @@ fn feed<T: type>(
 }
 
 /// Multiplies `steps` stages. The last product is in flight at the end, and its stage is held.
-fn multiply<T: type>(
-    acc: register mut f32[M, N],
+fn multiply<T: type, U: type, ACC: type>(
+    acc: register mut ACC[M, N],
     sa: shared T[M, K, S],
-    sb: shared T[N, K, S],
+    sb: shared U[N, K, S],
     pipe: pipeline,
     steps: i64,
 ) {
-    fill(acc, 0.0);
+    fill(acc, 0);
     for _ in 0..steps {
         let s = pipe.wait();
         gemm_async(acc, sa[.., .., s], sb[.., .., s]);
@@ -38,10 +38,10 @@ fn multiply<T: type>(
 }
 
 /// As `multiply`, when it is the group's turn to. The product is complete, and the next tile of stages is left to another group.
-fn multiply_in_turn<T: type>(
-    acc: register mut f32[M, N],
+fn multiply_in_turn<T: type, U: type, ACC: type>(
+    acc: register mut ACC[M, N],
     sa: shared T[M, K, S],
-    sb: shared T[N, K, S],
+    sb: shared U[N, K, S],
     pipe: pipeline,
     multiplying: turns,
     steps: i64,
@@ -54,12 +54,23 @@ fn multiply_in_turn<T: type>(
     pipe.skip(steps);
 }
 
+/// Applies a function to accumulators, in f32, and rounds the results to `OUT`. Sums of integers stay as they are if `OUT` is i32.
+fn finish<ACC: type, OUT: type, EPILOGUE: fn>(x: register ACC[M, N], to: shared mut OUT[M, N]) {
+    if ACC == f32 {
+        copy(cast(EPILOGUE(x), OUT), to);
+    } else if OUT == i32 {
+        copy(x, to);
+    } else {
+        copy(cast(EPILOGUE(cast(x, f32)), OUT), to);
+    }
+}
+
 /// Writes a tile in slices of `W` columns: from registers through `SLOTS` slots of shared memory. `stored` slices were written
 /// before, so the slots alternate from tile to tile too.
-fn store<T: type, EPILOGUE: fn>(
-    acc: register f32[M, N],
-    slots: shared mut T[M, W, SLOTS],
-    c: mut T[m, n],
+fn store<ACC: type, OUT: type, EPILOGUE: fn>(
+    acc: register ACC[M, N],
+    slots: shared mut OUT[M, W, SLOTS],
+    c: mut OUT[m, n],
     bm: i64,
     bn: i64,
     stored: i64,
@@ -69,7 +80,7 @@ fn store<T: type, EPILOGUE: fn>(
         let slot = (stored + j) % SLOTS;
         wait_stores(SLOTS - 1);
         sync();
-        copy(cast(EPILOGUE(acc[.., j * W..(j + 1) * W]), T), slots[.., .., slot]);
+        finish<EPILOGUE = EPILOGUE>(acc[.., j * W..(j + 1) * W], slots[.., .., slot]);
         sync();
         copy_async(slots[.., .., slot], tile(c, [M, W])[.., .., bm, bn * (N / W) + j]);
     }
@@ -78,23 +89,26 @@ fn store<T: type, EPILOGUE: fn>(
 /// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; two groups share each tile. With `BN` in steps of 16 the tiles of a
 /// product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
 kernel gemm<
+    T: type = bf16,
+    U: type = T,
+    ACC: type = if T == i8 || T == u8 { i32 } else { f32 },
+    OUT: type = if T == f16 || T == bf16 { T } else if ACC == i32 || T == tf32 { ACC } else { bf16 },
     BM = 128,
     BN = 256,
-    BK = 64,
+    BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     STAGES = 4,
     GROUP = 8,
-    W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
+    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 }) / (if OUT == ACC { 2 } else { 1 }),
     SLOTS = 2,
-    T: type = bf16,
     EPILOGUE: fn = identity,
->(a: T[m, k], b: T[n, k], c: mut T[m, n])
-    where BN % W == 0
+>(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
+    where BN % W == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
     let rounds = cdiv(rows * columns - block_idx, grid_dim);
-    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         // 24 registers, the default, are too few for threads that copy what no box takes.
@@ -105,8 +119,8 @@ kernel gemm<
             }
         }
         consumer 2 {
-            let acc = register_tensor(f32, [BM, BN]);
-            let slots = shared_tensor(T, [BM, W, SLOTS]);
+            let acc = register_tensor(ACC, [BM, BN]);
+            let slots = shared_tensor(OUT, [BM, W, SLOTS]);
             for w in 0..rounds {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
                 multiply(acc, sa, sb, pipe, steps);
@@ -120,23 +134,26 @@ kernel gemm<
 
 /// As `gemm`, but each group has tiles of its own: one multiplies while the other stores.
 kernel gemm_pingpong<
+    T: type = bf16,
+    U: type = T,
+    ACC: type = if T == i8 || T == u8 { i32 } else { f32 },
+    OUT: type = if T == f16 || T == bf16 { T } else if ACC == i32 || T == tf32 { ACC } else { bf16 },
     BM = 128,
     BN = 192,
-    BK = 64,
+    BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     STAGES = 4,
     GROUP = 8,
-    W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
+    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 }) / (if OUT == ACC { 2 } else { 1 }),
     SLOTS = 2,
-    T: type = bf16,
     EPILOGUE: fn = identity,
->(a: T[m, k], b: T[n, k], c: mut T[m, n])
-    where BN % W == 0
+>(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
+    where BN % W == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
     let rounds = cdiv(rows * columns - block_idx, grid_dim);
-    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
     warp_groups {
         // Threads that copy what no box takes need more than 24 registers. Small tiles leave them enough.
@@ -147,8 +164,8 @@ kernel gemm_pingpong<
             }
         }
         consumer each 2 (g) {
-            let acc = register_tensor(f32, [BM, BN]);
-            let slots = shared_tensor(T, [BM, W, SLOTS]);
+            let acc = register_tensor(ACC, [BM, BN]);
+            let slots = shared_tensor(OUT, [BM, W, SLOTS]);
             pipe.skip(g * steps);
             for i in 0..cdiv(rounds - g, 2) {
                 let (bm, bn) = grouped<GROUP = GROUP>(block_idx + (2 * i + g) * grid_dim, rows, columns);
@@ -162,19 +179,22 @@ kernel gemm_pingpong<
 /// As `gemm`, for few rows of `a`: the product is computed as its transpose, so `BM` may be as small as 8, and the ring has many
 /// stages, 192 KB of them, which keep the memory busy. Each group of threads has 64 rows of `b`.
 kernel gemm_swapped<
+    T: type = bf16,
+    U: type = T,
+    ACC: type = if T == i8 || T == u8 { i32 } else { f32 },
+    OUT: type = if T == f16 || T == bf16 { T } else if ACC == i32 || T == tf32 { ACC } else { bf16 },
     BM = 16,
     BN = 64,
-    BK = 64,
-    STAGES = 98304 / ((BM + BN) * BK),
-    T: type = bf16,
+    BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
+    STAGES = (if BK == 64 { 98304 } else if BK == 32 { 49152 } else { 196608 }) / ((BM + BN) * BK),
     EPILOGUE: fn = identity,
->(a: T[m, k], b: T[n, k], c: mut T[m, n])
-    where BN % 64 == 0
+>(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
+    where BN % 64 == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
     let rounds = cdiv(rows * columns - block_idx, grid_dim);
-    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         producer registers 40 {
@@ -184,8 +204,8 @@ kernel gemm_swapped<
             }
         }
         consumer (BN / 64) {
-            let acc = register_tensor(f32, [BN, BM]);
-            let slot = shared_tensor(T, [BM, BN]);
+            let acc = register_tensor(ACC, [BN, BM]);
+            let slot = shared_tensor(OUT, [BM, BN]);
             for w in 0..rounds {
                 let t = block_idx + w * grid_dim;
                 multiply(acc, sb, sa, pipe, steps);
@@ -193,7 +213,7 @@ kernel gemm_swapped<
                 pipe.release();
                 wait_stores(0);
                 sync();
-                copy(cast(EPILOGUE(acc), T), slot.T);
+                finish<EPILOGUE = EPILOGUE>(acc, slot.T);
                 sync();
                 copy_async(slot, tile(c, [BM, BN])[.., .., t % rows, t / rows]);
             }
@@ -296,4 +316,38 @@ test "gemm of tensors that no box takes" {
     gemm_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2>(a, e, f);
     assert_close(f, a @ e.T, ulp: 4);
     assert(uses("cp.async") && uses("tma.store") && spills() == 0);
+}
+
+test "gemm of each element type" for (T, U, OUT, row) in [
+    (f8e4m3, f8e4m3, bf16, "wgmma.m64n64k32.f32.f8e4m3"),
+    (f8e5m2, f8e4m3, f16, "wgmma.m64n64k32.f32.f8e5m2.f8e4m3"),
+    (i8, i8, i32, "wgmma.m64n64k32.i32.i8"),
+    (u8, i8, bf16, "wgmma.m64n64k32.i32.u8.i8"),
+    (tf32, tf32, f32, "wgmma.m64n64k8.f32.tf32"),
+    (bf16, bf16, f32, "wgmma.m64n64k16.f32.bf16"),
+] {
+    let (m, n, k) = (200, 136, 144);
+    let is_int = T == i8 || T == u8;
+    let (low, high) = (if T == u8 { 0 } else { -128 }, if T == u8 { 256 } else { 128 });
+    let a = if is_int { uniform(T, [m, k], low: low, high: high, seed: 1) } else { cast(randn(f32, [m, k], seed: 1), T) };
+    let b = if is_int { uniform(U, [n, k], low: -128, high: 128, seed: 2) } else { cast(randn(f32, [n, k], seed: 2), U) };
+    let (c, d, e) = (empty(OUT, [m, n]), empty(OUT, [m, n]), empty(OUT, [m, n]));
+    gemm<BN = 64, STAGES = 3>(a, b, c);
+    assert(uses("tma.load") && uses("tma.store") && uses("wgmma"));
+    print(T, OUT, conflicts(), spills());
+    gemm_pingpong<BN = 64, STAGES = 3>(a, b, d);
+    assert(uses("tma.load") && uses("tma.store") && uses(row));
+    print(T, OUT, conflicts(), spills());
+    gemm_swapped<STAGES = 3>(a, b, e);
+    assert(uses("tma.load") && uses("tma.store") && uses("wgmma"));
+    print(T, OUT, conflicts(), spills());
+    if OUT == i32 {
+        assert_eq(c, a @ b.T);
+        assert_eq(d, a @ b.T);
+        assert_eq(e, a @ b.T);
+    } else {
+        assert_close(c, a @ b.T, ulp: 4);
+        assert_close(d, a @ b.T, ulp: 4);
+        assert_close(e, a @ b.T, ulp: 4);
+    }
 }

@@ -122,9 +122,10 @@ impl TensorMap {
                 "the dimension `{expr}` of `{name}` is {dim}, and bulk copies take at most {most}"
             ));
         }
-        // No copy uses the strides of an empty tensor. One of a single element is not used either, but the driver checks it.
+        // No copy uses the strides of an empty tensor. One of a single element is not used either, but the driver checks it. A
+        // stride of 0 repeats the elements.
         let is_empty = values.dims.contains(&0);
-        let breaks = |stride: i64| !is_empty && (stride <= 0 || stride % limits.stride != 0);
+        let breaks = |stride: i64| !is_empty && (stride < 0 || stride % limits.stride != 0);
         if let Some((expr, stride)) = self.strides.iter().zip(&values.strides).find(|(_, n)| breaks(**n)) {
             let unit = limits.stride;
             return Err(format!(

@@ -499,6 +499,13 @@ fn overlaps(
         .filter_map(|(i, p)| if let BoundParam::Tensor(t) = p { Some((i, t)) } else { None })
         .collect();
     for (n, &(i, a)) in tensors.iter().enumerate() {
+        if a.mutable && a.tensor.repeats() {
+            let name = &header.signature.params[i].name;
+            let message = format!("the argument for `{name}` repeats elements, and the kernel writes `{name}`");
+            let error = HostError::new(&codes::OVERLAPPING_ARGUMENTS, message);
+            let error = error.help("`x.copy()` makes a tensor with an element for each index");
+            return Err(LaunchError::arg(sources[i], with(error, header.at_type(i, "`mut` here"))));
+        }
         for &(j, b) in &tensors[n + 1..] {
             if (a.mutable || b.mutable) && a.tensor.overlaps(&b.tensor) {
                 let (first, second) = (&header.signature.params[i].name, &header.signature.params[j].name);

@@ -248,6 +248,9 @@ super::families! {
         // Other shapes and kinds.
         Reshape: "reshape", [required("x"), required("shape")],
             "The elements in row-major order under another shape.", method;
+        BroadcastTo: "broadcast_to", [required("x"), required("shape")],
+            "A view of this shape that repeats the elements along new dimensions and along those of extent 1, with strides of 0.",
+            method;
         Pack: "pack", [required("x"), required("layout")],
             "The elements rearranged into blocks of this layout, for a parameter `w: T[n, k] : L`.";
         Unpack: "unpack", [required("x"), required("layout")],

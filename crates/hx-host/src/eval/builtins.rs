@@ -138,6 +138,10 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
             let t = args.required("x")?.tensor()?;
             t.reshape(&reshape_target(&args.required("shape")?, t.len())?).map(Value::Tensor)
         }
+        HostFn::BroadcastTo => {
+            let t = args.required("x")?.tensor()?;
+            t.broadcast_to(&args.required("shape")?.shape()?).map(Value::Tensor)
+        }
         HostFn::Pack => blocks(args, pack),
         HostFn::Unpack => blocks(args, unpack),
         HostFn::Copy => Ok(Value::Tensor(Tensor::from_host(args.required("x")?.tensor()?.to_host()))),
