@@ -1,15 +1,11 @@
 //! Batches of matrix products of Hopper, in one launch of a persistent kernel.
 
 use std::activations::{identity, relu};
-use std::gemm::{feed, multiply, multiply_in_turn, store};
-use std::tiles::grouped;
+use std::gemm::{feed, multiply_in_turn, store};
+use std::tiles::batched;
 
-/// Returns the batch, the row and the column of tile `t` among the tiles of all batches, batch by batch.
-fn batched<GROUP = 8>(t: i64, rows: i64, columns: i64) -> (i64, i64, i64) {
-    let (bm, bn) = grouped<GROUP = GROUP>(t % (rows * columns), rows, columns);
-    (t / (rows * columns), bm, bn)
-}
-
+/// c[g, m, n] = EPILOGUE(a[g, m, k] · b[g, n, k]ᵀ) for each matrix of the batch, as `std::gemm::gemm_pingpong`: blocks walk over the
+/// tiles of all matrices. The matrices may lie at any distance from each other; at distance 0 all products share one matrix.
 kernel gemm_batched<
     T: type = bf16,
     U: type = T,
@@ -34,7 +30,7 @@ kernel gemm_batched<
     let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
     warp_groups {
         // Threads that copy what no box takes need more than 24 registers. Small tiles leave them enough.
-        producer registers (if BN > 128 { 24 } else { 48 }) {
+        producer registers (if BN > 128 { 24 } else { 56 }) {
             for w in 0..rounds {
                 let (i, bm, bn) = batched<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
                 feed(a[i], b[i], sa, sb, pipe, bm, bn);
@@ -53,12 +49,64 @@ kernel gemm_batched<
     }
 }
 
-test "batch" {
+test "gemm_batched" for (T, OUT, g, m, n, k) in [
+    (f16, f16, 3, 200, 136, 136),
+    (bf16, f32, 5, 72, 200, 72),
+    (f8e4m3, bf16, 2, 136, 72, 208),
+    (i8, i32, 3, 64, 100, 80),
+] {
+    let spread = if T == i8 { 60.0 } else { 1.0 };
+    let a = cast(randn(f32, [g, m, k], seed: 1) * spread, T);
+    let b = cast(randn(f32, [g, n, k], seed: 2) * spread, T);
+    let c = empty(OUT, [g, m, n]);
+    gemm_batched<BM = 64, BN = 64, STAGES = 3, GROUP = 2>(a, b, c);
+    assert(uses("tma.load") && uses("tma.store") && uses("wgmma"));
+    assert(conflicts() == 0 && spills() == 0);
+    if OUT == i32 {
+        assert_eq(c, a @ b.T);
+    } else {
+        assert_close(c, a @ b.T, ulp: 8);
+    }
+}
+
+/// The distances between matrices follow from no shape, and each tile at an edge has a neighbour that it must not write.
+test "gemm_batched of parts of larger tensors" for is_along_rows in [true, false] {
     let (g, m, n, k) = (3, 200, 136, 136);
-    let a = randn(bf16, [g, m, k], seed: 1);
-    let b = randn(bf16, [g, n, k], seed: 2);
-    let c = empty(bf16, [g, m, n]);
-    gemm_batched<BN = 64>(a, b, c);
-    assert(uses("tma.load") && uses("tma.store") && uses("wgmma") && conflicts() == 0 && spills() == 0);
-    assert_close(c, a @ permute(b, [0, 2, 1]), ulp: 4);
+    let a = if is_along_rows {
+        randn(bf16, [g + 1, m + 3, k + 8], seed: 3)[1.., ..m, ..k]
+    } else {
+        randn(bf16, [g + 1, k + 3, m + 8], seed: 3)[1.., ..k, ..m].T
+    };
+    let b = randn(bf16, [n, g, k], seed: 4);
+    let whole = zeros(bf16, [g + 1, m + 3, n + 24]);
+    let c = whole[..g, ..m, ..n];
+    gemm_batched<EPILOGUE = relu>(a, permute(b, [1, 0, 2]), c);
+    assert(
+        uses("tma.load") && uses("tma.store") && uses(if is_along_rows { "a.k.128B" } else { "a.mn.128B" }),
+    );
+    assert(conflicts() == 0 && spills() == 0);
+    assert_close(c, max(a @ permute(b, [1, 2, 0]), 0.0), ulp: 4);
+    assert(sum(whole) == sum(c));
+}
+
+test "gemm_batched with one matrix for all" {
+    let (g, m, n, k) = (4, 40, 72, 64);
+    let a = randn(f16, [g, m, k], seed: 5);
+    let b = randn(f16, [n, k], seed: 6);
+    let (c, d) = (empty(f16, [g, m, n]), empty(f16, [g, n, m]));
+    gemm_batched<BM = 64, BN = 64, STAGES = 2>(a, broadcast_to(b, [g, n, k]), c);
+    assert(uses("tma.load") && uses("wgmma"));
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm_batched<BM = 64, BN = 64, STAGES = 2>(broadcast_to(b, [g, n, k]), a, d);
+    assert_close(d, b @ a.T, ulp: 4);
+}
+
+/// Rows of 72 bytes are no multiples of 16, which boxes need.
+test "gemm_batched of tensors that no box takes" {
+    let a = randn(f16, [2, 33, 36], seed: 7);
+    let b = randn(f16, [2, 50, 36], seed: 8);
+    let c = empty(f16, [2, 33, 50]);
+    gemm_batched<BM = 64, BN = 64, BK = 32, STAGES = 2>(a, b, c);
+    assert(uses("cp.async") && uses("wgmma") && spills() == 0);
+    assert_close(c, a @ b.T, ulp: 4);
 }
