@@ -417,3 +417,26 @@ test "gemm into part of a matrix" {
     assert_close(c, a @ b.T, ulp: 4);
     assert(sum(abs(whole)) == sum(abs(c)));
 }
+
+bench "gemm 4096" for (T, OUT) in [(bf16, bf16), (tf32, f32), (f8e4m3, bf16), (i8, i32)] {
+    let spread = if T == i8 { 60.0 } else { 1.0 };
+    let a = cast(randn(f32, [4096, 4096], seed: 1) * spread, T);
+    let b = cast(randn(f32, [4096, 4096], seed: 2) * spread, T);
+    let c = empty(OUT, [4096, 4096]);
+    measure flops 2 * 4096 * 4096 * 4096 { gemm(a, b, c) }
+    measure flops 2 * 4096 * 4096 * 4096 { gemm_pingpong(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}
+
+bench "gemm 4096 of operands along rows and columns" for (turn_a, turn_b) in [
+    (false, true),
+    (true, false),
+    (true, true),
+] {
+    let (x, y) = (randn(bf16, [4096, 4096], seed: 1), randn(bf16, [4096, 4096], seed: 2));
+    let (a, b) = (if turn_a { x.T } else { x }, if turn_b { y.T } else { y });
+    let c = empty(bf16, [4096, 4096]);
+    measure flops 2 * 4096 * 4096 * 4096 { gemm(a, b, c) }
+    measure flops 2 * 4096 * 4096 * 4096 { gemm_pingpong(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}

@@ -110,3 +110,11 @@ test "gemm_batched of tensors that no box takes" {
     assert(uses("cp.async") && uses("wgmma") && spills() == 0);
     assert_close(c, a @ b.T, ulp: 4);
 }
+
+bench "gemm_batched" for (g, m, n, k) in [(64, 1024, 1024, 1024), (256, 512, 512, 128)] {
+    let a = randn(bf16, [g, m, k], seed: 1);
+    let b = randn(bf16, [g, n, k], seed: 2);
+    let c = empty(bf16, [g, m, n]);
+    measure flops 2 * g * m * n * k { gemm_batched(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}

@@ -123,3 +123,15 @@ test "gemm_scaled of integers of 8 bits" for (m, n, k) in [(200, 328, 144), (5, 
     assert(uses("tma.load") && uses("wgmma") && conflicts() == 0 && spills() == 0);
     assert_close(c, (a @ b.T) * reshape(by_row, [m, 1]) * by_column, ulp: 4);
 }
+
+bench "gemm_scaled 4096" for T in [f8e4m3, i8] {
+    let spread = if T == i8 { 60.0 } else { 1.0 };
+    let a = cast(randn(f32, [4096, 4096], seed: 1) * spread, T);
+    let b = cast(randn(f32, [4096, 4096], seed: 2) * spread, T);
+    let by_row = uniform(f32, [4096], low: 0.001, high: 0.01, seed: 3);
+    let by_column = uniform(f32, [4096], low: 0.001, high: 0.01, seed: 4);
+    let (c, d) = (empty(bf16, [4096, 4096]), empty(if T == i8 { i32 } else { bf16 }, [4096, 4096]));
+    measure flops 2 * 4096 * 4096 * 4096 { gemm_scaled(a, b, by_row, by_column, c) }
+    // The vendor's product has no scales of rows here.
+    baseline cublas::gemm(a, b.T, d)
+}

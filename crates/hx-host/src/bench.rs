@@ -22,7 +22,8 @@ pub enum Step {
     },
 }
 
-/// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32 and rounded to `c`'s type.
+/// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32 and rounded to `c`'s type, or added in i32; with three
+/// dimensions the products of a batch.
 #[derive(Clone, Debug)]
 pub struct GemmRequest {
     pub a: Tensor,
@@ -35,16 +36,20 @@ impl GemmRequest {
     pub fn new(a: Tensor, b: Tensor, c: Tensor) -> HostResult<GemmRequest> {
         let shown = |t: &Tensor| crate::dense::show_shape(t.shape());
         let shapes = format!("the shapes are {}, {} and {}", shown(&a), shown(&b), shown(&c));
-        let (&[m, k], &[kb, n], &[mc, nc]) = (a.shape(), b.shape(), c.shape()) else {
+        let ([ga @ .., m, k], [gb @ .., kb, n], [gc @ .., mc, nc]) = (a.shape(), b.shape(), c.shape()) else {
             return Err(HostError::shape("`cublas::gemm` multiplies matrices").note(shapes));
         };
-        if k != kb || m != mc || n != nc {
+        if ga.len() > 1 {
+            return Err(HostError::shape("`cublas::gemm` multiplies matrices and batches of them").note(shapes));
+        }
+        if k != kb || m != mc || n != nc || ga != gc || gb != gc {
             let error = HostError::shape("`cublas::gemm(a, b, c)` needs a[m, k], b[k, n] and c[m, n]");
-            let turned = b.shape() == [nc, k] && m == mc;
+            let turned = b.shape() == [gc, &[*nc, *k]].concat() && m == mc;
             let error = error.note(shapes);
             return Err(if turned { error.help("`b.T` swaps the dimensions of `b`") } else { error });
         }
-        if a.dtype() != b.dtype() {
+        let is_f8 = |t: &Tensor| t.dtype().is_float() && t.dtype().bits() == 8;
+        if a.dtype() != b.dtype() && !(is_f8(&a) && is_f8(&b)) {
             let (a, b) = (a.dtype(), b.dtype());
             return Err(HostError::ty(format!("`cublas::gemm` multiplies equal types, found {a} and {b}")));
         }

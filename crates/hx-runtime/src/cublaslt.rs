@@ -23,9 +23,16 @@ pub(crate) const WORKSPACE_BYTES: u64 = 64 << 20;
 const SUCCESS: c_int = 0;
 /// Computes and scales in f32. Operands of f32 are not rounded.
 const COMPUTE_32F: c_int = 68;
+/// As `COMPUTE_32F`, but operands of f32 are rounded to tf32.
+const COMPUTE_32F_FAST_TF32: c_int = 77;
+/// Computes and scales in i32.
+const COMPUTE_32I: c_int = 72;
 const DESC_TRANSA: c_int = 3;
 const DESC_TRANSB: c_int = 4;
+const DESC_FAST_ACCUM: c_int = 25;
 const PREF_MAX_WORKSPACE_BYTES: c_int = 1;
+const LAYOUT_BATCH_COUNT: c_int = 5;
+const LAYOUT_BATCH_OFFSET: c_int = 6;
 /// The minimal alignments of A, B, C and D, in bytes.
 const PREF_ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
 /// The library does not distinguish alignments above this one.
@@ -58,6 +65,7 @@ struct Api {
     desc_set: SetAttribute,
     layout_create: unsafe extern "C" fn(*mut Opaque, c_int, u64, u64, i64) -> c_int,
     layout_destroy: Destroy,
+    layout_set: SetAttribute,
     preference_create: unsafe extern "C" fn(*mut Opaque) -> c_int,
     preference_destroy: Destroy,
     preference_set: SetAttribute,
@@ -109,6 +117,8 @@ pub(crate) struct Gemm {
     /// The layouts of the three matrices, as the library sees them.
     layouts: [Descriptor; 3],
     addresses: [sys::CUdeviceptr; 3],
+    /// The bits of the scales of the product and of the former content of C: 1 and 0, as f32 or i32.
+    scales: [u32; 2],
     algorithm: [u64; 8],
     workspace: sys::CUdeviceptr,
     workspace_bytes: usize,
@@ -153,9 +163,9 @@ impl Cublas {
         let api = self.api;
         let description = api.describe(&problem)?;
         let layouts = [
-            api.layout(&problem.operands[0])?,
-            api.layout(&problem.operands[1])?,
-            api.layout(&problem.operands[2])?,
+            api.layout(&problem, 0)?,
+            api.layout(&problem, 1)?,
+            api.layout(&problem, 2)?,
         ];
         let addresses = problem.operands.each_ref().map(|operand| operand.address);
         let preference = api.prefer(&problem)?;
@@ -196,6 +206,7 @@ impl Cublas {
             description,
             layouts,
             addresses,
+            scales: if problem.is_integer() { [1, 0] } else { [1.0f32.to_bits(), 0] },
             algorithm: found.algorithm,
             workspace: self.workspace.address(),
             workspace_bytes,
@@ -213,7 +224,7 @@ impl Drop for Cublas {
 impl Gemm {
     /// Enqueues the product on the stream.
     pub(crate) fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
-        let (one, zero) = (1.0f32, 0.0f32);
+        let [one, zero] = self.scales;
         let [left, right, result] = self.layouts.each_ref().map(|layout| layout.raw);
         let [a, b, c] = self.addresses.map(|address| address as *mut c_void);
         // SAFETY: the objects are live; the three matrices were checked to lie inside of live device memory, as the
@@ -260,8 +271,13 @@ impl Api {
     fn describe(&self, problem: &Problem) -> Result<Descriptor, RemoteError> {
         const DURING: &str = "describing a product";
         let mut raw: Opaque = ptr::null_mut();
+        let (compute, scale) = match problem.operands[0].element {
+            Element::I8 => (COMPUTE_32I, Element::I32),
+            Element::Tf32 => (COMPUTE_32F_FAST_TF32, Element::F32),
+            _ => (COMPUTE_32F, Element::F32),
+        };
         // SAFETY: `raw` is a live place for the result.
-        let status = unsafe { (self.desc_create)(&raw mut raw, COMPUTE_32F, data_type(Element::F32)) };
+        let status = unsafe { (self.desc_create)(&raw mut raw, compute, data_type(scale)) };
         self.check(status, DURING)?;
         let description = Descriptor { raw, destroy: self.desc_destroy };
         for (attribute, operand) in [(DESC_TRANSA, &problem.operands[0]), (DESC_TRANSB, &problem.operands[1])]
@@ -273,17 +289,41 @@ impl Api {
             };
             self.check(status, DURING)?;
         }
+        if matches!(problem.operands[0].element, Element::F8e4m3 | Element::F8e5m2) {
+            // The tensor cores add on their own, without additions in f32 in between, as kernels of hx do.
+            let fast = 1i8;
+            // SAFETY: as above.
+            let status = unsafe {
+                (self.desc_set)(raw, DESC_FAST_ACCUM, (&raw const fast).cast(), size_of::<i8>())
+            };
+            self.check(status, DURING)?;
+        }
         Ok(description)
     }
 
-    fn layout(&self, operand: &Operand) -> Result<Descriptor, RemoteError> {
+    fn layout(&self, problem: &Problem, which: usize) -> Result<Descriptor, RemoteError> {
+        const DURING: &str = "describing a matrix";
         let mut raw: Opaque = ptr::null_mut();
-        let Operand { element, rows, columns, leading, .. } = *operand;
+        let Operand { element, rows, columns, leading, apart, .. } = problem.operands[which];
         // SAFETY: `raw` is a live place for the result.
         let status =
             unsafe { (self.layout_create)(&raw mut raw, data_type(element), rows, columns, leading) };
-        self.check(status, "describing a matrix")?;
-        Ok(Descriptor { raw, destroy: self.layout_destroy })
+        self.check(status, DURING)?;
+        let layout = Descriptor { raw, destroy: self.layout_destroy };
+        if problem.batch > 1 {
+            let count = i32::try_from(problem.batch).map_err(|_| bad("a batch of too many products"))?;
+            // SAFETY: the object is live, and the attribute is an integer of this size.
+            let status = unsafe {
+                (self.layout_set)(raw, LAYOUT_BATCH_COUNT, (&raw const count).cast(), size_of::<i32>())
+            };
+            self.check(status, DURING)?;
+            // SAFETY: as above.
+            let status = unsafe {
+                (self.layout_set)(raw, LAYOUT_BATCH_OFFSET, (&raw const apart).cast(), size_of::<i64>())
+            };
+            self.check(status, DURING)?;
+        }
+        Ok(layout)
     }
 
     fn prefer(&self, problem: &Problem) -> Result<Descriptor, RemoteError> {
@@ -319,9 +359,13 @@ impl Api {
 /// Returns the library's number of an element type.
 fn data_type(element: Element) -> c_int {
     match element {
-        Element::F32 => 0,
+        Element::F32 | Element::Tf32 => 0,
         Element::F16 => 2,
+        Element::I8 => 3,
+        Element::I32 => 10,
         Element::Bf16 => 14,
+        Element::F8e4m3 => 28,
+        Element::F8e5m2 => 29,
     }
 }
 
@@ -329,6 +373,14 @@ fn data_type(element: Element) -> c_int {
 #[derive(Debug)]
 struct Problem {
     operands: [Operand; 3],
+    /// The number of products.
+    batch: u64,
+}
+
+impl Problem {
+    fn is_integer(&self) -> bool {
+        self.operands[0].element == Element::I8
+    }
 }
 
 /// A matrix in the library's description.
@@ -342,6 +394,8 @@ struct Operand {
     columns: u64,
     /// Distance in elements from a stored column to the next.
     leading: i64,
+    /// Distance in elements to the next matrix of the batch.
+    apart: i64,
 }
 
 /// A matrix as requested: extents and strides of rows and columns, in elements.
@@ -351,6 +405,7 @@ struct View {
     address: u64,
     extents: [u64; 2],
     strides: [u64; 2],
+    apart: i64,
 }
 
 impl View {
@@ -362,19 +417,19 @@ impl View {
     /// Returns the matrix as the library stores it: with contiguous columns, transposed if necessary.
     fn operand(self) -> Result<Operand, RemoteError> {
         let ([rows, columns], [down, across]) = (self.extents, self.strides);
-        let View { element, address, .. } = self;
+        let View { element, address, apart, .. } = self;
         let leading = |stride: u64, stored_rows: u64| {
             // A single column may have any stride, but the library requires one of at least the column's length.
             i64::try_from(stride.max(stored_rows)).map_err(|_| bad("a matrix past the address space"))
         };
         if (down == 1 || rows == 1) && (across >= rows || columns == 1) {
             let leading = leading(across, rows)?;
-            return Ok(Operand { element, address, transposed: false, rows, columns, leading });
+            return Ok(Operand { element, address, transposed: false, rows, columns, leading, apart });
         }
         if (across == 1 || columns == 1) && (down >= columns || rows == 1) {
             let leading = leading(down, columns)?;
             let (rows, columns) = (columns, rows);
-            return Ok(Operand { element, address, transposed: true, rows, columns, leading });
+            return Ok(Operand { element, address, transposed: true, rows, columns, leading, apart });
         }
         Err(bad(&format!(
             "a matrix product takes matrices whose rows or columns are contiguous, the strides are {down} and {across}"
@@ -391,21 +446,24 @@ impl Operand {
 
 impl Problem {
     fn of(request: &GemmRequest, memory: [&DeviceMemory; 3]) -> Result<Problem, RemoteError> {
-        let GemmRequest { m, n, k, .. } = *request;
+        let GemmRequest { batch, m, n, k, .. } = *request;
         let extents = [[m, k], [k, n], [m, n]];
         let matrices = [&request.a, &request.b, &request.c];
         let mut views = Vec::with_capacity(3);
         for ((matrix, extents), memory) in matrices.into_iter().zip(extents).zip(memory) {
-            let reach = reach(extents, matrix.strides, matrix.element);
+            let [rows, columns] = extents;
+            let [down, across] = matrix.strides;
+            let reach = reach([batch, rows, columns], [matrix.apart, down, across], matrix.element);
             let end = reach.and_then(|bytes| bytes.checked_add(matrix.offset));
             if end.is_none_or(|end| end > memory.bytes()) {
                 return Err(bad("a matrix does not lie in its buffer"));
             }
             let address = memory.address() + matrix.offset;
-            views.push(View { element: matrix.element, address, extents, strides: matrix.strides });
+            let apart = i64::try_from(matrix.apart).map_err(|_| bad("a matrix past the address space"))?;
+            views.push(View { element: matrix.element, address, extents, strides: matrix.strides, apart });
         }
         let [a, b, c] = views.as_slice() else { return Err(bad("a product has three matrices")) };
-        Problem::of_views(*a, *b, *c)
+        Ok(Problem { batch, ..Problem::of_views(*a, *b, *c)? })
     }
 
     /// Describes a product. The library writes results by columns. A result by rows is the transposed product, (a·b)ᵀ = bᵀ·aᵀ.
@@ -419,12 +477,12 @@ impl Problem {
         } else {
             [a.operand()?, b.operand()?, result]
         };
-        Ok(Problem { operands })
+        Ok(Problem { operands, batch: 1 })
     }
 }
 
 /// Returns the bytes from the first element of a matrix to past its last; `None` if the number overflows.
-fn reach(extents: [u64; 2], strides: [u64; 2], element: Element) -> Option<u64> {
+fn reach(extents: [u64; 3], strides: [u64; 3], element: Element) -> Option<u64> {
     let mut last = 0u64;
     for (extent, stride) in extents.into_iter().zip(strides) {
         last = last.checked_add(extent.checked_sub(1)?.checked_mul(stride)?)?;
@@ -450,6 +508,7 @@ fn find_functions(path: &Path) -> Result<Api, Absence> {
                 desc_set: function(library, "cublasLtMatmulDescSetAttribute")?,
                 layout_create: function(library, "cublasLtMatrixLayoutCreate")?,
                 layout_destroy: function(library, "cublasLtMatrixLayoutDestroy")?,
+                layout_set: function(library, "cublasLtMatrixLayoutSetAttribute")?,
                 preference_create: function(library, "cublasLtMatmulPreferenceCreate")?,
                 preference_destroy: function(library, "cublasLtMatmulPreferenceDestroy")?,
                 preference_set: function(library, "cublasLtMatmulPreferenceSetAttribute")?,
@@ -469,7 +528,7 @@ mod tests {
     use super::*;
 
     fn view(extents: [u64; 2], strides: [u64; 2], address: u64) -> View {
-        View { element: Element::F16, address, extents, strides }
+        View { element: Element::F16, address, extents, strides, apart: 0 }
     }
 
     /// Compares the product as the library computes it with the product as the request means it, over small integers.
@@ -522,6 +581,19 @@ mod tests {
     }
 
     #[test]
+    fn matrices_of_a_batch_keep_their_distance() {
+        let of = |extents, strides, apart| View { apart, ..view(extents, strides, 0) };
+        let (a, b) = (of([3, 5], [5, 1], 100), of([5, 4], [1, 5], 0));
+        for (c, distances) in [
+            (of([3, 4], [4, 1], 12), [0, 100, 12]),
+            (of([3, 4], [1, 3], 12), [100, 0, 12]),
+        ] {
+            let problem = Problem::of_views(a, b, c).unwrap();
+            assert_eq!(problem.operands.map(|operand| operand.apart), distances);
+        }
+    }
+
+    #[test]
     fn vectors_are_matrices() {
         check(view([1, 5], [5, 1], 0), view([5, 4], [4, 1], 100), view([1, 4], [4, 1], 900));
         check(view([3, 5], [5, 1], 0), view([5, 1], [1, 1], 100), view([3, 1], [1, 1], 900));
@@ -537,9 +609,10 @@ mod tests {
         let overlapping = view([4, 4], [2, 1], 0);
         assert!(Problem::of_views(fine, fine, overlapping).is_err());
         assert!(Problem::of_views(fine, view([4, 0], [0, 1], 0), view([4, 0], [0, 1], 0)).is_err());
-        assert_eq!(reach([4, 4], [8, 1], Element::F32), Some((3 * 8 + 3 + 1) * 4));
-        assert_eq!(reach([u64::MAX, 2], [u64::MAX, 1], Element::F32), None);
-        assert_eq!(reach([0, 2], [2, 1], Element::F32), None);
+        assert_eq!(reach([1, 4, 4], [0, 8, 1], Element::F32), Some((3 * 8 + 3 + 1) * 4));
+        assert_eq!(reach([3, 4, 4], [100, 8, 1], Element::I8), Some(2 * 100 + 3 * 8 + 3 + 1));
+        assert_eq!(reach([1, u64::MAX, 2], [0, u64::MAX, 1], Element::F32), None);
+        assert_eq!(reach([1, 0, 2], [0, 2, 1], Element::F32), None);
     }
 
     #[test]

@@ -182,11 +182,13 @@ pub struct Work {
     pub variants: Vec<Vec<Step>>,
 }
 
-/// The product `c[m, n] = a[m, k] · b[k, n]`, accumulated in f32.
+/// The products `c[m, n] = a[m, k] · b[k, n]` of a batch, accumulated in f32, or in i32 if `a` and `b` are integers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GemmRequest {
     /// The library, found by [`crate::toolkit::find_cublaslt`].
     pub library: PathBuf,
+    /// The number of products.
+    pub batch: u64,
     /// Rows of `a` and `c`.
     pub m: u64,
     /// Columns of `b` and `c`.
@@ -212,6 +214,8 @@ pub struct WireMatrix {
     pub element: Element,
     /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
     pub strides: [u64; 2],
+    /// Distance in elements to the next matrix of the batch.
+    pub apart: u64,
 }
 
 /// The element types that the vendor's matrix product supports here.
@@ -223,6 +227,16 @@ pub enum Element {
     Bf16,
     /// IEEE single precision; operands are not rounded to tf32.
     F32,
+    /// Single precision, of whose fraction a product uses 10 bits.
+    Tf32,
+    /// 8 bits, 3 of them for the fraction.
+    F8e4m3,
+    /// 8 bits, 2 of them for the fraction.
+    F8e5m2,
+    /// Integers of 8 bits.
+    I8,
+    /// Integers of 32 bits, for results.
+    I32,
 }
 
 impl Element {
@@ -230,7 +244,8 @@ impl Element {
     pub fn bytes(self) -> u64 {
         match self {
             Element::F16 | Element::Bf16 => 2,
-            Element::F32 => 4,
+            Element::F32 | Element::Tf32 | Element::I32 => 4,
+            Element::F8e4m3 | Element::F8e5m2 | Element::I8 => 1,
         }
     }
 }

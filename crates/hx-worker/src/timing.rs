@@ -34,11 +34,14 @@ pub struct Work<'a> {
     pub variants: Vec<Vec<Step<'a>>>,
 }
 
-/// The product `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32.
+/// The products `c[m, n] = a[m, k] · b[k, n]` of a batch by the vendor's library, accumulated in f32, or in i32 if `a` and `b` are
+/// integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gemm {
     /// The library, found by [`crate::toolkit::find_cublaslt`].
     pub library: PathBuf,
+    /// The number of products.
+    pub batch: u64,
     /// Rows of `a` and `c`.
     pub m: u64,
     /// Columns of `b` and `c`.
@@ -64,6 +67,8 @@ pub struct Matrix {
     pub element: Element,
     /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
     pub strides: [u64; 2],
+    /// Distance in elements to the next matrix of the batch.
+    pub apart: u64,
 }
 
 /// The times of a work's runs, in milliseconds and in order.
@@ -152,6 +157,7 @@ impl WorkerClient {
                 Step::Launch(launch) => protocol::Step::Launch(self.launch_request(launch, parcel, budget)?),
                 Step::Gemm(gemm) => protocol::Step::Gemm(GemmRequest {
                     library: gemm.library.clone(),
+                    batch: gemm.batch,
                     m: gemm.m,
                     n: gemm.n,
                     k: gemm.k,
@@ -168,8 +174,8 @@ impl WorkerClient {
     }
 
     fn wire_matrix(&self, matrix: &Matrix) -> Result<WireMatrix, WorkerError> {
-        let Matrix { buffer, offset, element, strides } = *matrix;
-        Ok(WireMatrix { buffer: self.live(buffer)?, offset, element, strides })
+        let Matrix { buffer, offset, element, strides, apart } = *matrix;
+        Ok(WireMatrix { buffer: self.live(buffer)?, offset, element, strides, apart })
     }
 }
 

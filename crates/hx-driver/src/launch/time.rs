@@ -305,15 +305,19 @@ impl<'a> Launcher<'a> {
             let element = element(tensor.dtype()).map_err(LaunchError::call)?;
             let strides = strides(tensor).map_err(LaunchError::call)?;
             let buffer = self.upload(gpu, Content::span(tensor), variant, memory, || tensor.span_bytes())?;
-            Ok::<Matrix, LaunchError>(Matrix { buffer, offset: 0, element, strides })
+            let apart = if tensor.shape().len() == 3 { tensor.strides()[0] as u64 } else { 0 };
+            Ok::<Matrix, LaunchError>(Matrix { buffer, offset: 0, element, strides, apart })
         };
         let (wire_a, wire_b, wire_c) = (matrix(a)?, matrix(b)?, matrix(c)?);
-        let extent = |tensor: &Tensor, axis: usize| tensor.shape().get(axis).map_or(0, |n| *n as u64);
+        let extent = |tensor: &Tensor, from_last: usize| {
+            tensor.shape().iter().rev().nth(from_last).map_or(1, |n| *n as u64)
+        };
         Ok(Gemm {
             library,
-            m: extent(c, 0),
-            n: extent(c, 1),
-            k: extent(a, 1),
+            batch: extent(c, 2),
+            m: extent(c, 1),
+            n: extent(c, 0),
+            k: extent(a, 0),
             a: wire_a,
             b: wire_b,
             c: wire_c,
@@ -379,14 +383,22 @@ fn element(dtype: DType) -> HostResult<Element> {
         DType::F16 => Ok(Element::F16),
         DType::Bf16 => Ok(Element::Bf16),
         DType::F32 => Ok(Element::F32),
-        other => Err(HostError::ty(format!("`cublas::gemm` multiplies f16, bf16 and f32, found {other}"))),
+        DType::Tf32 => Ok(Element::Tf32),
+        DType::F8E4m3 => Ok(Element::F8e4m3),
+        DType::F8E5m2 => Ok(Element::F8e5m2),
+        DType::I8 => Ok(Element::I8),
+        DType::I32 => Ok(Element::I32),
+        other => {
+            let all = "f16, bf16, f32, tf32, f8e4m3, f8e5m2 and i8";
+            Err(HostError::ty(format!("`cublas::gemm` multiplies {all}, found {other}")))
+        }
     }
 }
 
 /// Returns the strides of a matrix, or an error unless its rows or columns are contiguous.
 fn strides(tensor: &Tensor) -> HostResult<[u64; 2]> {
     match (tensor.shape(), tensor.strides()) {
-        (&[rows, columns], &[down, across]) if down == 1 || across == 1 || rows == 1 || columns == 1 => {
+        (&[rows, columns] | &[_, rows, columns], &[down, across] | &[_, down, across]) if down == 1 || across == 1 || rows == 1 || columns == 1 => {
             Ok([down as u64, across as u64])
         }
         (_, strides) => {

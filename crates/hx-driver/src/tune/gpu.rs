@@ -306,9 +306,9 @@ fn product<'v>(values: impl Iterator<Item = &'v Value>) -> HostResult<GemmReques
         )
     };
     let &[a, b, c] = tensors.as_slice() else { return Err(unlike()) };
-    let (&[_, k], &[_, n]) = (a.shape(), c.shape()) else { return Err(unlike()) };
+    let ([.., k], [batch @ .., _, n]) = (a.shape(), c.shape()) else { return Err(unlike()) };
     // `b[n, k]` is preferred where both fit, as the library's kernels and `std` have it.
-    let turned = b.shape() == [n, k];
+    let turned = b.shape() == [batch, &[*n, *k]].concat();
     let b = if turned { b.transposed()? } else { b.clone() };
     GemmRequest::new(a.clone(), b, c.clone()).map_err(|_| unlike())
 }

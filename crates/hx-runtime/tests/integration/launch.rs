@@ -260,6 +260,7 @@ fn encoded(element: Element, values: &[f32]) -> Vec<u8> {
         Element::F32 => floats(values.iter().copied()),
         Element::Bf16 => values.iter().flat_map(|v| ((v.to_bits() >> 16) as u16).to_le_bytes()).collect(),
         Element::F16 => values.iter().flat_map(|v| half(*v).to_le_bytes()).collect(),
+        other => panic!("{other:?} is not encoded here"),
     }
 }
 
@@ -292,17 +293,19 @@ fn the_matrix_library_multiplies() {
                 let buffer = worker.alloc(0, data.len() as u64, &LIMITS).unwrap();
                 worker.upload(buffer, 0, &data, &LIMITS).unwrap();
                 let strides = if turned { [1, rows as u64] } else { [columns as u64, 1] };
-                Matrix { buffer, offset: 0, element, strides }
+                Matrix { buffer, offset: 0, element, strides, apart: 0 }
             };
             let a = matrix(&mut worker, m, k, turned_a, &stored(m, k, turned_a, &value_a));
             let b = matrix(&mut worker, k, n, turned_b, &stored(k, n, turned_b, &value_b));
             let c = matrix(&mut worker, m, n, turned_c, &vec![f32::NAN; m * n]);
-            let gemm = Gemm { library: library.clone(), m: m as u64, n: n as u64, k: k as u64, a, b, c };
+            let (m, n, k) = (m as u64, n as u64, k as u64);
+            let gemm = Gemm { library: library.clone(), batch: 1, m, n, k, a, b, c };
             worker.run(0, &[Step::Gemm(gemm.clone())], &LIMITS).unwrap();
             let bytes = c.buffer.bytes();
             let got = worker.download(c.buffer, 0, bytes, &LIMITS).unwrap();
             let case = format!("{element:?} {turned_a} {turned_b} {turned_c}");
-            assert!(got == encoded(element, &stored(m, n, turned_c, &product)), "{case}");
+            let wanted = stored(m as usize, n as usize, turned_c, &product);
+            assert!(got == encoded(element, &wanted), "{case}");
             let works = [Work { variants: vec![vec![Step::Gemm(gemm)]] }];
             let plan = TimePlan { warmup: 1, warmup_ms: 1, repeats: 5, ..TimePlan::default() };
             let timing = worker.time(0, &works, plan, &LIMITS).unwrap().remove(0);
@@ -320,9 +323,10 @@ fn a_missing_matrix_library_costs_nothing() {
     const TEST: &str = "a_missing_matrix_library_costs_nothing";
     let Some((mut worker, compiled)) = ready(TEST, COPY) else { return };
     let buffer = worker.alloc(0, 1024, &LIMITS).unwrap();
-    let matrix = Matrix { buffer, offset: 0, element: Element::F32, strides: [4, 1] };
+    let matrix = Matrix { buffer, offset: 0, element: Element::F32, strides: [4, 1], apart: 0 };
     let gemm = Gemm {
         library: "/nowhere/libcublasLt.so".into(),
+        batch: 1,
         m: 4,
         n: 4,
         k: 4,
