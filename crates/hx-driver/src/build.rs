@@ -466,6 +466,8 @@ mod tests {
         let known =
             launch_facts(["a".into(), "b".into()].into_iter(), &parse_facts("k%16,a@4").unwrap().unwrap());
         assert_eq!((known.divisor("k"), known.divisor("m")), (16, 1));
+        assert_eq!(parse_facts("lda = 1"), Ok(Some(vec![Fact::Unit("lda".into())])));
+        assert!(parse_facts("lda=2").is_err());
         assert_eq!((known.alignment("a"), known.alignment("b")), (4, 16));
     }
 

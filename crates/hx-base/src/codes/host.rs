@@ -25,8 +25,8 @@ family! {
     /// the one that the parameter names.
     LAUNCH_DIMENSION = "HX0604", "launch-dimension", Error, "the dimensions of the arguments disagree";
 
-    /// An argument that the kernel writes shares memory with another argument. The compiler assumes that this never happens.
-    /// Copy one of them first.
+    /// An argument that the kernel writes shares memory with another argument, or repeats its own elements, as a result of
+    /// `broadcast_to` does. The compiler assumes that this never happens. Copy one of them first.
     OVERLAPPING_ARGUMENTS = "HX0605", "overlapping-arguments", Error, "a written argument overlaps another";
 
     /// There is no file at this path. Relative paths start at the folder where the command was given.

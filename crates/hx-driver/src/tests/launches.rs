@@ -627,6 +627,65 @@ test "deep" for (a, b, c) in [(5, 0, 3), (5, 3, 0), (0, 3, 3), (5, 0, 0)] { let 
     );
 }
 
+/// A launch is specialized on the named strides that are 1, so accesses are as wide along either dimension.
+#[test]
+fn strides_of_one_are_known_to_the_instance() {
+    check(
+        r#"
+kernel moves(x: f32[m, n] : [s, t], y: mut f32[m, n] : [u, v]) grid [1] threads 32 {
+    copy(load(tile(x, [32, 32])[.., .., 0, 0]), tile(y, [32, 32])[.., .., 0, 0]);
+}
+kernel along_rows(x: f32[m, n] : [s, t], y: mut f32[m, n]) where t == 1 grid [1] threads 32 {
+    copy(load(tile(x, [32, 32])[.., .., 0, 0]), tile(y, [32, 32])[.., .., 0, 0]);
+}
+test "rows" {
+    let [x, y] = [randn(f32, [32, 32], seed: 1), empty(f32, [32, 32])];
+    moves(x, y);
+    assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
+    assert_eq(y, x);
+}
+test "columns" {
+    let [x, y] = [randn(f32, [32, 32], seed: 1), empty(f32, [32, 32])];
+    moves(x.T, y.T);
+    assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
+    assert_eq(y, x);
+    moves(x, y.T);
+    assert(bytes_per_access("x") + bytes_per_access("y") == 20);
+    assert_eq(y, x.T);
+}
+test "neither" {
+    let [x, y] = [randn(f32, [32, 32, 2], seed: 1)[.., .., 1], empty(f32, [32, 32])];
+    moves(x, y);
+    assert(bytes_per_access("x") == 4);
+    assert_eq(y, x);
+}
+test "a row" for (m, n) in [(1, 32), (32, 1), (1, 1)] {
+    let [x, y] = [randn(f32, [m, n], seed: 1), empty(f32, [m, n])];
+    moves(x, y);
+    assert_eq(y, x);
+    moves(x.T, y.T);
+    assert_eq(y, x);
+}
+test "repeated" {
+    let [x, y] = [broadcast_to(randn(f32, [32], seed: 1), [32, 32]), empty(f32, [32, 32])];
+    moves(x, y);
+    assert_eq(y, x);
+    moves(x.T, y);
+    assert_eq(y, x.T);
+}
+test "repeated and written" { moves(randn(f32, [32, 32]), broadcast_to(zeros(f32, [32, 1]), [32, 32])); }
+test "repeated and written, with a name" { let y = broadcast_to(zeros(f32, [32, 1]), [32, 32]); moves(y, y); }
+test "relied on" { let y = empty(f32, [32, 32]); along_rows(randn(f32, [32, 32]), y); along_rows(y.T, y.copy()); }
+test "relied on by name" {
+    let [x, y] = [randn(f32, [32, 32], seed: 1), empty(f32, [32, 32])];
+    along_rows(x, y);
+    along_rows(x.T, y);
+}
+"#,
+        expect![[r#""#]],
+    );
+}
+
 /// A tensor says how many rounds there are, so the protocol is not followed before the launch.
 #[test]
 fn the_help_for_a_copy_in_flight_names_the_wait_of_its_pipeline() {

@@ -183,6 +183,7 @@ fn tensors_are_numpys() {
         print(zeros(i32, 2), full(u8, [2], 3), [1, 2] * ones(f16, 2), abs(-3), exp2(3));
         for row in x { print(row.sum()); }
         print(x.reshape([3, -1]).shape, x.softmax(axis: 1).sum(axis: 1));
+        print(arange(i32, 3).reshape([3, 1]).broadcast_to([2, 3, 2]), broadcast_to(arange(i32, 2), [2, 2]).sum());
         "#,
         expect![[r#"
             f32[2, 3]
