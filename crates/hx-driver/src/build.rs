@@ -462,7 +462,10 @@ mod tests {
             vec![Fact::Divides("k".into(), 16), Fact::Divides("m".into(), 8), Fact::Aligned("a".into(), 4)];
         assert_eq!(facts, Ok(expected));
         assert_eq!(parse_facts("k%3"), Err("found `3` in `k%3`, expected 1, 2, 4, 8 or 16".to_owned()));
-        assert_eq!(parse_facts("k"), Err("found `k`, expected `NAME%DIVISOR`, `STRIDE=1` or `POINTER@BYTES`".to_owned()));
+        assert_eq!(
+            parse_facts("k"),
+            Err("found `k`, expected `NAME%DIVISOR`, `STRIDE=1` or `POINTER@BYTES`".to_owned())
+        );
         let known =
             launch_facts(["a".into(), "b".into()].into_iter(), &parse_facts("k%16,a@4").unwrap().unwrap());
         assert_eq!((known.divisor("k"), known.divisor("m")), (16, 1));

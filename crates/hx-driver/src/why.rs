@@ -77,7 +77,13 @@ impl<'a> Solved<'a> {
     ) -> Solved<'a> {
         let mut dims = dims.to_vec();
         let units = instance.units(db);
-        dims.extend(units.iter().filter(|unit| !dims.iter().any(|(name, _)| name == unit.as_str())).map(|unit| (unit.to_string(), 1)).collect::<Vec<_>>());
+        dims.extend(
+            units
+                .iter()
+                .filter(|unit| !dims.iter().any(|(name, _)| name == unit.as_str()))
+                .map(|unit| (unit.to_string(), 1))
+                .collect::<Vec<_>>(),
+        );
         let lowered = match solution.program(&lowered.program) {
             Cow::Borrowed(_) => Cow::Borrowed(lowered),
             Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),

@@ -40,7 +40,9 @@ impl GemmRequest {
             return Err(HostError::shape("`cublas::gemm` multiplies matrices").note(shapes));
         };
         if ga.len() > 1 {
-            return Err(HostError::shape("`cublas::gemm` multiplies matrices and batches of them").note(shapes));
+            return Err(
+                HostError::shape("`cublas::gemm` multiplies matrices and batches of them").note(shapes)
+            );
         }
         if k != kb || m != mc || n != nc || ga != gc || gb != gc {
             let error = HostError::shape("`cublas::gemm(a, b, c)` needs a[m, k], b[k, n] and c[m, n]");

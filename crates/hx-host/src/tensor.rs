@@ -485,8 +485,13 @@ impl Tensor {
     /// Returns the view of this shape that repeats the elements: new leading dimensions, and dimensions of extent 1 that become
     /// longer, have stride 0.
     pub fn broadcast_to(&self, shape: &[usize]) -> HostResult<Tensor> {
-        let refuse =
-            || HostError::shape(format!("{} cannot be broadcast to {}", show_shape(&self.shape), show_shape(shape)));
+        let refuse = || {
+            HostError::shape(format!(
+                "{} cannot be broadcast to {}",
+                show_shape(&self.shape),
+                show_shape(shape)
+            ))
+        };
         let added = shape.len().checked_sub(self.shape.len()).ok_or_else(refuse)?;
         element_count(shape)?;
         let mut strides = vec![0; added];
@@ -502,7 +507,8 @@ impl Tensor {
 
     /// Reports whether two indices of the view are one element of the buffer because of a stride of 0.
     pub fn repeats(&self) -> bool {
-        !self.is_empty() && self.shape.iter().zip(&self.strides).any(|(&extent, &stride)| extent > 1 && stride == 0)
+        !self.is_empty()
+            && self.shape.iter().zip(&self.strides).any(|(&extent, &stride)| extent > 1 && stride == 0)
     }
 
     /// Returns the same elements in row-major order with another shape: a view if they are contiguous, otherwise a copy.

@@ -12,8 +12,8 @@ use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
 
 use crate::cx::Cx;
 use crate::error::{At, Lower, LowerError};
-use crate::value::{SymView, Tensor, Value};
 use crate::instance::usual_units;
+use crate::value::{SymView, Tensor, Value};
 use crate::{CtArgs, LaunchFacts};
 
 /// The largest number of blocks in a cluster that every device with clusters supports.
@@ -45,8 +45,7 @@ impl<'db> Cx<'db> {
         let units = launch.units.clone().unwrap_or_else(|| usual_units(self.db, kernel));
         for dim in &names.dims {
             let is_unit = dim.stride && units.contains(&dim.name);
-            let value =
-                if is_unit { Expr::constant(1) } else { Expr::symbol(Symbol::Dim(dim.name.clone())) };
+            let value = if is_unit { Expr::constant(1) } else { Expr::symbol(Symbol::Dim(dim.name.clone())) };
             self.frame_mut().dims.insert(dim.name.clone(), value);
         }
         self.bind_scalars(sig);

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use hx_dtype::DType;
-use hx_hir::{Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TypeRef, kernel_signature, signature_names};
+use hx_hir::{
+    Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TypeRef, kernel_signature, signature_names,
+};
 use hx_layout::Layout;
 
 /// A compile-time value.

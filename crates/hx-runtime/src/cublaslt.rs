@@ -162,11 +162,7 @@ impl Cublas {
         let problem = Problem::of(request, matrices)?;
         let api = self.api;
         let description = api.describe(&problem)?;
-        let layouts = [
-            api.layout(&problem, 0)?,
-            api.layout(&problem, 1)?,
-            api.layout(&problem, 2)?,
-        ];
+        let layouts = [api.layout(&problem, 0)?, api.layout(&problem, 1)?, api.layout(&problem, 2)?];
         let addresses = problem.operands.each_ref().map(|operand| operand.address);
         let preference = api.prefer(&problem)?;
         let [left, right, result] = layouts.each_ref().map(|layout| layout.raw);
@@ -293,9 +289,8 @@ impl Api {
             // The tensor cores add on their own, without additions in f32 in between, as kernels of hx do.
             let fast = 1i8;
             // SAFETY: as above.
-            let status = unsafe {
-                (self.desc_set)(raw, DESC_FAST_ACCUM, (&raw const fast).cast(), size_of::<i8>())
-            };
+            let status =
+                unsafe { (self.desc_set)(raw, DESC_FAST_ACCUM, (&raw const fast).cast(), size_of::<i8>()) };
             self.check(status, DURING)?;
         }
         Ok(description)
@@ -584,10 +579,8 @@ mod tests {
     fn matrices_of_a_batch_keep_their_distance() {
         let of = |extents, strides, apart| View { apart, ..view(extents, strides, 0) };
         let (a, b) = (of([3, 5], [5, 1], 100), of([5, 4], [1, 5], 0));
-        for (c, distances) in [
-            (of([3, 4], [4, 1], 12), [0, 100, 12]),
-            (of([3, 4], [1, 3], 12), [100, 0, 12]),
-        ] {
+        for (c, distances) in [(of([3, 4], [4, 1], 12), [0, 100, 12]), (of([3, 4], [1, 3], 12), [100, 0, 12])]
+        {
             let problem = Problem::of_views(a, b, c).unwrap();
             assert_eq!(problem.operands.map(|operand| operand.apart), distances);
         }

@@ -501,7 +501,8 @@ fn overlaps(
     for (n, &(i, a)) in tensors.iter().enumerate() {
         if a.mutable && a.tensor.repeats() {
             let name = &header.signature.params[i].name;
-            let message = format!("the argument for `{name}` repeats elements, and the kernel writes `{name}`");
+            let message =
+                format!("the argument for `{name}` repeats elements, and the kernel writes `{name}`");
             let error = HostError::new(&codes::OVERLAPPING_ARGUMENTS, message);
             let error = error.help("`x.copy()` makes a tensor with an element for each index");
             return Err(LaunchError::arg(sources[i], with(error, header.at_type(i, "`mut` here"))));

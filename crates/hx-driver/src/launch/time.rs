@@ -398,7 +398,9 @@ fn element(dtype: DType) -> HostResult<Element> {
 /// Returns the strides of a matrix, or an error unless its rows or columns are contiguous.
 fn strides(tensor: &Tensor) -> HostResult<[u64; 2]> {
     match (tensor.shape(), tensor.strides()) {
-        (&[rows, columns] | &[_, rows, columns], &[down, across] | &[_, down, across]) if down == 1 || across == 1 || rows == 1 || columns == 1 => {
+        (&[rows, columns] | &[_, rows, columns], &[down, across] | &[_, down, across])
+            if down == 1 || across == 1 || rows == 1 || columns == 1 =>
+        {
             Ok([down as u64, across as u64])
         }
         (_, strides) => {

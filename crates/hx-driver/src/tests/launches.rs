@@ -673,16 +673,33 @@ test "repeated" {
     moves(x.T, y);
     assert_eq(y, x.T);
 }
-test "repeated and written" { moves(randn(f32, [32, 32]), broadcast_to(zeros(f32, [32, 1]), [32, 32])); }
-test "repeated and written, with a name" { let y = broadcast_to(zeros(f32, [32, 1]), [32, 32]); moves(y, y); }
-test "relied on" { let y = empty(f32, [32, 32]); along_rows(randn(f32, [32, 32]), y); along_rows(y.T, y.copy()); }
-test "relied on by name" {
+test "repeated and written" {
+    let y = broadcast_to(zeros(f32, [32, 1]), [32, 32]);
+    moves(randn(f32, [32, 32]), y);
+}
+test "relied on" {
     let [x, y] = [randn(f32, [32, 32], seed: 1), empty(f32, [32, 32])];
     along_rows(x, y);
     along_rows(x.T, y);
 }
 "#,
-        expect![[r#""#]],
+        expect![[r#"
+            t.hx::rows: passed
+            t.hx::columns: passed
+            t.hx::neither: passed
+            t.hx::a row[1, 32]: passed
+            t.hx::a row[32, 1]: passed
+            t.hx::a row[1, 1]: passed
+            t.hx::repeated: passed
+            t.hx::repeated and written: failed
+            HX0605 `y`: the argument for `y` repeats elements, and the kernel writes `y`
+              at `mut f32[m, n] : [u, v]`: `mut` here
+              help: `x.copy()` makes a tensor with an element for each index
+            t.hx::relied on: failed
+            HX0601 `along_rows(x.T, y)`: `t == 1` does not hold with t = 32
+              at `t == 1`: `along_rows` relies on this
+              note: the left side is 32, the right side is 1
+        "#]],
     );
 }
 
