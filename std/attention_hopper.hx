@@ -360,6 +360,31 @@ test "rows that see no key are zero" {
     assert_close(o[0, 0, 56..96], softmax(x, axis: 1) @ v[0, 0], rtol: 5e-3, atol: 2e-3);
 }
 
+test "windows that cut blocks, windows of whole blocks, and windows larger than all keys" for (s, t, window, causal) in [
+    (200, 300, 50, true),
+    (200, 330, 128, true),
+    (130, 300, 1, true),
+    (100, 90, 1000, true),
+    (200, 300, 50, false),
+    (260, 200, 64, false),
+] {
+    let q = randn(f16, [1, 2, s, 64], seed: 1);
+    let k = randn(f16, [1, 1, t, 64], seed: 2);
+    let v = randn(f16, [1, 1, t, 64], seed: 3);
+    let o = empty(f16, [1, 2, s, 64]);
+    attention_hopper<BN = 64, D = 64, CAUSAL = causal, WINDOW = window>(q, k, v, o, 0.125);
+    assert(uses("wgmma") && uses("tma.load") && uses("tma.store"));
+    assert(redistributions() == 0 && spills() == 0 && conflicts() == 0);
+    // How far a key lies behind the query.
+    let behind = reshape(arange(i64, [s]), [s, 1]) + (t - s) - reshape(arange(i64, [t]), [1, t]);
+    let visible = if causal { behind >= 0 && behind < window } else { abs(behind) < window };
+    let row = reshape(any(visible, axis: 1), [s, 1]);
+    for h in 0..2 {
+        let x = where(visible, q[0, h] @ k[0, 0].T * 0.125, where(row, -inf, 0.0));
+        assert_close(o[0, h], where(row, softmax(x, axis: 1) @ v[0, 0], 0.0), rtol: 5e-3, atol: 2e-3);
+    }
+}
+
 test "several heads of a batch" {
     let q = randn(f16, [3, 6, 70, 64], seed: 1);
     let k = randn(f16, [3, 2, 70, 64], seed: 2);

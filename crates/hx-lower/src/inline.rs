@@ -39,9 +39,14 @@ impl<'db> Cx<'db> {
             sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();
         let slots = self.args(id, &key.name, &params, args)?;
         let mut values = Vec::with_capacity(slots.len());
-        for slot in slots.iter().flatten() {
-            let at = args[*slot].value;
+        for (param, slot) in sig.params.iter().zip(&slots) {
+            let Some(slot) = *slot else { continue };
+            let at = args[slot].value;
+            let is_number = matches!(&sig.store[param.ty], TypeRef::Named { shape: None, .. });
             let value = match self.eval(at)? {
+                // An expression of coordinates alone takes no registers until its elements are used, so a function of numbers gets
+                // it as it is.
+                Value::Lazy(lazy) if is_number && lazy.inputs.is_empty() => Value::Lazy(lazy),
                 Value::Lazy(lazy) => Value::Tensor(self.materialize(at, lazy, None)),
                 other => self.freeze(other),
             };
@@ -230,10 +235,11 @@ impl<'db> Cx<'db> {
     fn check_number(&mut self, at: ExprId, value: &Value, wanted: Option<DType>, name: &str) -> Lower<Value> {
         match (value, wanted) {
             // A function of numbers applied to a register tensor works on every element.
-            (Value::Tensor(t), Some(wanted)) if t.is_register() && t.dtype == wanted => Ok(value.clone()),
             (Value::Tensor(t), Some(wanted)) if t.is_register() => {
-                let message = format!("found elements of type `{}` for `{name}`, wanted `{wanted}`", t.dtype);
-                self.arg_error(at, &codes::DTYPE_MISMATCH, message)
+                self.check_elements(at, value, t.dtype, wanted, name)
+            }
+            (Value::Lazy(lazy), Some(wanted)) => {
+                self.check_elements(at, value, lazy.value.dtype(), wanted, name)
             }
             (Value::Tensor(t), _) => self.arg_error(
                 at,
@@ -245,6 +251,22 @@ impl<'db> Cx<'db> {
             }
             _ => Ok(value.clone()),
         }
+    }
+
+    /// Returns the elements that a function of numbers works on, if they have the type of its parameter.
+    fn check_elements(
+        &mut self,
+        at: ExprId,
+        value: &Value,
+        found: DType,
+        wanted: DType,
+        name: &str,
+    ) -> Lower<Value> {
+        if found == wanted {
+            return Ok(value.clone());
+        }
+        let message = format!("found elements of type `{found}` for `{name}`, wanted `{wanted}`");
+        self.arg_error(at, &codes::DTYPE_MISMATCH, message)
     }
 
     /// Converts a whole number to the parameter's type, like [`Cx::number_as`], but reports errors at the argument.

@@ -245,6 +245,9 @@ impl<'db> Cx<'db> {
             (BinaryOp::Cmp(cmp @ (CmpOp::Eq | CmpOp::Ne)), Value::DType(x), Value::DType(y)) => {
                 Ok(Value::Bool(truth((x == y) == (cmp == CmpOp::Eq))))
             }
+            (BinaryOp::Cmp(cmp @ (CmpOp::Eq | CmpOp::Ne)), Value::Function(x), Value::Function(y)) => {
+                Ok(Value::Bool(truth((x == y) == (cmp == CmpOp::Eq))))
+            }
             (BinaryOp::Cmp(cmp), _, _) => match (as_float(&a), as_float(&b)) {
                 (Some(x), Some(y)) => Ok(Value::Bool(truth(float_cmp(cmp, x, y)))),
                 _ => self.no_operation(id, cmp.text(), &a, &b),

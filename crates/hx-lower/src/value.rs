@@ -251,6 +251,8 @@ pub(crate) struct SymView {
     pub(crate) offsets: Vec<Expr>,
     pub(crate) modes: Vec<SymMode>,
     pub(crate) pad: f64,
+    /// See [`hx_tile::View::ends`].
+    pub(crate) ends: Vec<(usize, Expr)>,
     /// The table that picks rows, if there is one.
     pub(crate) rows: Option<Box<SymRows>>,
 }
@@ -279,6 +281,7 @@ impl SymView {
             offsets: vec![Expr::default(); shape.len()],
             modes: shape.iter().enumerate().map(mode).collect(),
             pad: 0.0,
+            ends: Vec::new(),
             rows: None,
         }
     }
@@ -293,6 +296,7 @@ impl SymView {
             offsets: self.offsets.clone(),
             modes: self.modes.iter().map(mode).collect::<Option<_>>()?,
             pad: self.pad,
+            ends: self.ends.clone(),
             rows: self.rows.as_deref().cloned(),
         })
     }

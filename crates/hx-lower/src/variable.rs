@@ -238,7 +238,9 @@ impl Cx<'_> {
                     rows.extent = self.freeze_int(std::mem::take(&mut rows.extent));
                     rows
                 });
-                Value::Tensor(t.with_view(SymView { base: view.base, offsets, modes, pad: view.pad, rows }))
+                let ends = view.ends.into_iter().map(|(dim, end)| (dim, self.freeze_int(end))).collect();
+                let view = SymView { base: view.base, offsets, modes, pad: view.pad, ends, rows };
+                Value::Tensor(t.with_view(view))
             }
             other => other,
         }
@@ -317,7 +319,8 @@ impl Cx<'_> {
             return self.unsupported(id, format!("a number of type `{}` read from a tensor", t.dtype));
         }
         let shape = self.base_shape(t.view.base);
-        for (offset, extent) in t.view.offsets.iter().zip(&shape) {
+        let ends = t.view.ends.iter().map(|(dim, end)| (&t.view.offsets[*dim], end));
+        for (offset, extent) in t.view.offsets.iter().zip(&shape).chain(ends) {
             let inside =
                 self.facts.proves_le(&Expr::default(), offset) && self.facts.proves_lt(offset, extent);
             if !inside {
@@ -343,6 +346,7 @@ impl Cx<'_> {
             offsets: t.view.offsets.clone(),
             modes: Vec::new(),
             pad: t.view.pad,
+            ends: Vec::new(),
             rows: None,
         };
         self.push(Stmt::LoadScalar { var: var.clone(), src });

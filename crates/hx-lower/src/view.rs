@@ -1,7 +1,8 @@
 //! Views: indexing, `.T`, `permute`, `tile`, `global_view`.
 //!
 //! A view is expressed in the dimensions of its base, so that each dimension is guarded by its own extent. If the end of a
-//! view's mode is not the end of the dimension, an index must provably stay inside of the mode.
+//! view's mode is not the end of the dimension, an index must provably stay inside of the mode; only `tile` gives the view an end
+//! of its own, by which its elements are guarded.
 
 use hx_base::codes;
 use hx_hir::{Arg, Expr as HirExpr, ExprId};
@@ -239,15 +240,21 @@ impl Cx<'_> {
     /// Reports whether any step before the start of the mode also leaves the dimension at its start, where accesses are
     /// guarded.
     fn is_guarded_below(&self, t: &Tensor, mode: &SymMode) -> bool {
+        let start = t.view.offsets.get(mode.dim).is_some_and(Expr::is_zero);
+        t.is_global() && start && self.is_outermost(t, mode)
+    }
+
+    /// Reports whether one step of the mode is longer than all steps of the other modes of its dimension together.
+    fn is_outermost(&self, t: &Tensor, mode: &SymMode) -> bool {
         let others = t.view.modes.iter().filter(|m| m.dim == mode.dim && *m != mode);
         let one = Expr::constant(1);
         let reach =
             others.fold(Expr::default(), |sum, m| sum + &(m.extent.clone() - one.clone()) * &m.factor);
-        let start = t.view.offsets.get(mode.dim).is_some_and(Expr::is_zero);
-        t.is_global() && start && self.facts.proves_lt(&reach.simplify(&self.facts), &mode.factor)
+        self.facts.proves_lt(&reach.simplify(&self.facts), &mode.factor)
     }
 
-    /// Reports whether any step past the end of the mode also leaves the dimension at its end, where accesses are guarded.
+    /// Reports whether any step past the end of the mode also leaves the dimension at its end or the view at its own, where accesses
+    /// are guarded.
     fn is_guarded(&self, t: &Tensor, mode: &SymMode) -> bool {
         if !t.is_global() {
             return false;
@@ -257,12 +264,11 @@ impl Cx<'_> {
             return false;
         };
         let end = (offset.clone() + &mode.extent * &mode.factor).simplify(&self.facts);
-        if self.facts.proves_le(extent, &end) {
-            return true;
-        }
         let least =
             least_multiple(&mode.extent, &mode.factor).map(|m| (offset.clone() + m).simplify(&self.facts));
-        least.is_some_and(|end| self.facts.proves_le(extent, &end))
+        let reaches = |guard: &Expr| [Some(&end), least.as_ref()].into_iter().flatten().any(|at| self.facts.proves_le(guard, at));
+        let own = t.view.ends.iter().filter(|(dim, _)| *dim == mode.dim);
+        reaches(extent) || own.into_iter().any(|(_, end)| reaches(end))
     }
 
     /// Lowers `tile(t, [B, …])`: the modes `B, …` within a tile, followed by one mode for each that counts tiles.
@@ -281,7 +287,7 @@ impl Cx<'_> {
             let error = self.error(&codes::RANK_MISMATCH, shape, message).also(self.place(of), label);
             return Err(self.report(error));
         }
-        let (mut inner, mut outer) = (Vec::new(), Vec::new());
+        let (mut inner, mut outer, mut ends) = (Vec::new(), Vec::new(), t.view.ends.clone());
         for (size, mode) in sizes.iter().zip(&t.view.modes) {
             let Some(b) = size.as_const().filter(|b| *b > 0) else {
                 let message =
@@ -289,15 +295,31 @@ impl Cx<'_> {
                 return self.fail(&codes::NOT_CONSTANT, shape, message);
             };
             if !self.facts.divides(b, &mode.extent) && !self.is_guarded(t, mode) {
-                self.not_inside(id, t, format!("the last tile of {b} may reach past `{}`", mode.extent))?;
+                match self.own_end(t, mode) {
+                    Some(end) => ends.push((mode.dim, end)),
+                    None => {
+                        let why = format!("the last tile of {b} may reach past `{}`", mode.extent);
+                        self.not_inside(id, t, why)?;
+                    }
+                }
             }
             let count = mode.extent.ceil_div(&Expr::constant(b), &self.facts);
             inner.push(SymMode { extent: Expr::constant(b), ..mode.clone() });
             outer.push(SymMode { extent: count, dim: mode.dim, factor: mode.factor.scale(b) });
         }
         inner.append(&mut outer);
-        let view = SymView { modes: inner, pad, ..t.view.clone() };
+        let view = SymView { modes: inner, pad, ends, ..t.view.clone() };
         Ok(Value::Tensor(t.with_view(view)))
+    }
+
+    /// Returns the first coordinate of the base that any step past the end of the mode reaches at least, so that a guard may compare
+    /// coordinates with it. `None` if coordinates of the base have no order along the mode: in other memories, in blocks, and for
+    /// picked rows.
+    fn own_end(&self, t: &Tensor, mode: &SymMode) -> Option<Expr> {
+        let is_walked = t.is_global() && t.view.rows.is_none() && !self.is_in_blocks(t.view.base);
+        let offset = t.view.offsets.get(mode.dim).filter(|_| is_walked)?;
+        self.is_outermost(t, mode)
+            .then(|| (offset.clone() + &mode.extent * &mode.factor).simplify(&self.facts))
     }
 
     /// Lowers `global_view(buffer, layout)`.

@@ -298,6 +298,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     }
     let order: Vec<usize> = view.modes.iter().map(|m| m.dim).collect();
     let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
+    let ends: String = view.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
     let rows = view.rows.as_ref().map_or(String::new(), |r| {
         let table = match r.base {
             Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
@@ -306,7 +307,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
         let at: Vec<String> = r.offsets.iter().map(ToString::to_string).collect();
         format!(" rows {table}[{}..]", at.join(", "))
     });
-    format!("{base}[{}]{permuted}{rows}", dims.join(", "))
+    format!("{base}[{}]{permuted}{ends}{rows}", dims.join(", "))
 }
 
 /// Returns layouts and instructions as text, each with a line that gives the reason.

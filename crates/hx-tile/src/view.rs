@@ -14,7 +14,7 @@ pub enum Base {
 
 /// A rectangular part of a tensor. Element `(c0, c1, …)` of the view is the element of its base whose coordinate in
 /// dimension `i` is `offsets[i] + Σ factor · c` over the modes of dimension `i`. In global memory, an element with a
-/// coordinate at or past the extent reads as `pad` and is not written.
+/// coordinate at or past the extent, or at or past an end of the view, reads as `pad` and is not written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct View {
     pub base: Base,
@@ -23,6 +23,9 @@ pub struct View {
     pub modes: Vec<ViewMode>,
     /// The value of reads outside of a global base.
     pub pad: f64,
+    /// The ends of the view that are not those of its global base: dimensions of the base, each with the first coordinate past the
+    /// end. A dimension may have several.
+    pub ends: Vec<(usize, Expr)>,
     /// The table, if one dimension of the base is looked up and not walked.
     pub rows: Option<Rows>,
 }
@@ -62,6 +65,7 @@ impl View {
             offsets: vec![Expr::default(); shape.len()],
             modes: modes.map(|(dim, &extent)| ViewMode { extent, dim, factor: Expr::constant(1) }).collect(),
             pad: 0.0,
+            ends: Vec::new(),
             rows: None,
         }
     }

@@ -93,7 +93,8 @@ impl Check<'_> {
                 length * bytes
             ));
         }
-        for (dim, (offset, extent)) in global.offsets.iter().zip(&param.shape).enumerate() {
+        let own = global.ends.iter().map(|(dim, end)| (*dim, (&global.offsets[*dim], end)));
+        for (dim, (offset, extent)) in global.offsets.iter().zip(&param.shape).enumerate().chain(own) {
             let along = global.modes.iter().filter(|mode| mode.dim == dim);
             let last = along.fold(offset.clone(), |last, mode| last + mode.factor.scale(mode.extent - 1));
             if !facts.proves_le(&Expr::default(), offset) || !facts.proves_lt(&last, extent) {
@@ -111,7 +112,7 @@ impl Check<'_> {
         if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
             return Err(format!("the boxes of `{name}` do not have its {rank} dimensions"));
         }
-        if param.block.is_some() || global.rows.is_some() || global.pad != 0.0 {
+        if param.block.is_some() || global.rows.is_some() || global.pad != 0.0 || !global.ends.is_empty() {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
         let bytes = i64::from(param.dtype.bits()) / 8;

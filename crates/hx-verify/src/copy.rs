@@ -334,12 +334,14 @@ fn steps_aligned(
                 "addresses {g} apart along `{stride}` are not known to be multiples of {width}"
             ));
         }
-        let extent = &param.shape[mode.dim];
         let last: Vec<Expr> = view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect();
-        let provably_inside = facts.proves_lt(&view.coordinate(mode.dim, &last), extent);
         let unit = stride.as_const() == Some(1);
-        if unit && !provably_inside && !facts.divides(width, extent) {
-            return Err(format!("an access may run over the edge `{extent}` of `{}`", param.name));
+        let own = view.ends.iter().filter(|(dim, _)| *dim == mode.dim).map(|(_, end)| end);
+        for extent in std::iter::once(&param.shape[mode.dim]).chain(own) {
+            let provably_inside = facts.proves_lt(&view.coordinate(mode.dim, &last), extent);
+            if unit && !provably_inside && !facts.divides(width, extent) {
+                return Err(format!("an access may run over the edge `{extent}` of `{}`", param.name));
+            }
         }
     }
     Ok(())

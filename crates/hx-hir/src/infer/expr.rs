@@ -191,6 +191,7 @@ impl<'a> Infer<'a> {
             (BinaryOp::Cmp(_), Ty::Int(_) | Ty::Float(_), Ty::Int(_) | Ty::Float(_)) => Ty::Bool,
             (BinaryOp::Cmp(CmpOp::Eq | CmpOp::Ne), Ty::DType(_), Ty::DType(_))
             | (BinaryOp::Cmp(CmpOp::Eq | CmpOp::Ne), Ty::Layout(_), Ty::Layout(_))
+            | (BinaryOp::Cmp(CmpOp::Eq | CmpOp::Ne), Ty::Function(_), Ty::Function(_))
             | (BinaryOp::Cmp(CmpOp::Eq | CmpOp::Ne), Ty::Bool, Ty::Bool) => Ty::Bool,
             _ => self.report(TypeProblem::NoOperation { expr: id, op: op.text(), lhs: a, rhs: Some(b) }),
         }

@@ -67,12 +67,12 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
     }
     // An access must be inside of the bounds as a whole or outside as a whole.
     let along = view.modes[dim].dim;
-    let extent = &param.shape[along];
-    let ends_inside = {
-        let last = view.coordinate(along, &last_coordinate(view));
-        facts.proves_lt(&last, extent)
-    };
-    if !ends_inside {
+    let last = view.coordinate(along, &last_coordinate(view));
+    let own = view.ends.iter().filter(|(dim, _)| *dim == along).map(|(_, end)| end);
+    for extent in std::iter::once(&param.shape[along]).chain(own) {
+        if facts.proves_lt(&last, extent) {
+            continue;
+        }
         widest.narrow(facts.divisor(extent), |n| match n {
             1 => format!("the edge `{extent}` of `{}` is not known to be even", param.name),
             _ => format!("the edge `{extent}` of `{}` is known to be divisible by {n} only", param.name),

@@ -96,7 +96,8 @@ fn longest(param: &TensorParam, global: &View) -> Option<(Vec<usize>, Vec<i64>)>
 /// The dimension whose end the tile may pass.
 fn is_inside(cx: &Cx<'_, '_>, param: &TensorParam, global: &View) -> Result<(), String> {
     let facts = &cx.program().facts;
-    for (dim, (first, extent)) in global.offsets.iter().zip(&param.shape).enumerate() {
+    let own = global.ends.iter().map(|(dim, end)| (*dim, (&global.offsets[*dim], end)));
+    for (dim, (first, extent)) in global.offsets.iter().zip(&param.shape).enumerate().chain(own) {
         let along = global.modes.iter().filter(|mode| mode.dim == dim).map(|mode| mode.extent - 1);
         let last = first.clone() + Expr::constant(along.sum());
         if !facts.proves_le(&Expr::default(), first) || !facts.proves_lt(&last, extent) {

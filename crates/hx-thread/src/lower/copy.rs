@@ -224,7 +224,7 @@ impl Lowering<'_> {
                 guard = guard.and(inside(coordinate, extent));
             }
         }
-        let base = View { base: rows.base, offsets: table.clone(), modes: Vec::new(), pad: 0.0, rows: None };
+        let base = View { base: rows.base, offsets: table.clone(), modes: Vec::new(), ..View::whole(rows.base, &[]) };
         let address = self.address(op, &base, &table, facts)?;
         let var = self.counter("picked", op, super::Local::Row as u32);
         Ok(Some(Picked {
@@ -240,15 +240,13 @@ impl Lowering<'_> {
     fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };
         let Some(param) = self.program.tensor_param(param) else { return Cond::True };
-        param.shape.iter().enumerate().fold(Cond::True, |guard, (dim, extent)| {
+        let below =
+            |dim: usize, end: &Expr| Cond::cmp(CmpOp::Lt, coordinates[dim].clone(), end.clone(), facts);
+        let inside = param.shape.iter().enumerate().fold(Cond::True, |guard, (dim, extent)| {
             let coordinate = coordinates[dim].clone();
-            guard.and(Cond::cmp(CmpOp::Le, Expr::default(), coordinate.clone(), facts)).and(Cond::cmp(
-                CmpOp::Lt,
-                coordinate,
-                extent.clone(),
-                facts,
-            ))
-        })
+            guard.and(Cond::cmp(CmpOp::Le, Expr::default(), coordinate, facts)).and(below(dim, extent))
+        });
+        view.ends.iter().fold(inside, |guard, (dim, end)| guard.and(below(*dim, end)))
     }
 }
 

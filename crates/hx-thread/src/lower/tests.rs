@@ -47,6 +47,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
             offsets: vec![Expr::default(), Expr::default()],
             modes: vec![mode(0, 1), mode(1, extent)],
             pad: 0.0,
+            ends: Vec::new(),
             rows: None,
         }
     };
