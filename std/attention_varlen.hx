@@ -33,12 +33,13 @@ kernel attention_varlen<
     let [late, head, batch] = block_idx;
     // A block has heads, so both are at least 1: without a divisor of 0 there is nothing to guard.
     let kv_head = head / max(h / max(hk, 1), 1);
-    let (first_q, end_q) = (starts_q[batch], starts_q[batch + 1]);
-    let (first_k, end_k) = (starts_k[batch], starts_k[batch + 1]);
+    // Boxes do not begin before their tensor.
+    let (first_q, end_q) = (max(0, starts_q[batch]), starts_q[batch + 1]);
+    let (first_k, end_k) = (max(0, starts_k[batch]), starts_k[batch + 1]);
     let (s, t) = (cast(end_q - first_q, i64), cast(end_k - first_k, i64));
     // With `CAUSAL` the last queries see the most keys, so they come first.
-    let bm = if CAUSAL { cdiv(s, 64 * GROUPS) - 1 - late } else { late };
-    let has_queries = if CAUSAL { bm >= 0 } else { bm * 64 * GROUPS < s };
+    let tiles = cdiv(s, 64 * GROUPS);
+    let bm = if CAUSAL { max(0, tiles - 1 - late) } else { late };
     let seen = blocks<CAUSAL = CAUSAL, WINDOW = WINDOW, BN = BN>(
         bm * 64 * GROUPS + t - s,
         64 * GROUPS,
@@ -51,7 +52,7 @@ kernel attention_varlen<
     warp_groups {
         producer {
             let (last, n, _, _) = seen;
-            if has_queries {
+            if late < tiles {
                 feed(
                     q[first_q..end_q, head],
                     k[first_k..end_k, kv_head],
@@ -71,7 +72,7 @@ kernel attention_varlen<
         consumer each GROUPS (g) {
             let acc = register_tensor(f32, [64, D]);
             let i = bm * GROUPS + g;
-            if has_queries {
+            if late < tiles {
                 let norm = attend<SCORE = SCORE, CAUSAL = CAUSAL, WINDOW = WINDOW, BN = BN>(
                     acc,
                     sq[.., .., g],
