@@ -137,8 +137,8 @@ impl Cx<'_> {
             return Some("it is no tensor".to_owned());
         };
         let (unit, bits, name) = (catalogue().map.stride, i64::from(param.dtype.bits()), &param.name);
-        if let Some((dim, end)) = view.ends.first() {
-            return Some(format!("the part of `{name}` ends at `{end}` in dimension {dim}, and boxes end where the tensor does"));
+        if let Err(reason) = view.box_end(param, catalogue().map.dims, &self.facts) {
+            return Some(reason);
         }
         if i64::from(param.align) % unit != 0 {
             return Some(format!("`{name}` begins at a multiple of {} B, not of {unit} B", param.align));

@@ -69,7 +69,8 @@ impl MapCode {
                 let coordinate = first[dim] + rest % i64::from(*extent);
                 rest /= i64::from(*extent);
                 inside &= (0..self.dims[dim]).contains(&coordinate);
-                base += coordinate * self.strides[dim - 1];
+                // Addresses wrap, and maps whose boxes end where the copy says rely on it.
+                base = base.wrapping_add(coordinate.wrapping_mul(self.strides[dim - 1]));
             }
             for piece in 0..row / PIECE {
                 let linear = number as usize * row + piece * PIECE;

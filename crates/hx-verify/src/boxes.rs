@@ -112,7 +112,7 @@ impl Check<'_> {
         if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
             return Err(format!("the boxes of `{name}` do not have its {rank} dimensions"));
         }
-        if param.block.is_some() || global.rows.is_some() || global.pad != 0.0 || !global.ends.is_empty() {
+        if param.block.is_some() || global.rows.is_some() || global.pad != 0.0 {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
         let bytes = i64::from(param.dtype.bits()) / 8;
@@ -125,6 +125,14 @@ impl Check<'_> {
             };
             if !is_legal {
                 return Err(format!("no map has the stride `{stride}` of `{name}` in place {at}"));
+            }
+        }
+        // An end that copies state takes two dimensions of the map, and counts back from the end of the rows.
+        for (dim, end) in &global.ends {
+            let is_alone = global.ends.iter().all(|(other, _)| other == dim);
+            let starts = facts.proves_le(&Expr::default(), &global.offsets[*dim]);
+            if !is_alone || !starts || rank + 2 > limits.dims || choice.dims[0] == *dim {
+                return Err(format!("no box of `{name}` ends at `{end}` in dimension {dim}"));
             }
         }
         let row = i64::from(choice.extents[0]) * bytes;

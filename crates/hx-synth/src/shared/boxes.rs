@@ -145,9 +145,7 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
     if view.pad != 0.0 {
         return Err(format!("elements outside of `{name}` read as {}", view.pad));
     }
-    if let Some((dim, end)) = view.ends.first() {
-        return Err(format!("the part of `{name}` ends at `{end}` in dimension {dim}, and boxes end where the tensor does"));
-    }
+    view.box_end(param, limits.dims, facts)?;
     let rank = param.stride.len();
     if rank > limits.dims {
         return Err(format!("`{name}` has {rank} dimensions, and boxes have at most {}", limits.dims));

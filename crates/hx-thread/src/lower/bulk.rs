@@ -1,7 +1,13 @@
 //! Lowers copies that a solution cuts into boxes or runs: tensor maps, coordinates, and places in shared memory.
+//!
+//! The hardware clips a box where the dimensions of its map end, and only there. For a part of a tensor that ends at row `e`, which the
+//! copy knows and the launch does not, the map has 2³⁰ rows, and two dimensions more: one with the stride of a row, and one whose step
+//! is 2³⁴ elements less a row. The box at row `c` has the coordinates `c + 2³⁰ - e`, `e` and 2³⁰ in these three. Its rows end at 2³⁰,
+//! which is `e`; and its address is that of row `c`, because 2³⁰ steps of 2³⁴ elements are a multiple of 2⁶⁴ bytes, where addresses
+//! wrap. (Triton's `ragged_tma` does the same.)
 
 use hx_index::Expr;
-use hx_target::SwizzleMode;
+use hx_target::{SwizzleMode, catalogue};
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
@@ -9,6 +15,9 @@ use crate::{Address, Body, Bulk, BulkStore, Outside, Part, Stmt, TensorMap};
 
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
+
+/// The rows of a map whose boxes end where each copy says. A tensor has at most so many.
+const ROWS: i64 = 1 << 30;
 
 /// A box or a run of a copy, and its first element in shared memory.
 struct Moved {
@@ -56,12 +65,28 @@ fn map(
     let layout = solution.shared.get(&tensor).ok_or_else(|| error("no shared layout"))?;
     let swizzle = SwizzleMode::of(layout.swizzle, param.dtype.bits());
     let bytes = i64::from(param.dtype.bits() / 8);
-    let strides = choice.dims.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes));
+    let mut dims: Vec<Expr> = choice.dims.iter().map(|dim| param.shape[*dim].clone()).collect();
+    let mut strides: Vec<Expr> =
+        choice.dims.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes)).collect();
+    let mut extents = choice.extents.clone();
+    let clipped = global.box_end(param, catalogue().map.dims, &program.facts).map_err(|why| error(&why))?;
+    if let Some((dim, _)) = clipped {
+        let place = choice.dims.iter().position(|own| *own == dim);
+        let place = place.ok_or_else(|| error("the boxes lack a dimension"))?;
+        let (rows, stride) = (param.shape[dim].clone(), &param.stride[dim]);
+        // An empty tensor has an empty map.
+        let any = rows.minimum(&Expr::constant(1), &program.facts);
+        dims[place] = any.scale(ROWS);
+        // The limit of 2³² on an extent keeps the rows at 2³⁰.
+        dims.extend([rows.scale(4), any.scale(2 * ROWS)]);
+        strides.extend([stride.scale(bytes), (Expr::constant(1 << 34) - stride.clone()).scale(bytes)]);
+        extents.extend([1, 1]);
+    }
     Ok(TensorMap {
         param: id.0,
-        dims: choice.dims.iter().map(|dim| param.shape[*dim].clone()).collect(),
-        strides: strides.collect(),
-        extents: choice.extents.clone(),
+        dims,
+        strides,
+        extents,
         swizzle: swizzle.ok_or_else(|| error("no instruction has this swizzle"))?,
         l2: L2_BYTES,
         fill: Outside::Zero,
@@ -88,6 +113,15 @@ impl Lowering<'_> {
         let elements: u32 = choice.extents.iter().product();
         let [global, shared] = sides(op).ok_or_else(|| self.error(op, "only copies have boxes"))?;
         let facts = self.facts_of(op);
+        let clipped = match (map, global.base) {
+            (Some(_), Base::Global(id)) => match self.program.tensor_param(id) {
+                Some(param) => global
+                    .box_end(param, catalogue().map.dims, &self.program.facts)
+                    .map_err(|why| self.error(op, &why))?,
+                None => None,
+            },
+            _ => None,
+        };
         // For each mode of the tile: how many boxes of the block there are along it, the extent of each, and the first of them.
         let along = |dim: usize| choice.dims.iter().position(|own| *own == dim);
         let mut steps = Vec::with_capacity(global.modes.len());
@@ -114,7 +148,15 @@ impl Lowering<'_> {
             let coordinate = |dim: usize| global.coordinate(dim, &first).simplify(facts);
             let part = match map {
                 Some(map) => {
-                    Part::Box { map, coordinates: choice.dims.iter().map(|dim| coordinate(*dim)).collect() }
+                    let mut coordinates: Vec<Expr> =
+                        choice.dims.iter().map(|dim| coordinate(*dim)).collect();
+                    if let Some((dim, end)) = &clipped {
+                        for (own, at) in choice.dims.iter().zip(&mut coordinates).filter(|(own, _)| *own == dim) {
+                            *at = (coordinate(*own) + Expr::constant(ROWS) - end.clone()).simplify(facts);
+                        }
+                        coordinates.extend([end.clone(), Expr::constant(ROWS)]);
+                    }
+                    Part::Box { map, coordinates }
                 }
                 None => {
                     let at: Vec<Expr> = (0..global.offsets.len()).map(coordinate).collect();
