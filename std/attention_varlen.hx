@@ -40,11 +40,7 @@ kernel attention_varlen<
     // With `CAUSAL` the last queries see the most keys, so they come first.
     let tiles = cdiv(s, 64 * GROUPS);
     let bm = if CAUSAL { max(0, tiles - 1 - late) } else { late };
-    let seen = blocks<CAUSAL = CAUSAL, WINDOW = WINDOW, BN = BN>(
-        bm * 64 * GROUPS + t - s,
-        64 * GROUPS,
-        t,
-    );
+    let seen = blocks<CAUSAL = CAUSAL, WINDOW = WINDOW, BN = BN>(bm * 64 * GROUPS + t - s, 64 * GROUPS, t);
     let sq = shared_tensor(T, [64, D, GROUPS]);
     let (sk, sv) = (shared_tensor(T, [BN, D, 2]), shared_tensor(T, [BN, D, 2]));
     let (queries, keys, values) = (pipeline(1), pipeline(2), pipeline(2));
@@ -140,13 +136,20 @@ test "packed sequences" for (d, groups, causal, window) in [
                 if t == 0 {
                     assert_eq(own, zeros(f16, [s, d]));
                 } else {
-                    let behind = reshape(arange(i64, [s]), [s, 1]) + (t - s) - reshape(arange(i64, [t]), [1, t]);
+                    let behind = reshape(arange(i64, [s]), [s, 1])
+                        + (t - s)
+                        - reshape(arange(i64, [t]), [1, t]);
                     let past = if causal { behind >= 0 } else { behind >= 0 || behind < 0 };
                     let visible = if window > 0 { past && behind < window } else { past };
                     let row = reshape(any(visible, axis: 1), [s, 1]);
                     let x = q[first_q..first_q + s, h] @ k[first_k..first_k + t, 0].T * 0.1;
                     let p = softmax(where(visible, x, where(row, -inf, 0.0)), axis: 1);
-                    assert_close(own, where(row, p @ v[first_k..first_k + t, 0], 0.0), rtol: 5e-3, atol: 2e-3);
+                    assert_close(
+                        own,
+                        where(row, p @ v[first_k..first_k + t, 0], 0.0),
+                        rtol: 5e-3,
+                        atol: 2e-3,
+                    );
                 }
             }
         }

@@ -157,7 +157,8 @@ fn views_stay_inside() {
         &kernel(
             "let diagonal = global_view(a, (32) : (k + 1));
             let beyond = global_view(a[0..32, ..], (64, BK) : (k, 1));
-            let half = tile(a[0..40, ..], [16, 16]);
+            let table = shared_tensor(i32, [64]);
+            let half = tile(gather(a, table)[0..40, ..], [16, 16]);
             let behind = a[bm - 1, ..];
             let s = shared_tensor(f16, [4, 4]);
             let over = s[4, ..];

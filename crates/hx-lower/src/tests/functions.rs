@@ -179,3 +179,49 @@ fn functions_are_chosen_at_compile_time() {
     let types: Vec<String> = types.generics.iter().map(ToString::to_string).collect();
     expect!["bool · fn · fn · int = B"].assert_eq(&types.join(" · "));
 }
+
+/// A kernel leaves out what a function would do that does nothing.
+#[test]
+fn functions_are_compared_at_compile_time() {
+    let text = MAP.replace("applied(F(t), G)", "if G == identity { t } else if F != G { F(t) } else { G(t) }");
+    let program = |f: &str, g: &str| {
+        let (db, file) = TestDb::with_file(&text);
+        let resolve = |text: &str| text.parse::<WrittenArg>().and_then(|arg| arg.resolve(&db, file));
+        let args = [("F", f), ("G", g)].map(|(name, text)| (name.into(), resolve(text).expect("a function")));
+        let kernel = file_items(&db, file).kernels().next().and_then(|kernel| Sound::of(&db, kernel));
+        let kernel = kernel.expect("the kernel has no errors");
+        let all = program_of(&db, kernel, &args.into_iter().collect(), &LaunchFacts::all_16());
+        all.lines().filter(|line| line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n")
+    };
+    expect![[r#""#]].assert_eq(&program("half", "identity"));
+    expect![[r#""#]].assert_eq(&program("half", "half"));
+    expect![[r#""#]].assert_eq(&program("identity", "half"));
+}
+
+/// Coordinates take no registers before their elements are used; other arguments are tensors.
+#[test]
+fn a_function_of_numbers_gets_coordinates_as_they_are() {
+    check(
+        "
+fn biased(x: f32, i: i32, j: i32) -> f32 { x + cast(i - j, f32) }
+fn sloped(x: f32, i: f32) -> f32 { x * i }
+kernel f(x: f32[m, n], y: mut f32[m, n], from: i32) grid [1] threads 32 {
+    let t = load(tile(x, [16, 16])[.., .., 0, 0]);
+    t = biased(t, index(t, 0) + from, index(t, 1));
+    t = sloped(t * 2.0, cast(index(t, 1), f32));
+    copy(t, tile(y, [16, 16])[.., .., 0, 0]);
+}
+",
+        expect![[r#""#]],
+    );
+    check(
+        "
+fn biased(x: f32, i: i64) -> f32 { x + cast(i, f32) }
+kernel f(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 32 {
+    let t = load(tile(x, [16, 16])[.., .., 0, 0]);
+    copy(biased(t, index(t, 0)), tile(y, [16, 16])[.., .., 0, 0]);
+}
+",
+        expect![[r#""#]],
+    );
+}

@@ -142,3 +142,19 @@ fn an_index_of_registers_is_a_constant() {
         "#]],
     );
 }
+
+/// Steps of a tile past the end of a part stay in the tensor, so the view has an end of its own.
+#[test]
+fn a_tile_of_a_part_ends_with_the_part() {
+    check(
+        "
+kernel f(x: f16[m, n], y: mut f16[m, n], starts: i32[e]) where e >= 2 grid [cdiv(m, 16)] threads 32 {
+    let (first, end) = (max(0, starts[0]), starts[1]);
+    let t = load(tile(x[first..end], [16, 64])[.., .., block_idx, 0]);
+    copy(t, tile(y[8..40], [16, 64])[.., .., block_idx, 0]);
+    copy(t, tile(tile(y[8..48], [4, 64])[.., .., .., 0][.., .., 1..9], [4, 64, 4])[.., .., 0, 0, 0, block_idx]);
+}
+",
+        expect![[r#""#]],
+    );
+}
