@@ -1,6 +1,7 @@
-//! Attention of sequences of any lengths, packed one after the other, for warp groups: the body is that of `attention_hopper`.
+//! Attention of sequences of any lengths, packed one after the other, for warp groups: the bodies of the roles are those of
+//! `attention_roles`.
 
-use std::attention_hopper::{attend, blocks, feed, unchanged};
+use std::attention_roles::{attend, blocks, feed, unchanged};
 
 /// o = softmax(scale · q·kᵀ) · v for each sequence of `q: [tokens, heads, D]` and grouped `k`, `v: [tokens, kv_heads, D]`. Sequence `i`
 /// has the queries from `starts_q[i]` to before `starts_q[i + 1]`, and the keys and values from `starts_k[i]` on likewise; no
@@ -44,52 +45,30 @@ kernel attention_varlen<
     let sq = shared_tensor(T, [64, D, GROUPS]);
     let (sk, sv) = (shared_tensor(T, [BN, D, 2]), shared_tensor(T, [BN, D, 2]));
     let (queries, keys, values) = (pipeline(1), pipeline(2), pipeline(2));
-    let turn = turns();
+    let (rings, turn) = ((queries, keys, values), turns());
     warp_groups {
         producer {
-            let (last, n, _, _) = seen;
             if late < tiles {
-                feed(
-                    q[first_q..end_q, head],
-                    k[first_k..end_k, kv_head],
-                    v[first_k..end_k, kv_head],
-                    sq,
-                    sk,
-                    sv,
-                    queries,
-                    keys,
-                    values,
-                    bm,
-                    last,
-                    n,
-                );
+                let (own_q, own_k) = (q[first_q..end_q, head], k[first_k..end_k, kv_head]);
+                feed(own_q, own_k, v[first_k..end_k, kv_head], sq, sk, sv, rings, bm, seen);
             }
         }
         consumer each GROUPS (g) {
             let acc = register_tensor(f32, [64, D]);
-            let i = bm * GROUPS + g;
+            let place = (batch, head, (bm * GROUPS + g) * 64 + t - s);
             if late < tiles {
-                let norm = attend<SCORE = SCORE, CAUSAL = CAUSAL, WINDOW = WINDOW, BN = BN>(
-                    acc,
-                    sq[.., .., g],
-                    sk,
-                    sv,
-                    queries,
-                    keys,
-                    values,
-                    turn,
-                    cast(batch, i32),
-                    cast(head, i32),
-                    cast(i * 64 + t - s, i32),
-                    cast(t, i32),
-                    seen,
-                    scale,
-                );
+                let norm = attend<
+                    SCORE = SCORE,
+                    CAUSAL = CAUSAL,
+                    WINDOW = WINDOW,
+                    ROWS = 64 * GROUPS,
+                    BN = BN,
+                >(acc, sq[.., .., g], sk, sv, rings, turn, place, t, seen, scale);
                 // The queries of the group are read, and leave their place to its output.
                 sync();
                 copy(cast(acc * norm, T), sq[.., .., g]);
                 sync();
-                copy_async(sq[.., .., g], tile(o[first_q..end_q, head], [64, D])[.., .., i, 0]);
+                copy_async(sq[.., .., g], tile(o[first_q..end_q, head], [64, D])[.., .., bm * GROUPS + g, 0]);
                 queries.release();
             }
         }

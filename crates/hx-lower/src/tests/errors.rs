@@ -182,8 +182,8 @@ fn views_stay_inside() {
                                                                  ^^^^^^^^^^^^^^^^^ it reaches `63` where the part has `32`
               help: state what holds in a `where` clause
             error[HX0210]: cannot prove that this stays inside of its part of `a`
-                          let half = tile(a[0..40, ..], [16, 16]);
-                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the last tile of 16 may reach past `40`
+                          let half = tile(gather(a, table)[0..40, ..], [16, 16]);
+                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the last tile of 16 may reach past `40`
               help: state what holds in a `where` clause
             error[HX0210]: cannot prove that this stays inside of its part of `s`
                           let maybe = s[bm, ..];

@@ -193,9 +193,16 @@ fn functions_are_compared_at_compile_time() {
         let all = program_of(&db, kernel, &args.into_iter().collect(), &LaunchFacts::all_16());
         all.lines().filter(|line| line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n")
     };
-    expect![[r#""#]].assert_eq(&program("half", "identity"));
-    expect![[r#""#]].assert_eq(&program("half", "half"));
-    expect![[r#""#]].assert_eq(&program("identity", "half"));
+    expect![[r#"
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 copy(t, y[block_idx.x * 128 + 0..128])"#]].assert_eq(&program("half", "identity"));
+    expect![[r#"
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 value = (t * 0.5)
+          #2 copy(value, y[block_idx.x * 128 + 0..128])"#]].assert_eq(&program("half", "half"));
+    expect![[r#"
+          #0 copy(x[block_idx.x * 128 + 0..128], t)
+          #1 copy(t, y[block_idx.x * 128 + 0..128])"#]].assert_eq(&program("identity", "half"));
 }
 
 /// Coordinates take no registers before their elements are used; other arguments are tensors.
@@ -212,7 +219,22 @@ kernel f(x: f32[m, n], y: mut f32[m, n], from: i32) grid [1] threads 32 {
     copy(t, tile(y, [16, 16])[.., .., 0, 0]);
 }
 ",
-        expect![[r#""#]],
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param x: f32[m, n] : [n, 1] align 16
+              param y: mut f32[m, n] : [n, 1] align 16
+              param from: i32
+              fact m % 16 == 0
+              fact n % 16 == 0
+              register t: f32[16, 16]
+              register value: f32[16, 16]
+              #0 copy(x[0..16, 0..16], t)
+              #1 t = (t + cast(((index(0) + (from)) - index(1)), f32))
+              #2 value = (t * 2.0)
+              #3 t = (value * cast(index(1), f32))
+              #4 copy(t, y[0..16, 0..16])
+        "#]],
     );
     check(
         "
@@ -222,6 +244,12 @@ kernel f(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 32 {
     copy(biased(t, index(t, 0)), tile(y, [16, 16])[.., .., 0, 0]);
 }
 ",
-        expect![[r#""#]],
+        expect![[r#"
+            error[HX0204]: found elements of type `i32` for `i`, wanted `i64`
+                  copy(biased(t, index(t, 0)), tile(y, [16, 16])[.., .., 0, 0]);
+                                 ^^^^^^^^^^^
+              fn biased(x: f32, i: i64) -> f32 { x + cast(i, f32) }
+                 ------ the function is here
+        "#]],
     );
 }

@@ -152,9 +152,15 @@ kernel f(x: f16[m, n], y: mut f16[m, n], starts: i32[e]) where e >= 2 grid [cdiv
     let (first, end) = (max(0, starts[0]), starts[1]);
     let t = load(tile(x[first..end], [16, 64])[.., .., block_idx, 0]);
     copy(t, tile(y[8..40], [16, 64])[.., .., block_idx, 0]);
-    copy(t, tile(tile(y[8..48], [4, 64])[.., .., .., 0][.., .., 1..9], [4, 64, 4])[.., .., 0, 0, 0, block_idx]);
+    let u = load(tile(tile(x[8..50], [4, 64])[.., .., .., 0][.., .., 1..9], [4, 64, 3])[.., .., .., 0, 0, 1]);
+    copy(u[.., .., 0], tile(y, [4, 64])[.., .., block_idx, 0]);
 }
 ",
-        expect![[r#""#]],
+        expect![[r#"
+            error[HX0210]: cannot prove that this stays inside of its part of `y`
+                  copy(t, tile(y[8..40], [16, 64])[.., .., block_idx, 0]);
+                                                           ^^^^^^^^^ the index `block_idx.x` may be `2` or more
+              help: state what holds in a `where` clause
+        "#]],
     );
 }
