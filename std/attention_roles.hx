@@ -136,6 +136,18 @@ fn weigh<N = 128, T: type>(
     p = cast(x, T);
 }
 
+/// How many of the last blocks that the block's queries see are out of sight for the group whose queries begin at the position `row`:
+/// none unless a block of keys is as short as the queries of the groups after the first.
+fn unseen<CAUSAL = true, ROWS = 128, BN = 128>(row: i64, t: i64, last: i64, n: i64) -> i64 {
+    if ROWS >= BN + 64 {
+        // Rows from `t` on are past the end of the queries.
+        let end = if row >= t { 0 } else if CAUSAL { cdiv(min(t, row + 64), BN) } else { last };
+        min(n - 1, last - end)
+    } else {
+        0
+    }
+}
+
 /// Adds up weighted values in `acc` for the queries of one group, of which the first one is at the position `row`. Returns the factor
 /// for each row that makes the sums its output.
 fn attend<T: type, SCORE: fn, CAUSAL = true, WINDOW = 0, ROWS = 128, BN = 128>(
@@ -159,11 +171,22 @@ fn attend<T: type, SCORE: fn, CAUSAL = true, WINDOW = 0, ROWS = 128, BN = 128>(
     let total = register_tensor(f32, [M, 8]);
     let fade = register_tensor(f32, [M, 1]);
     let factor = if SCORE == unchanged { scale * LOG2E } else { LOG2E };
-    let col = cast((last - 1) * BN, i32);
+    let passed = unseen<CAUSAL = CAUSAL, ROWS = ROWS, BN = BN>(place[2], t, last, n);
+    let col = cast((last - 1 - passed) * BN, i32);
     fill(acc, 0.0);
     // Finite, so that a row that sees nothing stays zero.
     fill(top, -1.0e30);
     fill(total, 0.0);
+    if ROWS >= BN + 64 {
+        for _ in 0..passed {
+            keys.wait();
+            keys.release();
+            turn.take();
+            turn.pass();
+            values.wait();
+            values.release();
+        }
+    }
     queries.wait();
     let i = keys.wait();
     fill(x, 0.0);
@@ -175,7 +198,7 @@ fn attend<T: type, SCORE: fn, CAUSAL = true, WINDOW = 0, ROWS = 128, BN = 128>(
     soften<N = BN>(x, top, total, fade, factor);
     p = cast(x, T);
     #[peel]
-    for j in 1..if WINDOW > 0 { max(1, n - early) } else { n } {
+    for j in passed + 1..if WINDOW > 0 { max(passed + 1, n - early) } else { n } {
         advance(x, p, acc, sq, sk, sv, keys, values, turn);
         let col = cast((last - 1 - j) * BN, i32);
         adjust<SCORE = SCORE>(x, scale, batch, head, row, col);
@@ -185,7 +208,7 @@ fn attend<T: type, SCORE: fn, CAUSAL = true, WINDOW = 0, ROWS = 128, BN = 128>(
         weigh<N = BN>(x, p, acc, top, total, fade, values, factor);
     }
     if WINDOW > 0 {
-        for j in max(1, n - early)..n {
+        for j in max(passed + 1, n - early)..n {
             advance(x, p, acc, sq, sk, sv, keys, values, turn);
             let col = cast((last - 1 - j) * BN, i32);
             adjust<SCORE = SCORE>(x, scale, batch, head, row, col);
