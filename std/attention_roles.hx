@@ -140,8 +140,9 @@ fn weigh<N = 128, T: type>(
 /// none unless a block of keys is as short as the queries of the groups after the first.
 fn unseen<CAUSAL = true, ROWS = 128, BN = 128>(row: i64, t: i64, last: i64, n: i64) -> i64 {
     if ROWS >= BN + 64 {
-        // Rows from `t` on are past the end of the queries.
-        let end = if row >= t { 0 } else if CAUSAL { cdiv(min(t, row + 64), BN) } else { last };
+        // A group from row `t` on is past the end of the queries.
+        let some = min(1, max(0, t - row));
+        let end = some * if CAUSAL { cdiv(min(t, row + 64), BN) } else { last };
         min(n - 1, last - end)
     } else {
         0

@@ -16,6 +16,22 @@ test "elements of a part" for (first, end) in [(0, 64), (3, 130), (5, 5), (70, 4
     assert_eq(y, where(at >= first && at < end, x, full(f16, [200], 7.0)));
 }
 
+/// Row `i` of the first half of `x`, and zeros for an `i` past the half, although `x` goes on there.
+kernel row<N = 32>(x: f32[m, N], y: mut f32[N], i: i32)
+    where m % 2 == 0, i >= 0
+    grid [1]
+    threads 32
+{
+    copy(load(x[..m / 2][i]), y);
+}
+
+test "rows of a half" for i in [0, 9, 10, 19, 20, 1000] {
+    let x = randn(f32, [20, 32], seed: 1);
+    let y = empty(f32, [32]);
+    row(x, y, i);
+    assert_eq(y, if i < 10 { x[i] } else { zeros(f32, [32]) });
+}
+
 /// The rows of each third of `x`, in tiles that do not divide it, with what is past its end as `-1`.
 kernel thirds<M = 16, N = 32>(x: f32[m, n], y: mut f32[3, t, n])
     where m % 3 == 0

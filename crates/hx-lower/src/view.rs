@@ -1,8 +1,8 @@
 //! Views: indexing, `.T`, `permute`, `tile`, `global_view`.
 //!
 //! A view is expressed in the dimensions of its base, so that each dimension is guarded by its own extent. If the end of a
-//! view's mode is not the end of the dimension, an index must provably stay inside of the mode; only `tile` gives the view an end
-//! of its own, by which its elements are guarded.
+//! view's mode is not the end of the dimension, an index or tile that does not provably stay inside of the mode gives the view an end of
+//! its own, by which its elements are guarded. In shared memory, where nothing is guarded, it is an error.
 
 use hx_base::codes;
 use hx_hir::{Arg, Expr as HirExpr, ExprId};
@@ -135,7 +135,7 @@ impl Cx<'_> {
     ) -> Lower<()> {
         match self.as_integer(arg, index)? {
             Value::Int(i) => {
-                self.check_index(arg, t, &old, &i)?;
+                view.ends.extend(self.check_index(arg, t, &old, &i)?);
                 let at = &mut view.offsets[old.dim];
                 *at = (at.clone() + &old.factor * &i).simplify(&self.facts);
                 Ok(())
@@ -143,7 +143,7 @@ impl Cx<'_> {
             Value::Range { start, end } => {
                 let from = start.unwrap_or_default();
                 let to = end.clone().unwrap_or_else(|| old.extent.clone());
-                self.check_range(arg, t, &old, &from, end.as_ref())?;
+                view.ends.extend(self.check_range(arg, t, &old, &from, end.as_ref())?);
                 let at = &mut view.offsets[old.dim];
                 *at = (at.clone() + &old.factor * &from).simplify(&self.facts);
                 let extent = (to - from).simplify(&self.facts);
@@ -167,7 +167,14 @@ impl Cx<'_> {
         }
     }
 
-    fn check_index(&mut self, arg: ExprId, t: &Tensor, mode: &SymMode, i: &Expr) -> Lower<()> {
+    /// Checks an index of a mode. Returns the end of the view that has to guard it, if nothing else does.
+    fn check_index(
+        &mut self,
+        arg: ExprId,
+        t: &Tensor,
+        mode: &SymMode,
+        i: &Expr,
+    ) -> Lower<Option<(usize, Expr)>> {
         let zero = Expr::default();
         if self.facts.proves_lt(i, &zero) || self.facts.proves_le(&mode.extent, i) {
             let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
@@ -176,11 +183,12 @@ impl Cx<'_> {
         self.known_in_registers(arg, t, i)?;
         self.nonnegative(arg, t, mode, i)?;
         if self.facts.proves_lt(i, &mode.extent) || self.is_guarded(t, mode) {
-            return Ok(());
+            return Ok(None);
         }
-        self.not_inside(arg, t, format!("the index `{i}` may be `{}` or more", mode.extent))
+        self.ends_itself(arg, t, mode, || format!("the index `{i}` may be `{}` or more", mode.extent))
     }
 
+    /// Checks a range of a mode. Returns the end of the view that has to guard it, if nothing else does.
     fn check_range(
         &mut self,
         arg: ExprId,
@@ -188,25 +196,42 @@ impl Cx<'_> {
         mode: &SymMode,
         from: &Expr,
         to: Option<&Expr>,
-    ) -> Lower<()> {
+    ) -> Lower<Option<(usize, Expr)>> {
         self.known_in_registers(arg, t, from)?;
         self.nonnegative(arg, t, mode, from)?;
-        let Some(to) = to else { return Ok(()) };
+        let Some(to) = to else { return Ok(None) };
         if self.facts.proves_lt(to, from) {
             let message = format!("found the range `{from}..{to}`, which ends before it starts");
             return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
         }
         if self.facts.proves_le(to, &mode.extent) {
-            return Ok(());
+            return Ok(None);
         }
         if !t.is_global() && self.facts.proves_lt(&mode.extent, to) {
             let message = format!("found the end `{to}`, wanted at most `{}`", mode.extent);
             return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
         }
         if self.is_guarded(t, mode) {
-            return Ok(());
+            return Ok(None);
         }
-        self.not_inside(arg, t, format!("the range may end after `{}`", mode.extent))
+        self.ends_itself(arg, t, mode, || format!("the range may end after `{}`", mode.extent))
+    }
+
+    /// Returns the end that a view needs because steps past the end of a mode would stay inside of the tensor.
+    ///
+    /// # Errors
+    /// If a view of this tensor cannot have an end of its own.
+    fn ends_itself(
+        &mut self,
+        at: ExprId,
+        t: &Tensor,
+        mode: &SymMode,
+        why: impl FnOnce() -> String,
+    ) -> Lower<Option<(usize, Expr)>> {
+        match self.own_end(t, mode) {
+            Some(end) => Ok(Some((mode.dim, end))),
+            None => self.not_inside(at, t, why()),
+        }
     }
 
     /// Refuses a run-time index of a register tensor, whatever its bounds: no `where` clause makes it a constant.
@@ -224,7 +249,7 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    fn not_inside(&mut self, arg: ExprId, t: &Tensor, why: String) -> Lower<()> {
+    fn not_inside<T>(&mut self, arg: ExprId, t: &Tensor, why: String) -> Lower<T> {
         let name = self.base_name(t.view.base).to_owned();
         let error = self
             .error(
@@ -295,13 +320,8 @@ impl Cx<'_> {
                 return self.fail(&codes::NOT_CONSTANT, shape, message);
             };
             if !self.facts.divides(b, &mode.extent) && !self.is_guarded(t, mode) {
-                match self.own_end(t, mode) {
-                    Some(end) => ends.push((mode.dim, end)),
-                    None => {
-                        let why = format!("the last tile of {b} may reach past `{}`", mode.extent);
-                        self.not_inside(id, t, why)?;
-                    }
-                }
+                let why = || format!("the last tile of {b} may reach past `{}`", mode.extent);
+                ends.extend(self.ends_itself(id, t, mode, why)?);
             }
             let count = mode.extent.ceil_div(&Expr::constant(b), &self.facts);
             inner.push(SymMode { extent: Expr::constant(b), ..mode.clone() });
