@@ -28,7 +28,7 @@ kernel attention_varlen<
     scale: f32,
 )
     where h % hk == 0, ends >= 1, WINDOW >= 0
-    tune GROUPS in 1..=3, BN in 32..=256 step 16
+    tune GROUPS in 1..=4, BN in 32..=256 step 16
     grid [cdiv(max_q, 64 * GROUPS), h, ends - 1]
 {
     let [late, head, batch] = block_idx;
@@ -78,12 +78,13 @@ kernel attention_varlen<
 /// Lengths of queries and keys: more of one or the other, none of one or the other, tiles that are whole and tiles that are not.
 test "packed sequences" for (d, groups, causal, window) in [
     (64, 1, true, 0),
-    (64, 2, false, 0),
+    (96, 2, false, 0),
     (128, 2, true, 100),
+    (256, 2, true, 0),
 ] {
     let (lengths_q, lengths_k) = ([70, 0, 130, 3, 64, 200], [100, 40, 130, 0, 200, 60]);
-    let starts_q = cast(zeros(i64, [7]), i32);
-    let starts_k = cast(zeros(i64, [7]), i32);
+    let starts_q = zeros(i32, [7]);
+    let starts_k = zeros(i32, [7]);
     for i in 0..6 {
         starts_q[i + 1] = starts_q[i] + lengths_q[i];
         starts_k[i + 1] = starts_k[i] + lengths_k[i];
@@ -103,8 +104,8 @@ test "packed sequences" for (d, groups, causal, window) in [
         200,
         0.1,
     );
-    assert(uses("wgmma") && uses("tma.load"));
-    assert(redistributions() == 0 && spills() == 0);
+    assert(uses("wgmma") && uses("tma.load") && uses("tma.store"));
+    assert(redistributions() == 0 && spills() == 0 && conflicts() == 0);
     assert_eq(o[467..], full(f16, [13, 2, d], 7.0));
     for i in 0..6 {
         let (s, t) = (lengths_q[i], lengths_k[i]);
@@ -133,4 +134,44 @@ test "packed sequences" for (d, groups, causal, window) in [
             }
         }
     }
+}
+
+/// The last tiles of the first sequence reach into the second one, which has infinite keys and values.
+test "sequences do not see each other" {
+    let q = randn(f16, [70, 1, 64], seed: 1);
+    let (k, v) = (randn(f16, [80, 1, 64], seed: 2), randn(f16, [80, 1, 64], seed: 3));
+    k[50..] = full(f16, [30, 1, 64], inf);
+    v[50..] = full(f16, [30, 1, 64], inf);
+    let o = empty(f16, [70, 1, 64]);
+    let (starts_q, starts_k) = (zeros(i32, [3]), zeros(i32, [3]));
+    starts_q[1] = 40;
+    starts_q[2] = 70;
+    starts_k[1] = 50;
+    starts_k[2] = 80;
+    attention_varlen<D = 64, GROUPS = 1, BN = 64>(q, k, v, o, starts_q, starts_k, 40, 0.1);
+    let behind = reshape(arange(i64, [40]), [40, 1]) + 10 - reshape(arange(i64, [50]), [1, 50]);
+    let x = where(behind >= 0, q[..40, 0] @ k[..50, 0].T * 0.1, -inf);
+    assert_close(o[..40, 0], softmax(x, axis: 1) @ v[..50, 0], rtol: 5e-3, atol: 2e-3);
+}
+
+bench "packed sequences of 512 to 4096 positions, 16 heads of 128, causal" {
+    let starts = zeros(i32, [9]);
+    for (i, at) in [
+        (1, 4096),
+        (2, 4608),
+        (3, 5632),
+        (4, 7680),
+        (5, 11776),
+        (6, 12288),
+        (7, 14336),
+        (8, 16384),
+    ] {
+        starts[i] = at;
+    }
+    let q = randn(f16, [16384, 16, 128], seed: 1);
+    let k = randn(f16, [16384, 16, 128], seed: 2);
+    let v = randn(f16, [16384, 16, 128], seed: 3);
+    let o = empty(f16, [16384, 16, 128]);
+    let pairs = 2 * 4096 * 4096 + 3 * 2048 * 2048 + 1024 * 1024 + 2 * 512 * 512;
+    measure flops 2 * 16 * pairs * 128 { attention_varlen(q, k, v, o, starts, starts, 4096, 0.0884) }
 }
