@@ -157,10 +157,25 @@ kernel f(x: f16[m, n], y: mut f16[m, n], starts: i32[e]) where e >= 2 grid [cdiv
 }
 ",
         expect![[r#"
-            error[HX0210]: cannot prove that this stays inside of its part of `y`
-                  copy(t, tile(y[8..40], [16, 64])[.., .., block_idx, 0]);
-                                                           ^^^^^^^^^ the index `block_idx.x` may be `2` or more
-              help: state what holds in a `where` clause
+            kernel f threads 32
+              grid [m / 16]
+              param x: f16[m, n] : [n, 1] align 16
+              param y: mut f16[m, n] : [n, 1] align 16
+              param starts: i32[e] : [1] align 16
+              where e >= 2
+              fact e % 16 == 0
+              fact m % 16 == 0
+              fact n % 16 == 0
+              register t: f16[16, 64]
+              register u: f16[4, 64, 3]
+              register u_part: f16[4, 64]
+              let starts_value = starts[0]
+              let starts_value = starts[1]
+              #0 copy(x[block_idx.x * 16 + max(0, starts_value) + 0..16, 0..64] below starts_value in dimension 0, t)
+              #1 copy(t, y[block_idx.x * 16 + 8 + 0..16, 0..64] below 40 in dimension 0)
+              #2 copy(x[24 + 0..4 + 0..3 by 4, 0..64] permuted [0, 1, 0] below 50 in dimension 0 below 44 in dimension 0, u)
+              #3 u_part = u[.., .., 0]
+              #4 copy(u_part, y[block_idx.x * 4 + 0..4, 0..64])
         "#]],
     );
 }

@@ -17,6 +17,15 @@ use crate::loads::Means;
 use crate::solve::solve_with;
 use crate::{Failure, solve};
 
+/// Returns what the first copy of a product reads.
+fn source(program: &mut TileProgram) -> &mut View {
+    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    match body.first_mut() {
+        Some(Stmt::Op(Op { kind: OpKind::CopyAsync { src, .. }, .. })) => src,
+        _ => panic!("a copy"),
+    }
+}
+
 /// Returns a product whose copies signal a pipeline.
 fn signalled(config: &Tiles) -> TileProgram {
     let mut program = tiles(config);
@@ -198,15 +207,33 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
         let Param::Tensor(param) = &mut program.params[0] else { panic!("a tensor") };
         change(param);
     };
+    let view = |program: &mut TileProgram, change: &dyn Fn(&mut View)| change(source(program));
+    let end = || Expr::dim("end");
     let lines = [
         with(&|program| param(program, &|a| a.stride[0] = Expr::dim("lda").scale(4))),
         with(&|program| param(program, &|a| a.align = 8)),
+        with(&|program| view(program, &|src| src.pad = 1.0)),
+        with(&|program| view(program, &|src| src.ends = vec![(0, end())])),
+        with(&|program| view(program, &|src| src.ends = vec![(1, end().scale(8))])),
+        with(&|program| view(program, &|src| src.ends = vec![(0, end()), (1, end().scale(8))])),
         with(&|program| {
-            let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
-            let Some(Stmt::Op(Op { kind: OpKind::CopyAsync { src, .. }, .. })) = body.first_mut() else {
-                panic!("a copy")
-            };
-            src.pad = 1.0;
+            view(program, &|src| {
+                src.offsets[0] = src.offsets[0].clone() - Expr::dim("before");
+                src.ends = vec![(0, end())];
+            });
+        }),
+        with(&|program| {
+            param(program, &|a| {
+                for dim in ["x", "y"] {
+                    a.shape.insert(0, Expr::dim(dim));
+                    a.stride.insert(0, a.stride[0].scale(16));
+                }
+            });
+            view(program, &|src| {
+                src.modes.iter_mut().for_each(|mode| mode.dim += 2);
+                src.offsets.splice(0..0, [constant(0), constant(0)]);
+                src.ends = vec![(2, end())];
+            });
         }),
     ];
     expect![[r#"
@@ -305,6 +332,29 @@ fn wrong_boxes_are_found() {
         a box puts element [0, 0] at byte 144, and it lies at 128
         a box puts element [0, 1] at byte 2, and it lies at 288"#]]
     .assert_eq(&lines.join("\n"));
+}
+
+/// The verifier finds ends of a part that no box has.
+#[test]
+fn wrong_ends_are_found() {
+    let config = Tiles { tile: [128, 128, 128], stages: 2, ..Tiles::default() };
+    let solution = solved(&signalled(&config)).expect("the program has layouts");
+    let found = |ends: &[(usize, &str)], before: i64| {
+        let mut program = signalled(&config);
+        let src = source(&mut program);
+        src.ends = ends.iter().map(|(dim, end)| (*dim, Expr::dim(*end))).collect();
+        src.offsets[0] = src.offsets[0].clone() - constant(before);
+        let all = hx_verify::verify(&program, &solution, Arch::Sm90a);
+        all.first().map_or("nothing".to_owned(), |violation| violation.message.clone())
+    };
+    let lines = [
+        found(&[(0, "e")], 0),
+        found(&[(0, "e"), (0, "f")], 0),
+        found(&[(1, "e")], 0),
+        found(&[(0, "e"), (1, "f")], 0),
+        found(&[(0, "e")], 1),
+    ];
+    expect![[r#""#]].assert_eq(&lines.join("\n"));
 }
 
 /// Returns a product whose blocks in a pair share the tiles of both factors.
