@@ -29,8 +29,8 @@ fn soften<M = 64, N = 128>(
 /// The scores as they are: the default of `SCORE`, which costs nothing.
 fn unchanged(x: f32, _batch: i32, _head: i32, _query: i32, _key: i32) -> f32 { x }
 
-/// Scales the scores and applies `SCORE`, unless nothing but the scale remains: `soften` multiplies by that. `row` and `col` are the
-/// positions of the first score.
+/// Applies `SCORE` to the scaled scores. With `unchanged` it does nothing, because `soften` multiplies by the scale. `row` and `col`
+/// are the positions of the first score.
 fn adjust<SCORE: fn>(x: register mut f32[M, N], scale: f32, batch: i32, head: i32, row: i32, col: i32) {
     if SCORE != unchanged {
         x = x * scale;
@@ -47,9 +47,9 @@ fn hide<CAUSAL = true, WINDOW = 0>(x: register mut f32[M, N], row: i32, col: i32
     x = where(if WINDOW > 0 { visible && near } else { visible }, x, -inf);
 }
 
-/// The blocks of `BN` keys that the queries at the positions from `row` to `row + rows - 1` see, of `t` keys: the end of the last
-/// block, how many there are, at least one, how many of these, from the last one on, hide keys from some query at their end, and how
-/// many, from the first one on, at their beginning.
+/// Returns which blocks of `BN` keys, of `t` keys, the `rows` queries from position `row` on see: the number after the last block, the
+/// count, which is at least 1, how many of them at the end have keys that some query does not see because they are too late, and how
+/// many at the beginning because they are too early. 300 keys, rows 128 to 255 and `CAUSAL` give `(2, 2, 1, 0)`.
 fn blocks<CAUSAL = true, WINDOW = 0, BN = 128>(row: i64, rows: i64, t: i64) -> (i64, i64, i64, i64) {
     let ahead = if CAUSAL { 1 } else { WINDOW };
     let bounded = CAUSAL || WINDOW > 0;
@@ -136,8 +136,8 @@ fn weigh<N = 128, T: type>(
     p = cast(x, T);
 }
 
-/// How many of the last blocks that the block's queries see are out of sight for the group whose queries begin at the position `row`:
-/// none unless a block of keys is as short as the queries of the groups after the first.
+/// Returns how many of the `n` blocks before block `last`, at the end, no query of the group from position `row` on sees, although
+/// later groups do. A block that is longer than the queries of all groups but one is seen by every group: then it is 0.
 fn unseen<CAUSAL = true, ROWS = 128, BN = 128>(row: i64, t: i64, last: i64, n: i64) -> i64 {
     if ROWS >= BN + 64 {
         // A group from row `t` on is past the end of the queries.
