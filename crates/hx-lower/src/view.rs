@@ -291,9 +291,10 @@ impl Cx<'_> {
         let end = (offset.clone() + &mode.extent * &mode.factor).simplify(&self.facts);
         let least =
             least_multiple(&mode.extent, &mode.factor).map(|m| (offset.clone() + m).simplify(&self.facts));
-        let reaches = |guard: &Expr| [Some(&end), least.as_ref()].into_iter().flatten().any(|at| self.facts.proves_le(guard, at));
-        let own = t.view.ends.iter().filter(|(dim, _)| *dim == mode.dim);
-        reaches(extent) || own.into_iter().any(|(_, end)| reaches(end))
+        let reaches = |guard: &Expr| {
+            [Some(&end), least.as_ref()].into_iter().flatten().any(|at| self.facts.proves_le(guard, at))
+        };
+        reaches(extent) || t.view.ends.iter().any(|(dim, end)| *dim == mode.dim && reaches(end))
     }
 
     /// Lowers `tile(t, [B, …])`: the modes `B, …` within a tile, followed by one mode for each that counts tiles.

@@ -15,6 +15,7 @@ mod counter;
 mod edits;
 mod effects;
 mod elementwise;
+mod ends;
 mod estimate;
 mod held;
 mod ids;

@@ -298,7 +298,8 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     }
     let order: Vec<usize> = view.modes.iter().map(|m| m.dim).collect();
     let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
-    let ends: String = view.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
+    let ends: String =
+        view.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
     let rows = view.rows.as_ref().map_or(String::new(), |r| {
         let table = match r.base {
             Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),

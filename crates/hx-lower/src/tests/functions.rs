@@ -183,7 +183,8 @@ fn functions_are_chosen_at_compile_time() {
 /// A kernel leaves out what a function would do that does nothing.
 #[test]
 fn functions_are_compared_at_compile_time() {
-    let text = MAP.replace("applied(F(t), G)", "if G == identity { t } else if F != G { F(t) } else { G(t) }");
+    let text =
+        MAP.replace("applied(F(t), G)", "if G == identity { t } else if F != G { F(t) } else { G(t) }");
     let program = |f: &str, g: &str| {
         let (db, file) = TestDb::with_file(&text);
         let resolve = |text: &str| text.parse::<WrittenArg>().and_then(|arg| arg.resolve(&db, file));
@@ -195,14 +196,17 @@ fn functions_are_compared_at_compile_time() {
     };
     expect![[r#"
           #0 copy(x[block_idx.x * 128 + 0..128], t)
-          #1 copy(t, y[block_idx.x * 128 + 0..128])"#]].assert_eq(&program("half", "identity"));
+          #1 copy(t, y[block_idx.x * 128 + 0..128])"#]]
+    .assert_eq(&program("half", "identity"));
     expect![[r#"
           #0 copy(x[block_idx.x * 128 + 0..128], t)
           #1 value = (t * 0.5)
-          #2 copy(value, y[block_idx.x * 128 + 0..128])"#]].assert_eq(&program("half", "half"));
+          #2 copy(value, y[block_idx.x * 128 + 0..128])"#]]
+    .assert_eq(&program("half", "half"));
     expect![[r#"
           #0 copy(x[block_idx.x * 128 + 0..128], t)
-          #1 copy(t, y[block_idx.x * 128 + 0..128])"#]].assert_eq(&program("identity", "half"));
+          #1 copy(t, y[block_idx.x * 128 + 0..128])"#]]
+    .assert_eq(&program("identity", "half"));
 }
 
 /// Coordinates take no registers before their elements are used; other arguments are tensors.

@@ -60,7 +60,14 @@ pub(super) fn shared(name: &str, dtype: DType, shape: &[i64]) -> Tensor {
 pub(super) fn tile_of(param: u32, offsets: [Expr; 2], extents: [i64; 2]) -> View {
     let modes = extents.iter().enumerate();
     let modes = modes.map(|(dim, &extent)| ViewMode { extent, dim, factor: constant(1) }).collect();
-    View { base: Base::Global(ParamId(param)), offsets: offsets.to_vec(), modes, pad: 0.0, ends: Vec::new(), rows: None }
+    View {
+        base: Base::Global(ParamId(param)),
+        offsets: offsets.to_vec(),
+        modes,
+        pad: 0.0,
+        ends: Vec::new(),
+        rows: None,
+    }
 }
 
 pub(super) struct Ops(u32);

@@ -148,10 +148,11 @@ impl Lowering<'_> {
             let coordinate = |dim: usize| global.coordinate(dim, &first).simplify(facts);
             let part = match map {
                 Some(map) => {
-                    let mut coordinates: Vec<Expr> =
-                        choice.dims.iter().map(|dim| coordinate(*dim)).collect();
+                    let mut coordinates: Vec<Expr> = choice.dims.iter().map(|dim| coordinate(*dim)).collect();
                     if let Some((dim, end)) = &clipped {
-                        for (own, at) in choice.dims.iter().zip(&mut coordinates).filter(|(own, _)| *own == dim) {
+                        for (own, at) in
+                            choice.dims.iter().zip(&mut coordinates).filter(|(own, _)| *own == dim)
+                        {
                             *at = (coordinate(*own) + Expr::constant(ROWS) - end.clone()).simplify(facts);
                         }
                         coordinates.extend([end.clone(), Expr::constant(ROWS)]);

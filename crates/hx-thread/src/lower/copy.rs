@@ -224,7 +224,12 @@ impl Lowering<'_> {
                 guard = guard.and(inside(coordinate, extent));
             }
         }
-        let base = View { base: rows.base, offsets: table.clone(), modes: Vec::new(), ..View::whole(rows.base, &[]) };
+        let base = View {
+            base: rows.base,
+            offsets: table.clone(),
+            modes: Vec::new(),
+            ..View::whole(rows.base, &[])
+        };
         let address = self.address(op, &base, &table, facts)?;
         let var = self.counter("picked", op, super::Local::Row as u32);
         Ok(Some(Picked {
