@@ -186,10 +186,12 @@ kernel gemm_swapped<
     BM = 16,
     BN = 64,
     BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
-    STAGES = (if BK == 64 { 98304 } else if BK == 32 { 49152 } else { 196608 }) / ((BM + BN) * BK),
+    STAGES = (if T == f16 || T == bf16 { 98304 } else if T == tf32 { 49152 } else { 196608 })
+        / ((BM + BN) * BK),
     EPILOGUE: fn = identity,
 >(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
     where BN % 64 == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
+    tune BM in [8, 16, 32, 64, 128], BN in [64, 128, 192], BK in [64, 128]
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
