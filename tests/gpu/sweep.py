@@ -67,8 +67,10 @@ SOURCES = [
     Source("std/gemm.hx", "gemm_swapped", "gemm", 8, (1, 128)),
     Source("std/gemm_split.hx", "gemm_split", "gemm", 8, (33, 512)),
     Source("std/gemm_split.hx", "gemm_swapped_split", "gemm", 8, (1, 128)),
-    Source("std/attention_hopper.hx", "attention_hopper", "attention", 4),
+    Source("std/attention_hopper.hx", "attention_hopper", "attention", 0),
 ]
+# Groups and keys of a block by the size of heads, the defaults first: fewer than the sizes of products, and the same for all lengths.
+ATTENTION = {64: ((3, 128), (2, 128), (3, 112), (2, 176)), 128: ((2, 128), (2, 176), (2, 160)), 256: ((2, 80), (2, 64))}
 
 
 def cases(args):
@@ -84,12 +86,12 @@ def cases(args):
     return [case for case in out if not args.only or any(text in case.name for text in args.only)]
 
 
-def shape(case):
-    """The shape of a case as `hx tune` reads it. The estimates of `f16` and `bf16` are equal, so both get the same candidates."""
-    if case.family == "gemm":
-        return f"m={case.m},n={case.n},k={case.k}"
-    dims = f"b={case.batch},h={case.heads},hk={case.heads},s={case.positions},t={case.positions}"
-    return f"{dims},D={case.size},CAUSAL={str(case.causal).lower()},T={case.dtype},scale={1 / math.sqrt(case.size)}"
+def candidates(source, case, hx):
+    """The candidates of a kernel for a case, best estimate first: tuples of `NAME=VALUE`."""
+    if case.family == "attention":
+        return [(f"GROUPS={groups}", f"BN={keys}") for groups, keys in ATTENTION[case.size]]
+    # The estimates of `f16` and `bf16` are equal, so both get the same candidates.
+    return ranked(source, f"m={case.m},n={case.n},k={case.k}", hx)
 
 
 @cache
@@ -114,7 +116,7 @@ def build(args):
     for case in cases(args):
         entries = []
         for source in (source for source in there if source.takes(case)):
-            for rank, given in enumerate(ranked(source, shape(case), args.hx)):
+            for rank, given in enumerate(candidates(source, case, args.hx)):
                 sets = [*given, *(f"{key}={value}" for key, value in case.generics.items())]
                 name = "-".join([source.kernel, *(text.replace("=", "") for text in sets)])
                 wanted[name] = (source, sets)
