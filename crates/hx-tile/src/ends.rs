@@ -35,6 +35,8 @@ impl View {
             return Err(format!("the part of `{name}` may begin before the tensor, at `{start}`"));
         }
         let inside = param.shape[*dim].clone();
-        Ok(Some((*dim, self.ends.iter().fold(inside, |end, (_, own)| end.minimum(own, facts)))))
+        let end = self.ends.iter().fold(inside, |end, (_, own)| end.minimum(own, facts));
+        // A coordinate below 0 of a box that is all outside its map is an illegal instruction on an H100.
+        Ok(Some((*dim, end.maximum(&Expr::default(), facts))))
     }
 }
