@@ -63,6 +63,8 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
                         format!("a copy into {}: stage {number} of {acquired}", pipe(*p))
                     }
                     Want::Turn { turns: t, from, .. } => format!("{} from {from}", turns(*t)),
+                    Want::Sum { own: true } => "a sum with its own scope".to_owned(),
+                    Want::Sum { own: false } => "a sum with another block".to_owned(),
                     Want::Barrier { missing } => format!("a barrier of {}", missing.join(", ")),
                 };
                 format!("stuck: {} at {} wants {wants}\n", blocked.who, line(blocked.op))
