@@ -16,9 +16,8 @@ impl Cx<'_> {
         let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
         let blocks = along.unwrap_or(1);
         if blocks < 2 {
-            let message = format!(
-                "found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `{name}`"
-            );
+            let message =
+                format!("found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `{name}`");
             return self.fail(&codes::BAD_CLUSTER, at, message);
         }
         Ok(axis as u8)
@@ -110,8 +109,9 @@ impl Cx<'_> {
         if matches!(dtype, DType::F32 | DType::F64 | DType::I32) {
             return Ok(tensor);
         }
-        let message =
-            format!("found elements of type `{dtype}`, wanted `f32`, `f64` or `i32` for a sum over the cluster");
+        let message = format!(
+            "found elements of type `{dtype}`, wanted `f32`, `f64` or `i32` for a sum over the cluster"
+        );
         let error = self.error(&codes::NO_SUCH_OPERATION, t, message).help("`cast(…, f32)` converts them");
         Err(self.report(error))
     }
@@ -138,7 +138,9 @@ impl Cx<'_> {
         match u32::try_from(to).ok().filter(|to| *to < blocks) {
             Some(to) => Ok(to as u8),
             None => {
-                let message = format!("found block {to}, wanted one below {blocks}: the cluster has {blocks} along this axis");
+                let message = format!(
+                    "found block {to}, wanted one below {blocks}: the cluster has {blocks} along this axis"
+                );
                 self.fail(&codes::BAD_CLUSTER, at, message)
             }
         }

@@ -6,8 +6,8 @@ use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync, SendChunk,
-    Param, Part, Registers, Role, Source, Stmt, ThreadProgram,
+    Address, Arrivals, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync,
+    Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram,
 };
 
 /// Returns the program as text, one instruction a line.

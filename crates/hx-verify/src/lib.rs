@@ -25,8 +25,8 @@ use std::fmt;
 use hx_index::{Expr, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, Tensor, TensorId,
-    TileProgram, View, coordinate,
+    Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, Tensor,
+    TensorId, TileProgram, View, coordinate,
 };
 
 /// A constraint that a solution violates.

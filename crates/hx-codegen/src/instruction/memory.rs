@@ -55,7 +55,8 @@ impl Emitter<'_> {
 
     /// Emits the store of 16 bytes of each thread in the shared memory of another block of the cluster.
     pub(crate) fn send(&mut self, send: &SendChunk) -> Result<()> {
-        let row = catalogue().sync(&send.row).ok_or_else(|| MalformedProgram::UnknownRow(send.row.clone()))?;
+        let row =
+            catalogue().sync(&send.row).ok_or_else(|| MalformedProgram::UnknownRow(send.row.clone()))?;
         self.check_arch(&row.name, row.arch)?;
         let (_, array) = self.array(&send.registers)?;
         let bits = array.dtype.bits();
@@ -67,7 +68,8 @@ impl Emitter<'_> {
         sequence.asm.inputs = match bits {
             32 => (0..4).map(|i| elements.slice(i..i + 1).read(&mut self.printer)).collect(),
             64 => {
-                let half = |i: usize| elements.slice(i / 2..i / 2 + 1).read_half(i as u32 % 2, &mut self.printer);
+                let half =
+                    |i: usize| elements.slice(i / 2..i / 2 + 1).read_half(i as u32 % 2, &mut self.printer);
                 (0..4).map(half).collect()
             }
             _ => return Err(MalformedProgram::Width { row: row.name.clone(), dtype: array.dtype }),

@@ -60,7 +60,15 @@ fn stored() -> ThreadProgram {
 
 /// A kernel that loads two boxes of a tensor of rank 3 into each stage of a ring, and their sum into the tensor.
 fn loaded() -> ThreadProgram {
-    let barrier = |kind, at| Barrier { kind, pipe: "p".into(), stages: 2, count: 1, at, origin: Origin(0), sums: false };
+    let barrier = |kind, at| Barrier {
+        kind,
+        pipe: "p".into(),
+        stages: 2,
+        count: 1,
+        at,
+        origin: Origin(0),
+        sums: false,
+    };
     let stage = || Expr::symbol(var("s", 0));
     let boxed = |row: i64| {
         Stmt::Bulk(Bulk {

@@ -70,8 +70,15 @@ fn drawn() -> ThreadProgram {
         vec![array(1), array(2)],
         vec![Stmt::Roles(vec![role(1, Some(var("g", 2)), true), role(2, None, false)])],
     );
-    let barrier =
-        |kind, count, at| Barrier { kind, pipe: "work".into(), stages: 2, count, at, origin: Origin(0), sums: false };
+    let barrier = |kind, count, at| Barrier {
+        kind,
+        pipe: "work".into(),
+        stages: 2,
+        count,
+        at,
+        origin: Origin(0),
+        sums: false,
+    };
     ThreadProgram {
         scopes: vec![
             Scope::block(384),

@@ -162,8 +162,9 @@ impl Teller<'_> {
             Want::Sum { own } => {
                 let others = if *own { "the rest of its scope" } else { "another block of its cluster" };
                 let message = format!("{who} waits for ever: {others} does not come to this sum");
-                self.at(&codes::ENDLESS_WAIT, *op, message)
-                    .help("every block of the cluster adds its part: no condition on `block_idx` around the sum")
+                self.at(&codes::ENDLESS_WAIT, *op, message).help(
+                    "every block of the cluster adds its part: no condition on `block_idx` around the sum",
+                )
             }
             Want::Barrier { missing } => {
                 let (do_, missing) = (if missing.len() == 1 { "does" } else { "do" }, missing.join(" and "));

@@ -11,7 +11,9 @@ use hx_thread::{Address, Memory, Param, Part};
 
 use super::Compilation;
 use crate::bulk::PIECE;
-use crate::code::{AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer};
+use crate::code::{
+    AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer,
+};
 use crate::error::SimError;
 
 impl Compilation<'_> {

@@ -36,8 +36,15 @@ impl Counted {
         kernel.output("c", DType::I32, &[1], &[1]);
         let shared = kernel.shared("s", DType::I32, 64);
         let value = kernel.registers("r", DType::I32, 1);
-        let barrier =
-            |kind, count, at| Barrier { kind, pipe: "work".into(), stages: 2, count, at, origin: Origin(40), sums: false };
+        let barrier = |kind, count, at| Barrier {
+            kind,
+            pipe: "work".into(),
+            stages: 2,
+            count,
+            at,
+            origin: Origin(40),
+            sums: false,
+        };
         let at = kernel.program.shared_bytes;
         kernel.program.shared_bytes += 40;
         kernel.program.barriers =

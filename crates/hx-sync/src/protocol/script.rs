@@ -57,9 +57,7 @@ pub(crate) enum StepKind {
     Take(u32),
     Pass(u32),
     Sync,
-    Meet {
-        axis: u8,
-    },
+    Meet { axis: u8 },
     SyncCluster,
 }
 

@@ -28,8 +28,8 @@ use super::layout::unrolled;
 use super::scalar::hardware;
 use super::{COUNTED, LowerError, Lowering, counted};
 use crate::{
-    Address, Arrivals, Barrier, BarrierKind, Body, Compute, Convert, Memory, RegId, Registers, SendChunk, SharedBuffer,
-    Stmt, Transfer,
+    Address, Arrivals, Barrier, BarrierKind, Body, Compute, Convert, Memory, RegId, Registers, SendChunk,
+    SharedBuffer, Stmt, Transfer,
 };
 
 /// The parities have numbers from this one on, above those of pipelines and counters.
@@ -151,9 +151,8 @@ impl Lowering<'_> {
         let number = all.iter().position(|sums| sums.includes(self.program, op));
         let number = number.ok_or_else(|| self.error(op, "no memory to meet in"))?;
         let held = self.solution.registers.get(&x).ok_or_else(|| self.error(op, "no layout"))?;
-        let differs = |part: &&TensorId| {
-            self.solution.registers.get(part).is_none_or(|of| of.layout != held.layout)
-        };
+        let differs =
+            |part: &&TensorId| self.solution.registers.get(part).is_none_or(|of| of.layout != held.layout);
         if parts.iter().any(|part| differs(&part)) {
             return Err(self.error(op, "a part has another layout than the sum"));
         }
@@ -315,7 +314,8 @@ impl Lowering<'_> {
         let Sums { blocks, threads, chunks, .. } = sum.sums;
         let (threads, chunks) = (i64::from(threads), i64::from(chunks));
         let group = self.first_of_group(sum.op, i64::from(blocks - 1) * chunks * threads);
-        let place = group + (slot.scale(chunks) + chunk.clone()).scale(threads) + Expr::symbol(Symbol::Thread);
+        let place =
+            group + (slot.scale(chunks) + chunk.clone()).scale(threads) + Expr::symbol(Symbol::Thread);
         Address { memory: Memory::Shared(sum.buffer), offset: place.scale(i64::from(sum.sums.per_chunk())) }
     }
 

@@ -1,8 +1,8 @@
 //! The registers and the shared memory that an operation needs besides its tensors.
 
 use hx_tile::{
-    Choice, Lanes, OpId, OpKind, RearrangeChoice, ReduceChoice, Route, SUM_CHUNK, ScanChoice, ScopeId, SliceChoice,
-    Solution, TensorId, TileProgram,
+    Choice, Lanes, OpId, OpKind, RearrangeChoice, ReduceChoice, Route, SUM_CHUNK, ScanChoice, ScopeId,
+    SliceChoice, Solution, TensorId, TileProgram,
 };
 
 use super::{scan, sum};

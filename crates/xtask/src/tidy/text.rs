@@ -15,7 +15,8 @@ const INSTRUCTIONS: &[&str] =
     &["mma", "wgmma", "wmma", "tcgen", "ldmatrix", "stmatrix", "movmatrix", "cpasync"];
 
 /// Families of instructions whose names consist of two words.
-const INSTRUCTION_PAIRS: &[(&str, &str)] = &[("cp", "async"), ("cp", "reduce"), ("cp", "bulk"), ("st", "async")];
+const INSTRUCTION_PAIRS: &[(&str, &str)] =
+    &[("cp", "async"), ("cp", "reduce"), ("cp", "bulk"), ("st", "async")];
 
 /// The hosts that no file may name. They are split into parts, so that this file does not name them either.
 const HOSTS: &[&[&str]] = &[

@@ -15,9 +15,8 @@ impl Machine<'_> {
         let waiting = |agent: &usize| self.agents[*agent].at < self.scripts[*agent].steps.len();
         let mut agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();
         // A block that waits at its end does so because another one does not come there.
-        let at_end = |agent: &usize| {
-            self.scripts[*agent].steps[self.agents[*agent].at].kind == StepKind::SyncCluster
-        };
+        let at_end =
+            |agent: &usize| self.scripts[*agent].steps[self.agents[*agent].at].kind == StepKind::SyncCluster;
         if !agents.iter().all(at_end) {
             agents.retain(|agent| !at_end(agent));
         }

@@ -600,7 +600,9 @@ role use 2 {
     };
     missing("        if block < 1 {\n            sum_along 0\n        }\n");
     // Two sums are not one.
-    missing("        if block < 1 {\n            sum_along 0\n        } else {\n            sum_along 0\n        }\n");
+    missing(
+        "        if block < 1 {\n            sum_along 0\n        } else {\n            sum_along 0\n        }\n",
+    );
     // Along another axis there is no other block.
     assert_eq!(super::text_of(&sums.replace("sum_along 0", "sum_along 1")), "");
 }
