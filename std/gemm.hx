@@ -409,6 +409,19 @@ test "gemm_swapped of operands along their columns" {
     assert_close(c, a @ b.T, ulp: 4);
 }
 
+/// The stride of a dimension with one element is free.
+test "gemm of single rows and columns" for (m, n, k) in [(1, 72, 64), (72, 1, 64)] {
+    let a = randn(f16, [m, k], seed: 22);
+    let b = randn(f16, [n, k], seed: 23);
+    let c = empty(f16, [m, n]);
+    gemm<BN = 64, STAGES = 3>(a, b, c);
+    assert(uses("tma.load") && uses("wgmma"));
+    assert_close(c, a @ b.T, ulp: 4);
+    let x = randn(f16, [k, m], seed: 24).T;
+    gemm<BN = 64, STAGES = 3>(x, b, c);
+    assert_close(c, x @ b.T, ulp: 4);
+}
+
 test "gemm into part of a matrix" {
     let a = randn(f16, [100, 72], seed: 20);
     let b = randn(f16, [70, 72], seed: 21);

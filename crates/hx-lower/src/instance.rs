@@ -89,16 +89,29 @@ pub struct LaunchFacts {
 /// Returns the named strides of a kernel that are 1 unless a launch says otherwise: if all strides of a tensor are written and
 /// none of them is the number 1, the last one, as in a row-major tensor.
 pub fn usual_units<'db>(db: &'db dyn hx_hir::Db, kernel: Kernel<'db>) -> BTreeSet<Name> {
+    units(db, kernel, |_, is_last| is_last)
+}
+
+/// Returns for each tensor the last of its named strides for which `is_one` says so; none if one of its strides is the number 1.
+/// `is_one` takes the name, and whether the stride is that of the last dimension.
+fn units<'db>(
+    db: &'db dyn hx_hir::Db,
+    kernel: Kernel<'db>,
+    is_one: impl Fn(&Name, bool) -> bool,
+) -> BTreeSet<Name> {
     let sig = kernel_signature(db, kernel);
-    let strides = signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride);
-    let usual = strides.filter(|dim| {
+    let mut found = BTreeMap::new();
+    for dim in signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride) {
         let ty = sig.params.get(dim.param as usize).map(|param| &sig.store[param.ty]);
-        let Some(TypeRef::Named { layout: Some(layout), .. }) = ty else { return false };
-        let Expr::Array(all) = &sig.store[*layout] else { return false };
-        let is_one = |at: &ExprId| matches!(sig.store[*at], Expr::Literal(Literal::Int(1)));
-        all.len() == dim.axis as usize + 1 && !all.iter().any(is_one)
-    });
-    usual.map(|dim| dim.name.clone()).collect()
+        let Some(TypeRef::Named { layout: Some(layout), .. }) = ty else { continue };
+        let Expr::Array(all) = &sig.store[*layout] else { continue };
+        let is_number = |at: &ExprId| matches!(sig.store[*at], Expr::Literal(Literal::Int(1)));
+        let is_last = all.len() == dim.axis as usize + 1;
+        if !all.iter().any(is_number) && is_one(&dim.name, is_last) {
+            found.insert(dim.param, dim.name.clone());
+        }
+    }
+    found.into_values().collect()
 }
 
 impl LaunchFacts {
@@ -117,9 +130,8 @@ impl LaunchFacts {
         values: &BTreeMap<Name, i64>,
     ) -> LaunchFacts {
         let usual = usual_units(db, kernel);
-        let strides = signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride);
-        let is_unit = |name: &Name| values.get(name).map_or(usual.contains(name), |value| *value == 1);
-        let units: BTreeSet<Name> = strides.map(|dim| dim.name.clone()).filter(is_unit).collect();
+        let units =
+            units(db, kernel, |name, is_last| values.get(name).map_or(is_last, |value| *value == 1));
         let others = values.iter().filter(|(name, _)| !units.contains(*name));
         let dims: BTreeMap<Name, u32> =
             others.map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value))).collect();

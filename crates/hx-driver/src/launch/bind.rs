@@ -82,6 +82,22 @@ impl<'db> Header<'db> {
         self.label(signature_source_map(self.db, Item::Kernel(self.kernel))?.name, message)
     }
 
+    /// Reports whether an entry of shapes and strides is the name of a dimension or stride, and the only such entry.
+    fn is_single_dimension(&self, expr: ExprId) -> bool {
+        let Some(Resolution::Dim(name)) = self.resolution(expr) else { return false };
+        let entries = self.signature.params.iter().flat_map(|param| match &self.signature.store[param.ty] {
+            TypeRef::Named { shape, layout, .. } => {
+                let strides = match layout.map(|layout| &self.signature.store[layout]) {
+                    Some(Expr::Array(strides)) => strides.as_slice(),
+                    _ => &[],
+                };
+                shape.iter().flatten().chain(strides).copied().collect()
+            }
+            _ => Vec::new(),
+        });
+        entries.filter(|at| self.resolution(*at) == Some(&Resolution::Dim(name.clone()))).count() == 1
+    }
+
     fn resolution(&self, expr: ExprId) -> Option<&Resolution> {
         self.names.exprs.get(expr)
     }
@@ -273,7 +289,8 @@ fn param(
         None => row_major(&extents),
         Some(strides) => {
             let actual: Vec<i64> = tensor.strides().iter().map(|&s| s as i64).collect();
-            bind_strides(header, index, strides, &extents, &actual, args, dims)?;
+            let values = with_free_strides(header, strides, &extents, &actual);
+            bind_strides(header, index, strides, &extents, &values, args, dims)?;
             actual
         }
     };
@@ -405,6 +422,31 @@ fn bind_extent(
         }
         _ => Ok(()),
     }
+}
+
+/// Chooses the strides that no element uses, those of dimensions with at most one element, so that the launch can promise most:
+/// multiples of 16, and 1 for the last one if no other stride is 1. A name that stands at several places keeps its value.
+fn with_free_strides(header: &Header<'_>, strides: &[ExprId], extents: &[i64], actual: &[i64]) -> Vec<i64> {
+    let is_empty = extents.contains(&0);
+    let free = |axis: usize| {
+        let is_used = !is_empty && extents.get(axis).is_some_and(|extent| *extent > 1);
+        let is_single = strides.get(axis).is_some_and(|at| header.is_single_dimension(*at));
+        !is_used && is_single
+    };
+    let axes = 0..actual.len();
+    let is_unit = |axis: usize| match strides.get(axis).map(|at| &header.signature.store[*at]) {
+        Some(Expr::Literal(Literal::Int(1))) => true,
+        _ => !free(axis) && actual[axis] == 1,
+    };
+    let unit = if axes.clone().any(is_unit) { None } else { axes.clone().rev().find(|axis| free(*axis)) };
+    let reach = extents.iter().zip(actual).map(|(extent, stride)| extent.saturating_mul(*stride)).max();
+    let apart = (reach.filter(|reach| *reach < DIM_LIMIT - 16).unwrap_or(0).max(1) + 15) / 16 * 16;
+    let value = |axis| match free(axis) {
+        true if unit == Some(axis) => 1,
+        true => apart,
+        false => actual[axis],
+    };
+    axes.map(value).collect()
 }
 
 fn bind_strides(

@@ -666,6 +666,11 @@ test "a row" for (m, n) in [(1, 32), (32, 1), (1, 1)] {
     moves(x.T, y.T);
     assert_eq(y, x);
 }
+test "no elements" for (m, n) in [(0, 32), (32, 0)] {
+    let y = empty(f32, [m, n]);
+    moves(zeros(f32, [m, n]), y);
+    moves(zeros(f32, [n, m]).T, y);
+}
 test "repeated" {
     let [x, y] = [broadcast_to(randn(f32, [32], seed: 1), [32, 32]), empty(f32, [32, 32])];
     moves(x, y);
