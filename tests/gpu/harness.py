@@ -115,6 +115,9 @@ class Description:
             # An extent of 1 has no stride to speak of.
             strides = [s if n > 1 else None for s, n in zip(tensor.stride(), tensor.shape)]
             self._bind_dims(param, "stride", param["stride"], strides, env)
+        # A stride that nothing uses keeps every fact as a multiple of 16.
+        for text in (text for param in self.tensors for text in param["stride"] if text in self.symbols):
+            env.setdefault(text, 16)
         missing = [p["name"] for p in self.scalars if p["name"] not in env]
         if missing:
             raise HarnessError(f"`{self.name}` needs a value for {', '.join(missing)}")

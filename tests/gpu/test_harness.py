@@ -86,6 +86,10 @@ class Binding(unittest.TestCase):
         self.assertEqual(d.grid(env), [2, 4, 1])
         self.assertEqual([a.value for a in d.arguments([x, y], env)], [256, 256, 2.0, 100, 8, 32])
 
+    def test_strides_that_nothing_uses(self):
+        env = description().bind([Fake((1, 8)), Fake((1, 16))], dict(by=2.0))
+        self.assertEqual(env, dict(by=2.0, m=1, k=8, ldx=16))
+
     def test_what_does_not_fit(self):
         fine, y = Fake((100, 8), (32, 1)), Fake((100, 16))
         self.refused("dimension 1 of `y` is 17, and must be `k * 2`, which is 16", fine, Fake((100, 17)))

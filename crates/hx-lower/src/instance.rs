@@ -130,8 +130,7 @@ impl LaunchFacts {
         values: &BTreeMap<Name, i64>,
     ) -> LaunchFacts {
         let usual = usual_units(db, kernel);
-        let units =
-            units(db, kernel, |name, is_last| values.get(name).map_or(is_last, |value| *value == 1));
+        let units = units(db, kernel, |name, is_last| values.get(name).map_or(is_last, |value| *value == 1));
         let others = values.iter().filter(|(name, _)| !units.contains(*name));
         let dims: BTreeMap<Name, u32> =
             others.map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value))).collect();
