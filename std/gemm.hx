@@ -86,8 +86,11 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     }
 }
 
-/// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; two groups share each tile. With `BN` in steps of 16 the tiles of a
-/// product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
+/// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; two groups share each tile. With `BN` in
+/// steps of 16 the tiles of a product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
+///
+/// The operands are f16, bf16, tf32, floats of 8 bits or integers of 8 bits. Those of 16 bits may be contiguous along either
+/// dimension, as in `gemm(a.T, b, c)`; the instructions read all others along K only.
 kernel gemm<
     T: type = bf16,
     U: type = T,
@@ -98,7 +101,8 @@ kernel gemm<
     BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     STAGES = 4,
     GROUP = 8,
-    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 }) / (if OUT == ACC { 2 } else { 1 }),
+    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 })
+        / (if OUT == f32 || OUT == i32 { 2 } else { 1 }),
     SLOTS = 2,
     EPILOGUE: fn = identity,
 >(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
@@ -143,7 +147,8 @@ kernel gemm_pingpong<
     BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     STAGES = 4,
     GROUP = 8,
-    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 }) / (if OUT == ACC { 2 } else { 1 }),
+    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 })
+        / (if OUT == f32 || OUT == i32 { 2 } else { 1 }),
     SLOTS = 2,
     EPILOGUE: fn = identity,
 >(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])

@@ -16,7 +16,8 @@ kernel gemm_batched<
     BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     STAGES = 4,
     GROUP = 8,
-    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 }) / (if OUT == ACC { 2 } else { 1 }),
+    W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 })
+        / (if OUT == f32 || OUT == i32 { 2 } else { 1 }),
     SLOTS = 2,
     EPILOGUE: fn = identity,
 >(a: T[g, m, k] : [a0, a1, a2], b: U[g, n, k] : [b0, b1, b2], c: mut OUT[g, m, n] : [c0, c1, 1])
