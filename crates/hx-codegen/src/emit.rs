@@ -114,6 +114,8 @@ pub(crate) struct Emitter<'a> {
     symbol_params: Vec<String>,
     /// Names of the parameters that hold tensor maps.
     pub(crate) maps: Vec<String>,
+    /// Whether launches before this one may write memory until the kernel has waited for them.
+    pub(crate) overlaps_previous: bool,
     /// Whether one thread alone executes the statements.
     pub(crate) elected: bool,
     lines: Option<Lines<'a>>,
@@ -159,6 +161,7 @@ impl<'a> Emitter<'a> {
             names: Names::new(),
             symbol_params: Vec::new(),
             maps: Vec::new(),
+            overlaps_previous: program.waits_for_previous(),
             elected: false,
             lines,
             poll,

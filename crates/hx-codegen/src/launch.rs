@@ -30,6 +30,8 @@ pub struct LaunchDescription {
     pub threads: u32,
     /// Bytes of dynamic shared memory in a block.
     pub shared_bytes: u32,
+    /// Whether the launch may start before the launches before it are complete: the kernel waits for them.
+    pub waits_for_previous: bool,
     /// Conditions on the arguments.
     pub requires: Vec<Requirement>,
 }
@@ -76,6 +78,7 @@ impl LaunchDescription {
             cluster: program.cluster,
             threads: program.block_threads(),
             shared_bytes: program.shared_bytes,
+            waits_for_previous: program.waits_for_previous(),
             requires: program.requires.clone(),
         }
     }
@@ -161,12 +164,13 @@ pub fn fill_name(fill: Outside) -> &'static str {
 impl Serialize for LaunchDescription {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let requires: Vec<&str> = self.requires.iter().map(|r| r.text.as_str()).collect();
-        let mut s = serializer.serialize_struct("LaunchDescription", 6)?;
+        let mut s = serializer.serialize_struct("LaunchDescription", 7)?;
         s.serialize_field("params", &self.params)?;
         s.serialize_field("grid", &Texts(&self.grid))?;
         s.serialize_field("cluster", &self.cluster)?;
         s.serialize_field("threads", &self.threads)?;
         s.serialize_field("shared_bytes", &self.shared_bytes)?;
+        s.serialize_field("waits_for_previous", &self.waits_for_previous)?;
         s.serialize_field("requires", &requires)?;
         s.end()
     }

@@ -2,6 +2,7 @@
 
 mod layout;
 mod narrowed;
+mod previous;
 mod protocol;
 mod registers;
 pub(crate) mod repair;
@@ -30,6 +31,7 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
             let faults =
                 sync::with_barriers(lowered, protocol_faults(db, instance), synchronization(db, instance));
             found.extend(protocol::faults(&places, lowered, &faults));
+            found.extend(previous::findings(&places, lowered));
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
@@ -54,6 +56,7 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
     if let Ok(lowered) = routed_program(db, instance) {
         let faults = sync::with_barriers(lowered, protocol_faults(db, instance), hazards(db, instance));
         found.extend(protocol::faults(&places, lowered, &faults));
+        found.extend(previous::findings(&places, lowered));
     }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);

@@ -1,7 +1,7 @@
 //! The abilities that a program needs and that are no instruction of the catalogue.
 
 use hx_target::{Arch, Feature};
-use hx_tile::{OpId, OpKind, Origin, TileProgram};
+use hx_tile::{OpId, OpKind, Origin, SyncOp, TileProgram};
 
 use crate::Stop;
 
@@ -54,5 +54,11 @@ fn needs(program: &TileProgram) -> Vec<Need> {
         what: "`copy_async` to global memory",
         at: NeededAt::Op(op.id),
     }));
+    let orders = [(SyncOp::WaitPrevious, "`wait_for_previous`"), (SyncOp::AllowNext, "`allow_next`")];
+    for (order, what) in orders {
+        let first = program.ops(1.0).into_iter().find(|(op, _)| op.kind == OpKind::Sync(order.clone()));
+        let feature = Feature::LaunchOrder;
+        out.extend(first.map(|(op, _)| Need { feature, what, at: NeededAt::Op(op.id) }));
+    }
     out
 }

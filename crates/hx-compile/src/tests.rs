@@ -9,6 +9,7 @@ mod facts;
 mod launches;
 mod narrowed;
 mod pipelines;
+mod previous;
 mod products;
 mod remedies;
 mod roles;

@@ -264,6 +264,8 @@ struct Description {
     threads: u32,
     /// Dynamic shared memory of a block, in bytes.
     shared_bytes: u32,
+    /// Whether the kernel waits for the launches before it, so that it may be launched while they run.
+    waits_for_previous: bool,
     requires: Vec<Condition>,
     facts: Facts,
     /// Resources that the kernel uses; only for machine code.
@@ -401,6 +403,7 @@ fn describe<'db>(
         cluster: launch.cluster,
         threads: launch.threads,
         shared_bytes: launch.shared_bytes,
+        waits_for_previous: launch.waits_for_previous,
         requires: requires
             .map(|r| Condition { text: r.text.clone(), python: python(&r.cond.to_string()) })
             .collect(),

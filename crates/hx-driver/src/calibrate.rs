@@ -161,6 +161,7 @@ impl Run<'_> {
             cluster: [probe.cluster, 1, 1],
             threads: probe.threads,
             shared_bytes: probe.shared_bytes,
+            waits_for_previous: false,
             args,
         };
         let mut result = worker.launch(&launch, &limits)?;

@@ -126,6 +126,8 @@ impl<'db> Cx<'db> {
                 let [n] = self.first(given)?;
                 self.wait_stores(id, n)
             }
+            KernelFn::WaitForPrevious => self.unit(OpKind::Sync(SyncOp::WaitPrevious), id),
+            KernelFn::AllowNext => self.unit(OpKind::Sync(SyncOp::AllowNext), id),
             KernelFn::Mbarrier | KernelFn::Arrive | KernelFn::Expect => self.not_compiled(given),
         }
     }

@@ -349,7 +349,8 @@ impl Cx<'_> {
             ends: Vec::new(),
             rows: None,
         };
-        self.push(Stmt::LoadScalar { var: var.clone(), src });
+        let origin = self.origin(id);
+        self.push(Stmt::LoadScalar { var: var.clone(), src, origin });
         Ok(self.number_of(&var, t.dtype))
     }
 

@@ -32,6 +32,7 @@ pub(crate) struct Prepared {
     cluster: [u32; 3],
     threads: u32,
     shared_bytes: u32,
+    waits_for_previous: bool,
     /// Fresh memory, keyed by the position of its argument, and whether it is read back.
     fresh: BTreeMap<usize, (DeviceMemory, bool)>,
 }
@@ -135,6 +136,7 @@ pub(crate) fn prepare(
         cluster: request.cluster,
         threads: request.threads,
         shared_bytes: request.shared_bytes,
+        waits_for_previous: request.waits_for_previous,
         fresh,
     })
 }
@@ -267,6 +269,14 @@ impl Prepared {
                 },
             });
         }
+        // The kernel waits by itself for the launches before it.
+        if self.waits_for_previous {
+            attributes.push(sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+            });
+        }
         let [x, y, z] = self.grid;
         let config = sys::CUlaunchConfig {
             gridDimX: x,
@@ -278,8 +288,7 @@ impl Prepared {
             sharedMemBytes: self.shared_bytes,
             hStream: stream,
             attrs: attributes.as_mut_ptr(),
-            // At most one attribute was pushed.
-            numAttrs: u32::from(!attributes.is_empty()),
+            numAttrs: attributes.len() as u32,
         };
         // SAFETY: the function's module is loaded; `pointers` holds one pointer for each declared parameter, each to
         // at least as many live bytes as declared (`check_params`); the driver copies them before it returns; the

@@ -5,6 +5,8 @@
 //! for enough rounds to show its behaviour, and for its last rounds. A condition that only a launch decides is followed both
 //! ways, and then again for a few launches with assumed values (`suppose`). The simulator covers the rest.
 //!
+//! [`previous`] finds accesses that may come before the end of earlier launches. It needs no layouts either.
+//!
 //! [`protocol`] decides deadlock and order between the groups of a block, by running what they do to pipelines, turns and
 //! asynchronous operations. It needs no layouts.
 //!
@@ -18,6 +20,7 @@ mod event;
 mod find;
 mod findings;
 mod once;
+pub mod previous;
 mod products;
 pub mod protocol;
 mod remedy;

@@ -245,6 +245,8 @@ impl<'a> Tracer<'a, '_> {
             }
             // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
             Stmt::Expect { .. } => {}
+            // They order launches.
+            Stmt::WaitPrevious | Stmt::AllowNext => {}
             // Nothing else accesses a ticket, and a ticket orders nothing.
             Stmt::Draw(_) => {}
             // The trace follows threads that run the same statements.

@@ -22,13 +22,19 @@ pub enum Feature {
     Stores,
     /// Barriers in shared memory order the numbers that a block draws from a counter.
     Counters,
+    /// A launch starts before the ones before it are complete, and waits for them where it needs their results.
+    LaunchOrder,
 }
 
 impl Feature {
     /// Returns the first architecture that has it.
     pub fn arch(self) -> Arch {
         match self {
-            Feature::Clusters | Feature::Roles | Feature::Stores | Feature::Counters => Arch::Sm90a,
+            Feature::Clusters
+            | Feature::Roles
+            | Feature::Stores
+            | Feature::Counters
+            | Feature::LaunchOrder => Arch::Sm90a,
         }
     }
 
@@ -39,6 +45,7 @@ impl Feature {
             Feature::Roles => "roles of groups of warps",
             Feature::Stores => "asynchronous stores from shared memory",
             Feature::Counters => "the barriers in shared memory that counters need",
+            Feature::LaunchOrder => "launches that overlap the ones before them",
         }
     }
 }

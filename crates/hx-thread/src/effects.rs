@@ -80,7 +80,9 @@ impl Stmt {
             | Stmt::Draw(_)
             | Stmt::Drawn(_)
             | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. } => orders(Order::Nothing),
+            | Stmt::NamedArrive { .. }
+            | Stmt::WaitPrevious
+            | Stmt::AllowNext => orders(Order::Nothing),
         }
     }
 }

@@ -212,6 +212,10 @@ pub enum Stmt {
         leave: u32,
         read: bool,
     },
+    /// Makes each thread wait until the launches before are complete and their writes are visible to it.
+    WaitPrevious,
+    /// Lets the next launch start its blocks once a thread of each block has come here, or the block has ended.
+    AllowNext,
     /// Runs while the condition holds. The condition is uniform over the block.
     While {
         cond: Cond,

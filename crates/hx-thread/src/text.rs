@@ -132,6 +132,8 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("{} {} <- {}", b.row, part_text(program, &b.to), address(&b.address))
         }
         Stmt::BulkCommit => "bulk commit".to_owned(),
+        Stmt::WaitPrevious => "wait for previous launches".to_owned(),
+        Stmt::AllowNext => "allow next launch".to_owned(),
         Stmt::BulkWait { leave, read } => format!("bulk wait {leave}{}", if *read { " read" } else { "" }),
         Stmt::Multiply(m) => {
             let [c, a, b] = [&m.c, &m.a, &m.b].map(registers);

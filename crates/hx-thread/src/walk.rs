@@ -50,7 +50,9 @@ impl Stmt {
             | Stmt::Expect { .. }
             | Stmt::Draw(_)
             | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. } => ([None, None], &[]),
+            | Stmt::NamedArrive { .. }
+            | Stmt::WaitPrevious
+            | Stmt::AllowNext => ([None, None], &[]),
         };
         bodies.into_iter().flatten().chain(roles.iter().map(|role| &role.body))
     }
@@ -68,6 +70,13 @@ impl ThreadProgram {
             crosses |= matches!(stmt, Stmt::Send(_));
         });
         crosses
+    }
+
+    /// Reports whether a launch may overlap the launches before it: it waits for them before it accesses global memory.
+    pub fn waits_for_previous(&self) -> bool {
+        let mut waits = false;
+        visit(&self.body, &mut |stmt| waits |= matches!(stmt, Stmt::WaitPrevious));
+        waits
     }
 }
 

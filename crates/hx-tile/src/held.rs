@@ -46,7 +46,8 @@ impl<'p> Held<'p> {
                     | SyncOp::GemmWait { .. }
                     | SyncOp::Acquire { .. }
                     | SyncOp::WaitStage { .. }
-                    | SyncOp::WaitStores { .. },
+                    | SyncOp::WaitStores { .. }
+                    | SyncOp::WaitPrevious,
                 )
                 | OpKind::Reduce { .. }
                 | OpKind::ClusterSum { .. } => None,
@@ -59,7 +60,8 @@ impl<'p> Held<'p> {
                     | SyncOp::Pass { .. }
                     | SyncOp::Commit
                     | SyncOp::Release { .. }
-                    | SyncOp::Skip { .. },
+                    | SyncOp::Skip { .. }
+                    | SyncOp::AllowNext,
                 )
                 | OpKind::Store { .. }
                 | OpKind::Map(_)

@@ -169,6 +169,7 @@ pub enum Stmt {
     LoadScalar {
         var: Symbol,
         src: View,
+        origin: Origin,
     },
     /// Defines a block-uniform number that is not an expression of integers. As an integer, a truth value is 1 or 0.
     LetNumber {

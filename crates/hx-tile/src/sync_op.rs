@@ -33,6 +33,11 @@ pub enum SyncOp {
     Skip { pipe: PipeId, count: Expr },
     /// Waits until at most `leave` of the scope's stores still read shared memory.
     WaitStores { leave: u32 },
+    /// Waits until the launches before are complete and their writes to global memory are visible. A launch of a program with
+    /// such a wait may start before that.
+    WaitPrevious,
+    /// Lets the next launch start its blocks once all blocks of this launch have come here or ended.
+    AllowNext,
 }
 
 impl SyncOp {
@@ -51,6 +56,8 @@ impl SyncOp {
             SyncOp::Release { .. } => "release_previous",
             SyncOp::Skip { .. } => "skip",
             SyncOp::WaitStores { .. } => "wait_stores",
+            SyncOp::WaitPrevious => "wait_for_previous",
+            SyncOp::AllowNext => "allow_next",
         }
     }
 
@@ -68,6 +75,8 @@ impl SyncOp {
             SyncOp::Acquire { .. } | SyncOp::WaitStage { .. } => Order::Await,
             SyncOp::Release { .. } => Order::Arrive,
             SyncOp::WaitStores { leave } => Order::WaitStores(*leave),
+            // They order launches, and no accesses of one launch.
+            SyncOp::WaitPrevious | SyncOp::AllowNext => Order::Nothing,
         }
     }
 }

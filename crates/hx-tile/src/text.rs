@@ -116,7 +116,7 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
             Stmt::AssignNumber { var, value } => {
                 let _ = writeln!(out, "{indent}{var} = {value}");
             }
-            Stmt::LoadScalar { var, src } => {
+            Stmt::LoadScalar { var, src, .. } => {
                 let _ = writeln!(out, "{indent}let {var} = {}", view_text(program, src));
             }
             Stmt::Roles(roles) => {
@@ -239,7 +239,9 @@ fn scan_text(
 fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
     let name = op.name();
     match op {
-        SyncOp::Scope | SyncOp::Warp | SyncOp::Commit => format!("{name}()"),
+        SyncOp::Scope | SyncOp::Warp | SyncOp::Commit | SyncOp::WaitPrevious | SyncOp::AllowNext => {
+            format!("{name}()")
+        }
         SyncOp::Take { turns } | SyncOp::Pass { turns } => format!("{}.{name}()", program.turns(*turns).name),
         SyncOp::Wait { groups: leave } | SyncOp::GemmWait { leave } | SyncOp::WaitStores { leave } => {
             format!("{name}({leave})")

@@ -97,6 +97,8 @@ pub struct Launch<'a> {
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+    /// Whether the launch may start before those before it are complete: the kernel waits for them itself.
+    pub waits_for_previous: bool,
     /// Parameters in order.
     pub args: Vec<Arg<'a>>,
 }
@@ -340,6 +342,7 @@ impl WorkerClient {
             cluster: launch.cluster,
             threads: launch.threads,
             shared_bytes: launch.shared_bytes,
+            waits_for_previous: launch.waits_for_previous,
             args,
         })
     }

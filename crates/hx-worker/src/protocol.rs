@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::log::{CompilerWarning, KernelResources};
 
 /// Must change with every incompatible change of the messages.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// The number of a blob in its frame.
 pub type Blob = usize;
@@ -108,6 +108,8 @@ pub struct LaunchRequest {
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+    /// Whether the launch may start before those before it are complete: the kernel waits for them itself.
+    pub waits_for_previous: bool,
     /// Kernel parameters in order.
     pub args: Vec<WireArg>,
 }

@@ -206,4 +206,49 @@ family! {
     /// }
     /// ```
     MISUSED_COUNTER = "HX0415", "misused-counter", Error, "a counter cannot be used like this";
+
+    /// A kernel with `wait_for_previous()` starts while the launches before it may still run. Until a thread has waited for them,
+    /// what they write is not there yet, and what they read must stay. So each thread waits before its first access to a tensor of
+    /// the parameters: a wait in the statements of the block counts for all threads, a wait in a role for the threads of the role.
+    /// Work that touches no such tensor may stand before the wait: shared memory, registers, pipelines.
+    ///
+    /// ```hx fails
+    /// kernel next(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     let t = load(tile(x, [256])[.., block_idx]);
+    ///     wait_for_previous();
+    ///     copy(t * 2.0, tile(y, [256])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel next(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     wait_for_previous();
+    ///     let t = load(tile(x, [256])[.., block_idx]);
+    ///     copy(t * 2.0, tile(y, [256])[.., block_idx]);
+    /// }
+    /// ```
+    EARLY_ACCESS = "HX0416", "early-access", Error, "memory is accessed before the wait for earlier launches";
+
+    /// A launch is complete for those after it only if it waited for those before it. If it may end without its wait, a later
+    /// launch can start while an earlier one still runs. So `wait_for_previous()` stands outside of loops and conditions.
+    ///
+    /// ```hx fails
+    /// kernel next(y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     if m > 4096 {
+    ///         wait_for_previous();
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel next(y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     wait_for_previous();
+    ///     if m > 4096 {
+    ///         let t = register_tensor(f32, [256]);
+    ///         fill(t, 0.0);
+    ///         copy(t, tile(y, [256])[.., block_idx]);
+    ///     }
+    /// }
+    /// ```
+    UNCERTAIN_LAUNCH_WAIT = "HX0417", "uncertain-launch-wait", Error, "a launch may end without its wait for earlier ones";
 }

@@ -78,11 +78,13 @@ impl Emitter<'_> {
 
     pub(super) fn header(&mut self, symbol: &str) {
         let mut params: Vec<String> = Vec::new();
+        // The compiler may move a read through a `__restrict__` pointer above the wait for earlier launches.
+        let alone = if self.overlaps_previous { "" } else { "__restrict__ " };
         for (param, name) in self.program.params.iter().zip(&self.params) {
             params.push(match param {
                 Param::Tensor(t) => {
                     let constant = if t.mutable { "" } else { "const " };
-                    format!("{constant}{}* __restrict__ {name}", pointee(t.dtype))
+                    format!("{constant}{}* {alone}{name}", pointee(t.dtype))
                 }
                 Param::Scalar { dtype, .. } => format!("{} {name}", scalar(*dtype)),
             });

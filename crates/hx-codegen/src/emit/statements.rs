@@ -61,6 +61,8 @@ impl Emitter<'_> {
             Stmt::BulkCommit => self.group_row("bulk.commit", None),
             Stmt::BulkWait { leave, read: false } => self.group_row("bulk.wait", Some(*leave)),
             Stmt::BulkWait { leave, read: true } => self.group_row("bulk.wait.read", Some(*leave)),
+            Stmt::WaitPrevious => self.sync_row("launch.wait", Vec::new(), &|_| None),
+            Stmt::AllowNext => self.sync_row("launch.allow", Vec::new(), &|_| None),
             Stmt::Commit => self.group_row("commit", None),
             Stmt::Wait { groups } => self.group_row("wait", Some(*groups)),
             Stmt::Barrier => self.scope_barrier(),

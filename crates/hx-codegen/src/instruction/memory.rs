@@ -89,8 +89,10 @@ impl Emitter<'_> {
     }
 
     /// Reports whether no thread writes this memory during the kernel. A load from it may then move past barriers and stores.
+    /// While a kernel waits for the launches before it, these write all memory.
     fn is_constant(&self, memory: Memory) -> bool {
         match memory {
+            Memory::Global(_) if self.overlaps_previous => false,
             Memory::Global(p) => {
                 matches!(self.program.params.get(p as usize), Some(Param::Tensor(t)) if !t.mutable)
             }

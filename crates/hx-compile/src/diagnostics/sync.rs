@@ -297,7 +297,7 @@ fn idle_wait(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnos
 }
 
 /// Adds the fix that removes an operation.
-fn removable(places: &Places<'_>, lowered: &Lowered, op: OpId, found: Diagnostic) -> Diagnostic {
+pub(super) fn removable(places: &Places<'_>, lowered: &Lowered, op: OpId, found: Diagnostic) -> Diagnostic {
     let Some(stmt) = statement_of(places, lowered, op) else { return found };
     found.fix("remove it", whole_line(places, places.kernel().0, stmt), "", Applicability::Verified)
 }
@@ -364,7 +364,7 @@ pub(super) fn with_space_before(places: &Places<'_>, file: SourceFile, range: Te
 }
 
 /// Extends a range by the indentation before it and the line break after it, if it fills its lines.
-fn whole_line(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
+pub(super) fn whole_line(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
     let text = file.text(places.db);
     let (start, end) = (usize::from(range.start()), usize::from(range.end()));
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);

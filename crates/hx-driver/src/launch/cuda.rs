@@ -61,6 +61,7 @@ impl<'a> Launcher<'a> {
             cluster: source.launch.cluster,
             threads: source.launch.threads,
             shared_bytes: source.launch.shared_bytes,
+            waits_for_previous: source.launch.waits_for_previous,
             args,
         };
         let cancelled = || self.stopped();

@@ -48,6 +48,7 @@ pub(super) fn clock_work<'c>(gpu: &Gpu, code: &'c Compiled, sums: Buffer) -> Wor
         cluster: [1, 1, 1],
         threads: 1,
         shared_bytes: 0,
+        waits_for_previous: false,
         args: vec![Arg::Resident { buffer: sums, offset: 0 }],
     };
     Work { variants: vec![vec![Step::Launch(launch)]] }

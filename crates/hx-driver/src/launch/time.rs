@@ -283,6 +283,7 @@ impl<'a> Launcher<'a> {
             cluster: plan.source.launch.cluster,
             threads: plan.source.launch.threads,
             shared_bytes: plan.source.launch.shared_bytes,
+            waits_for_previous: plan.source.launch.waits_for_previous,
             args,
         })
     }

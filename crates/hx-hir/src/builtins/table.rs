@@ -67,6 +67,10 @@ super::families! {
         Wait: "wait", [required("n")], "Waits until at most `n` groups of copies are in flight.";
         WaitStores: "wait_stores", [required("n")],
             "Waits until at most `n` asynchronous stores still read shared memory.";
+        WaitForPrevious: "wait_for_previous", [],
+            "Waits until the launches before this one are complete and their writes are visible; until then the launch overlaps them.";
+        AllowNext: "allow_next", [],
+            "Lets the next launch start once all blocks have come here; it waits by itself before it touches memory.";
         Pipeline: "pipeline", [required("stages"), named("readers")],
             "A ring of stages that copies fill and others read; `readers:` groups of a block release each stage.";
         Turns: "turns", [], "The order in which the groups of a role with `each` take turns, from group 0 on.";

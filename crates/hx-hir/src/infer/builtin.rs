@@ -95,6 +95,8 @@ impl Infer<'_> {
             | KernelFn::Wait
             | KernelFn::WaitStores
             | KernelFn::GemmWait
+            | KernelFn::WaitForPrevious
+            | KernelFn::AllowNext
             | KernelFn::Arrive
             | KernelFn::Expect => Ty::Unit,
             KernelFn::Mbarrier => return None,

@@ -43,6 +43,7 @@ fn launch<'a>(cubin: &'a [u8], symbol: &'a str, args: Vec<Arg<'a>>) -> Launch<'a
         cluster: [1, 1, 1],
         threads: 32,
         shared_bytes: 0,
+        waits_for_previous: false,
         args,
     }
 }

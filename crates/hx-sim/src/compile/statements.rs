@@ -53,6 +53,8 @@ impl<'a> Compilation<'a> {
                 }
                 return Ok(());
             }
+            // The simulator runs one launch after the other.
+            Stmt::WaitPrevious | Stmt::AllowNext => return Ok(()),
             Stmt::Let { var, value } | Stmt::Uniform { var, value } => {
                 let made = self.local(var, value)?;
                 out.extend(self.bind(var, made, hidden));

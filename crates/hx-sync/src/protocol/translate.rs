@@ -107,7 +107,9 @@ fn act_of(op: &SyncOp) -> Option<Act> {
         | SyncOp::Commit
         | SyncOp::Wait { .. }
         | SyncOp::GemmWait { .. }
-        | SyncOp::WaitStores { .. } => None,
+        | SyncOp::WaitStores { .. }
+        | SyncOp::WaitPrevious
+        | SyncOp::AllowNext => None,
     }
 }
 

@@ -121,7 +121,12 @@ impl Clock {
             SyncOp::WaitStage { pipe, .. } => self.arrivals.remove(pipe).unwrap_or(0.0),
             // Other roles answer these waits: the loops of the roles are compared with each other.
             SyncOp::Acquire { .. } | SyncOp::Take { .. } => self.now,
-            SyncOp::Scope | SyncOp::Warp | SyncOp::Release { .. } | SyncOp::Skip { .. } => self.now,
+            SyncOp::Scope
+            | SyncOp::Warp
+            | SyncOp::Release { .. }
+            | SyncOp::Skip { .. }
+            | SyncOp::WaitPrevious
+            | SyncOp::AllowNext => self.now,
         };
         self.wait_until(op, then);
     }

@@ -246,7 +246,9 @@ impl Recorder<'_> {
             | SyncOp::Wait { .. }
             | SyncOp::GemmWait { .. }
             | SyncOp::Skip { .. }
-            | SyncOp::WaitStores { .. } => 0.0,
+            | SyncOp::WaitStores { .. }
+            | SyncOp::WaitPrevious
+            | SyncOp::AllowNext => 0.0,
         };
         Cost { threads: cycles, ..Cost::default() }
     }

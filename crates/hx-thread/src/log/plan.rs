@@ -296,7 +296,9 @@ impl DryRun<'_> {
             | Stmt::Commit
             | Stmt::Wait { .. }
             | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. } => {}
+            | Stmt::NamedArrive { .. }
+            | Stmt::WaitPrevious
+            | Stmt::AllowNext => {}
             // The groups of a role run at the same time, so their records have no order to count in.
             Stmt::Roles(roles) => {
                 return roles.iter().all(|role| !prints(self.program, &role.body)).then_some(());

@@ -151,6 +151,8 @@ impl Fences {
             | Stmt::BulkWait { .. }
             | Stmt::NamedSync { .. }
             | Stmt::NamedArrive { .. }
+            | Stmt::WaitPrevious
+            | Stmt::AllowNext
             | Stmt::Await { .. }
             | Stmt::Arrive { .. }
             | Stmt::Expect { .. }

@@ -310,7 +310,7 @@ impl<'p> Lowering<'p> {
                 TileStmt::While { cond, body } => Stmt::While { cond: cond.clone(), body: self.stmts(body)? },
                 TileStmt::Let { var, value } => Stmt::Let { var: var.clone(), value: value.clone() },
                 TileStmt::Assign { var, value } => Stmt::Assign { var: var.clone(), value: value.clone() },
-                TileStmt::LoadScalar { var, src } => self.load_scalar(var, src)?,
+                TileStmt::LoadScalar { var, src, .. } => self.load_scalar(var, src)?,
                 TileStmt::LetNumber { var, value } => {
                     Stmt::LetNumber { var: var.clone(), value: scalar::hardware(value), inputs: Vec::new() }
                 }
@@ -425,6 +425,8 @@ impl<'p> Lowering<'p> {
             SyncOp::Release { pipe, .. } => self.release(op, *pipe),
             SyncOp::Skip { pipe, count } => Ok(self.skip(op, *pipe, count)),
             SyncOp::WaitStores { leave } => Ok(vec![Stmt::BulkWait { leave: *leave, read: true }]),
+            SyncOp::WaitPrevious => Ok(vec![Stmt::WaitPrevious]),
+            SyncOp::AllowNext => Ok(vec![Stmt::AllowNext]),
         }
     }
 

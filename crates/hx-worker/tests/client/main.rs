@@ -26,6 +26,7 @@ fn launch(client: &mut WorkerClient, limits: &Limits<'_>) -> Result<LaunchResult
             cluster: [1, 1, 1],
             threads: 32,
             shared_bytes: 0,
+            waits_for_previous: false,
             args: vec![
                 Arg::i64(3),
                 Arg::Buffer { data: b"in", writable: false },
@@ -80,6 +81,7 @@ fn timed_works_share_their_code() {
             cluster: [1, 1, 1],
             threads: 32,
             shared_bytes: 0,
+            waits_for_previous: false,
             args: vec![Arg::Resident { buffer: to, offset: 0 }],
         })
     };
@@ -172,6 +174,7 @@ fn a_worker_that_reads_nothing() {
             cluster: [1, 1, 1],
             threads: 32,
             shared_bytes: 0,
+            waits_for_previous: false,
             args: vec![Arg::Buffer { data: &buffer, writable: true }],
         },
         &Limits::within(Duration::from_millis(400)),
