@@ -44,7 +44,7 @@ const MULTICASTS: [&str; 5] = [
     "UTMALDG.5D.MULTICAST",
 ];
 
-const FAMILIES: [Family; 11] = [
+const FAMILIES: [Family; 13] = [
     Family { ptx: "wgmma.mma_async", then: "", opcodes: &["HGMMA", "IGMMA", "QGMMA"] },
     Family { ptx: "cp.async.bulk.tensor.", then: "d.shared::", opcodes: &["UTMALDG"] },
     Family { ptx: "cp.async.bulk.tensor.", then: MULTICAST, opcodes: &MULTICASTS },
@@ -56,6 +56,8 @@ const FAMILIES: [Family; 11] = [
     Family { ptx: "cp.async.bulk.", then: "shared::", opcodes: &["UBLKCP"] },
     Family { ptx: "cp.async.bulk.", then: "global.", opcodes: &["UBLKCP"] },
     Family { ptx: "setmaxnreg.", then: "", opcodes: &["USETMAXREG"] },
+    Family { ptx: "griddepcontrol.wait", then: "", opcodes: &["ACQBULK"] },
+    Family { ptx: "griddepcontrol.launch_dependents", then: "", opcodes: &["PREEXIT"] },
 ];
 
 impl Family {

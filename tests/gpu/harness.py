@@ -263,6 +263,28 @@ def map_element(dtype):
 # ------------------------------------------------------------------------------------------------- the driver
 
 
+class LaunchAttribute(ctypes.Structure):
+    """`CUlaunchAttribute`; of its values only a number is used."""
+
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """`CUlaunchConfig`."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("count", ctypes.c_uint),
+    ]
+
+
+PROGRAMMATIC_STREAM_SERIALIZATION = 6
+
+
 class Driver:
     """The few functions of the CUDA driver that loading and launching need."""
 
@@ -328,14 +350,17 @@ class Driver:
         self.check(f"encoding the tensor map of `{param['param']}` ({dims} : {strides} B)", status)
         return encoded
 
-    def launch(self, function, grid, threads, shared_bytes, stream, arguments):
+    def launch(self, function, grid, threads, shared_bytes, stream, arguments, overlaps=False):
+        """Launches a kernel; with `overlaps` it may start before the launches before it are complete."""
         # The size of a cluster is part of the code, and the driver takes it from there.
         pointers = (ctypes.c_void_p * len(arguments))(
             *(ctypes.cast(ctypes.pointer(a), ctypes.c_void_p) for a in arguments)
         )
-        status = self.cuda.cuLaunchKernel(
-            function, *grid, threads, 1, 1, shared_bytes, ctypes.c_void_p(stream), pointers, None
+        attributes = (LaunchAttribute * 1)(LaunchAttribute(id=PROGRAMMATIC_STREAM_SERIALIZATION, value=1))
+        config = LaunchConfig(
+            tuple(grid), (threads, 1, 1), shared_bytes, ctypes.c_void_p(stream), attributes, 1 if overlaps else 0
         )
+        status = self.cuda.cuLaunchKernelEx(ctypes.byref(config), function, pointers, None)
         self.check("launching", status)
 
 
@@ -355,8 +380,11 @@ class Kernel:
         self.shared_bytes = self.description.data["shared_bytes"]
         self.driver.allow_shared(self.function, self.shared_bytes)
 
-    def prepare(self, *tensors, **scalars):
-        """A launch with everything checked and bound; calling it puts the kernel on PyTorch's current stream."""
+    def prepare(self, *tensors, overlaps=None, **scalars):
+        """A launch with everything checked and bound; calling it puts the kernel on PyTorch's current stream.
+
+        A kernel that waits for the launches before it may overlap them; `overlaps` decides otherwise.
+        """
         import torch
 
         d = self.description
@@ -367,12 +395,13 @@ class Kernel:
         env = d.bind(tensors, scalars)
         grid, arguments = d.grid(env), d.arguments(tensors, env)
         threads = d.data["threads"]
+        overlaps = d.data.get("waits_for_previous", False) if overlaps is None else overlaps
         empty = 0 in grid
 
         def launch():
             if not empty:
                 stream = torch.cuda.current_stream().cuda_stream
-                self.driver.launch(self.function, grid, threads, self.shared_bytes, stream, arguments)
+                self.driver.launch(self.function, grid, threads, self.shared_bytes, stream, arguments, overlaps)
 
         launch.tensors = tensors  # keeps the memory alive
         return launch

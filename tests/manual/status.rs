@@ -73,6 +73,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`sum` with `cluster:`, `to:`, `scatter:`",
                 "kernel k(x: f32[2, 64], y: mut f32[2, 64]) grid [2] threads 32 cluster [2] {\n    let all = sum(load(x[block_idx]), cluster: 0);\n    let one = sum(all, cluster: 0, to: 1);\n    copy(one, y[block_idx]);\n    let part = sum(one, cluster: 0, scatter: 0);\n    copy(part, tile(y[0], [32])[.., block_idx]);\n}",
             ),
+            (
+                "`wait_for_previous`, `allow_next`",
+                "kernel k(x: f16[m], y: mut f16[m]) grid [cdiv(m, 64)] threads 32 {\n    allow_next();\n    wait_for_previous();\n    copy(load(tile(x, [64])[.., block_idx]), tile(y, [64])[.., block_idx]);\n}",
+            ),
             ("`mbarrier`", "let bar = mbarrier(2);"),
         ],
     ),

@@ -5,6 +5,7 @@ mod bulk;
 mod counters;
 mod elementwise;
 mod errors;
+mod launches;
 mod log;
 mod programs;
 
@@ -167,6 +168,7 @@ fn launch_descriptions_are_data() {
           ],
           "threads": 128,
           "shared_bytes": 0,
+          "waits_for_previous": false,
           "requires": [
             "n % 8 == 0"
           ]

@@ -179,3 +179,15 @@ kernel f(x: f16[m, n], y: mut f16[m, n], starts: i32[e]) where e >= 2 grid [cdiv
         "#]],
     );
 }
+
+#[test]
+fn the_order_of_launches_is_an_order_of_operations() {
+    check(
+        &kernel(
+            "allow_next();
+            wait_for_previous();
+            copy(load(tile(a, [8, 16])[.., .., bm, bk]), tile(c, [8, 16])[.., .., bm, bk]);",
+        ),
+        expect![[""]],
+    );
+}
