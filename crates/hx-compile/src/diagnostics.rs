@@ -2,6 +2,7 @@
 
 mod layout;
 mod narrowed;
+mod order;
 mod previous;
 mod protocol;
 mod registers;
@@ -85,6 +86,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(layout::scalar_products(places, lowered, solution));
         found.extend(narrowed::single_elements(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
+        found.extend(order::slower(places));
     }
 }
 
@@ -152,6 +154,14 @@ impl<'db> Places<'db> {
         let kernel = self.instance.kernel(self.db);
         let offset = kernel.offset(self.db);
         Some(crate::statements::statement_around(self.db, Item::Kernel(kernel), stmt - offset)? + offset)
+    }
+
+    /// Returns the statements of the kernel in a range, in the order of the text.
+    pub(crate) fn statements_in(&self, range: TextRange) -> Vec<TextRange> {
+        let kernel = self.instance.kernel(self.db);
+        let offset = kernel.offset(self.db);
+        let found = crate::statements::statements_in(self.db, Item::Kernel(kernel), range - offset);
+        found.into_iter().map(|stmt| stmt + offset).collect()
     }
 
     /// Returns the last statement of the kernel.

@@ -18,6 +18,7 @@ mod estimate;
 mod instance;
 mod lines;
 mod needs;
+mod reorder;
 mod resources;
 mod stages;
 mod statements;

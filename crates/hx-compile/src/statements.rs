@@ -21,6 +21,15 @@ pub(crate) fn statement_around<'db>(db: &'db dyn Db, item: Item<'db>, stmt: Text
         .min_by_key(|found| found.len())
 }
 
+/// Returns the statements of an item's body in a range, in the order of the text. All ranges are relative to the item.
+pub(crate) fn statements_in<'db>(db: &'db dyn Db, item: Item<'db>, range: TextRange) -> Vec<TextRange> {
+    let Some(map) = body_source_map(db, item) else { return Vec::new() };
+    let mut found: Vec<TextRange> =
+        map.stmts.iter().map(|(_, found)| *found).filter(|found| range.contains_range(*found)).collect();
+    found.sort_by_key(|found| (found.start(), found.end()));
+    found
+}
+
 /// Returns the last statement of an item's body, relative to the item.
 pub(crate) fn last_statement<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<TextRange> {
     let map = body_source_map(db, item)?;

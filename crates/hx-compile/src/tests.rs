@@ -8,6 +8,7 @@ mod estimates;
 mod facts;
 mod launches;
 mod narrowed;
+mod order;
 mod pipelines;
 mod previous;
 mod products;

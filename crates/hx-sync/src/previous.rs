@@ -7,7 +7,9 @@
 //! The wait stands where every launch executes it: a launch that ends without it counts as complete for the launches after it,
 //! while launches before it may still run. Start at [`faults`].
 
-use hx_tile::{Base, Mode, Op, OpId, OpKind, Origin, ParamId, Role, Rounds, ScopeId, Stmt, SyncOp, TileProgram};
+use hx_tile::{
+    Base, Mode, Op, OpId, OpKind, Origin, ParamId, Role, Rounds, ScopeId, Stmt, SyncOp, TileProgram,
+};
 
 /// The findings about the waits of a program for the launches before it.
 #[derive(Debug, Clone, PartialEq, Eq)]

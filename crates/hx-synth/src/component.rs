@@ -18,7 +18,7 @@ pub(crate) struct Component<'p> {
 }
 
 /// Trip count assumed for a loop with symbolic bounds.
-pub(crate) const UNKNOWN_TRIPS: f64 = 16.0;
+pub const UNKNOWN_TRIPS: f64 = 16.0;
 
 /// Returns the components, in the order of their first tensor.
 pub(crate) fn components<'p>(system: &System<'p>) -> Vec<Component<'p>> {

@@ -48,9 +48,10 @@ mod stream;
 mod tests;
 
 pub use anchor::gemm::unfit_matrix_instructions;
+pub use component::UNKNOWN_TRIPS;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use convertible::is_convertible;
-pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast};
+pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, wave_cycles};
 pub use failure::{Failure, FailureKind, Part, first_later};
 pub use loads::loads;
 pub use second::{Second, second_buffer};

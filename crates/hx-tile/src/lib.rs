@@ -17,6 +17,7 @@ mod effects;
 mod elementwise;
 mod ends;
 mod estimate;
+mod exchange;
 mod held;
 mod ids;
 mod modes;
@@ -41,6 +42,7 @@ pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, RoleEstimate, bound_text, estimate_text, loop_lines, role_text,
     takes_text, threads_text,
 };
+pub use exchange::Exchange;
 pub use held::{Held, HeldAcross, Lives, registers_of};
 pub use ids::{OpId, Origin, ParamId, PipeId, TensorId, TurnsId};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};

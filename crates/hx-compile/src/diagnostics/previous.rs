@@ -33,8 +33,12 @@ impl<'a> Teller<'a> {
                 let around = if *looped { "in a loop" } else { "under a condition" };
                 let message = format!("found `wait_for_previous()` {around}: a launch may end without it");
                 Diagnostic::new(&codes::UNCERTAIN_LAUNCH_WAIT, file, range, message)
-                    .note("later launches take a launch that has ended for one that waited for those before it")
-                    .help("wait before the loops and conditions, in the statements of the kernel or of a role")
+                    .note(
+                        "later launches take a launch that has ended for one that waited for those before it",
+                    )
+                    .help(
+                        "wait before the loops and conditions, in the statements of the kernel or of a role",
+                    )
             }
             Fault::Idle { wait, first } => {
                 let (file, range) = self.at(*wait);
@@ -79,7 +83,8 @@ impl<'a> Teller<'a> {
             self.name(first)
         ));
         let (file, range) = self.at(wait);
-        let label = if own { "the wait comes only here" } else { "only the threads of another role wait here" };
+        let label =
+            if own { "the wait comes only here" } else { "only the threads of another role wait here" };
         let mut found = found.also(file, range, label);
         let mut told = vec![first.origin];
         for early in &accesses[1..] {
@@ -88,11 +93,14 @@ impl<'a> Teller<'a> {
             }
             told.push(early.origin);
             let (file, range) = self.place(early.origin);
-            found = found.also(file, range, format!("`{}` is {} here likewise", self.name(early), does(early)));
+            found =
+                found.also(file, range, format!("`{}` is {} here likewise", self.name(early), does(early)));
         }
         match self.moved(first.origin, own.then_some(wait), scope) {
             Some(fix) => found.with_fix(fix),
-            None => found.help("call `wait_for_previous()` before the first access to a tensor of the parameters"),
+            None => {
+                found.help("call `wait_for_previous()` before the first access to a tensor of the parameters")
+            }
         }
     }
 
@@ -111,7 +119,8 @@ impl<'a> Teller<'a> {
             }
             edits.push(Edit { file, range: whole_line(self.places, file, from), text: String::new() });
         }
-        let title = if wait.is_some() { "wait before the first access" } else { "insert `wait_for_previous()`" };
+        let title =
+            if wait.is_some() { "wait before the first access" } else { "insert `wait_for_previous()`" };
         Some(Fix { title: title.to_owned(), edits, applicability: Applicability::Verified })
     }
 

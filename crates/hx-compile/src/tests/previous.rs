@@ -189,12 +189,15 @@ fn a_wait_before_the_roles_counts_for_all() {
 
 #[test]
 fn each_role_that_touches_memory_waits() {
-    check(&roles("", "            wait_for_previous();\n", ""), expect![[r#"
+    check(
+        &roles("", "            wait_for_previous();\n", ""),
+        expect![[r#"
         HX0416 `copy(t, tile(y, [256])[.., i])` `y` is written in a role that does not wait for the launches before this one
           `copy(t, tile(y, [256])[.., i])`: an earlier launch may still use `y`
           `wait_for_previous()`: only the threads of another role wait here
           fix: insert `wait_for_previous()`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -229,12 +232,15 @@ kernel next(x: f32[m], y: mut f32[m])
     copy(t, tile(y, [256])[.., block_idx]);
 }
 ";
-    check(text, expect![[r#"
+    check(
+        text,
+        expect![[r#"
         HX0416 `load(tile(x, [256])[.., i])` `x` is read before the kernel waits for the launches before this one
           `load(tile(x, [256])[.., i])`: an earlier launch may still write `x`
           `wait_for_previous()`: the wait comes only here
           help: call `wait_for_previous()` before the first access to a tensor of the parameters
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -247,5 +253,6 @@ fn older_targets_have_no_such_launches() {
           help: `--target sm_90a` has launches that overlap the ones before them; older targets do not
         HX0504 `allow_next()` found `allow_next`, which `sm_80` does not have
           help: `--target sm_90a` has launches that overlap the ones before them; older targets do not
-    "#]].assert_eq(&drawn(&text, found));
+    "#]]
+    .assert_eq(&drawn(&text, found));
 }

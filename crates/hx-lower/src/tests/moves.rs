@@ -188,6 +188,18 @@ fn the_order_of_launches_is_an_order_of_operations() {
             wait_for_previous();
             copy(load(tile(a, [8, 16])[.., .., bm, bk]), tile(c, [8, 16])[.., .., bm, bk]);",
         ),
-        expect![[""]],
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register a_tile: f16[8, 16]
+              #0 allow_next()
+              #1 wait_for_previous()
+              #2 copy(a[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], a_tile)
+              #3 copy(a_tile, c[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16])
+        "#]],
     );
 }

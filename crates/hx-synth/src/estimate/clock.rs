@@ -70,7 +70,8 @@ impl Clock {
         self.busy += cost.threads;
         self.takes += cost.takes;
         match &op.kind {
-            OpKind::Gemm { asynchronous: true, .. } => {
+            // A product whose threads issue it all is complete afterwards: nothing of it is in flight.
+            OpKind::Gemm { asynchronous: true, .. } if cost.threads == 0.0 => {
                 let cycles = cost.takes[Resource::Tensor].max(cost.takes[Resource::Shared]);
                 self.products.start(self.now, cycles, cost.latency);
             }
@@ -81,7 +82,7 @@ impl Clock {
             OpKind::Sync(sync) => self.order(op.id, sync),
             OpKind::Fill { .. }
             | OpKind::Copy { .. }
-            | OpKind::Gemm { asynchronous: false, .. }
+            | OpKind::Gemm { .. }
             | OpKind::Cast { .. }
             | OpKind::CopyAsync { signal: Some(_), .. }
             | OpKind::Map(_)

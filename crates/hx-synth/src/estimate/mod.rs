@@ -53,6 +53,14 @@ pub fn estimate_any(
     Estimator { program, solution, arch, start: values(program, known) }.estimate()
 }
 
+/// Returns the estimated cycles of the blocks that a multiprocessor runs at the same time, of a program of any kind. Blocks hide each
+/// other's waits, so a wait counts only as far as the shared resources would be idle.
+pub fn wave_cycles(program: &TileProgram, solution: &Solution, arch: Arch) -> f64 {
+    let estimator = Estimator { program, solution, arch, start: values(program, []) };
+    let Estimate { block, takes, .. } = estimator.estimate();
+    block.max(takes.most().1 * f64::from(estimator.sharing()))
+}
+
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
 /// same time, else the sum over all operations.
 pub fn compared(program: &TileProgram, solution: &Solution, arch: Arch) -> f64 {
@@ -313,13 +321,29 @@ impl<'p> Estimator<'p> {
         [most + machine().role_registers, registers_of_a_thread(self.program, self.arch, scope)]
     }
 
+    /// Returns the number of blocks that run on a multiprocessor at the same time.
+    fn resident(&self) -> u32 {
+        let (limits, threads) = (self.arch.limits(), self.program.block_threads());
+        let registers = limits.registers_at_entry(threads).min(limits.registers_per_thread);
+        limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1)
+    }
+
+    /// As [`Estimator::resident`], for blocks that have no more registers than their tensors and addresses need.
+    fn sharing(&self) -> u32 {
+        if !self.program.roles().is_empty() {
+            return self.resident();
+        }
+        let [need, most] = self.registers(ScopeId::BLOCK);
+        let (limits, threads) = (self.arch.limits(), self.program.block_threads());
+        let registers = need.min(most).max(1) as u32;
+        limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1)
+    }
+
     /// Returns the waves of a launch whose number of blocks is known. Blocks that share a multiprocessor share its resources.
     fn launch(&self, block: f64, takes: &Takes) -> Option<Launch> {
         let axes = (0..self.program.grid.len()).map(|axis| self.start.get(&Symbol::GridDim(axis as u8)));
         let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?;
-        let (limits, threads) = (self.arch.limits(), self.program.block_threads());
-        let registers = limits.registers_at_entry(threads).min(limits.registers_per_thread);
-        let resident = limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1);
+        let resident = self.resident();
         let at_once = i64::from(resident * machine().multiprocessors);
         let waves = (blocks + at_once - 1) / at_once;
         let wave = block.max(takes.most().1 * f64::from(resident));
