@@ -42,6 +42,12 @@ pub enum LayoutError {
     /// No layout that follows the modes inverts the layout.
     #[error("`{layout}` has no left inverse that follows its modes: {why}")]
     NoInverse { layout: Layout, why: String },
+    /// The operation is defined only for layouts whose values begin at 0.
+    #[error("{what} is defined for layouts without an offset, and `{layout}` has the offset {offset}")]
+    Offset { what: &'static str, layout: String, offset: i64 },
+    /// No layout fills the gaps of this swizzled one.
+    #[error("`{layout}` has no complement: {why}")]
+    NoSwizzledComplement { layout: String, why: String },
     /// The operation is defined only for strides of at least 0.
     #[error("{what} is defined for strides of at least 0, and `{layout}` has a negative one")]
     NegativeStride { what: &'static str, layout: Layout },

@@ -9,6 +9,7 @@
 //!
 //! Start at [`Layout`], then `algebra`.
 
+mod after_swizzle;
 mod algebra;
 pub mod draw;
 mod error;
@@ -24,6 +25,7 @@ mod swizzle;
 mod tiler;
 mod tuple;
 
+pub use after_swizzle::AfterSwizzle;
 pub use algebra::coalesce::equal_function;
 pub use error::LayoutError;
 pub use expr::eval_expr;

@@ -96,6 +96,19 @@ impl<'a> Cursor<'a> {
         Some(word)
     }
 
+    /// Reads one character and all up to the next `end`, and returns the text with both.
+    pub(crate) fn until(&mut self, end: char) -> Result<&'a str, LayoutError> {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        let inside = rest.chars().next().map_or(0, char::len_utf8);
+        let Some(length) = rest[inside..].find(end) else {
+            return Err(self.error(format!("`{end}` is missing after this")));
+        };
+        let read = &rest[..inside + length + end.len_utf8()];
+        self.at += read.len();
+        Ok(read)
+    }
+
     pub(crate) fn position(&self) -> usize {
         self.at
     }

@@ -85,6 +85,28 @@ impl Swizzle {
         if self.shift >= 0 { x ^ (read >> self.shift) } else { x ^ (read << -self.shift) }
     }
 
+    /// Returns the smallest index that the swizzle takes to `n` or more; all smaller ones go below `n`. It is `n` itself iff
+    /// the swizzle permutes the indices below `n`.
+    pub fn first_beyond(self, n: i64) -> i64 {
+        if n <= 0 {
+            return 0;
+        }
+        // A swizzle undoes itself, so this is the least swizzled value of all `y >= n`. They are `n`, and for each bit that is 0
+        // in `n` the integers with the bits of `n` above it, 1 at this bit, and any bits below.
+        let after_bit = |bit: u32| {
+            let y = (n >> bit | 1) << bit;
+            let free = (1i64 << bit) - 1;
+            if self.shift >= 0 {
+                // The bits that are read lie above those that change, so free bits can make 0 of the free bits alone.
+                return self.apply(y) & !free;
+            }
+            // Free bits that are read make 0 of the bits above, which count more.
+            self.apply(y | ((y & self.target_mask()) >> -self.shift) & self.source_mask() & free)
+        };
+        let open = (0..i64::BITS - 1).filter(|bit| (n >> bit) & 1 == 0);
+        open.map(after_bit).fold(self.apply(n), i64::min)
+    }
+
     /// Returns the form in the language's source: `swizzle<3, 3, 3>`.
     pub fn source_form(self) -> String {
         format!("swizzle<{}, {}, {}>", self.bits, self.base, self.shift)

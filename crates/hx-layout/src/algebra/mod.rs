@@ -1,6 +1,6 @@
 //! Operations that make layouts from layouts, one concept a module.
 //!
-//! They are methods of [`Layout`](crate::Layout). None of them enumerates if arithmetic on modes decides; where only enumeration
+//! They are methods of [`Layout`](crate::Layout) and of [`ComposedLayout`](crate::ComposedLayout). None of them enumerates if arithmetic on modes decides; where only enumeration
 //! decides, it is bounded by [`ENUMERATION_LIMIT`].
 
 pub(crate) mod coalesce;
@@ -12,6 +12,7 @@ mod inverse;
 mod product;
 mod recast;
 mod slice;
+mod swizzled;
 mod zip;
 
 /// The largest number of evaluations of one operation before it fails with [`LayoutError::TooLarge`](crate::LayoutError).

@@ -18,6 +18,7 @@ impl Value {
             Value::Composed(composed) => Ok(composed.clone()),
             Value::Layout(layout) => Ok(ComposedLayout::plain(layout.layout.clone())),
             Value::Linear(linear) => Ok(ComposedLayout::plain(linear.to_layout()?)),
+            Value::Relation(relation) => Ok(relation.to_layout()?),
             _ => Err(self.wanted("a layout")),
         }
     }
@@ -69,8 +70,56 @@ impl Value {
             Value::Linear(linear) => Ok(linear.clone()),
             Value::Layout(layout) => Ok(LinearLayout::from_layout_by_mode(&layout.layout)?),
             Value::Composed(composed) => Ok(LinearLayout::from_composed(composed)?),
+            Value::AfterSwizzle(after) => Ok(LinearLayout::from_after_swizzle(after)?),
+            Value::Relation(relation) => Ok(relation.to_linear()?),
             _ => Err(self.wanted("a linear layout")),
         }
+    }
+
+    /// Makes a linear layout of its bases: for each input its name and a list of values, one for each bit from the lowest.
+    ///
+    /// `outs` has the name and size of each output. Without it, the values are integers, and the output is `index`, of the
+    /// smallest size that holds them.
+    pub(super) fn with_outputs(&self, outs: Option<&Value>) -> Result<LinearLayout, Fault> {
+        let mut ins = Vec::new();
+        for (name, bases) in self.dimensions("(lane: [1, 2], register: [4, 8])")? {
+            let Value::List(bases) = bases else {
+                return Err(bases.wanted(&format!("the list of values of the bits of `{name}`")));
+            };
+            let vector = |(_, value): &(_, Value)| match value {
+                Value::Int(_) => Ok(vec![value.int()?]),
+                Value::List(entries) => entries.iter().map(|(_, entry)| entry.int()).collect(),
+                other => Err(other.wanted("the value of a bit")),
+            };
+            ins.push((name, bases.iter().map(vector).collect::<Result<Vec<Vec<i64>>, Fault>>()?));
+        }
+        let outs = match outs {
+            Some(outs) => {
+                let outs = outs.dimensions("(row: 16, col: 8)")?.into_iter();
+                outs.map(|(name, size)| Ok((name, size.int()?))).collect::<Result<_, Fault>>()?
+            }
+            None => {
+                let values = ins.iter().flat_map(|(_, bases)| bases.iter().flatten());
+                let top = values.fold(0, |all, v| all | v).max(0);
+                let bits = (i64::BITS - top.leading_zeros()).min(i64::BITS - 2);
+                vec![("index".to_string(), 1i64 << bits)]
+            }
+        };
+        Ok(LinearLayout::new(ins, outs)?)
+    }
+
+    /// Returns the entries of a tuple in which every entry has a name; none for `[]`.
+    fn dimensions(&self, example: &str) -> Result<Vec<(String, &Value)>, Fault> {
+        let Value::List(entries) = self else {
+            return Err(self.wanted(&format!("a tuple of dimensions such as `{example}`")));
+        };
+        entries
+            .iter()
+            .map(|(name, value)| match name {
+                Some(name) => Ok((name.clone(), value)),
+                None => Err(Fault(format!("every dimension has a name, as in `{example}`"))),
+            })
+            .collect()
     }
 
     pub(super) fn coord(&self) -> Result<Coord, Fault> {

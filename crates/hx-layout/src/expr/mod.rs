@@ -1,8 +1,9 @@
 //! Small expressions over layouts, for the command line and the REPL: `compose((4,8):(8,1), 8:2)`.
 //!
 //! An expression is a literal of the notation, a call of the algebra's functions, a composition with `∘` (or `o`), a comparison
-//! with `==`, or a layout applied to a coordinate. `a = ..;` names a value for the text after it. This is not the language: it
-//! has no types, no constants of a program and no tensors. Start at [`eval_expr`].
+//! with `==`, or a layout applied to a coordinate. `a = ..;` names a value for the text after it. A relation is written as isl
+//! writes it, in braces, or as a text in quotes. This is not the language: it has no types, no constants of a program and no
+//! tensors. Start at [`eval_expr`].
 
 mod convert;
 mod functions;
@@ -12,7 +13,10 @@ mod values;
 use std::fmt;
 use std::ops::Range;
 
-use crate::{ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Tiler, labels::Labeled};
+use crate::isl::{Relation, RelationError};
+use crate::{
+    AfterSwizzle, ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Tiler, labels::Labeled,
+};
 
 pub use functions::{FUNCTIONS, Function};
 pub use read::{eval_expr, sides};
@@ -32,7 +36,10 @@ pub enum Value {
     Layout(Labeled),
     Swizzle(Swizzle),
     Composed(ComposedLayout),
+    /// `layout ∘ swizzle`.
+    AfterSwizzle(AfterSwizzle),
     Linear(LinearLayout),
+    Relation(Relation),
     Text(String),
 }
 
@@ -70,6 +77,12 @@ impl From<LinearError> for Fault {
     }
 }
 
+impl From<RelationError> for Fault {
+    fn from(error: RelationError) -> Self {
+        Fault(error.to_string())
+    }
+}
+
 impl Value {
     /// Returns the kind of the value with its article, for messages.
     pub fn kind(&self) -> &'static str {
@@ -82,7 +95,9 @@ impl Value {
             Value::Layout(_) => "a layout",
             Value::Swizzle(_) => "a swizzle",
             Value::Composed(_) => "a composed layout",
+            Value::AfterSwizzle(_) => "a layout after a swizzle",
             Value::Linear(_) => "a linear layout",
+            Value::Relation(_) => "a relation",
             Value::Text(_) => "a text",
         }
     }
@@ -109,7 +124,9 @@ impl fmt::Display for Value {
             Value::Layout(layout) => write!(f, "{layout}"),
             Value::Swizzle(swizzle) => write!(f, "{}", swizzle.source_form()),
             Value::Composed(composed) => write!(f, "{}", composed.source_form()),
+            Value::AfterSwizzle(after) => write!(f, "{}", after.source_form()),
             Value::Linear(linear) => write!(f, "{linear}"),
+            Value::Relation(relation) => write!(f, "{relation}"),
             Value::Text(text) => f.write_str(text),
         }
     }

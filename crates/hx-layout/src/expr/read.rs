@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::functions::{after, apply, call, equal, is_function, unknown};
 use super::{ExprError, Fault, Value};
 use crate::LayoutError;
+use crate::isl::Relation;
 use crate::parse::Cursor;
 
 /// The deepest nesting that is read.
@@ -139,6 +140,16 @@ impl<'a> Reader<'a> {
         let start = self.cursor.position();
         match self.cursor.peek() {
             Some('(') => self.parentheses(),
+            Some('[') => self.list(),
+            Some('{') => {
+                let braces = self.cursor.until('}');
+                let text = self.read(start, braces)?;
+                self.placed(start, Relation::parse(text).map_err(Fault::from)).map(Value::Relation)
+            }
+            Some('"') => {
+                let quoted = self.cursor.until('"');
+                self.read(start, quoted).map(|text| Value::Text(text[1..text.len() - 1].to_string()))
+            }
             Some('<') => {
                 let tiler = self.cursor.tiler();
                 self.read(start, tiler).map(Value::Tiler)
@@ -210,6 +221,20 @@ impl<'a> Reader<'a> {
             1 if !comma && entries[0].0.is_none() => Ok(entries.remove(0).1),
             _ => Ok(Value::List(entries)),
         }
+    }
+
+    /// Reads `[x, y]`: a tuple with any number of entries.
+    fn list(&mut self) -> Result<Value, ExprError> {
+        self.expect("[")?;
+        let (mut entries, mut comma) = (Vec::new(), true);
+        while !self.cursor.eat("]") {
+            if !comma {
+                self.expect("]")?;
+            }
+            entries.push((None, self.composition()?));
+            comma = self.cursor.eat(",");
+        }
+        Ok(Value::List(entries))
     }
 
     /// Reads `name:` before an entry.

@@ -1,10 +1,19 @@
-//! Layouts as integer set relations in the syntax of the isl library, and a reader for the relations that this module writes.
+//! Layouts as integer set relations in the syntax of the isl library, written and read.
 //!
-//! Any tool that knows isl reads the text. It uses quasi-affine arithmetic only: sums, multiples, `floor` of a division by a
-//! number, and `mod` by a number. [`Relation`] enumerates bounded relations; it does not replace isl.
+//! Any tool that knows isl reads the text that `write` writes. It uses quasi-affine arithmetic only: sums, multiples, `floor` of
+//! a division by a number, and `mod` by a number. `read` reads that text and the forms that isl prints, `list` enumerates the
+//! points of a bounded relation, and `recover` finds the layout whose relation it is. None of them replaces isl: they answer
+//! questions about finite relations by enumeration.
 
+mod list;
+mod read;
+mod recover;
 mod relation;
 mod write;
 
-pub use relation::{Points, Relation, RelationError};
-pub use write::{composed_map, coord_map, image, index_map, inverse, layout_map, linear_map, swizzle_map};
+pub use list::Points;
+pub use relation::{Relation, RelationError};
+pub use write::{
+    composed_map, coord_map, image, index_map, inverse, layout_map, linear_map, swizzle_map,
+    swizzled_layout_map,
+};

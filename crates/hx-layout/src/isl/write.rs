@@ -1,7 +1,7 @@
 //! Writes relations.
 
 use crate::layout::Mode;
-use crate::{ComposedLayout, IntTuple, Layout, LayoutError, LinearLayout, Swizzle};
+use crate::{AfterSwizzle, ComposedLayout, IntTuple, Layout, LayoutError, LinearLayout, Swizzle};
 
 /// Writes `{ [c] -> [i] }`: 1-D coordinate to index.
 pub fn layout_map(layout: &Layout) -> String {
@@ -57,6 +57,13 @@ pub fn composed_map(composed: &ComposedLayout) -> String {
     format!("{{ [c] -> [i] : exists (x : 0 <= c < {} and x = {x} and i = {i}) }}", layout.size())
 }
 
+/// Writes `{ [c] -> [i] }` of a layout after a swizzle.
+pub fn swizzled_layout_map(after: &AfterSwizzle) -> String {
+    let x = swizzled(after.swizzle, "c");
+    let i = sum(&terms_of("x", &after.layout), 0);
+    format!("{{ [c] -> [i] : exists (x : 0 <= c < {} and x = {x} and i = {i}) }}", after.size())
+}
+
 /// Writes the relation of a linear layout: one input for each input dimension, one output for each output dimension, in their
 /// order.
 pub fn linear_map(layout: &LinearLayout) -> String {
@@ -104,7 +111,12 @@ fn graph(layout: &Layout) -> String {
 }
 
 fn terms(layout: &Layout) -> Vec<(i64, String)> {
-    let digits = digits("c", layout.leaves()).into_iter();
+    terms_of("c", layout)
+}
+
+/// Returns stride and digit for each mode of 1-D coordinate `name`.
+fn terms_of(name: &str, layout: &Layout) -> Vec<(i64, String)> {
+    let digits = digits(name, layout.leaves()).into_iter();
     let terms = layout.leaves().iter().map(|m| m.1).zip(digits).zip(layout.leaves());
     terms.filter(|(_, mode)| mode.0 > 1).map(|(term, _)| term).collect()
 }

@@ -5,7 +5,7 @@
 
 use super::{InDim, LinearError, LinearLayout, OutDim, log2};
 use crate::layout::Mode;
-use crate::{ComposedLayout, Layout};
+use crate::{AfterSwizzle, ComposedLayout, Layout};
 
 /// Returns the index of each bit of a 1-D coordinate, lowest first.
 fn bit_indices(layout: &Layout) -> Result<Vec<u64>, LinearError> {
@@ -85,6 +85,21 @@ impl LinearLayout {
         let bases: Vec<u64> = indices.into_iter().map(|v| composed.swizzle.apply(v as i64) as u64).collect();
         let out = index_dim(&bases);
         LinearLayout::from_flat(vec![InDim { name: "coord".into(), bases }], vec![out])
+    }
+
+    /// Converts a layout after a swizzle to bits, from input `coord` to output `index`.
+    ///
+    /// # Errors
+    /// As for [`LinearLayout::from_layout`]; and if the swizzle leaves the coordinates of the layout.
+    pub fn from_after_swizzle(after: &AfterSwizzle) -> Result<LinearLayout, LinearError> {
+        let layout = LinearLayout::from_layout(&after.layout)?;
+        if after.size() != after.layout.size() {
+            let why = format!("the swizzle takes {} beyond the layout", after.size());
+            return Err(LinearError::NotLinear(why));
+        }
+        let value = |bit: u32| layout.apply_flat(after.swizzle.apply(1 << bit) as u64);
+        let bases = (0..layout.in_bits()).map(value).collect();
+        LinearLayout::from_flat(vec![InDim { name: "coord".into(), bases }], layout.outs)
     }
 
     /// Converts a thread-value layout into the column-major tile of `rows` by `cols`. Its two modes become the two inputs, and

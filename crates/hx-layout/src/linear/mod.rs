@@ -285,21 +285,21 @@ fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl fmt::Display for LinearLayout {
-    /// Writes one line for the outputs and one for each input with the values of its bits, such as `lane: 1->(0,2) 2->(0,4)`.
+    /// Writes the call that makes the layout: `linear((lane: [(0, 2), (0, 4)], register: [(1, 0)]), (row: 2, col: 8))`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outs: Vec<String> = self.outs.iter().map(|d| format!("{}:{}", d.name, d.size())).collect();
-        write!(f, "-> ({})", outs.join(", "))?;
-        for dim in &self.ins {
-            write!(f, "\n{}:", dim.name)?;
-            for (bit, &base) in dim.bases.iter().enumerate() {
-                let entries: Vec<String> = self.unflatten_out(base).iter().map(u64::to_string).collect();
-                write!(f, " {}->({})", 1u64 << bit, entries.join(","))?;
-            }
-            if dim.bases.is_empty() {
-                f.write_str(" (size 1)")?;
-            }
-        }
-        Ok(())
+        let dims = |dims: Vec<String>| match dims.is_empty() {
+            true => "[]".to_string(),
+            false => format!("({})", dims.join(", ")),
+        };
+        let vector = |value: &u64| match self.unflatten_out(*value).as_slice() {
+            [] => "[]".to_string(),
+            [only] => only.to_string(),
+            more => format!("({})", more.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+        };
+        let bases = |dim: &InDim| dim.bases.iter().map(vector).collect::<Vec<_>>().join(", ");
+        let ins = self.ins.iter().map(|dim| format!("{}: [{}]", dim.name, bases(dim))).collect();
+        let outs = self.outs.iter().map(|out| format!("{}: {}", out.name, out.size())).collect();
+        write!(f, "linear({}, {})", dims(ins), dims(outs))
     }
 }
 

@@ -5,5 +5,7 @@ mod drawings;
 mod expressions;
 mod laws;
 mod original;
+mod relations;
 mod robust;
+mod swizzled;
 mod vectors;

@@ -9,7 +9,8 @@ fn soup() -> impl Strategy<Value = String> {
         4 => proptest::sample::select(vec![
             "(", ")", ",", ":", "<", ">", "_", " ", ";", "=", "==", "∘", " o ", "Sw<1,2,3>", "swizzle<3, 3, 3>", "a", "x:",
             "compose(", "complement(", "coalesce(", "linear(", "table(", "slice(", "inverse(", "recast(", "divide(",
-            "product(", "isl(", "(4,8):(8,1)", "((2,2),8):((1,16),2)", "4:1", "6:0",
+            "product(", "isl(", "[", "]", "right_inverse(", "left_inverse(", "from_isl(", "to_layout(",
+            "{ [c] -> [i] : 0 <= c < 8 and i = 2c }", "{", "}", "\"", "exists (", "floor(", "[c] -> [i] :", " and ", " or ", " mod ", "(4,8):(8,1)", "((2,2),8):((1,16),2)", "4:1", "6:0",
         ]).prop_map(String::from),
         2 => (-3..40i64).prop_map(|i| i.to_string()),
         1 => proptest::sample::select(vec![i64::MAX, i64::MIN, 1 << 62, 1 << 40]).prop_map(|i| i.to_string()),

@@ -3,8 +3,8 @@
 use Does::{All, Layouts, Number, One, Three, Tiled, Two};
 
 use super::{
-    coalesce, complement, compose, concat, divide, inverse, mode, plain, product, recast, recast_bits,
-    relation, slice, swizzle, table,
+    coalesce, complement, compose, concat, divide, from_isl, inverse, left_inverse, linear, mode, plain,
+    product, recast, recast_bits, relation, right_inverse, size, slice, swizzle, table, to_layout,
 };
 use crate::expr::{Fault, Value};
 use crate::{Layout, LayoutError, Tiler};
@@ -108,6 +108,11 @@ pub const FUNCTIONS: &[Function] = &[
         does: Does::Layout(|a| Layout::flat(a.leaves())),
     },
     Function {
+        name: "from_isl",
+        doc: "The relation that a text in the notation of isl describes.",
+        does: One(from_isl),
+    },
+    Function {
         name: "idx2crd",
         doc: "The coordinate of a colexicographic index in a shape.",
         does: Two(|shape, i| Ok(Value::from_tuple(&shape.tuple()?.index_to_coord(i.int()?)?))),
@@ -122,12 +127,12 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "left_inverse",
         doc: "The layout `r` with `r ∘ l` the identity.",
-        does: Does::Layout(Layout::left_inverse),
+        does: One(left_inverse),
     },
     Function {
         name: "linear",
-        doc: "A layout as a linear map of bits.",
-        does: One(|a| Ok(Value::Linear(a.linear()?))),
+        doc: "A layout as a linear map of bits, or the linear map of these bases and outputs.",
+        does: All(linear),
     },
     Function {
         name: "logical_divide",
@@ -166,7 +171,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "right_inverse",
         doc: "The layout `r` with `l ∘ r` the identity.",
-        does: Does::Layout(|a| Ok(a.right_inverse())),
+        does: One(right_inverse),
     },
     Function {
         name: "row_major",
@@ -178,11 +183,7 @@ pub const FUNCTIONS: &[Function] = &[
         doc: "The extents of a layout.",
         does: One(|a| Ok(Value::from_tuple(plain(a)?.shape()))),
     },
-    Function {
-        name: "size",
-        doc: "The number of elements of a layout or tensor.",
-        does: Number(Layout::size),
-    },
+    Function { name: "size", doc: "The number of elements of a layout or tensor.", does: One(size) },
     Function {
         name: "slice",
         doc: "A layout at a coordinate in which `_` keeps a mode, and the offset of the rest.",
@@ -211,8 +212,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "to_layout",
-        doc: "A linear map of bits as a layout.",
-        does: One(|a| Ok(Value::from_layout(a.linear()?.to_layout()?))),
+        doc: "A linear map of bits, or a relation, as a layout.",
+        does: One(to_layout),
     },
     Function {
         name: "upcast",
