@@ -76,10 +76,10 @@ super::families! {
         Turns: "turns", [], "The order in which the groups of a role with `each` take turns, from group 0 on.";
         Counter: "counter", [required("c"), required("n")],
             "The numbers from 0 up to `n`, which the blocks of the launch draw from `c` one at a time; `c` is a `mut i32[1]` of 0.";
-        Mbarrier: "mbarrier", [required("count")], "Raw barriers in shared memory.";
-        Arrive: "arrive", [required("barrier"), optional("count")], "Arrives on a barrier.";
+        Mbarrier: "mbarrier", [required("count")], "Raw barriers in shared memory. Not compiled yet.";
+        Arrive: "arrive", [required("barrier"), optional("count")], "Arrives on a barrier. Not compiled yet.";
         Expect: "expect", [required("barrier"), required("bytes")],
-            "Tells a barrier how many bytes will arrive.";
+            "Tells a barrier how many bytes will arrive. Not compiled yet.";
         // Reductions.
         Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
@@ -192,8 +192,12 @@ super::families! {
         Idx2crd: "idx2crd", [required("shape"), required("index")],
             "The coordinate of a colexicographic index in a shape.";
         Table: "table", [required("l")], "Every index of a layout, in order.";
-        Linear: "linear", [required("l")], "A layout as a linear map of bits.";
-        ToLayout: "to_layout", [required("l")], "A linear map of bits as a layout.";
+        Linear: "linear", [required("l"), optional("outs")],
+            "A layout as a linear map of bits, or the linear map of these bases and outputs.";
+        ToLayout: "to_layout", [required("l")], "A linear map of bits, or a relation, as a layout.";
+        Isl: "isl", [required("l")], "A layout as a relation in the notation of isl.";
+        FromIsl: "from_isl", [required("text")],
+            "The relation that a text in the notation of isl describes.";
     }
 
     /// The other functions that only host code has.

@@ -2,7 +2,7 @@
 
 use hx_base::codes;
 use hx_hir::{
-    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, Item, ItemKey, ItemKind, LayoutFn, Name, Place, Resolution,
+    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, Item, ItemKey, ItemKind, LayoutFn, Name, Place, Resolution,
     body_source_map, builtin,
 };
 
@@ -135,6 +135,7 @@ impl<'a> Frame<'_, 'a> {
     fn called(&mut self, id: ExprId, builtin: Builtin, args: &[Arg]) -> EvalResult<Value> {
         match builtin {
             Builtin::Common(CommonFn::Assert) => self.assert(id, args),
+            Builtin::HostLayout(HostLayoutFn::Linear) => self.linear(id, args),
             Builtin::Host(HostFn::CublasGemm) => self.gemm(id, args),
             Builtin::Host(function @ (HostFn::Reduce | HostFn::Scan)) => {
                 let mut bound = self.args(function.name(), None, args)?;

@@ -2,7 +2,7 @@
 //!
 //! All computation is in `hx-layout`.
 
-use hx_hir::{Builtin, Expr, ExprId, GenericArg, Need};
+use hx_hir::{Arg, Builtin, Expr, ExprId, GenericArg, Need};
 use hx_layout::expr::{self as algebra, Value as Algebra};
 
 use super::call::Args;
@@ -39,7 +39,7 @@ pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
     from_algebra(algebra::call(name, std::slice::from_ref(layout)).map_err(HostError::ty)?)
 }
 
-/// Converts a host value to a value of the algebra: an integer, `_`, a tuple or a layout.
+/// Converts a host value to a value of the algebra: an integer, `_`, a tuple, a text or a layout.
 fn to_algebra(value: &Value) -> HostResult<Algebra> {
     Ok(match value {
         Value::Int(i) => Algebra::Int(*i),
@@ -48,6 +48,7 @@ fn to_algebra(value: &Value) -> HostResult<Algebra> {
             Algebra::List(parts.iter().map(|part| Ok((None, to_algebra(part)?))).collect::<HostResult<_>>()?)
         }
         Value::Layout(layout) => (**layout).clone(),
+        Value::Str(text) => Algebra::Text(text.to_string()),
         other => return Err(HostError::ty(format!("{} is no part of a layout", other.kind()))),
     })
 }
@@ -70,6 +71,20 @@ impl Frame<'_, '_> {
     pub(super) fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> EvalResult<Value> {
         let (shape, stride) = (self.labeled(shape)?, self.labeled(stride)?);
         let made = algebra::layout(&shape, &stride).map_err(HostError::ty).and_then(from_algebra);
+        self.at(id, made)
+    }
+
+    /// Evaluates `linear((lane: [1, 2], register: [4]), (index: 8))`. The labels of its arguments name the dimensions.
+    pub(super) fn linear(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            let value = self.labeled(arg.value)?;
+            match &arg.name {
+                Some(name) if name == "l" => values.insert(0, value),
+                _ => values.push(value),
+            }
+        }
+        let made = algebra::call("linear", &values).map_err(HostError::ty).and_then(from_algebra);
         self.at(id, made)
     }
 

@@ -81,6 +81,43 @@ fn layouts_are_computed_with() {
 }
 
 #[test]
+fn linear_layouts_and_relations_are_computed_with() {
+    check_main(
+        r#"
+        let a = swizzle<1, 0, 1> ∘ (3, 8) : (8, 1);
+        print(inverse(a), inverse(a) ∘ a == 24 : 1, a ∘ inverse(a) == 24 : 1, inverse(a)(a((2, 5))));
+        print(inverse(swizzle<3, 3, 3> ∘ (8, 64) : (64, 1)), complement(swizzle<3, 0, 3> ∘ 8 : 1, 64));
+        let l = linear((lane: [(0, 2), (0, 4), (1, 0)], register: [(0, 1)]), (row: 2, col: 8));
+        print(l, l((5, 1)), to_layout(l));
+        print(linear((x: [1, 3]), outs: (y: 4)), linear((x: [1, 2])), linear((4, 2) : (2, 1)));
+        let r = from_isl("{ [i, j] -> [8i + j] : 0 <= i < 4 and 0 <= j < 8 }");
+        print(to_layout(r), r((2, 3)), r == (4, 8) : (8, 1), inverse(r));
+        print(isl((4, 2) : (2, 1)), from_isl(isl((4, 2) : (2, 1))) == (4, 2) : (2, 1));
+        "#,
+        expect![[r#"
+            (8,3):(3,1) ∘ swizzle<1, 0, 1> true true 17
+            swizzle<3, 0, -6> ∘ (64,8):(8,1) swizzle<3, 0, 3> ∘ 8:8
+            linear((lane: [(0, 2), (0, 4), (1, 0)], register: [(0, 1)]), (row: 2, col: 8)) (1, 3) ((4,2),2):((4,1),2)
+            linear((x: [1, 3]), (y: 4)) linear((x: [1, 2]), (index: 4)) linear((m0: [2, 4], m1: [1]), (index: 8))
+            (4,8):(8,1) 19 true { [v0] -> [i, j] : v0 = 8*i + j and 0 <= i < 4 and 0 <= j < 8 }
+            { [c] -> [i] : 0 <= c < 8 and i = 2*(c mod 4) + floor(c/4) } true
+        "#]],
+    );
+    check_main(
+        "print(to_layout(from_isl(\"{ [c] -> [c*c] : 0 <= c < 4 }\")));",
+        expect![[r#"
+            HX0614 at `to_layout(from_isl("{ [c] -> [c*c] : 0 <= c < 4 }"))`: no layout has this relation: the value at 3 is 9, and after the values before it a layout has 5
+        "#]],
+    );
+    check_main(
+        "print(linear(([1], [2]), (y: 4)));",
+        expect![[r#"
+            HX0614 at `linear(([1], [2]), (y: 4))`: every dimension has a name, as in `(lane: [1, 2], register: [4, 8])`
+        "#]],
+    );
+}
+
+#[test]
 fn closures_combine_slices() {
     check_main(
         r#"
