@@ -97,9 +97,11 @@ pub fn all_codes() -> impl Iterator<Item = &'static Code> {
     codes::FAMILIES.iter().flat_map(|family| family.codes.iter().copied())
 }
 
-/// Returns the code with this number or name, ignoring case.
+/// Returns the code with this number or name, ignoring case. The number may lack its `HX`.
 pub fn code(id: &str) -> Option<&'static Code> {
-    all_codes().find(|code| code.id.eq_ignore_ascii_case(id) || code.name.eq_ignore_ascii_case(id))
+    let number = |code: &Code| code.id.strip_prefix("HX") == Some(id);
+    all_codes()
+        .find(|code| code.id.eq_ignore_ascii_case(id) || code.name.eq_ignore_ascii_case(id) || number(code))
 }
 
 /// Returns the code whose number or name is nearest to a text that is neither, if one is near enough.

@@ -139,6 +139,8 @@ mod tests {
     #[test]
     fn codes_are_found_by_number_and_name_and_nearly() {
         assert_eq!(code("hx0101").map(|code| code.name), Some("unknown-name"));
+        assert_eq!(code("0101").map(|code| code.name), Some("unknown-name"));
+        assert_eq!(code("101").map(|code| code.name), None);
         assert_eq!(code("unknown-name").map(|code| code.id), Some("HX0101"));
         assert_eq!(nearest_code("unknwon-name").map(|code| code.id), Some("HX0101"));
         assert_eq!(nearest_code("x").map(|code| code.id), None);

@@ -250,7 +250,7 @@ pub(crate) struct LspArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// A code or its name, as in HX0301; all codes are listed if it is left out.
+    /// A code, with or without HX, or its name, as in HX0301; all codes are listed if it is left out.
     pub code: Option<String>,
 }
 

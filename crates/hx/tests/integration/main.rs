@@ -176,6 +176,8 @@ fn mistakes_of_the_command_line_are_2() {
     assert_eq!(code(&["explain", "HX9999"]), Some(2));
     assert_eq!(code(&["run"]), Some(2));
     assert_eq!(code(&["explain", "HX0612"]), Some(0));
+    assert_eq!(code(&["explain", "0612"]), Some(0));
+    assert_eq!(code(&["explain", "hx0612"]), Some(0));
     assert_eq!(code(&["doctor"]), Some(0));
     assert_eq!(code(&["--version"]), Some(0));
     assert_eq!(code(&[]), Some(0));
