@@ -39,7 +39,7 @@ kernel kinds(x: f32[n], y: mut f32[n], s: f32, i: i32)
     grid [cdiv(n, 8)]
     threads 96
 {
-    let r = load(tile(x, [8])[.., block_idx]);
+    let r = load(tile(x, [8], pad: 0.0)[.., block_idx]);
     let whole = cast(r, i32);
     print("floats", r, cast(r, f16), cast(r, bf16), cast(r, f64));
     print("integers", whole, cast(r, i8), cast(r, u8), cast(r, i64), whole % 3);

@@ -226,7 +226,7 @@ kernel lifted(x: f32[m, n], y: mut f32[m, n], z: mut f32[m, n])
     grid [1]
     threads 64
 {
-    let t = load(tile(x, [16, 32])[.., .., 0, 0]);
+    let t = load(tile(x, [16, 32], pad: 0.0)[.., .., 0, 0]);
     let top = max(t, axis: 1);
     copy(scaled(t, top), tile(y, [16, 32])[.., .., 0, 0]);
     let low = is_less(t, top);
@@ -272,7 +272,7 @@ kernel least(x: u64[m, n], y: mut u64[1, m])
     threads 32
 {
     let s = shared_tensor(u64, [64, 12]);
-    copy(tile(x, [64, 12])[.., .., 0, 0], s);
+    copy(tile(x, [64, 12], pad: 0)[.., .., 0, 0], s);
     sync();
     copy(min(load(s.T), axis: 0), tile(y, [1, 64])[.., .., 0, 0]);
 }

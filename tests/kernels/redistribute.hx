@@ -240,7 +240,7 @@ kernel packed_kept(x: f16[m, n], w: f16[k, l], c: mut i4[r, s], d: mut f16[p, q]
     threads 192
 {
     let staged = shared_tensor(f16, [32, 16]);
-    copy(tile(x, [32, 16])[.., .., 0, 0], staged);
+    copy(tile(x, [32, 16], pad: 0.0)[.., .., 0, 0], staged);
     sync();
     let whole = load(staged);
     let narrow = cast(whole, i4);

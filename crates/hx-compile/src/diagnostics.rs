@@ -4,6 +4,7 @@ mod layout;
 mod narrowed;
 mod order;
 mod previous;
+mod padding;
 mod protocol;
 mod registers;
 pub(crate) mod repair;
@@ -84,6 +85,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::scalar_products(places, lowered, solution));
+        found.extend(padding::reductions(places, lowered));
         found.extend(narrowed::single_elements(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
         found.extend(order::slower(places));

@@ -9,6 +9,7 @@ mod facts;
 mod launches;
 mod narrowed;
 mod order;
+mod padding;
 mod pipelines;
 mod previous;
 mod products;

@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, Pipe, Requirement, Scope, ScopeId, Stmt,
-    Tensor as TileTensor, TensorId, TensorKind, Turns, View,
+    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Pipe, Requirement, Scope, ScopeId,
+    Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
@@ -85,6 +85,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) origins: Vec<OriginPlace>,
     /// See [`Lowered::unboxed`](crate::Lowered::unboxed).
     pub(crate) unboxed: BTreeMap<Origin, String>,
+    /// See [`Lowered::zeros_meant`](crate::Lowered::zeros_meant).
+    pub(crate) zeros_meant: BTreeSet<ParamId>,
     pub(crate) errors: Vec<LowerError>,
     /// True if a statement was left out, because of an error reported here or by the item itself.
     pub(crate) failed: bool,
@@ -146,6 +148,7 @@ impl<'db> Cx<'db> {
             blocks: vec![Vec::new()],
             origins: Vec::new(),
             unboxed: BTreeMap::new(),
+            zeros_meant: BTreeSet::new(),
             errors: Vec::new(),
             failed: false,
             block_requires: Vec::new(),

@@ -46,11 +46,11 @@ mod view;
 mod whole;
 mod written;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
-use hx_tile::{Origin, Scope, TileProgram};
+use hx_tile::{Origin, ParamId, Scope, TileProgram};
 
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
@@ -73,6 +73,8 @@ pub struct Lowered {
     /// The stores that go through registers although the text asks for boxes: the origin of each load from shared memory, and why
     /// no box stores the tile.
     pub unboxed: BTreeMap<Origin, String>,
+    /// The tensors of which the source says in a view that elements beyond the end are zeros: `pad: 0`.
+    pub zeros_meant: BTreeSet<ParamId>,
 }
 
 /// Lowers a kernel. Neither the kernel nor the items that it uses may have errors, which [`Sound`] ensures.
@@ -87,9 +89,13 @@ pub fn lower<'db>(
 ) -> Result<Lowered, Vec<LowerError>> {
     let mut cx = Cx::new(db);
     match lower_kernel(&mut cx, kernel, args, facts) {
-        Ok((program, args)) if cx.errors.is_empty() && !cx.failed => {
-            Ok(Lowered { program, origins: cx.origins, args, unboxed: cx.unboxed })
-        }
+        Ok((program, args)) if cx.errors.is_empty() && !cx.failed => Ok(Lowered {
+            program,
+            origins: cx.origins,
+            args,
+            unboxed: cx.unboxed,
+            zeros_meant: cx.zeros_meant,
+        }),
         _ if cx.errors.is_empty() => {
             let place = Place { item: kernel.get().key(db), at: At::Name };
             let message = "a statement could not be lowered, and no other error explains why";

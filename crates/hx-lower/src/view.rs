@@ -446,10 +446,14 @@ impl Cx<'_> {
         }
     }
 
-    /// Returns the value of the argument `pad:`; 0 if it is omitted.
-    pub(crate) fn pad(&mut self, args: &[Arg]) -> Lower<f64> {
+    /// Returns the value of the argument `pad:` of a view of `t`; 0 if it is omitted.
+    pub(crate) fn pad(&mut self, t: &Tensor, args: &[Arg]) -> Lower<f64> {
         let Some(arg) = args.iter().find(|a| a.name.as_deref() == Some("pad")) else { return Ok(0.0) };
-        self.number(arg.value, "the padding")
+        let pad = self.number(arg.value, "the padding")?;
+        if let (Base::Global(param), true) = (t.view.base, pad == 0.0) {
+            self.zeros_meant.insert(param);
+        }
+        Ok(pad)
     }
 }
 

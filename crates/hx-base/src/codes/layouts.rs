@@ -62,4 +62,24 @@ family! {
     /// element, many times slower. The notes name the requirement of each instruction: most often that K of the tile is a
     /// multiple of its steps. Elements of a tile beyond the edge of a tensor are zeros, so a larger K computes the same.
     SCALAR_PRODUCT = "HX0309", "scalar-product", Note, "a product without matrix instructions";
+
+    /// A tile reaches beyond the end of its tensor, holds 0 there, and a `max`, `min` or product reads these zeros: the
+    /// maximum of a row of negative numbers is then 0. `pad:` of the view gives the elements beyond the end a value that does
+    /// not change the result, and `where` replaces elements after the load. A condition in the header, such as
+    /// `where n % 64 == 0`, says that no tile reaches beyond the end. If zeros are meant, `pad: 0` says so.
+    ///
+    /// ```hx fails
+    /// kernel largest(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 8)] threads 128 {
+    ///     let t = load(tile(x, [8, 128])[.., .., block_idx, 0]);
+    ///     copy(max(t, axis: 1)[.., 0], tile(c, [8])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel largest(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 8)] threads 128 {
+    ///     let t = load(tile(x, [8, 128], pad: -inf)[.., .., block_idx, 0]);
+    ///     copy(max(t, axis: 1)[.., 0], tile(c, [8])[.., block_idx]);
+    /// }
+    /// ```
+    PADDED_REDUCTION = "HX0310", "padded-reduction", Warning, "a reduction reads the zeros beyond the end of a tensor";
 }
