@@ -43,6 +43,28 @@ fn a_good_one_for_comparison() {
 }
 
 #[test]
+fn a_path_in_the_text_is_relative_to_its_file() {
+    let text = "main { print(load(\"x.npy\")); save(\"y.npy\", load(args[0])); print(load(\"y.npy\")); }\n";
+    let sandbox = Sandbox::with("part/a.hx", text);
+    sandbox.write("part/x.npy", &npy(HEADER, &[0; 12]));
+    sandbox.write("z.npy", &npy(HEADER, &[0; 12]));
+    sandbox
+        .run(&["run", "part/a.hx", "--device", "sim", "--message-format", "short", "--", "z.npy"])
+        .check(expect![[r#"
+            exit 0
+            --- stdout
+            f16[2, 3]
+            [[0.0, 0.0, 0.0],
+             [0.0, 0.0, 0.0]]
+            f16[2, 3]
+            [[0.0, 0.0, 0.0],
+             [0.0, 0.0, 0.0]]
+            --- stderr
+            device: simulator (sm_90a)
+        "#]]);
+}
+
+#[test]
 fn a_truncated_npy() {
     let sandbox = Sandbox::with("a.hx", "main { print(load(args[0])); }\n");
     sandbox.write("x.npy", &npy(HEADER, &[0; 11]));

@@ -1,9 +1,11 @@
 //! Calls of built-in functions, kernels and methods.
 
-use hx_base::codes;
+use std::path::Path;
+
+use hx_base::{FileKind, codes};
 use hx_hir::{
-    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, Item, ItemKey, ItemKind, LayoutFn, Name, Place, Resolution,
-    body_source_map, builtin,
+    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, Item, ItemKey, ItemKind, LayoutFn, Literal,
+    Name, Place, Resolution, body_source_map, builtin,
 };
 
 use super::closures::{self, Failure};
@@ -37,6 +39,14 @@ impl Args {
     pub(super) fn named(&mut self, name: &str) -> Option<Value> {
         let at = self.named.iter().position(|(n, _)| n == name)?;
         Some(self.named.remove(at).1)
+    }
+
+    /// Puts a value in the place of the first positional argument, or of the one of that name.
+    fn replace(&mut self, name: &str, value: Value) {
+        let named = self.named.iter_mut().find(|(n, _)| n == name).map(|(_, found)| found);
+        if let Some(found) = named.or(self.positional.front_mut()) {
+            *found = value;
+        }
     }
 
     /// Takes all positional arguments.
@@ -136,6 +146,14 @@ impl<'a> Frame<'_, 'a> {
         match builtin {
             Builtin::Common(CommonFn::Assert) => self.assert(id, args),
             Builtin::HostLayout(HostLayoutFn::Linear) => self.linear(id, args),
+            Builtin::Host(function @ (HostFn::Load | HostFn::Save)) => {
+                let mut bound = self.args(function.name(), None, args)?;
+                if let Some(path) = self.beside(args) {
+                    bound.replace("path", path);
+                }
+                let result = builtins::function(self.session, Builtin::Host(function), &mut bound);
+                self.at(id, result)
+            }
             Builtin::Host(HostFn::CublasGemm) => self.gemm(id, args),
             Builtin::Host(function @ (HostFn::Reduce | HostFn::Scan)) => {
                 let mut bound = self.args(function.name(), None, args)?;
@@ -150,6 +168,21 @@ impl<'a> Frame<'_, 'a> {
                 self.at(id, result)
             }
         }
+    }
+
+    /// Returns the path of a file that the text names: a relative path that is written in a file is relative to that file, so
+    /// that a test finds its data from every folder. Returns `None` for a path that is computed or comes from `args`, and at the
+    /// prompt: it is relative to the working folder.
+    fn beside(&self, args: &[Arg]) -> Option<Value> {
+        let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name == "path"));
+        let arg = named.or_else(|| args.iter().find(|arg| arg.name.is_none()))?;
+        let Expr::Literal(Literal::String(text)) = &self.body.store[arg.value] else { return None };
+        let file = self.item.get().file(self.session.db);
+        let folder = Path::new(file.path(self.session.db)).parent()?;
+        if file.kind(self.session.db) != FileKind::Workspace || folder.as_os_str().is_empty() {
+            return None;
+        }
+        Some(Value::Str(folder.join(text.as_str()).to_str()?.to_owned().into()))
     }
 
     pub(super) fn method(
