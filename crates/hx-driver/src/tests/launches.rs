@@ -695,6 +695,8 @@ test "relied on" {
             t.hx::a row[1, 32]: passed
             t.hx::a row[32, 1]: passed
             t.hx::a row[1, 1]: passed
+            t.hx::no elements[0, 32]: passed
+            t.hx::no elements[32, 0]: passed
             t.hx::repeated: passed
             t.hx::repeated and written: failed
             HX0605 `y`: the argument for `y` repeats elements, and the kernel writes `y`
