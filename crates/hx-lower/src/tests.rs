@@ -12,6 +12,7 @@ mod peel;
 mod programs;
 mod ranges;
 mod roles;
+mod strides;
 
 use hx_base::Diagnostic;
 use hx_hir::{Kernel, Sound, file_items, reached_errors};
