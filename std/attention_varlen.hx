@@ -28,7 +28,6 @@ kernel attention_varlen<
     scale: f32,
 )
     where h % hk == 0, ends >= 1, WINDOW >= 0
-    tune GROUPS in 1..=4, BN in 32..=256 step 16
     grid [cdiv(max_q, 64 * GROUPS), h, ends - 1]
 {
     let [late, head, batch] = block_idx;
