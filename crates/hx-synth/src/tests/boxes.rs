@@ -239,7 +239,12 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
     expect![[r#"
         sa: cp.async.ca.8: not `tma.load`: stride `lda * 4` of `a` is known to be a multiple of 8 B only, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.ca.8: not `tma.load`: `a` begins at a multiple of 8 B, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
-        sa: cp.async.cg.16: not `tma.load`: elements outside of `a` read as 1; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)"#]].assert_eq(&lines.join("\n"));
+        sa: cp.async.cg.16: not `tma.load`: elements outside of `a` read as 1; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: tma.load [64, 128] of dimensions [1, 0], Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.cg.16: not `tma.load`: the part of `a` ends at `end * 8` in its contiguous dimension; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.cg.16: not `tma.load`: the part of `a` ends before the tensor in more than one dimension; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.cg.16: not `tma.load`: the part of `a` may begin before the tensor, at `-before`; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.cg.16: not `tma.load`: the part of `a` ends at `end` in dimension 2 of 4, and boxes with such an end have at most 3; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)"#]].assert_eq(&lines.join("\n"));
 }
 
 /// A product whose result leaves through shared memory, two slices of 64 columns at a time.
@@ -354,7 +359,13 @@ fn wrong_ends_are_found() {
         found(&[(0, "e"), (1, "f")], 0),
         found(&[(0, "e")], 1),
     ];
-    expect![[r#""#]].assert_eq(&lines.join("\n"));
+    expect![[r#"
+        nothing
+        nothing
+        no box of `a` ends at `e` in dimension 1
+        no box of `a` ends at `e` in dimension 0
+        no box of `a` ends at `e` in dimension 0"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 /// Returns a product whose blocks in a pair share the tiles of both factors.
