@@ -192,7 +192,7 @@ fn functions_are_compared_at_compile_time() {
         let kernel = file_items(&db, file).kernels().next().and_then(|kernel| Sound::of(&db, kernel));
         let kernel = kernel.expect("the kernel has no errors");
         let all = program_of(&db, kernel, &args.into_iter().collect(), &LaunchFacts::all_16());
-        all.lines().filter(|line| line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n")
+        all.lines().map(str::trim).filter(|line| line.starts_with('#')).collect::<Vec<_>>().join("\n")
     };
     expect![[r#"
           #0 copy(x[block_idx.x * 128 + 0..128], t)
