@@ -193,7 +193,9 @@ fn a_sum_over_the_cluster_is_a_move_and_an_exchange() {
         text_of(&text, &[], &LaunchFacts::all_16())
     };
     let ops = |cluster: &str, sum: &str| -> String {
-        with(cluster, sum).lines().filter(|line| line.contains('#')).map(|line| format!("{line}\n")).collect()
+        let text = with(cluster, sum);
+        let ops = text.lines().map(str::trim).filter(|line| line.starts_with('#'));
+        ops.map(|line| format!("{line}\n")).collect()
     };
     expect![[r#"
           #0 copy(x[0..64, 0..64], t)
