@@ -211,10 +211,10 @@ test "sums over the blocks of a cluster" for m in [256, 1, 700] {
 }
 
 /// The elements of seven other blocks are more than the slots of a block hold at once, so they come in two rounds.
-test "a sum over eight blocks" for m in [4096, 5000] {
+test "a sum over eight blocks" for m in [3072, 5000] {
     let x = randn(f32, [8, m], seed: 17);
     let y = empty(f32, [8, m]);
-    sum_of_rows<B = 4096, BLOCKS = 8>(x, y);
+    sum_of_rows<B = 3072, BLOCKS = 8>(x, y);
     assert_close(y[0, ..], sum(x, axis: 0), atol: 1e-5);
     for i in 1..8 {
         assert_eq(y[i, ..], y[0, ..]);
