@@ -70,7 +70,11 @@ SOURCES = [
     Source("std/attention_hopper.hx", "attention_hopper", "attention", 0),
 ]
 # Groups and keys of a block by the size of heads, the defaults first: fewer than the sizes of products, and the same for all lengths.
-ATTENTION = {64: ((3, 128), (2, 128), (3, 112), (2, 176)), 128: ((2, 128), (2, 176), (2, 160)), 256: ((2, 80), (2, 64))}
+ATTENTION = {
+    64: ((3, 128), (2, 128), (3, 112), (2, 176), (4, 64), (3, 96), (3, 64), (2, 64)),
+    128: ((2, 128), (2, 176), (2, 160), (2, 96), (3, 64)),
+    256: ((2, 80), (2, 64)),
+}
 
 
 def cases(args):
