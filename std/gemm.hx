@@ -345,7 +345,8 @@ test "gemm of each element type" for (T, U, OUT, row) in [
     if OUT == i32 {
         assert_eq(c, a @ b.T);
     } else {
-        assert_close(c, a @ b.T, ulp: 8);
+        // Tensor cores add products of tf32 less exactly than the simulator: 22 ulp of f32 were seen on an H100.
+        assert_close(c, a @ b.T, ulp: if T == tf32 { 64 } else { 8 });
     }
 }
 
@@ -368,12 +369,12 @@ test "gemm_pingpong and gemm_swapped of other element types" for (T, OUT) in [
     if OUT == i32 {
         assert_eq(c, a @ b.T);
     } else {
-        assert_close(c, a @ b.T, ulp: 8);
+        assert_close(c, a @ b.T, ulp: if T == tf32 { 64 } else { 8 });
     }
     if OUT == i32 {
         assert_eq(d, a @ b.T);
     } else {
-        assert_close(d, a @ b.T, ulp: 8);
+        assert_close(d, a @ b.T, ulp: if T == tf32 { 64 } else { 8 });
     }
 }
 

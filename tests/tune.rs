@@ -48,10 +48,15 @@ fn check(text: &str, kernel: &str, args: &[(&str, i64)], dims: &[(&str, i64)], e
 const GEMM: &str = include_str!("../std/gemm.hx");
 const ATTENTION: &str = include_str!("../std/attention_hopper.hx");
 
+/// Returns the dimensions and the strides of a product of matrices that are stored by rows.
+fn product(m: i64, n: i64, k: i64) -> [(&'static str, i64); 8] {
+    [("m", m), ("n", n), ("k", k), ("a0", k), ("a1", 1), ("b0", k), ("b1", 1), ("c0", n)]
+}
+
 /// Large tiles keep the tensor cores busy. Two groups of threads cannot hold 256 by 256 sums.
 #[test]
 fn a_large_product() {
-    let dims = [("m", 4096), ("n", 4096), ("k", 4096)];
+    let dims = product(4096, 4096, 4096);
     check(
         GEMM,
         "gemm",
@@ -72,7 +77,7 @@ fn a_large_product() {
 /// The weights come from DRAM once. Small tiles give each multiprocessor some, and many stages hide the latency.
 #[test]
 fn a_product_of_few_rows() {
-    let dims = [("m", 64), ("n", 6144), ("k", 4096)];
+    let dims = product(64, 6144, 4096);
     check(
         GEMM,
         "gemm",
@@ -92,7 +97,7 @@ fn a_product_of_few_rows() {
 
 #[test]
 fn a_large_product_in_turns() {
-    let dims = [("m", 4096), ("n", 4096), ("k", 4096)];
+    let dims = product(4096, 4096, 4096);
     check(
         GEMM,
         "gemm_pingpong",

@@ -48,9 +48,8 @@ fn a_path_in_the_text_is_relative_to_its_file() {
     let sandbox = Sandbox::with("part/a.hx", text);
     sandbox.write("part/x.npy", &npy(HEADER, &[0; 12]));
     sandbox.write("z.npy", &npy(HEADER, &[0; 12]));
-    sandbox
-        .run(&["run", "part/a.hx", "--device", "sim", "--message-format", "short", "--", "z.npy"])
-        .check(expect![[r#"
+    sandbox.run(&["run", "part/a.hx", "--device", "sim", "--message-format", "short", "--", "z.npy"]).check(
+        expect![[r#"
             exit 0
             --- stdout
             f16[2, 3]
@@ -61,7 +60,8 @@ fn a_path_in_the_text_is_relative_to_its_file() {
              [0.0, 0.0, 0.0]]
             --- stderr
             device: simulator (sm_90a)
-        "#]]);
+        "#]],
+    );
 }
 
 #[test]

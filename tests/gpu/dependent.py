@@ -117,7 +117,7 @@ class Chain:
 def check(gpu, folder, rounds):
     failed = False
     for title, stream in (("the default stream", None), ("a stream", gpu.stream())):
-        for m in (1 << 10, 1 << 17, 1 << 21):
+        for m in (1 << 10, 1 << 17, 1 << 24):
             x, y = Numbers(gpu, m), Numbers(gpu, m)
             counts = []
             for name, overlaps in (("passed", None), ("passed_alone", False), ("passed_alone", True)):
@@ -141,7 +141,7 @@ def check(gpu, folder, rounds):
 
 def measure(gpu, folder, repeats):
     for title, stream in (("the default stream", None), ("a stream", gpu.stream())):
-        for m in (1 << 14, 1 << 17, 1 << 20):
+        for m in (1 << 14, 1 << 20, 1 << 24):
             x, y = Numbers(gpu, m), Numbers(gpu, m)
             contenders = {
                 "overlap": Chain(gpu, folder, "passed", x, y, stream),

@@ -3,8 +3,8 @@
 mod layout;
 mod narrowed;
 mod order;
-mod previous;
 mod padding;
+mod previous;
 mod protocol;
 mod registers;
 pub(crate) mod repair;

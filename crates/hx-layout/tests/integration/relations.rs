@@ -212,7 +212,7 @@ fn relations_that_isl_prints_are_read() {
             }
             // isl eliminates bounds that follow from others. Such a relation is read, and stays a relation.
             Err(isl::RelationError::Unbounded(_)) => {
-                drop(open.insert((id.to_string(), direction.to_string())))
+                open.insert((id.to_string(), direction.to_string()));
             }
             Err(error) => panic!("{id}: {error}: {text}"),
         }

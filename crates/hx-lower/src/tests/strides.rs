@@ -21,18 +21,17 @@ fn strides_of_one() {
     assert_eq!(LaunchFacts::of_launch(&db, kernel, &values), LaunchFacts::all_16());
     let params = |facts: &LaunchFacts| {
         let program = text_of(text, &[], facts);
-        let lines: Vec<&str> =
-            program.lines().filter(|line| line.contains("param") || line.contains("where")).collect();
-        lines.join("\n")
+        let shown = |line: &&str| line.starts_with("param") || line.starts_with("where");
+        program.lines().map(str::trim).filter(shown).collect::<Vec<_>>().join("\n")
     };
     expect![[r#"
-          param a: f16[m, k] : [r, 1] align 16
-          param b: f16[m, k] : [1, t] align 16
-          param c: mut f16[m, k] : [u, 1] align 16"#]]
+        param a: f16[m, k] : [r, 1] align 16
+        param b: f16[m, k] : [1, t] align 16
+        param c: mut f16[m, k] : [u, 1] align 16"#]]
     .assert_eq(&params(&LaunchFacts::all_16()));
     expect![[r#"
-          param a: f16[m, k] : [1, s] align 16
-          param b: f16[m, k] : [1, t] align 16
-          param c: mut f16[m, k] : [u, v] align 16"#]]
+        param a: f16[m, k] : [1, s] align 16
+        param b: f16[m, k] : [1, t] align 16
+        param c: mut f16[m, k] : [u, v] align 16"#]]
     .assert_eq(&params(&turned));
 }

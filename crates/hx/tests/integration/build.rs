@@ -140,6 +140,7 @@ fn the_launch_is_described_for_other_programs() {
               ],
               "threads": 32,
               "shared_bytes": 0,
+              "waits_for_previous": false,
               "requires": [
                 {
                   "text": "n % B == 0 && m < 1000",
@@ -206,6 +207,7 @@ fn facts_are_what_the_launch_keeps() {
               ],
               "threads": 32,
               "shared_bytes": 0,
+              "waits_for_previous": false,
               "requires": [],
               "facts": {
                 "dims": {
