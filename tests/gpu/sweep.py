@@ -62,11 +62,13 @@ class Source:
 
 
 SOURCES = [
-    Source("std/gemm.hx", "gemm", "gemm", 5, (65, 1 << 30), "BK=64,GROUP=8"),
-    Source("std/gemm.hx", "gemm_pingpong", "gemm", 5, (65, 1 << 30), "BK=64,GROUP=8"),
-    Source("std/gemm.hx", "gemm_swapped", "gemm", 8, (1, 128)),
-    Source("std/gemm_split.hx", "gemm_split", "gemm", 8, (33, 512)),
-    Source("std/gemm_split.hx", "gemm_swapped_split", "gemm", 8, (1, 128)),
+    Source("std/gemm.hx", "gemm", "gemm", 10, (65, 2048), "GROUP=8"),
+    Source("std/gemm.hx", "gemm_pingpong", "gemm", 10, (33, 2048), "GROUP=8"),
+    Source("std/gemm.hx", "gemm", "gemm", 6, (2049, 1 << 30), "BK=64"),
+    Source("std/gemm.hx", "gemm_pingpong", "gemm", 6, (2049, 1 << 30), "BK=64"),
+    Source("std/gemm.hx", "gemm_swapped", "gemm", 16, (1, 128)),
+    Source("std/gemm_split.hx", "gemm_split", "gemm", 4, (33, 128)),
+    Source("std/gemm_split.hx", "gemm_swapped_split", "gemm", 4, (1, 128)),
     Source("std/attention_hopper.hx", "attention_hopper", "attention", 0),
 ]
 # Groups and keys of a block by the size of heads, the defaults first: fewer than the sizes of products, and the same for all lengths.
@@ -117,6 +119,10 @@ def build(args):
     out.mkdir(parents=True, exist_ok=True)
     there = [source for source in SOURCES if (ROOT / source.file).is_file() and source.kernel in (ROOT / source.file).read_text()]
     index, wanted = [], {}
+    pairs = {(source, case) for case in cases(args) for source in there if source.takes(case)}
+    with ThreadPoolExecutor(args.jobs) as pool:
+        # Rankings are kept, so that the loop below finds them.
+        list(pool.map(lambda pair: candidates(*pair, args.hx), sorted(pairs, key=repr)))
     for case in cases(args):
         entries = []
         for source in (source for source in there if source.takes(case)):
