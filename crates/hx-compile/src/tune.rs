@@ -224,7 +224,7 @@ pub fn ranked<'db>(
     let mut legal = ranking.legal(found.allowed, &mut refused);
     let (default, full) = ranking.default(&shape.args);
     let order = space.order(full.as_ref());
-    // Those whose threads have too few registers come last: a spill in a loop costs more than any choice of tiles gains.
+    // Combinations whose threads have too few registers come last: a spill in a loop costs more than any choice of tiles gains.
     let spills = |candidate: &Candidate| candidate.estimate.beyond > 0;
     legal.sort_by(|a, b| {
         let cycles = a.estimate.cycles.total_cmp(&b.estimate.cycles);

@@ -1,4 +1,4 @@
-//! What the blocks of a cluster do together: the axis of an argument, and sums over the blocks.
+//! Lowers what the blocks of a cluster do together: the axis that an argument names, and sums over the blocks.
 
 use hx_base::codes;
 use hx_dtype::DType;

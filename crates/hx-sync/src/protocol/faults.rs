@@ -85,7 +85,7 @@ pub enum Want {
     Fill { pipe: u32, acquire: Option<OpId>, number: u32, acquired: u32 },
     /// The turn, from another group. `taken`: the last operation with which that group took its turn.
     Turn { turns: u32, from: String, taken: Option<OpId> },
-    /// The same sum in another block of the cluster. `own`: only groups of the same block do not come to it.
+    /// Other groups have to come to the sum over the cluster. `own`: all groups that do not come are of the same block.
     Sum { own: bool },
     /// A barrier, and groups that do not come to it.
     Barrier { missing: Vec<String> },
