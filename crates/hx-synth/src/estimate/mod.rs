@@ -213,14 +213,18 @@ impl<'p> Estimator<'p> {
     }
 
     /// Returns the cycles from the release of a stage until its next tiles have arrived, in a launch that keeps all multiprocessors
-    /// busy.
+    /// busy. The copies behind one acquisition fill one stage; a text may fill stages at several places.
     fn refill(&self, pipe: PipeId) -> f64 {
-        let fills =
-            |op: &hx_tile::Op| matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe);
-        let ops = self.program.ops(1.0);
-        let copies =
-            ops.iter().filter(|(op, _)| fills(op)).filter_map(|(op, _)| self.solution.costs.get(&op.id));
-        machine().ring_latency + copies.map(|cost| cost.takes[Resource::Global]).sum::<f64>()
+        let (mut most, mut stage) = (0.0f64, 0.0);
+        for (op, _) in self.program.ops(1.0) {
+            if matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe) {
+                stage = 0.0;
+            } else if matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe) {
+                stage += self.solution.costs.get(&op.id).map_or(0.0, |cost| cost.takes[Resource::Global]);
+                most = most.max(stage);
+            }
+        }
+        machine().ring_latency + most
     }
 
     /// Returns the part of the stages of a pipeline that each group of a part passes through.
