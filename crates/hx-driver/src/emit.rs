@@ -187,7 +187,11 @@ fn beside_source(db: &dyn Db, kernel: Kernel<'_>, listing: &hx_worker::Listing) 
     text
 }
 
-pub(crate) fn instance<'db>(
+/// Returns the default instance of a kernel, with some compile-time arguments replaced.
+///
+/// # Errors
+/// If an argument does not fit its parameter, or a parameter without a default has none.
+pub fn instance<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     overrides: &Overrides,
@@ -215,7 +219,7 @@ pub(crate) fn instance<'db>(
 }
 
 /// Returns the errors that stopped an instance before the wanted stage.
-pub(crate) fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
+pub fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
     match stopped_at(db, instance, stop) {
         LaunchError::Found(errors) => EmitError::Found(errors),
         other => EmitError::Host(other.into_parts().0),

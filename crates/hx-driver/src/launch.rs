@@ -6,11 +6,13 @@
 mod bind;
 mod code;
 mod cuda;
+mod direct;
 mod estimates;
 mod instance;
 mod log;
 mod maps;
 mod race;
+mod regions;
 mod simulate;
 mod time;
 mod tuned;
@@ -33,7 +35,9 @@ use crate::machine::Machine;
 
 use code::Launched;
 use cuda::cuda_text;
+pub use direct::{DirectLaunch, DirectParam};
 pub(crate) use race::{Racetrack, bound};
+pub use regions::{Region, may_share};
 use simulate::Simulated;
 pub use time::Timing;
 pub use tuned::Tuned;
@@ -182,8 +186,19 @@ impl<'a> Launcher<'a> {
     /// Binds the arguments of a launch, and chooses its instance.
     fn chosen(&self, request: &LaunchRequest) -> Result<Chosen<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
-        let kernel = find_kernel(db, request)?;
+        self.chosen_of(find_kernel(db, request)?, request, |_| Ok(()))
+    }
+
+    /// Binds the arguments of a launch, and chooses its instance after `adapt` has seen what was bound.
+    fn chosen_of(
+        &self,
+        kernel: Kernel<'a>,
+        request: &LaunchRequest,
+        adapt: impl FnOnce(&mut bind::Prepared) -> Result<(), LaunchError>,
+    ) -> Result<Chosen<'a>, LaunchError> {
+        let db: &'a dyn Db = self.db;
         let mut prepared = bind::bind(db, kernel, request)?;
+        adapt(&mut prepared)?;
         let remarks = match self.tuned {
             Some(tuned) => tuned.apply(db, kernel, self.machine, &mut prepared)?,
             None => Vec::new(),

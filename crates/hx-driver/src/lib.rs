@@ -42,17 +42,18 @@ pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
 pub use calibrate::{Calibration, calibrate, compile_probes};
 pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};
-pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
+pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, found as stopped, instance, parse_override};
 pub use history::History;
-pub use launch::{Launcher, Timing, Tuned};
+pub use launch::{DirectLaunch, DirectParam, Launcher, Region, Timing, Tuned, may_share};
 pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, Texts, UnknownDevice, is_environmental,
-    open_compiler, open_machine,
+    machine_of, open_compiler, open_machine,
 };
 pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
 pub use timings::{KernelTimes, timings};
 pub use told::Told;
+pub use tune::host_value;
 pub use tuned::{check_tuned, tuned_for_shape};
 pub use why::Solved;

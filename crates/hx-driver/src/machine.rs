@@ -356,6 +356,18 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     Ok(Gpu { info, driver, cuda: Cuda::new(arch, compiler, worker, setup) })
 }
 
+/// Returns the machine of a GPU that the caller launches on by itself: kernels are compiled for it in worker processes, and no
+/// worker uses the GPU.
+///
+/// # Errors
+/// If no known architecture's code runs on the GPU.
+pub fn machine_of(setup: &Setup, info: DeviceInfo, driver: (u32, u32)) -> Result<Machine, MachineError> {
+    let arch = arch_for(&info).map_err(MachineError)?;
+    let compiler = Compiler::new(&setup.search, setup.cache.clone());
+    let cuda = Cuda::new(arch, compiler, WorkerClient::new(setup.worker.clone()), setup);
+    Ok(Machine::Gpu(Box::new(Gpu { info, driver, cuda })))
+}
+
 /// Opens a machine that compiles for the setup's target and runs nothing.
 ///
 /// # Errors

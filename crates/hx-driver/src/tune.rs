@@ -22,7 +22,7 @@ use hx_base::interrupt::Until;
 use hx_base::{SourceFile, codes};
 use hx_hir::{Item, Kernel, Sound, reached_errors};
 use hx_host::device::{LaunchError, LaunchRequest};
-use hx_host::{HostError, HostResult};
+use hx_host::HostError;
 use hx_lower::CtArgs;
 use hx_workspace::{Database, Extent, TunedEntry, shape_text};
 use serde::Serialize;
@@ -33,8 +33,8 @@ use crate::machine::Machine;
 
 pub use sample::Sample;
 pub(crate) use shape::Given;
-pub use shape::parse_shape;
-use shape::{Inputs, host_value, inputs};
+pub use shape::{host_value, parse_shape};
+use shape::{Inputs, inputs};
 pub use space::{Candidate, Space};
 
 /// The name of the baseline that has the kernel's own defaults.
@@ -264,7 +264,7 @@ pub fn prepare<'db>(
         }
     }
     let inputs = inputs(db, kernel, machine.arch(), args.clone(), &given, request.dry_run)?;
-    let first = launch_of(db, kernel, &args, &inputs)?;
+    let first = launch_of(db, kernel, &args, &inputs);
     let launch = bound(db, &first)?;
     let ints = given.ints();
     let limit = if request.all { usize::MAX } else { request.limit };
@@ -352,25 +352,25 @@ fn launch_of<'db>(
     kernel: Kernel<'db>,
     args: &CtArgs,
     inputs: &Inputs,
-) -> HostResult<LaunchRequest> {
-    let generics = args.iter().map(|(name, value)| Ok((name.clone(), host_value(value)?)));
-    Ok(LaunchRequest {
+) -> LaunchRequest {
+    let generics = args.iter().map(|(name, value)| (name.clone(), host_value(value)));
+    LaunchRequest {
         kernel: Item::Kernel(kernel).key(db),
-        generics: generics.collect::<HostResult<_>>()?,
+        generics: generics.collect(),
         args: inputs.args.clone(),
         candidate: None,
-    })
+    }
 }
 
 impl Prepared {
     /// Returns the launch of an entrant.
-    fn launch(&self, entrant: &Entrant) -> HostResult<LaunchRequest> {
+    fn launch(&self, entrant: &Entrant) -> LaunchRequest {
         let mut generics = self.request.generics.clone();
         for (name, value) in &entrant.arguments {
             generics.retain(|(other, _)| other != name);
-            generics.push((name.clone(), host_value(value)?));
+            generics.push((name.clone(), host_value(value)));
         }
-        Ok(LaunchRequest { generics, ..self.request.clone() })
+        LaunchRequest { generics, ..self.request.clone() }
     }
 
     /// Formats the shape as `m = 4096, n = 4096, T = bf16`.

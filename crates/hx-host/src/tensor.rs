@@ -212,6 +212,30 @@ impl Tensor {
         Tensor { buffer, shape: host.shape, strides, offset: 0 }
     }
 
+    /// Makes the description of a tensor whose elements are in other memory, such as that of a device: an element type, a shape
+    /// and strides in elements. It has no elements to read or write, and it overlaps no other tensor.
+    pub fn elsewhere(dtype: DType, shape: Vec<usize>, strides: Vec<usize>) -> Tensor {
+        Tensor { buffer: Buffer::new(dtype, Arc::default()), shape, strides, offset: 0 }
+    }
+
+    /// Makes a view of the bytes of a strided tensor: from its first element to its last.
+    ///
+    /// # Errors
+    /// If there are fewer bytes than the shape and the strides reach.
+    pub fn from_span(
+        dtype: DType,
+        shape: Vec<usize>,
+        strides: Vec<usize>,
+        bytes: Vec<u8>,
+    ) -> HostResult<Tensor> {
+        let tensor = Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0 };
+        let (needed, found) = (packed_bytes(dtype, tensor.span().len()), tensor.read(<[u8]>::len));
+        if found < needed {
+            return Err(HostError::shape(format!("found {found} bytes, the tensor reaches over {needed}")));
+        }
+        Ok(tensor)
+    }
+
     /// Makes a tensor of computed numbers, stored as `f64`, `i64` or `bool`.
     pub fn from_dense(dense: Dense) -> Tensor {
         let dtype = dense.data.class().dtype();

@@ -28,7 +28,7 @@ pub(crate) fn header(db: &dyn Db, item: Item<'_>) -> Option<String> {
 }
 
 /// Returns the doc comment of an item.
-pub(crate) fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
+pub fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
     let root = hx_base::parse(db, item.file(db)).syntax_node();
     match ast::Item::cast(item_node(db, &root, item)?)? {
         ast::Item::Const(it) => it.doc_text(),
@@ -42,6 +42,6 @@ pub(crate) fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
 }
 
 /// Returns the `//!` comment of a file.
-pub(crate) fn file_docs(db: &dyn Db, file: SourceFile) -> Option<String> {
+pub fn file_docs(db: &dyn Db, file: SourceFile) -> Option<String> {
     hx_base::parse(db, file).tree().doc_text()
 }

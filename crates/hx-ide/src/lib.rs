@@ -45,6 +45,7 @@ pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
 pub use cancel::{Cancellable, Cancelled, catch};
 pub use completion::{Completion, CompletionKind, completion_docs, completions};
 pub use costs::{Costs, Cycles, LoopCycles, Reported, RoleCycles, costs};
+pub use docs::{docs as item_docs, file_docs};
 pub use emit::{CudaText, StageText, Wanted, cuda, cuda_texts, emit};
 pub use format::{TextChange, format, format_on_type};
 pub use hints::{HintKind, HintPart, InlayHint, inlay_hints};

@@ -36,7 +36,7 @@ pub(crate) struct Gpus {
 }
 
 /// The bytes that stand for an empty tensor: more than its one element, and a multiple of the unit of strides.
-const ZEROS: u64 = 256;
+pub(crate) const ZEROS: u64 = 256;
 
 /// A device with its primary context.
 pub(crate) struct Gpu {
@@ -249,7 +249,7 @@ impl Drop for Gpu {
     }
 }
 
-fn load_driver() -> Result<DriverInfo, Absence> {
+pub(crate) fn load_driver() -> Result<DriverInfo, Absence> {
     // SAFETY: loads the driver library by its well-known names; its initializers are the driver's own.
     if !unsafe { sys::is_culib_present() } {
         return Err(Absence {
@@ -267,7 +267,7 @@ fn load_driver() -> Result<DriverInfo, Absence> {
     }
 }
 
-fn list_devices() -> Result<Vec<DeviceInfo>, Absence> {
+pub(crate) fn list_devices() -> Result<Vec<DeviceInfo>, Absence> {
     let absence = |error: DriverError| Absence::new(Component::Device, explain_start(error));
     result::init().map_err(absence)?;
     let count = result::device::get_count().map_err(absence)?;

@@ -18,7 +18,7 @@ use crate::gpu::Gpu;
 use crate::memory::DeviceMemory;
 
 /// A kernel needs an opt-in for more dynamic shared memory than this.
-const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+pub(crate) const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
 /// The blob of each argument that is sent back.
 pub(crate) type Outputs = BTreeMap<usize, Blob>;
@@ -213,7 +213,7 @@ fn check_params(
 }
 
 /// Returns offset and size of a parameter.
-fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
+pub(crate) fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
     let (mut offset, mut size) = (0usize, 0usize);
     // SAFETY: the function came from a loaded module, both results are live places, and an index past the last
     // parameter is an error status.
@@ -258,25 +258,7 @@ impl Prepared {
         }
         let mut pointers: Vec<*mut c_void> =
             self.params.iter_mut().map(|param| param.chunks.as_mut_ptr().cast()).collect();
-        let mut attributes = Vec::new();
-        if self.cluster != [1, 1, 1] {
-            let [x, y, z] = self.cluster;
-            attributes.push(sys::CUlaunchAttribute {
-                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                pad: [0; 4],
-                value: sys::CUlaunchAttributeValue {
-                    clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
-                },
-            });
-        }
-        // The kernel waits by itself for the launches before it.
-        if self.waits_for_previous {
-            attributes.push(sys::CUlaunchAttribute {
-                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                pad: [0; 4],
-                value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-            });
-        }
+        let mut attributes = launch_attributes(self.cluster, self.waits_for_previous);
         let [x, y, z] = self.grid;
         let config = sys::CUlaunchConfig {
             gridDimX: x,
@@ -304,4 +286,28 @@ impl Prepared {
         .result()
         .map_err(|error| fault(&self.during(), error))
     }
+}
+
+/// Returns the attributes of a launch that are not the defaults.
+pub(crate) fn launch_attributes(cluster: [u32; 3], waits_for_previous: bool) -> Vec<sys::CUlaunchAttribute> {
+    let mut attributes = Vec::new();
+    if cluster != [1, 1, 1] {
+        let [x, y, z] = cluster;
+        attributes.push(sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue {
+                clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
+            },
+        });
+    }
+    // The kernel waits by itself for the launches before it.
+    if waits_for_previous {
+        attributes.push(sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        });
+    }
+    attributes
 }

@@ -34,7 +34,7 @@ impl Maps {
     }
 }
 
-fn encode(map: &TensorMap, address: u64) -> Result<Vec<u8>, RemoteError> {
+pub(crate) fn encode(map: &TensorMap, address: u64) -> Result<Vec<u8>, RemoteError> {
     use sys::{
         CUtensorMapFloatOOBfill_enum as Fill, CUtensorMapInterleave_enum as Interleave,
         CUtensorMapL2promotion_enum as L2, CUtensorMapSwizzle_enum as Swizzle,

@@ -184,4 +184,25 @@ family! {
     /// The kernel moves a tensor by bulk copies, and the device cannot describe a tensor of these sizes: a stride is no
     /// multiple of 16 bytes, or a dimension is too large. The message names the tensor, the number and the limit.
     BAD_TENSOR_MAP = "HX0636", "bad-tensor-map", Error, "a tensor of a launch cannot be moved by bulk copies";
+
+    /// The kernel takes a tensor packed in row-major order, and the argument has gaps or another order. A launch from Python uses
+    /// the caller's memory as it is. Pass `x.contiguous()`, or name the strides in the header, so that the kernel takes any:
+    ///
+    /// ```hx
+    /// kernel scaled(x: f32[m, n] : [ld, 1], y: mut f32[m, n]) grid [cdiv(n, 128), m] threads 128 {
+    ///     let [bn, row] = block_idx;
+    ///     copy(2.0 * load(tile(x, [1, 128])[.., .., row, bn]), tile(y, [1, 128])[.., .., row, bn]);
+    /// }
+    /// ```
+    LAUNCH_STRIDES = "HX0637", "launch-strides", Error, "an argument is not packed";
+
+    /// A tensor of the launch has no memory that the kernel could use: its storage was freed or resized to 0, its first element is
+    /// not at a multiple of the size of an element, or it is on another device than the other arguments.
+    LAUNCH_MEMORY = "HX0638", "launch-memory", Error, "an argument's memory cannot be used";
+
+    /// A kernel failed on the GPU, most often by an access outside of a tensor, and the driver then refuses everything in the same
+    /// process: its CUDA context is lost, with all tensors in it. Start the process again. Launches do not wait for kernels, so the
+    /// failure is noticed later; with `CUDA_LAUNCH_BLOCKING=1` each launch waits, and the message names the kernel that failed. The
+    /// same call with NumPy arrays runs on the simulator, which names the place.
+    CONTEXT_LOST = "HX0639", "context-lost", Error, "this process's CUDA context is lost";
 }

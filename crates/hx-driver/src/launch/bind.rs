@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     pub sources: Vec<usize>,
     /// The candidate that the launch requests.
     pub candidate: Option<u32>,
+    /// The alignment of pointers in bytes, by parameter. A pointer without an entry has the maximal alignment.
+    pub align: BTreeMap<Name, u32>,
 }
 
 /// The value of a dimension, and the place that bound it.
@@ -138,7 +140,8 @@ pub(super) fn bind<'db>(
     }
     overlaps(&header, request, &params, &sources)?;
     let dims = dims.into_iter().map(|(name, b)| (name, b.value)).collect();
-    Ok(Prepared { args, dims, params, sources, candidate: request.candidate })
+    let candidate = request.candidate;
+    Ok(Prepared { args, dims, params, sources, candidate, align: BTreeMap::new() })
 }
 
 /// Returns for each parameter the position of its argument in the request.

@@ -58,8 +58,8 @@ pub(super) fn choose<'db>(
     machine: &Machine,
     prepared: Prepared,
 ) -> Result<(Checked<'db>, Bound), LaunchError> {
-    // Tensors are copied to fresh memory, so every pointer has the maximal alignment.
-    let facts = LaunchFacts::of_launch(db, kernel, &prepared.dims);
+    let facts =
+        LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
     let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
     if let Some(candidate) = prepared.candidate {
         instance = instance.with_candidate(db, candidate);

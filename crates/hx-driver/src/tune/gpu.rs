@@ -119,7 +119,7 @@ impl<'db> Run<'_, 'db> {
     fn compile(&self, track: &Racetrack<'_, '_>, baseline: Option<&Step>) -> Result<Works, TuneError> {
         let entrants = &self.prepared.entrants;
         let mut requests: Vec<LaunchRequest> =
-            entrants.iter().map(|entrant| self.prepared.launch(entrant)).collect::<HostResult<_>>()?;
+            entrants.iter().map(|entrant| self.prepared.launch(entrant)).collect();
         if let Some(Step::Launch(request)) = baseline {
             requests.push(request.clone());
         }

@@ -288,23 +288,17 @@ fn filled(dtype: DType, shape: &[usize], order: &[usize], fill: Fill, stream: u6
 }
 
 /// Returns a compile-time argument as the host writes it.
-///
-/// # Errors
-/// For a layout, which host values cannot hold yet.
-pub(crate) fn host_value(value: &CtValue) -> HostResult<Value> {
-    Ok(match value {
+pub fn host_value(value: &CtValue) -> Value {
+    match value {
         CtValue::Int(x) => Value::Int(*x),
         CtValue::Float(x) => Value::Float(x.value()),
         CtValue::Bool(x) => Value::Bool(*x),
         CtValue::DType(x) => Value::DType(*x),
         CtValue::Auto => Value::Auto,
         CtValue::Function(key) => Value::Function(key.clone()),
-        CtValue::Layout(_) | CtValue::Tuple(_) => {
-            return Err(HostError::unsupported(format!(
-                "`{value}` cannot be given in a shape; a number or a type can"
-            )));
-        }
-    })
+        CtValue::Layout(x) => Value::Layout(Box::new(hx_layout::expr::Value::Layout(x.clone().into()))),
+        CtValue::Tuple(parts) => Value::Tuple(parts.iter().map(host_value).collect()),
+    }
 }
 
 impl Given {

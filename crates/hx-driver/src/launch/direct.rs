@@ -1,0 +1,194 @@
+//! Launches that the caller makes by itself, on tensors that it holds in device memory: the machine code, the sizes, and the bytes
+//! of every parameter that does not depend on an address.
+
+use hx_base::codes;
+use hx_codegen::LaunchParam;
+use hx_compile::thread_program;
+use hx_dtype::DType;
+use hx_host::device::{LaunchError, LaunchRequest};
+use hx_host::{HostError, Value};
+use hx_index::Symbol;
+use hx_lower::LaunchFacts;
+use hx_thread::LogPlan;
+
+use super::bind::{Header, Prepared};
+use super::cuda::{cuda_text, grid_of, scalar_bytes};
+use super::{BoundParam, Chosen, Launcher, find_kernel, internal, maps, stopped_at, written};
+use crate::machine::Machine;
+
+/// A launch without its addresses. It holds for every launch with the same element types, shapes, strides, alignments, integers
+/// and compile-time arguments.
+#[derive(Clone, Debug)]
+pub struct DirectLaunch {
+    /// Name of the kernel in its text.
+    pub kernel: String,
+    /// Name of the kernel in the machine code.
+    pub symbol: String,
+    /// Machine code. Launches of one instance share it.
+    pub code: Vec<u8>,
+    /// Number of blocks along x, y and z. If one is 0, nothing is to be launched.
+    pub grid: [u32; 3],
+    pub cluster: [u32; 3],
+    pub threads: u32,
+    pub shared_bytes: u32,
+    pub waits_for_previous: bool,
+    /// In the order of the kernel's parameters.
+    pub params: Vec<DirectParam>,
+    /// The arguments that the kernel writes, by position in the request.
+    pub written: Vec<usize>,
+    /// Lines for the user about the compile-time arguments.
+    pub remarks: Vec<String>,
+}
+
+/// A parameter of a direct launch. `arg` is a position in the request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DirectParam {
+    /// The address of a tensor's first element.
+    Tensor { arg: usize },
+    /// A number, with the bytes that it has in the request.
+    Scalar { arg: usize, dtype: DType, bytes: Vec<u8> },
+    /// These bytes, in every launch.
+    Value(Vec<u8>),
+    /// The map of a tensor, which the driver encodes with the tensor's address.
+    Map { arg: usize, map: hx_worker::TensorMap },
+    /// The address of a buffer for prints and assertions with these contents.
+    Log(Vec<u8>),
+}
+
+impl<'a> Launcher<'a> {
+    /// Prepares a launch on tensors in device memory, which the request describes with [`hx_host::Tensor::elsewhere`]. `align` has
+    /// the alignment of each argument's address in bytes.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the kernel, a tensor that the kernel takes as packed is not, or the kernel does not compile.
+    pub fn direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<DirectLaunch, LaunchError> {
+        let Chosen { checked, bound, sources, remarks } = self.placed(request, align)?;
+        let Machine::Gpu(gpu) = self.machine else {
+            return Err(internal("a direct launch without a GPU".to_owned()));
+        };
+        let (db, instance) = (self.db, checked.get());
+        let source = cuda_text(db, checked)?;
+        let grid = grid_of(source, &bound)?;
+        let mut params = Vec::with_capacity(source.launch.params.len());
+        for (position, param) in source.launch.params.iter().enumerate() {
+            let arg = || sources.get(position).copied().ok_or_else(|| internal("a parameter too many".to_owned()));
+            params.push(match (param, bound.params.get(position)) {
+                (LaunchParam::Tensor(_), _) => DirectParam::Tensor { arg: arg()? },
+                (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {
+                    let bits = hx_host::tensor::encode_int(*dtype, *value);
+                    DirectParam::Scalar { arg: arg()?, dtype: *dtype, bytes: scalar_bytes(*dtype, bits) }
+                }
+                (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Float(value))) => {
+                    let bytes = scalar_bytes(*dtype, dtype.encode(*value));
+                    DirectParam::Scalar { arg: arg()?, dtype: *dtype, bytes }
+                }
+                (LaunchParam::Symbol(symbol), _) => {
+                    let value = bound.symbols.get(symbol).copied().and_then(|v| i32::try_from(v).ok());
+                    let value = value.ok_or_else(|| internal(format!("`{symbol}` has no 32-bit value")))?;
+                    DirectParam::Value(value.to_le_bytes().to_vec())
+                }
+                (LaunchParam::TensorMap { param, element, map }, _) => {
+                    let map = maps::argument(param, *element, map, &bound)?;
+                    DirectParam::Map { arg: sources[map.arg], map }
+                }
+                (LaunchParam::Log { .. }, _) => {
+                    let program = thread_program(db, instance);
+                    let program = program.as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+                    let lookup = |s: &Symbol| bound.symbols.get(s).copied();
+                    DirectParam::Log(LogPlan::new(program, grid.map(u64::from), &lookup).buffer())
+                }
+                (LaunchParam::Scalar { name, .. }, _) => {
+                    return Err(internal(format!("the parameter `{name}` has no number")));
+                }
+            });
+        }
+        let compiled = self.compile(&gpu.cuda, source)?;
+        Ok(DirectLaunch {
+            kernel: request.kernel.name.to_string(),
+            symbol: source.symbol.clone(),
+            code: compiled.code,
+            grid,
+            cluster: source.launch.cluster,
+            threads: source.launch.threads,
+            shared_bytes: source.launch.shared_bytes,
+            waits_for_previous: source.launch.waits_for_previous,
+            params,
+            written: written(&bound, &sources),
+            remarks,
+        })
+    }
+
+    /// Reads the buffer of prints and assertions after a direct launch. Returns the printed lines.
+    ///
+    /// # Errors
+    /// The assertions that failed.
+    pub fn read_log(
+        &self,
+        request: &LaunchRequest,
+        align: &[u32],
+        bytes: &[u8],
+    ) -> Result<Vec<String>, LaunchError> {
+        let Chosen { checked, bound, .. } = self.placed(request, align)?;
+        let (db, instance) = (self.db, checked.get());
+        let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+        let grid = grid_of(cuda_text(db, checked)?, &bound)?;
+        let lookup = |s: &Symbol| bound.symbols.get(s).copied();
+        let log = LogPlan::new(program, grid.map(u64::from), &lookup).read(program, bytes);
+        self.told(instance, program, &log).finish(Ok(())).map(|((), printed)| printed)
+    }
+
+    /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Solves and compiles
+    /// nothing.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the kernel.
+    pub fn check_direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<Vec<usize>, LaunchError> {
+        self.placed(request, align).map(|chosen| written(&chosen.bound, &chosen.sources))
+    }
+
+    fn placed(&self, request: &LaunchRequest, align: &[u32]) -> Result<Chosen<'a>, LaunchError> {
+        let kernel = find_kernel(self.db, request)?;
+        let header = Header::new(self.db, kernel);
+        self.chosen_of(kernel, request, |prepared| {
+            packed(&header, request, prepared)?;
+            for (declared, &source) in header.signature.params.iter().zip(&prepared.sources) {
+                if let (Value::Tensor(_), Some(&bytes)) = (&request.args[source].value, align.get(source))
+                    && bytes < LaunchFacts::MAX
+                {
+                    prepared.align.insert(declared.name.clone(), bytes);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Refuses tensors with gaps or in another order where the kernel declares no strides: nothing packs them on the way.
+fn packed(header: &Header<'_>, request: &LaunchRequest, prepared: &Prepared) -> Result<(), LaunchError> {
+    for (index, (param, &source)) in prepared.params.iter().zip(&prepared.sources).enumerate() {
+        let BoundParam::Tensor(bound) = param else { continue };
+        if bound.strided || bound.tensor.is_contiguous() {
+            continue;
+        }
+        let declared = &header.signature.params[index];
+        let (name, kernel) = (&declared.name, header.name());
+        let (shape, strides) = (&bound.shape, bound.tensor.strides());
+        let error = HostError::new(
+            &codes::LAUNCH_STRIDES,
+            format!(
+                "the argument for `{name}` has the strides {strides:?} for the shape {shape:?}, `{kernel}` takes it packed in \
+                 row-major order"
+            ),
+        );
+        let error = error.help(format!(
+            "pass `x.contiguous()`, or name the strides in the header, as in `{name}: T[m, n] : [ld, 1]`"
+        ));
+        let error = match header.at_type(index, "declared here") {
+            Some(label) => error.label(label),
+            None => error,
+        };
+        debug_assert!(source < request.args.len());
+        return Err(LaunchError::arg(source, error));
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+"""Arrays of other libraries, by the protocols that they offer."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ._dtypes import DType, name_of
+
+if TYPE_CHECKING:
+    import numpy
+
+#: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements.
+Described = tuple[int, int, str, tuple[int, ...], tuple[int, ...], Any]
+
+#: The place of host memory, and that of a tensor without elements.
+HOST, FAKE = -1, -2
+
+
+class View:
+    """The memory of an array with elements of another type; see `view`."""
+
+    __slots__ = ("__hx_base__", "dtype")
+
+    def __init__(self, base: Any, dtype: str) -> None:
+        self.__hx_base__ = base
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"hx.view({type(self.__hx_base__).__name__}, {self.dtype!r})"
+
+
+def view(array: Any, dtype: str) -> View:
+    """Returns the memory of an array with elements of another type.
+
+    The last dimension changes with the width of the elements: two `u4` in each byte, the first in the lower bits.
+
+    >>> packed = numpy.zeros((64, 32), numpy.uint8)
+    >>> kernel(hx.view(packed, "u4"), ...)    # u4[64, 64]
+    """
+    name = name_of(dtype) or str(dtype)
+    return View(array, DType(name))
+
+
+class HostArray:
+    """The elements of a NumPy array."""
+
+    __slots__ = ("array", "writable")
+
+    def __init__(self, array: numpy.ndarray[Any, Any]) -> None:
+        self.array = array
+        self.writable = bool(array.flags.writeable)
+
+    def _span(self) -> numpy.ndarray[Any, Any]:
+        """The memory from the first element to the last."""
+        import numpy
+
+        array = self.array
+        reach = sum((n - 1) * s for n, s in zip(array.shape, array.strides))
+        count = 0 if array.size == 0 else reach // array.itemsize + 1
+        return numpy.lib.stride_tricks.as_strided(array, (count,), (array.itemsize,), writeable=False)
+
+    def read(self) -> bytes:
+        """Returns the bytes from the first element to the last."""
+        array = self.array
+        return array.tobytes() if array.flags.c_contiguous else self._span().tobytes()
+
+    def write(self, data: bytes) -> None:
+        """Writes the elements. The bytes between them stay."""
+        import numpy
+
+        array = self.array
+        flat = numpy.frombuffer(data, array.dtype)
+        if array.flags.c_contiguous:
+            array[...] = flat.reshape(array.shape)
+        elif array.size:
+            array[...] = numpy.lib.stride_tricks.as_strided(flat, array.shape, array.strides)
+
+
+def describe(array: Any) -> Described | None:
+    """Describes an array or a tensor; `None` for other objects."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _torch(torch, array)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(array, numpy.ndarray):
+        return _numpy(array, array.dtype)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _cuda_interface(array)
+    if hasattr(array, "__dlpack_device__") and hasattr(array, "__dlpack__"):
+        return _dlpack(array)
+    if hasattr(array, "__array_interface__"):
+        import numpy as np
+
+        made = np.asarray(array)
+        return _numpy(made, made.dtype)
+    return None
+
+
+def _numpy(array: numpy.ndarray[Any, Any], dtype: Any) -> Described | None:
+    name = name_of(dtype)
+    if name is None:
+        name = str(dtype)
+    elif array.dtype.byteorder == ">":
+        name = f"{name} with bytes in big-endian order"
+    width = array.itemsize
+    if any(stride % width for stride in array.strides):
+        # The strides of such an array are no numbers of elements: a field of records, or a view of bytes.
+        from ._errors import LaunchError
+
+        text = f"found an array with strides of {array.strides} bytes for elements of {width}: pass a copy"
+        raise LaunchError(text, "HX0637", text)
+    strides = tuple(stride // width for stride in array.strides)
+    return HOST, array.ctypes.data, name, array.shape, strides, HostArray(array)
+
+
+def _torch(torch: Any, tensor: Any) -> Described | None:
+    if tensor.is_meta:
+        return FAKE, 0, "f32", (), (), None
+    if tensor.device.type != "cpu":
+        from ._errors import LaunchError
+
+        text = f"found a tensor on the device {tensor.device}, expected one on a CUDA device or the CPU"
+        raise LaunchError(text, "HX0638", text)
+    name = name_of(tensor.dtype) or str(tensor.dtype)
+    if tensor.numel() and tensor.data_ptr() == 0:
+        return HOST, 0, name, tuple(tensor.shape), tuple(tensor.stride()), None
+    plain = tensor.detach()
+    if name in ("bf16", "f8e4m3", "f8e5m2"):
+        # NumPy has no such elements: it moves them as integers.
+        plain = plain.view(torch.int16 if name == "bf16" else torch.uint8)
+    array = plain.numpy()
+    return HOST, tensor.data_ptr(), name, tuple(tensor.shape), tuple(tensor.stride()), HostArray(array)
+
+
+def _cuda_interface(array: Any) -> Described | None:
+    facts = array.__cuda_array_interface__
+    import numpy
+
+    dtype = numpy.dtype(facts["typestr"])
+    name = name_of(getattr(array, "dtype", dtype)) or name_of(dtype) or str(dtype)
+    shape = tuple(facts["shape"])
+    width = dtype.itemsize
+    if facts.get("strides") is None:
+        strides = _packed(shape)
+    else:
+        strides = tuple(stride // width for stride in facts["strides"])
+    address = int(facts["data"][0] or 0)
+    return _device_of(array), address, name, shape, strides, None
+
+
+def _device_of(array: Any) -> int:
+    device = getattr(array, "device", None)
+    number = getattr(device, "id", None)
+    if isinstance(number, int):
+        return number
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[1])
+    return 0
+
+
+def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+class _DLDevice(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class _DLTensor(ctypes.Structure):
+    """The first member of a `DLManagedTensor`, as `dlpack.h` has it."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", _DLDevice),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+#: Element types by the codes and bits of DLPack.
+_DLPACK = {
+    (0, 8): "i8",
+    (0, 16): "i16",
+    (0, 32): "i32",
+    (0, 64): "i64",
+    (1, 8): "u8",
+    (1, 16): "u16",
+    (1, 32): "u32",
+    (1, 64): "u64",
+    (2, 16): "f16",
+    (2, 32): "f32",
+    (2, 64): "f64",
+    (4, 16): "bf16",
+    (6, 8): "bool",
+    (10, 8): "f8e4m3",
+    (12, 8): "f8e5m2",
+}
+
+#: The kinds of devices whose memory the GPU addresses: CUDA, and CUDA's managed memory.
+_CUDA, _MANAGED = 2, 13
+
+
+def _dlpack(array: Any) -> Described | None:
+    kind, number = (int(part) for part in array.__dlpack_device__())
+    if kind not in (_CUDA, _MANAGED):
+        import numpy
+
+        made = numpy.from_dlpack(array)
+        return _numpy(made, made.dtype)
+    capsule = array.__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = pointer(capsule, b"dltensor")
+    if not address:
+        return None
+    tensor = ctypes.cast(address, ctypes.POINTER(_DLTensor)).contents
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else _packed(shape)
+    name = _DLPACK.get((tensor.code, tensor.bits), f"{tensor.bits} bits of kind {tensor.code}")
+    data = (tensor.data or 0) + tensor.byte_offset
+    # The array owns the memory, and outlives the call; the capsule is given back unused.
+    return number, data, name, shape, strides, None
+
+
+def written(value: Any) -> str:
+    """Returns a compile-time argument as it is written in hx."""
+    if value is None:
+        return "auto"
+    name = name_of(value)
+    if name is not None:
+        return name
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and isinstance(value, type):
+        found = name_of(dtype)
+        if found is not None:
+            return found
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if isinstance(value, type) and issubclass(value, numpy.generic):
+            return name_of(numpy.dtype(value)) or str(value)
+        if isinstance(value, (numpy.integer, numpy.floating, numpy.bool_)):
+            return written(value.item())
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(written(part) for part in value) + ("," if len(value) == 1 else "") + ")"
+    return str(value)

@@ -1,0 +1,199 @@
+"""Files of kernels as objects."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from ._hx import Engine, Kernel
+
+_engine: Engine | None = None
+_opening = threading.Lock()
+_texts = 0
+
+
+def command() -> str:
+    """Returns the path of the program `hx` that belongs to this package.
+
+    `HX_COMMAND` names another one. Without a program beside this Python, one on `PATH` is taken if it says that it is ours.
+    """
+    named = os.environ.get("HX_COMMAND")
+    if named:
+        return named
+    name = "hx.exe" if os.name == "nt" else "hx"
+    folders = [sysconfig.get_path("scripts"), os.path.join(sys.prefix, "bin")]
+    user = sysconfig.get_preferred_scheme("user")
+    folders.append(sysconfig.get_path("scripts", user))
+    # A folder given to `pip install --target` has the program beside the package.
+    folders.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin"))
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+    found = shutil.which(name)
+    if found:
+        told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+        if "the hx kernel language toolchain" in told:
+            return found
+    # The first compile then says that the program is missing.
+    return name
+
+
+def engine() -> Engine:
+    """Returns the engine of this process."""
+    global _engine
+    with _opening:
+        if _engine is None:
+            _engine = Engine(command())
+        return _engine
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A run-time parameter of a kernel."""
+
+    name: str
+    #: The type as it is written: `mut f16[m, n] : [ld, 1]`.
+    type: str
+    #: The element type, which may be a compile-time parameter.
+    dtype: str
+    #: The extents as they are written; `None` for a number.
+    shape: tuple[str, ...] | None
+    #: The strides as they are written; `None` for a packed tensor and for a number.
+    strides: tuple[str, ...] | None
+    #: Whether the kernel writes the tensor.
+    mutable: bool
+
+
+def parameters(kernel: Kernel) -> list[Parameter]:
+    """Returns the run-time parameters of a kernel."""
+    return [
+        Parameter(name, text, dtype, None if shape is None else tuple(shape), None if strides is None else tuple(strides), mutable)
+        for name, text, dtype, shape, strides, mutable in kernel._params()
+    ]
+
+
+class Module:
+    """The kernels of a file, each an attribute.
+
+    A module with a kernel of its own name, or with a single kernel, can be called as that kernel.
+    """
+
+    def __init__(self, path: str, name: str) -> None:
+        self.__path = path
+        self.__name__ = name
+        self.__kernels: dict[str, Kernel] = {}
+        self.__read()
+
+    def __read(self) -> None:
+        kernels, functions, docs = engine().items(self.__path)
+        self.__names, self.__functions = kernels, functions
+        self.__doc__ = docs or None
+
+    @property
+    def path(self) -> str:
+        """The path of the file; `std/…` for the standard library."""
+        return self.__path
+
+    @property
+    def kernels(self) -> list[str]:
+        """The names of the kernels, in the order of the text."""
+        return list(self.__names)
+
+    def reload(self) -> None:
+        """Reads the file again. The kernels that the program holds go on with the new text."""
+        engine().reload(self.__path)
+        self.__read()
+
+    def __getattr__(self, name: str) -> Kernel:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = self.__kernels.get(name)
+        if known is not None:
+            return known
+        if name not in self.__names:
+            raise AttributeError(self.__missing(name))
+        return self.__kernels.setdefault(name, engine().kernel(self.__path, name))
+
+    def __missing(self, name: str) -> str:
+        names = ", ".join(f"`{name}`" for name in self.__names) or "none"
+        text = f"`{self.__path}` has no kernel `{name}`; it has {names}"
+        if name in self.__functions:
+            text = f"`{name}` of `{self.__path}` is a function, which kernels take by its name: `EPILOGUE=\"{name}\"`"
+        return text
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.__names})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        self.__own()(*args, **kwargs)
+
+    def __own(self) -> Kernel:
+        if self.__name__ in self.__names:
+            return getattr(self, self.__name__)
+        if len(self.__names) == 1:
+            return getattr(self, self.__names[0])
+        raise TypeError(self.__missing(self.__name__))
+
+    def __repr__(self) -> str:
+        return f"<hx module {self.__path}: {', '.join(self.__names)}>"
+
+
+def load(path: str | os.PathLike[str]) -> Module:
+    """Loads a `.hx` file, and the files that it uses.
+
+    Raises `CompileError` if the text has errors of syntax, names or types. Layouts are inferred at the first launch.
+    """
+    text = os.fspath(path)
+    name = os.path.splitext(os.path.basename(text))[0]
+    return Module(engine().open(text), name)
+
+
+def compile(text: str, name: str | None = None) -> Module:
+    """Loads kernels from a text. `name` is the name of the file in diagnostics."""
+    global _texts
+    if name is None:
+        _texts += 1
+        name = f"<text {_texts}>.hx"
+    return Module(engine().text(name, text), os.path.splitext(os.path.basename(name))[0])
+
+
+def devices() -> list[tuple[int, str, tuple[int, int]]]:
+    """Returns number, name and compute capability of each GPU.
+
+    Raises `MissingError` if there is no driver, or no GPU.
+    """
+    return engine().devices()
+
+
+class Std:
+    """The standard library: `hx.std.gemm` is the module `std/gemm.hx`."""
+
+    def __init__(self) -> None:
+        self.__modules: dict[str, Module] = {}
+
+    def __getattr__(self, name: str) -> Module:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = self.__modules.get(name)
+        if known is not None:
+            return known
+        if name not in engine().std_modules():
+            names = ", ".join(engine().std_modules())
+            raise AttributeError(f"the standard library has no module `{name}`; it has {names}")
+        return self.__modules.setdefault(name, Module(f"std/{name}.hx", name))
+
+    def __dir__(self) -> list[str]:
+        return engine().std_modules()
+
+    def __repr__(self) -> str:
+        return f"<the standard library of hx: {', '.join(engine().std_modules())}>"
+
+
+std = Std()

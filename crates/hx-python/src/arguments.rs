@@ -1,0 +1,256 @@
+//! Arguments of Python as arguments of a launch: tensors by address, shape and strides, and numbers.
+
+use hx_base::codes;
+use hx_dtype::DType;
+use hx_host::HostError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
+
+use crate::errors::{Class, Problem};
+use crate::torch::{self, Torch};
+
+/// The most dimensions of a tensor.
+const MOST_DIMS: usize = 8;
+
+/// Extents or strides, in elements.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dims {
+    count: usize,
+    values: [i64; MOST_DIMS],
+}
+
+impl Dims {
+    fn of(values: &Bound<'_, PyTuple>) -> PyResult<Dims> {
+        let mut dims = Dims { count: values.len(), ..Dims::default() };
+        if dims.count > MOST_DIMS {
+            let text = format!("found a tensor of {} dimensions, wanted at most {MOST_DIMS}", dims.count);
+            return Err(Problem::new(Class::Launch, &codes::LAUNCH_RANK, text).raise(values.py()));
+        }
+        for (slot, value) in dims.values.iter_mut().zip(values.iter()) {
+            *slot = value.extract()?;
+        }
+        Ok(dims)
+    }
+
+    /// Returns the values.
+    pub(crate) fn as_slice(&self) -> &[i64] {
+        &self.values[..self.count]
+    }
+}
+
+/// The memory of a tensor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    /// The address of the first element.
+    pub(crate) address: u64,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Dims,
+    /// In elements.
+    pub(crate) strides: Dims,
+}
+
+impl Memory {
+    /// Returns the alignment of the address in bytes, at most 16.
+    pub(crate) fn align(&self) -> u32 {
+        1 << self.address.trailing_zeros().min(4)
+    }
+
+    /// Reinterprets bytes as elements of another width, along the last dimension.
+    fn viewed(mut self, dtype: DType) -> Result<Memory, HostError> {
+        let (from, to) = (i64::from(self.dtype.bits()), i64::from(dtype.bits()));
+        self.dtype = dtype;
+        if from == to {
+            return Ok(self);
+        }
+        let refuse = |text: String| Err(HostError::new(&codes::LAUNCH_DTYPE, text));
+        let Some(last) = self.shape.count.checked_sub(1) else {
+            return refuse("a tensor without dimensions has no other width".to_owned());
+        };
+        if self.strides.values[last] != 1 || self.shape.values[last] * from % to != 0 {
+            return refuse(format!("a row of {} elements is no row of {dtype}", self.shape.values[last]));
+        }
+        self.shape.values[last] = self.shape.values[last] * from / to;
+        for stride in &mut self.strides.values[..last] {
+            if *stride * from % to != 0 {
+                return refuse(format!("a stride of {stride} elements is no stride of {dtype}"));
+            }
+            *stride = *stride * from / to;
+        }
+        Ok(self)
+    }
+}
+
+/// A run-time argument.
+#[derive(Debug)]
+pub(crate) enum Argument<'py> {
+    /// A tensor in the memory of a device.
+    Device { device: u32, memory: Memory },
+    /// An array in host memory, with the object that reads and writes its elements.
+    Host { memory: Memory, array: Bound<'py, PyAny> },
+    /// A tensor without elements, as in a trace of PyTorch.
+    Fake,
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+}
+
+impl Argument<'_> {
+    /// Returns the memory of a tensor.
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        match self {
+            Argument::Device { memory, .. } | Argument::Host { memory, .. } => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// Appends what a launch depends on besides addresses: kind, element type, shape, strides, alignment, integers. Floats only
+    /// change the bytes of a parameter, so their values are left out.
+    pub(crate) fn identify(&self, key: &mut Vec<u64>) {
+        let (kind, memory) = match self {
+            Argument::Device { device, memory } => (1 + (u64::from(*device) << 8), memory),
+            Argument::Host { memory, .. } => (2, memory),
+            Argument::Fake => return key.push(3),
+            Argument::Int(value) => return key.extend([4, *value as u64]),
+            Argument::Float(_) => return key.push(5),
+            Argument::Bool(value) => return key.extend([6, u64::from(*value)]),
+        };
+        let count = memory.shape.count as u64;
+        key.push(kind | (memory.dtype as u64) << 32 | u64::from(memory.align()) << 40 | count << 48);
+        key.extend(memory.shape.as_slice().iter().map(|extent| *extent as u64));
+        key.extend(memory.strides.as_slice().iter().map(|stride| *stride as u64));
+    }
+}
+
+/// Reads an argument. `which` names it in errors.
+pub(crate) fn read<'py>(
+    object: &Bound<'py, PyAny>,
+    torch: Option<&Torch>,
+    which: &dyn Fn() -> String,
+) -> PyResult<Argument<'py>> {
+    if let Some(torch) = torch
+        && torch.is_tensor(object)?
+    {
+        return tensor(object, torch, which);
+    }
+    if object.is_instance_of::<PyBool>() {
+        return Ok(Argument::Bool(object.extract()?));
+    }
+    if object.is_instance_of::<PyInt>() {
+        let value = object.extract().map_err(|_| {
+            let text = format!("{} is {object}, an integer of a launch has 64 bits", which());
+            Problem::new(Class::Launch, &codes::LAUNCH_DTYPE, text).raise(object.py())
+        })?;
+        return Ok(Argument::Int(value));
+    }
+    if object.is_instance_of::<PyFloat>() {
+        return Ok(Argument::Float(object.extract()?));
+    }
+    if let Some(base) = object.getattr_opt(intern!(object.py(), "__hx_base__"))? {
+        return viewed(object, &base, torch, which);
+    }
+    described(object, which)
+}
+
+/// Reads `hx.view(x, "u4")`: the memory of another array with elements of another type.
+fn viewed<'py>(
+    view: &Bound<'py, PyAny>,
+    base: &Bound<'py, PyAny>,
+    torch: Option<&Torch>,
+    which: &dyn Fn() -> String,
+) -> PyResult<Argument<'py>> {
+    let py = view.py();
+    let name: String = view.getattr(intern!(py, "dtype"))?.extract()?;
+    let dtype = parse(py, &name)?;
+    let changed = |memory: Memory| {
+        memory.viewed(dtype).map_err(|error| {
+            let text = format!("{}: {}", which(), error.message);
+            Problem::new(Class::Launch, error.code, text).raise(py)
+        })
+    };
+    Ok(match read(base, torch, which)? {
+        Argument::Device { device, memory } => Argument::Device { device, memory: changed(memory)? },
+        Argument::Host { memory, array } => Argument::Host { memory: changed(memory)?, array },
+        other => other,
+    })
+}
+
+/// Returns the element type of that name.
+pub(crate) fn parse(py: Python<'_>, name: &str) -> PyResult<DType> {
+    DType::parse(name).ok_or_else(|| {
+        let known: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
+        let text = format!("found the element type `{name}`, expected one of {}", known.join(", "));
+        Problem::new(Class::Launch, &codes::LAUNCH_DTYPE, text).raise(py)
+    })
+}
+
+fn tensor<'py>(
+    object: &Bound<'py, PyAny>,
+    torch: &Torch,
+    which: &dyn Fn() -> String,
+) -> PyResult<Argument<'py>> {
+    if torch.is_fake(object)? {
+        return Ok(Argument::Fake);
+    }
+    let device = torch::device(object)?;
+    let Ok(device) = u32::try_from(device) else { return described(object, which) };
+    let element = torch::dtype(object)?;
+    let dtype = torch.dtype(&element).ok_or_else(|| unknown(&element, which))?;
+    let address = torch::address(object)?;
+    let (shape, strides) = torch::extents(object)?;
+    let memory = Memory { address, dtype, shape: Dims::of(&shape)?, strides: Dims::of(&strides)? };
+    Ok(Argument::Device { device, memory: usable(object.py(), memory, which)? })
+}
+
+fn unknown(element: &Bound<'_, PyAny>, which: &dyn Fn() -> String) -> PyErr {
+    let text = format!("{} has elements of type {element}, which has no counterpart in hx", which());
+    let error = Problem::new(Class::Launch, &codes::LAUNCH_DTYPE, text);
+    error.raise(element.py())
+}
+
+/// Refuses memory that no kernel can use.
+fn usable(py: Python<'_>, memory: Memory, which: &dyn Fn() -> String) -> PyResult<Memory> {
+    let is_empty = memory.shape.as_slice().contains(&0);
+    let width = u64::from(memory.dtype.bits()).div_ceil(8);
+    let refuse = |text: String| Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text).raise(py));
+    if memory.strides.as_slice().iter().any(|stride| *stride < 0) {
+        return refuse(format!("{} has negative strides, which kernels cannot use: pass a copy", which()));
+    }
+    if memory.address == 0 && !is_empty {
+        return refuse(format!("{} has no memory: its storage was freed or resized to 0", which()));
+    }
+    if !memory.address.is_multiple_of(width) {
+        return refuse(format!(
+            "{} starts at the address {:#x}, which is no multiple of the {width} bytes of an element",
+            which(),
+            memory.address
+        ));
+    }
+    Ok(memory)
+}
+
+/// Reads an array of another library, through the protocols that it offers.
+fn described<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResult<Argument<'py>> {
+    let py = object.py();
+    let found = py.import("hx._arrays")?.call_method1("describe", (object,))?;
+    if found.is_none() {
+        let class = object.get_type().name()?;
+        let text = format!("{} is of the class {class}, expected a tensor, an array or a number", which());
+        return Err(Problem::new(Class::Launch, &codes::LAUNCH_DTYPE, text).raise(py));
+    }
+    type Described<'py> = (i64, u64, String, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyAny>);
+    let (device, address, dtype, shape, strides, array): Described<'py> = found.extract()?;
+    if device == -2 {
+        return Ok(Argument::Fake);
+    }
+    let Some(dtype) = DType::parse(&dtype) else {
+        let text = format!("{} has elements of type {dtype}, which has no counterpart in hx", which());
+        return Err(Problem::new(Class::Launch, &codes::LAUNCH_DTYPE, text).raise(py));
+    };
+    let memory = Memory { address, dtype, shape: Dims::of(&shape)?, strides: Dims::of(&strides)? };
+    let memory = usable(py, memory, which)?;
+    Ok(match u32::try_from(device) {
+        Ok(device) => Argument::Device { device, memory },
+        Err(_) => Argument::Host { memory, array },
+    })
+}

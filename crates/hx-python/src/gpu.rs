@@ -1,0 +1,91 @@
+//! The GPUs of this process: their contexts, the kernels loaded on them, and the kernels that were launched last.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use hx_driver::{DirectLaunch, Machine, Setup, machine_of};
+use hx_runtime::direct::{Device, Kernel, Shape};
+use rustc_hash::FxHashMap;
+
+use crate::engine::lock;
+use crate::errors::{Class, Problem};
+
+/// The number of kernels that errors of the driver name.
+const RECENT: usize = 4;
+
+/// The GPUs that were used so far.
+#[derive(Debug, Default)]
+pub(crate) struct Gpus {
+    opened: Mutex<BTreeMap<u32, Arc<Gpu>>>,
+    /// The kernels launched last, the newest at the end. Neighbours differ.
+    recent: Mutex<VecDeque<Arc<str>>>,
+}
+
+/// A GPU.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    pub(crate) device: Device,
+    /// The machine that kernels are compiled for.
+    pub(crate) machine: Machine,
+    /// The loaded kernels by the hash of their code, their symbol and their sizes.
+    loaded: Mutex<FxHashMap<[u8; 32], Arc<Kernel>>>,
+}
+
+impl Gpus {
+    /// Returns a GPU, and opens it at its first use.
+    pub(crate) fn get(&self, setup: &Setup, ordinal: u32) -> Result<Arc<Gpu>, Problem> {
+        let mut opened = lock(&self.opened);
+        if let Some(gpu) = opened.get(&ordinal) {
+            return Ok(Arc::clone(gpu));
+        }
+        let device = Device::open(ordinal).map_err(|error| self.failed(&error))?;
+        let driver = device.driver().cuda_version;
+        let machine = machine_of(setup, device.info().clone(), driver);
+        let machine =
+            machine.map_err(|error| Problem::new(Class::Missing, error.0.code, error.0.message.clone()))?;
+        let gpu = Arc::new(Gpu { device, machine, loaded: Mutex::default() });
+        opened.insert(ordinal, Arc::clone(&gpu));
+        Ok(gpu)
+    }
+
+    /// Records a launch.
+    pub(crate) fn launched(&self, kernel: &Arc<str>) {
+        let mut recent = lock(&self.recent);
+        if recent.back().is_some_and(|last| Arc::ptr_eq(last, kernel)) {
+            return;
+        }
+        if recent.len() == RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(Arc::clone(kernel));
+    }
+
+    /// Returns the problem of a driver's error.
+    pub(crate) fn failed(&self, error: &hx_worker::RemoteError) -> Problem {
+        let recent: Vec<String> = lock(&self.recent).iter().map(ToString::to_string).collect();
+        Problem::driver(error, &recent)
+    }
+}
+
+impl Gpu {
+    /// Returns the loaded kernel of a launch.
+    pub(crate) fn load(&self, gpus: &Gpus, launch: &DirectLaunch) -> Result<Arc<Kernel>, Problem> {
+        let shape = Shape {
+            cluster: launch.cluster,
+            threads: launch.threads,
+            shared_bytes: launch.shared_bytes,
+            waits_for_previous: launch.waits_for_previous,
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&launch.code).update(launch.symbol.as_bytes()).update(format!("{shape:?}").as_bytes());
+        let hash = *hasher.finalize().as_bytes();
+        let mut loaded = lock(&self.loaded);
+        if let Some(kernel) = loaded.get(&hash) {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = self.device.load(&launch.code, &launch.symbol, shape);
+        let kernel = Arc::new(kernel.map_err(|error| gpus.failed(&error))?);
+        loaded.insert(hash, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+}

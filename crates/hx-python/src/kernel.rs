@@ -1,0 +1,315 @@
+//! Kernels as Python objects.
+//!
+//! A call reads its arguments into a key. The first call with a key binds the arguments, solves, compiles and loads; a later one only
+//! fills addresses and floats into the prepared parameters.
+
+mod call;
+mod facts;
+
+use std::sync::{Arc, Mutex};
+
+use hx_driver::{EmitKind, Overrides, Solved, parse_override};
+use hx_hir::{Item, ItemKey, file_items, kernel_signature, signature_source_map};
+use hx_workspace::Database;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use rustc_hash::FxHashMap;
+
+use crate::engine::{Shared, lock};
+use crate::errors::{Class, Problem, raised};
+use crate::plan::Plan;
+
+/// A kernel of a file.
+///
+/// Call it with tensors and numbers in the order of its parameters, or by name. Compile-time arguments are given by name, as numbers,
+/// element types, or texts such as `"relu"` and `"(8,8):(8,1)"`. Tensors on a GPU are used in place, on PyTorch's current stream or on
+/// `stream`; arrays in host memory run on the simulator.
+#[pyclass(frozen, module = "hx", weakref)]
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    shared: Arc<Shared>,
+    path: String,
+    name: String,
+    /// Compile-time arguments that were fixed, as they are written.
+    fixed: Vec<(String, String)>,
+    state: Mutex<State>,
+}
+
+/// What is known of the current text.
+#[derive(Debug, Default)]
+struct State {
+    generation: u64,
+    /// The names of the run-time parameters.
+    params: Arc<[String]>,
+    plans: FxHashMap<Box<[u64]>, Arc<Plan>>,
+}
+
+impl Kernel {
+    /// Makes the object of a kernel that exists.
+    pub(crate) fn new(py: Python<'_>, shared: Arc<Shared>, path: &str, name: &str) -> PyResult<Kernel> {
+        let (path, name) = (path.to_owned(), name.to_owned());
+        let kernel = Kernel { shared, path, name, fixed: Vec::new(), state: Mutex::default() };
+        kernel.refresh(py)?;
+        Ok(kernel)
+    }
+
+    /// Forgets the plans of an earlier text, and reads the parameters of the current one.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        let generation = self.shared.generation();
+        let params = py.detach(|| {
+            self.with_kernel(|db, key| {
+                let kernel = kernel_of(db, key)?;
+                let params = &kernel_signature(db, kernel).params;
+                Ok(params.iter().map(|param| param.name.to_string()).collect::<Arc<[String]>>())
+            })
+        });
+        let params = raised(py, params)?;
+        *lock(&self.state) = State { generation, params, plans: FxHashMap::default() };
+        Ok(())
+    }
+
+    /// Runs work on a handle of the database, with the key of the kernel in its current text.
+    fn with_kernel<R>(
+        &self,
+        work: impl FnOnce(&Database, &ItemKey) -> Result<R, Problem>,
+    ) -> Result<R, Problem> {
+        self.shared.read(|db| work(db, &self.key(db)?))
+    }
+
+    fn key(&self, db: &Database) -> Result<ItemKey, Problem> {
+        let file = Shared::file(db, &self.path)?;
+        let items = file_items(db, file);
+        match items.kernels().find(|kernel| kernel.name(db) == self.name.as_str()) {
+            Some(kernel) => Ok(Item::Kernel(kernel).key(db)),
+            None => {
+                let text = format!("`{}` has no kernel `{}` any more", file.path(db), self.name);
+                Err(Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))
+            }
+        }
+    }
+
+    /// Returns the compile-time arguments for a stage of the default instance.
+    fn overrides(&self, more: &[(String, String)]) -> Result<Overrides, Problem> {
+        let mut overrides = Overrides::new();
+        for (name, value) in self.fixed.iter().chain(more) {
+            let parsed = parse_override(&format!("{name}={value}"));
+            let (name, value) = parsed.map_err(|reason| {
+                Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, format!("`{name}`: {reason}"))
+            })?;
+            overrides.retain(|(other, _)| *other != name);
+            overrides.push((name, value));
+        }
+        Ok(overrides)
+    }
+
+    /// Returns the text of a stage.
+    fn stage(&self, py: Python<'_>, kind: EmitKind) -> PyResult<String> {
+        let text = self.shared.interruptible(py, |db, _| {
+            let file = Shared::file(db, &self.path)?;
+            let overrides = self.overrides(&[])?;
+            let emitted =
+                hx_driver::emit(db, file, Some(&self.name), &overrides, kind, &self.shared.setup);
+            let emitted = emitted.map_err(|error| Problem::emit(db, &self.name, error))?;
+            let Some(emitted) = emitted.into_iter().next() else { return Ok(String::new()) };
+            // A kernel with a race has texts too, which show the race; its exception is that of the launch.
+            Ok(emitted.text)
+        })?;
+        raised(py, text)
+    }
+}
+
+/// Returns the kernel of a key.
+fn kernel_of<'db>(db: &'db Database, key: &ItemKey) -> Result<hx_hir::Kernel<'db>, Problem> {
+    match key.find(db) {
+        Some(Item::Kernel(kernel)) => Ok(kernel),
+        _ => Err(Problem::new(
+            Class::Launch,
+            &hx_base::codes::HOST_ERROR,
+            format!("the kernel `{}` is gone", key.name),
+        )),
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    /// The name of the kernel in its file.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter(__name__)]
+    fn dunder_name(&self) -> &str {
+        &self.name
+    }
+
+    /// The path of the file, `std/…` for the standard library.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The doc comment.
+    #[getter]
+    fn doc(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let doc = py.detach(|| {
+            self.with_kernel(|db, key| Ok(hx_ide::item_docs(db, Item::Kernel(kernel_of(db, key)?))))
+        });
+        raised(py, doc)
+    }
+
+    /// The header as it is written.
+    #[getter]
+    fn header(&self, py: Python<'_>) -> PyResult<String> {
+        let text = py.detach(|| {
+            self.with_kernel(|db, key| {
+                let item = Item::Kernel(kernel_of(db, key)?);
+                let range = signature_source_map(db, item).map(|map| map.header + item.offset(db));
+                let text = range.and_then(|range| key.file.text(db).get(std::ops::Range::<usize>::from(range)));
+                Ok(text.unwrap_or_default().trim().to_owned())
+            })
+        });
+        raised(py, text)
+    }
+
+    /// The compile-time arguments that `specialize` fixed, as they are written.
+    #[getter]
+    fn fixed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in &self.fixed {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// Returns the run-time parameters: name, text of the type, element type, extents, strides, and whether the kernel writes it.
+    #[pyo3(name = "_params")]
+    fn params(&self, py: Python<'_>) -> PyResult<Vec<facts::ParamText>> {
+        let found = py.detach(|| self.with_kernel(|db, key| Ok(facts::params(db, kernel_of(db, key)?))));
+        raised(py, found)
+    }
+
+    /// Returns the compile-time parameters: name and default as written.
+    #[pyo3(name = "_generics")]
+    fn generics(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>)>> {
+        let found = py.detach(|| self.with_kernel(|db, key| Ok(facts::generics(db, kernel_of(db, key)?))));
+        raised(py, found)
+    }
+
+    /// Returns the values of all compile-time parameters, as texts, when these have the given values.
+    #[pyo3(name = "_compile_time")]
+    fn compile_time(&self, py: Python<'_>, given: Vec<(String, String)>) -> PyResult<Vec<(String, String)>> {
+        let found = py.detach(|| {
+            self.shared.read(|db| {
+                let kernel = kernel_of(db, &self.key(db)?)?;
+                let overrides = self.overrides(&given)?;
+                facts::compile_time(db, kernel, &overrides, &self.shared.setup)
+                    .map_err(|error| Problem::emit(db, &self.name, error))
+            })
+        });
+        raised(py, found)
+    }
+
+    /// Returns this kernel with some compile-time arguments fixed.
+    #[pyo3(signature = (**arguments))]
+    fn specialize(&self, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
+        let mut fixed = self.fixed.clone();
+        for (name, value) in arguments.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let value = call::written(&value)?;
+            fixed.retain(|(other, _)| *other != name);
+            fixed.push((name, value));
+        }
+        let params = Arc::clone(&lock(&self.state).params);
+        let state = State { generation: 0, params, plans: FxHashMap::default() };
+        let (shared, path, name) = (Arc::clone(&self.shared), self.path.clone(), self.name.clone());
+        Ok(Kernel { shared, path, name, fixed, state: Mutex::new(state) })
+    }
+
+    /// Returns the text of a stage: `tile`, `constraints`, `layouts`, `thread`, `cuda`, `ptx` or `sass`.
+    fn emit(&self, py: Python<'_>, stage: &str) -> PyResult<String> {
+        let kind = EmitKind::parse(stage).ok_or_else(|| {
+            let known = EmitKind::NAMES.join(", ");
+            let text = format!("found the stage `{stage}`, expected one of {known}");
+            Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text).raise(py)
+        })?;
+        self.stage(py, kind)
+    }
+
+    /// Returns the layout of every tensor and the instruction of every operation.
+    fn layouts(&self, py: Python<'_>) -> PyResult<String> {
+        self.emit(py, "layouts")
+    }
+
+    /// The CUDA C++ text.
+    #[getter]
+    fn cuda(&self, py: Python<'_>) -> PyResult<String> {
+        self.emit(py, "cuda")
+    }
+
+    /// The assembly of the virtual machine. It needs the CUDA compiler, and no GPU.
+    #[getter]
+    fn ptx(&self, py: Python<'_>) -> PyResult<String> {
+        self.emit(py, "ptx")
+    }
+
+    /// The machine code, disassembled. It needs the CUDA compiler, and no GPU.
+    #[getter]
+    fn sass(&self, py: Python<'_>) -> PyResult<String> {
+        self.emit(py, "sass")
+    }
+
+    /// Explains the layout of a tensor, or of all.
+    #[pyo3(signature = (tensor = None))]
+    fn why(&self, py: Python<'_>, tensor: Option<&str>) -> PyResult<String> {
+        let text = self.shared.interruptible(py, |db, _| {
+            let kernel = kernel_of(db, &self.key(db)?)?;
+            let solved = Solved::new(db, kernel, &self.overrides(&[])?, &self.shared.setup);
+            let solved = solved.map_err(|error| Problem::emit(db, &self.name, error))?;
+            let tensors = solved.tensors(tensor);
+            let tensors = tensors
+                .map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;
+            Ok(solved.why(&tensors))
+        })?;
+        raised(py, text)
+    }
+
+    /// Returns the resources of a block and the estimated cycles of a launch with these dimensions and strides.
+    #[pyo3(name = "_cost")]
+    fn cost<'py>(&self, py: Python<'py>, dims: Vec<(String, i64)>) -> PyResult<Bound<'py, PyDict>> {
+        let cost = self.shared.interruptible(py, |db, _| {
+            let kernel = kernel_of(db, &self.key(db)?)?;
+            facts::cost(db, kernel, &self.overrides(&[])?, &dims, &self.shared.setup)
+                .map_err(|error| Problem::emit(db, &self.name, error))
+        })?;
+        facts::cost_dict(py, &raised(py, cost)?)
+    }
+
+    /// Checks the arguments of a launch, and launches nothing. On tensors without elements, as in a trace of PyTorch, nothing is
+    /// checked.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn check(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        self.checked(py, args, kwargs)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        self.called(py, args, kwargs)
+    }
+
+    fn __repr__(&self) -> String {
+        let fixed: Vec<String> = self.fixed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let fixed = if fixed.is_empty() { String::new() } else { format!("<{}>", fixed.join(", ")) };
+        format!("<hx kernel {}{fixed} of {}>", self.name, self.path)
+    }
+}

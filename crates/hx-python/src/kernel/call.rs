@@ -1,0 +1,378 @@
+//! Calls of kernels.
+
+use std::sync::Arc;
+
+use hx_base::codes;
+use hx_base::interrupt::Until;
+use hx_driver::{Launcher, host_value};
+use hx_hir::{ItemKey, Name};
+use hx_host::device::{LaunchArg, LaunchRequest};
+use hx_host::{Tensor, Value};
+use hx_lower::WrittenArg;
+use hx_workspace::Database;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+
+use super::Kernel;
+use crate::arguments::{Argument, read};
+use crate::engine::lock;
+use crate::errors::{Class, Problem, raised};
+use crate::gpu::Gpu;
+use crate::plan::{Number, Plan, overlaps};
+use crate::simulator;
+use crate::torch::Torch;
+
+/// The most plans of a kernel. Calls with ever new integers or shapes would keep ever more of them.
+const MOST_PLANS: usize = 1024;
+
+/// The arguments of a call.
+struct Call<'py> {
+    args: Vec<Argument<'py>>,
+    /// The name of each argument that was given by name.
+    names: Vec<Option<String>>,
+    /// Compile-time arguments, as they are written.
+    generics: Vec<(String, String)>,
+    stream: Option<u64>,
+    key: Vec<u64>,
+    params: Arc<[String]>,
+    generation: u64,
+}
+
+impl Call<'_> {
+    /// Returns the name of the parameter of an argument.
+    fn name(&self, at: usize) -> String {
+        let named = self.names.get(at).cloned().flatten();
+        named.or_else(|| self.params.get(at).cloned()).unwrap_or_else(|| format!("argument {}", at + 1))
+    }
+
+    /// Returns the device of the tensors, `None` for the host.
+    fn place(&self) -> Result<Option<u32>, Problem> {
+        let mut place: Option<(usize, Option<u32>)> = None;
+        for (at, arg) in self.args.iter().enumerate() {
+            let here = match arg {
+                Argument::Device { device, .. } => Some(*device),
+                Argument::Host { .. } => None,
+                _ => continue,
+            };
+            match place {
+                None => place = Some((at, here)),
+                Some((_, first)) if first == here => {}
+                Some((first_at, first)) => {
+                    let text = |place: Option<u32>| match place {
+                        Some(device) => format!("on cuda:{device}"),
+                        None => "in host memory".to_owned(),
+                    };
+                    let (first_name, name) = (self.name(first_at), self.name(at));
+                    let message = format!("`{first_name}` is {} and `{name}` {}", text(first), text(here));
+                    return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, message));
+                }
+            }
+        }
+        Ok(place.and_then(|(_, place)| place))
+    }
+
+    fn is_fake(&self) -> bool {
+        self.args.iter().any(|arg| matches!(arg, Argument::Fake))
+    }
+
+    /// Returns the request of the launch. Its tensors have no elements.
+    fn request(&self, db: &Database, kernel: ItemKey, fixed: &[(String, String)]) -> Result<LaunchRequest, Problem> {
+        let mut args = Vec::new();
+        for (arg, name) in self.args.iter().zip(&self.names) {
+            let value = match arg {
+                Argument::Device { memory, .. } | Argument::Host { memory, .. } => {
+                    let sizes = |dims: &[i64]| dims.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
+                    let (shape, strides) = (sizes(memory.shape.as_slice()), sizes(memory.strides.as_slice()));
+                    Value::Tensor(Tensor::elsewhere(memory.dtype, shape, strides))
+                }
+                Argument::Int(value) => Value::Int(*value),
+                Argument::Float(value) => Value::Float(*value),
+                Argument::Bool(value) => Value::Bool(*value),
+                Argument::Fake => Value::Unit,
+            };
+            args.push(LaunchArg { name: name.as_deref().map(Name::new), value, temporary: false });
+        }
+        let mut generics: Vec<(Name, Value)> = Vec::new();
+        for (name, text) in fixed.iter().chain(&self.generics) {
+            let refuse =
+                |reason: String| Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`{name}`: {reason}"));
+            let written: WrittenArg = text.parse().map_err(refuse)?;
+            let value = host_value(&written.resolve(db, kernel.file).map_err(refuse)?);
+            let name = Name::new(name);
+            generics.retain(|(other, _)| *other != name);
+            generics.push((name, value));
+        }
+        Ok(LaunchRequest { kernel, generics, args, candidate: None })
+    }
+
+    fn align(&self) -> Vec<u32> {
+        self.args.iter().map(|arg| arg.memory().map_or(16, crate::arguments::Memory::align)).collect()
+    }
+}
+
+/// Returns a compile-time argument as it is written in hx.
+pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = value.py();
+    if value.is_instance_of::<PyBool>() {
+        return Ok(value.extract::<bool>()?.to_string());
+    }
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
+        return Ok(value.str()?.extract()?);
+    }
+    if let Some(torch) = Torch::loaded(py)?
+        && let Some(dtype) = torch.dtype(value)
+    {
+        return Ok(dtype.name().to_owned());
+    }
+    py.import("hx._arrays")?.call_method1("written", (value,))?.extract()
+}
+
+/// Appends a text to a key, so that no two sequences of texts give the same words.
+fn identify(text: &str, key: &mut Vec<u64>) {
+    key.push(text.len() as u64);
+    for part in text.as_bytes().chunks(8) {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        key.push(u64::from_le_bytes(word));
+    }
+}
+
+impl Kernel {
+    /// Reads the arguments of a call.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Call<'py>> {
+        if lock(&self.state).generation != self.shared.generation() {
+            self.refresh(py)?;
+        }
+        let (params, generation) = {
+            let state = lock(&self.state);
+            (Arc::clone(&state.params), state.generation)
+        };
+        let torch = Torch::loaded(py)?;
+        let mut call = Call {
+            args: Vec::with_capacity(params.len()),
+            names: Vec::with_capacity(params.len()),
+            generics: Vec::new(),
+            stream: None,
+            key: Vec::with_capacity(64),
+            params,
+            generation,
+        };
+        for (at, arg) in args.iter_borrowed().enumerate() {
+            let which = || match call.params.get(at) {
+                Some(name) => format!("the argument for `{name}`"),
+                None => format!("argument {}", at + 1),
+            };
+            let arg = read(&arg, torch, &which)?;
+            arg.identify(&mut call.key);
+            call.args.push(arg);
+            call.names.push(None);
+        }
+        for (name, value) in kwargs.into_iter().flatten() {
+            let name: String = name.extract()?;
+            if call.params.contains(&name) {
+                let arg = read(&value, torch, &|| format!("the argument for `{name}`"))?;
+                identify(&name, &mut call.key);
+                arg.identify(&mut call.key);
+                call.args.push(arg);
+                call.names.push(Some(name));
+            } else if name == "stream" {
+                call.stream = stream(&value)?;
+            } else {
+                let text = written(&value)?;
+                identify(&name, &mut call.key);
+                identify(&text, &mut call.key);
+                call.generics.push((name, text));
+            }
+        }
+        Ok(call)
+    }
+
+    /// Launches the kernel.
+    pub(super) fn called(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let call = self.read(py, args, kwargs)?;
+        if call.is_fake() {
+            return Ok(());
+        }
+        let Some(device) = raised(py, call.place())? else { return self.simulated(py, &call) };
+        let known = lock(&self.state).plans.get(call.key.as_slice()).map(Arc::clone);
+        let plan = match known {
+            Some(plan) => plan,
+            None => self.plan(py, &call, device)?,
+        };
+        raised(py, plan.check_overlaps(&call.args, &|at| call.name(at)))?;
+        let stream = match (call.stream, Torch::loaded(py)?) {
+            (Some(stream), _) => stream,
+            (None, Some(torch)) => torch.stream(py, device)?,
+            (None, None) => 0,
+        };
+        let logged = raised(py, plan.launch(&self.shared.gpus, &call.args, stream))?;
+        match logged {
+            Some(bytes) => self.logged(py, &call, device, &bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Binds the arguments, compiles the kernel, loads it, and keeps the plan.
+    fn plan(&self, py: Python<'_>, call: &Call<'_>, device: u32) -> PyResult<Arc<Plan>> {
+        let (align, numbers) = (call.align(), numbers(call));
+        let request = self.requested(py, call)?;
+        let plan = self.shared.interruptible(py, |db, until| {
+            let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
+            let tuned = self.shared.tuned(db, &self.path)?;
+            let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref());
+            let launch = launcher.direct(&request, &align);
+            let launch = launch.map_err(|error| Problem::launch(db, Class::Compile, error))?;
+            Plan::new(&self.shared.gpus, &gpu, launch, &numbers)
+        })?;
+        let plan = Arc::new(raised(py, plan)?);
+        let mut state = lock(&self.state);
+        if state.generation == call.generation {
+            if state.plans.len() >= MOST_PLANS {
+                state.plans.clear();
+            }
+            state.plans.insert(call.key.clone().into_boxed_slice(), Arc::clone(&plan));
+        }
+        Ok(plan)
+    }
+
+    fn requested(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<LaunchRequest> {
+        // The arguments hold Python's objects, so the interpreter is kept; binding names takes microseconds.
+        raised(py, self.shared.read(|db| call.request(db, self.key(db)?, &self.fixed)))
+    }
+
+    /// Prints what the kernel printed, and raises its failed assertions.
+    fn logged(&self, py: Python<'_>, call: &Call<'_>, device: u32, bytes: &[u8]) -> PyResult<()> {
+        let (request, align) = (self.requested(py, call)?, call.align());
+        let printed = self.shared.interruptible(py, |db, until| {
+            let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
+            let tuned = self.shared.tuned(db, &self.path)?;
+            let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref());
+            launcher.read_log(&request, &align, bytes).map_err(|error| Problem::launch(db, Class::Kernel, error))
+        })?;
+        match printed {
+            Ok(printed) => print(py, &printed),
+            Err(problem) => {
+                print(py, &problem.printed)?;
+                Err(problem.raise(py))
+            }
+        }
+    }
+
+    /// Runs the kernel on the simulator.
+    fn simulated(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
+        let request = self.requested(py, call)?;
+        let check = |db: &Database, until: Until<'_>| simulator::check(&self.shared, db, until, &request);
+        let written = raised(py, self.shared.interruptible(py, check)?)?;
+        raised(py, overlaps(&written, &call.args, &|at| call.name(at)))?;
+        for &at in &written {
+            if let Some(Argument::Host { array, .. }) = call.args.get(at)
+                && !array.getattr(intern!(py, "writable"))?.extract::<bool>()?
+            {
+                let text = format!("the array for `{}` is read-only, and the kernel writes it", call.name(at));
+                return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text).raise(py));
+            }
+        }
+        let contents = call.args.iter().map(|arg| match arg {
+            Argument::Host { array, .. } => {
+                array.call_method0(intern!(py, "read"))?.extract::<Vec<u8>>().map(Some)
+            }
+            _ => Ok(None),
+        });
+        let contents = contents.collect::<PyResult<Vec<_>>>()?;
+        let ran = self.shared.interruptible(py, |db, until| {
+            let filled = simulator::filled(&request, contents);
+            let filled = filled.map_err(|error| Problem::host(db, Class::Launch, &error))?;
+            simulator::run(&self.shared, db, until, &filled)
+        })?;
+        match ran {
+            Ok(ran) => {
+                print(py, &ran.printed)?;
+                for (at, bytes) in ran.written {
+                    if let Some(Argument::Host { array, .. }) = call.args.get(at) {
+                        array.call_method1(intern!(py, "write"), (bytes.as_slice(),))?;
+                    }
+                }
+                Ok(())
+            }
+            Err(problem) => {
+                print(py, &problem.printed)?;
+                Err(problem.raise(py))
+            }
+        }
+    }
+
+    /// Checks the arguments of a launch.
+    pub(super) fn checked(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let call = self.read(py, args, kwargs)?;
+        if call.is_fake() {
+            return Ok(());
+        }
+        let device = raised(py, call.place())?;
+        let (request, align) = (self.requested(py, &call)?, call.align());
+        let written = self.shared.interruptible(py, |db, until| {
+            let Some(device) = device else { return simulator::check(&self.shared, db, until, &request) };
+            let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
+            let checked = launcher(db, &gpu, until).check_direct(&request, &align);
+            checked.map_err(|error| Problem::launch(db, Class::Compile, error))
+        })?;
+        let written = raised(py, written)?;
+        raised(py, overlaps(&written, &call.args, &|at| call.name(at)))
+    }
+}
+
+fn launcher<'a>(db: &'a Database, gpu: &'a Gpu, until: Until<'a>) -> Launcher<'a> {
+    Launcher::new(db, &gpu.machine, until)
+}
+
+fn numbers(call: &Call<'_>) -> Vec<Option<Number>> {
+    let number = |arg: &Argument<'_>| match arg {
+        Argument::Float(_) => Some(Number::Float),
+        Argument::Int(_) | Argument::Bool(_) => Some(Number::Int),
+        _ => None,
+    };
+    call.args.iter().map(number).collect()
+}
+
+/// Returns the handle of a stream: a number, an object with `cuda_stream` (PyTorch) or `__cuda_stream__`; `None` for the current one.
+fn stream(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let py = value.py();
+    if value.is_none() {
+        return Ok(None);
+    }
+    if let Some(handle) = value.getattr_opt(intern!(py, "cuda_stream"))? {
+        return handle.extract().map(Some);
+    }
+    if let Some(method) = value.getattr_opt(intern!(py, "__cuda_stream__"))? {
+        let (_, handle): (i64, u64) = method.call0()?.extract()?;
+        return Ok(Some(handle));
+    }
+    value.extract().map(Some)
+}
+
+/// Prints lines as Python's `print` does, so that notebooks and tests see them.
+fn print(py: Python<'_>, lines: &[String]) -> PyResult<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let print = py.import("builtins")?.getattr("print")?;
+    for line in lines {
+        print.call1((line,))?;
+    }
+    Ok(())
+}

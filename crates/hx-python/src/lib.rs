@@ -1,0 +1,29 @@
+//! The extension module `hx._hx`: kernels as Python objects, called on the tensors of their callers.
+//!
+//! Tensors on a GPU stay where they are: the launch happens in the caller's process, on the caller's stream. This is the one
+//! exception to the rule that only the worker process uses CUDA; kernels are still compiled in worker processes, into the cache that
+//! all fronts share. Arrays in host memory go to the simulator.
+//!
+//! Invariant: the crate computes no layout and formats no diagnostic. The Python files beside it add what needs no engine.
+//!
+//! Start at [`kernel::Kernel`]; [`engine::Engine`] owns the database and the devices.
+
+mod arguments;
+mod engine;
+mod errors;
+mod gpu;
+mod kernel;
+mod plan;
+mod simulator;
+mod torch;
+
+use pyo3::prelude::*;
+
+/// The compiler, the simulator and the launches of the package `hx`.
+#[pymodule(gil_used = true)]
+fn _hx(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<engine::Engine>()?;
+    module.add_class::<kernel::Kernel>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! Prepared launches on a GPU: the parameters as bytes, and where addresses and numbers of a call go.
+
+use std::sync::{Arc, Mutex};
+
+use hx_base::codes;
+use hx_driver::{DirectLaunch, DirectParam, Region, may_share};
+use hx_dtype::DType;
+use hx_runtime::direct::{Kernel, Params};
+use hx_worker::RemoteError;
+use rustc_hash::FxHashMap;
+
+use crate::arguments::{Argument, Memory};
+use crate::engine::lock;
+use crate::errors::{Class, Problem};
+use crate::gpu::{Gpu, Gpus};
+
+/// The most tensor maps that a plan keeps for each parameter. A map that was dropped is encoded again.
+const MOST_MAPS: usize = 256;
+
+/// A prepared launch. It serves all calls with the same key.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    gpu: Arc<Gpu>,
+    kernel: Arc<Kernel>,
+    /// Name of the kernel in its text.
+    name: Arc<str>,
+    /// The parameters, with those bytes that are the same in every launch.
+    params: Params,
+    grid: [u32; 3],
+    /// Offsets of addresses, each with the position of its argument.
+    tensors: Vec<(usize, usize)>,
+    /// Offsets of float parameters.
+    floats: Vec<(usize, usize, DType)>,
+    maps: Vec<Map>,
+    /// Offset and contents of the buffer for prints and assertions.
+    log: Option<(usize, Vec<u8>)>,
+    /// The arguments that the kernel writes.
+    written: Vec<usize>,
+    /// Whether every launch waits for the kernel.
+    is_blocking: bool,
+}
+
+/// A tensor map among the parameters, with the encoded forms for the addresses seen so far.
+#[derive(Debug)]
+struct Map {
+    offset: usize,
+    arg: usize,
+    map: hx_worker::TensorMap,
+    encoded: Mutex<FxHashMap<u64, Vec<u8>>>,
+}
+
+impl Plan {
+    /// Loads the kernel of a launch, and lays its parameters out.
+    pub(crate) fn new(
+        gpus: &Gpus,
+        gpu: &Arc<Gpu>,
+        launch: DirectLaunch,
+        args: &[Option<Number>],
+    ) -> Result<Plan, Problem> {
+        let kernel = gpu.load(gpus, &launch)?;
+        let values: Vec<Vec<u8>> = launch
+            .params
+            .iter()
+            .map(|param| match param {
+                DirectParam::Tensor { .. } | DirectParam::Log(_) => vec![0; 8],
+                DirectParam::Map { .. } => vec![0; 128],
+                DirectParam::Scalar { bytes, .. } | DirectParam::Value(bytes) => bytes.clone(),
+            })
+            .collect();
+        let laid = kernel.params(values.iter().map(Vec::as_slice));
+        let (params, offsets) = laid.map_err(|error| gpus.failed(&error))?;
+        let mut plan = Plan {
+            gpu: Arc::clone(gpu),
+            kernel,
+            name: launch.kernel.into(),
+            params,
+            grid: launch.grid,
+            tensors: Vec::new(),
+            floats: Vec::new(),
+            maps: Vec::new(),
+            log: None,
+            written: launch.written,
+            is_blocking: std::env::var_os("CUDA_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
+        };
+        for (param, offset) in launch.params.into_iter().zip(offsets) {
+            match param {
+                DirectParam::Tensor { arg } => plan.tensors.push((offset, arg)),
+                DirectParam::Scalar { arg, dtype, .. } => {
+                    if matches!(args.get(arg), Some(Some(Number::Float))) {
+                        plan.floats.push((offset, arg, dtype));
+                    }
+                }
+                DirectParam::Value(_) => {}
+                DirectParam::Map { arg, map } => {
+                    plan.maps.push(Map { offset, arg, map, encoded: Mutex::default() });
+                }
+                DirectParam::Log(contents) => plan.log = Some((offset, contents)),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Refuses arguments of which one that is written shares memory with another.
+    pub(crate) fn check_overlaps(
+        &self,
+        args: &[Argument<'_>],
+        names: &dyn Fn(usize) -> String,
+    ) -> Result<(), Problem> {
+        overlaps(&self.written, args, names)
+    }
+
+    /// Enqueues the launch. Returns the contents of the buffer for prints and assertions after the kernel, if there is one.
+    pub(crate) fn launch(
+        &self,
+        gpus: &Gpus,
+        args: &[Argument<'_>],
+        stream: u64,
+    ) -> Result<Option<Vec<u8>>, Problem> {
+        let mut params = self.params.clone();
+        let address = |arg: usize| args.get(arg).and_then(Argument::memory).map_or(0, |memory| memory.address);
+        for (offset, arg) in &self.tensors {
+            params.write(*offset, &address(*arg).to_le_bytes());
+        }
+        for (offset, arg, dtype) in &self.floats {
+            if let Some(Argument::Float(value)) = args.get(*arg) {
+                let bits = dtype.encode(*value).to_le_bytes();
+                params.write(*offset, &bits[..hx_dtype::packed_bytes(*dtype, 1)]);
+            }
+        }
+        let failed = |error: RemoteError| gpus.failed(&error);
+        for map in &self.maps {
+            let address = address(map.arg);
+            let mut encoded = lock(&map.encoded);
+            if !encoded.contains_key(&address) {
+                if encoded.len() >= MOST_MAPS {
+                    encoded.clear();
+                }
+                encoded.insert(address, self.gpu.device.map(&map.map, address).map_err(failed)?);
+            }
+            params.write(map.offset, &encoded[&address]);
+        }
+        gpus.launched(&self.name);
+        let Some((offset, contents)) = &self.log else {
+            self.kernel.launch(&mut params, self.grid, stream).map_err(failed)?;
+            if self.is_blocking && !self.gpu.device.is_captured(stream).map_err(failed)? {
+                self.gpu.device.wait(stream).map_err(failed)?;
+            }
+            return Ok(None);
+        };
+        if self.gpu.device.is_captured(stream).map_err(failed)? {
+            let text = format!(
+                "`{}` prints or asserts, so its launch waits for it, and cannot be captured into a graph",
+                self.name
+            );
+            return Err(Problem::new(Class::Launch, &codes::LAUNCH_FAILED, text));
+        }
+        let logged = self.gpu.device.with_buffer(contents, stream, |log| {
+            params.write(*offset, &log.to_le_bytes());
+            self.kernel.launch(&mut params, self.grid, stream)
+        });
+        logged.map(Some).map_err(failed)
+    }
+}
+
+/// The kind of a number among the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Number {
+    Int,
+    Float,
+}
+
+/// Refuses arguments of which one that is in `written` shares memory with another, or repeats its own elements.
+pub(crate) fn overlaps(
+    written: &[usize],
+    args: &[Argument<'_>],
+    names: &dyn Fn(usize) -> String,
+) -> Result<(), Problem> {
+    for &at in written {
+        let Some(mine) = args.get(at).and_then(Argument::memory) else { continue };
+        for (other, theirs) in args.iter().enumerate() {
+            let Some(theirs) = theirs.memory().filter(|_| other != at) else { continue };
+            if !near(mine, theirs) || !share(mine, theirs) {
+                continue;
+            }
+            let text = format!(
+                "the arguments for `{}` and `{}` share memory, and the kernel writes `{}`",
+                names(at.min(other)),
+                names(at.max(other)),
+                names(at)
+            );
+            return Err(Problem::new(Class::Launch, &codes::OVERLAPPING_ARGUMENTS, text));
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether the ranges from the first to the last byte meet; a fast answer for the usual case.
+fn near(a: &Memory, b: &Memory) -> bool {
+    let end = |memory: &Memory| {
+        let reach: i64 = memory.shape.as_slice().iter().zip(memory.strides.as_slice()).map(|(n, s)| (n - 1) * s).sum();
+        memory.address + (reach.max(0) as u64 + 1) * u64::from(memory.dtype.bits()).div_ceil(8)
+    };
+    a.address < end(b) && b.address < end(a)
+}
+
+fn share(a: &Memory, b: &Memory) -> bool {
+    let bytes = |memory: &Memory| {
+        let bits = i64::from(memory.dtype.bits());
+        let strides: Vec<i64> = memory.strides.as_slice().iter().map(|stride| (stride * bits).div_euclid(8)).collect();
+        strides
+    };
+    let (a_strides, b_strides) = (bytes(a), bytes(b));
+    let width = |memory: &Memory| u64::from(memory.dtype.bits()).div_ceil(8);
+    may_share(
+        &Region { address: a.address, width: width(a), extents: a.shape.as_slice(), strides: &a_strides },
+        &Region { address: b.address, width: width(b), extents: b.shape.as_slice(), strides: &b_strides },
+    )
+}

@@ -1,0 +1,127 @@
+//! Reads PyTorch's tensors and streams through their Python attributes, the fastest interface that needs no compilation against
+//! PyTorch.
+
+use std::sync::OnceLock;
+
+use hx_dtype::DType;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+/// The element types that have one in hx, by their names in PyTorch.
+const DTYPES: [(&str, DType); 15] = [
+    ("float32", DType::F32),
+    ("bfloat16", DType::Bf16),
+    ("float16", DType::F16),
+    ("float64", DType::F64),
+    ("int32", DType::I32),
+    ("int64", DType::I64),
+    ("int8", DType::I8),
+    ("uint8", DType::U8),
+    ("bool", DType::Bool),
+    ("int16", DType::I16),
+    ("float8_e4m3fn", DType::F8E4m3),
+    ("float8_e5m2", DType::F8E5m2),
+    ("uint16", DType::U16),
+    ("uint32", DType::U32),
+    ("uint64", DType::U64),
+];
+
+/// Objects of the module `torch` that every launch needs.
+#[derive(Debug)]
+pub(crate) struct Torch {
+    tensor: Py<PyType>,
+    parameter: Py<PyAny>,
+    /// The class of tensors without elements, with which PyTorch traces programs.
+    fake: Option<Py<PyAny>>,
+    dtypes: Vec<(Py<PyAny>, DType)>,
+    stream: Option<Py<PyAny>>,
+}
+
+static TORCH: OnceLock<Torch> = OnceLock::new();
+
+impl Torch {
+    /// Returns PyTorch if the program has imported it; it is never imported here.
+    pub(crate) fn loaded(py: Python<'_>) -> PyResult<Option<&'static Torch>> {
+        if let Some(torch) = TORCH.get() {
+            return Ok(Some(torch));
+        }
+        let modules = py.import("sys")?.getattr("modules")?;
+        let torch = modules.call_method1("get", ("torch",))?;
+        if torch.is_none() {
+            return Ok(None);
+        }
+        // While PyTorch is being imported, its parts are missing.
+        let Ok(parameter) = torch.getattr("nn").and_then(|nn| nn.getattr("Parameter")) else { return Ok(None) };
+        let stream = torch.getattr("_C").and_then(|c| c.getattr("_cuda_getCurrentRawStream")).ok();
+        let fake = py.import("torch._subclasses.fake_tensor").and_then(|module| module.getattr("FakeTensor"));
+        let dtypes = DTYPES
+            .iter()
+            .filter_map(|(name, dtype)| Some((torch.getattr(*name).ok()?.unbind(), *dtype)));
+        let found = Torch {
+            tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
+            parameter: parameter.unbind(),
+            fake: fake.ok().map(Bound::unbind),
+            dtypes: dtypes.collect(),
+            stream: stream.map(Bound::unbind),
+        };
+        Ok(Some(TORCH.get_or_init(|| found)))
+    }
+
+    /// Reports whether an object is a tensor.
+    pub(crate) fn is_tensor(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let class = object.get_type();
+        if class.as_any().as_ptr() == self.tensor.as_ptr() || class.as_any().as_ptr() == self.parameter.as_ptr() {
+            return Ok(true);
+        }
+        object.is_instance(self.tensor.bind(object.py()))
+    }
+
+    /// Reports whether a tensor has a shape but no elements, as in a trace.
+    pub(crate) fn is_fake(&self, tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let class = tensor.get_type();
+        if class.as_any().as_ptr() == self.tensor.as_ptr() || class.as_any().as_ptr() == self.parameter.as_ptr() {
+            return Ok(false);
+        }
+        let py = tensor.py();
+        self.fake.as_ref().map_or(Ok(false), |fake| tensor.is_instance(fake.bind(py)))
+    }
+
+    /// Returns the element type of one of PyTorch's.
+    pub(crate) fn dtype(&self, dtype: &Bound<'_, PyAny>) -> Option<DType> {
+        self.dtypes.iter().find(|(known, _)| known.as_ptr() == dtype.as_ptr()).map(|(_, dtype)| *dtype)
+    }
+
+    /// Returns the current stream of a device.
+    pub(crate) fn stream(&self, py: Python<'_>, device: u32) -> PyResult<u64> {
+        match &self.stream {
+            Some(stream) => stream.bind(py).call1((device,))?.extract(),
+            None => Ok(0),
+        }
+    }
+}
+
+/// Returns the number of a tensor's device; negative on the host.
+pub(crate) fn device(tensor: &Bound<'_, PyAny>) -> PyResult<i64> {
+    tensor.call_method0(intern!(tensor.py(), "get_device"))?.extract()
+}
+
+/// Returns the address of a tensor's first element.
+pub(crate) fn address(tensor: &Bound<'_, PyAny>) -> PyResult<u64> {
+    tensor.call_method0(intern!(tensor.py(), "data_ptr"))?.extract()
+}
+
+/// Returns shape and strides of a tensor, in elements.
+pub(crate) fn extents<'py>(
+    tensor: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
+    let py = tensor.py();
+    let shape = tensor.getattr(intern!(py, "shape"))?.cast_into::<PyTuple>()?;
+    let strides = tensor.call_method0(intern!(py, "stride"))?.cast_into::<PyTuple>()?;
+    Ok((shape, strides))
+}
+
+/// Returns the object of a tensor's element type.
+pub(crate) fn dtype<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    tensor.getattr(intern!(tensor.py(), "dtype"))
+}

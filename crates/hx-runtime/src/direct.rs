@@ -1,0 +1,400 @@
+//! Launches in the calling process, beside a library that owns the tensors and the streams, such as PyTorch.
+//!
+//! The worker process protects its client from faults of kernels. A launch from Python cannot go there: the tensors live in the
+//! caller's process, and a message costs more than a launch. So this module launches on addresses and streams of the caller, and
+//! compiles nothing.
+//!
+//! Contexts are the primary ones, which the CUDA runtime uses too. They are retained for the rest of the process: releasing them
+//! while the caller still has tensors would free its memory.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_int, c_void};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::{result, sys};
+use hx_worker::protocol::{Absence, CudaFault, DeviceInfo, DriverInfo, RemoteError, TensorMap};
+
+use crate::fault::{bad, fault};
+use crate::gpu::{ZEROS, list_devices, load_driver};
+use crate::launch::{SHARED_WITHOUT_ASKING, declared, launch_attributes};
+use crate::map::encode;
+
+/// A device of this process.
+#[derive(Debug)]
+pub struct Device {
+    info: DeviceInfo,
+    driver: DriverInfo,
+    context: Context,
+    /// The address of zeros that stand for the elements of empty tensors in tensor maps, once one was needed.
+    zeros: Mutex<Option<u64>>,
+}
+
+/// A handle of the driver that every thread may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Context(sys::CUcontext);
+
+// SAFETY: the driver takes a context from any thread, and the context lives until the process ends.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+#[derive(Clone, Copy, Debug)]
+struct Function(sys::CUfunction);
+
+// SAFETY: the driver takes a function from any thread, and its module is never unloaded.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// A loaded kernel with the sizes of its launches.
+#[derive(Debug)]
+pub struct Kernel {
+    symbol: String,
+    context: Context,
+    function: Function,
+    threads: u32,
+    shared_bytes: u32,
+    cluster: [u32; 3],
+    waits_for_previous: bool,
+    /// Offset and size of each parameter in bytes.
+    params: Vec<(usize, usize)>,
+}
+
+/// The sizes of a kernel's launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    pub cluster: [u32; 3],
+    pub threads: u32,
+    pub shared_bytes: u32,
+    pub waits_for_previous: bool,
+}
+
+/// The bytes of all parameters of a launch, each at its offset.
+#[derive(Clone, Debug)]
+pub struct Params(Vec<Chunk>);
+
+/// A part of the parameters with the strictest alignment of any parameter.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk([u8; 64]);
+
+/// Returns the devices of this process, or the reason why there are none. The first call loads the driver.
+///
+/// # Errors
+/// If the driver is missing, or it reports no device.
+pub fn devices() -> Result<&'static [DeviceInfo], Absence> {
+    static FOUND: OnceLock<Result<Vec<DeviceInfo>, Absence>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| load_driver().and_then(|_| list_devices()));
+    found.as_ref().map(Vec::as_slice).map_err(Absence::clone)
+}
+
+impl Device {
+    /// Opens a device by its number, and retains its primary context for the rest of the process.
+    ///
+    /// # Errors
+    /// If there is no such device, or the driver fails.
+    pub fn open(ordinal: u32) -> Result<Device, RemoteError> {
+        let devices = devices().map_err(RemoteError::Absent)?;
+        let driver = load_driver().map_err(RemoteError::Absent)?;
+        let count = devices.len();
+        let info = devices.iter().find(|info| info.ordinal == ordinal);
+        let info = info.ok_or_else(|| {
+            bad(&format!("there is no device {ordinal}, the devices are numbered below {count}"))
+        })?;
+        let during = "starting the device";
+        let number = c_int::try_from(ordinal).map_err(|_| bad("no such device"))?;
+        let device = result::device::get(number).map_err(|error| fault(during, error))?;
+        // SAFETY: the device came from the driver just now.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(|error| fault(during, error))?;
+        Ok(Device { info: info.clone(), driver, context: Context(context), zeros: Mutex::default() })
+    }
+
+    /// Returns the properties of the device.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Returns the version of the driver.
+    pub fn driver(&self) -> &DriverInfo {
+        &self.driver
+    }
+
+    /// Loads a kernel. It stays loaded until the process ends, because a captured graph may refer to it.
+    ///
+    /// # Errors
+    /// If the driver refuses the code, or the device lacks the threads or the shared memory.
+    pub fn load(&self, code: &[u8], symbol: &str, shape: Shape) -> Result<Kernel, RemoteError> {
+        use sys::CUfunction_attribute_enum as Attribute;
+        crate::elf::parameter_bytes(code).ok_or_else(|| bad("the kernel's code is no cubin"))?;
+        let _entered = Entered::new(self.context)?;
+        // SAFETY: the image is an ELF file whose sections were found inside of it, and it outlives the call, which copies it.
+        let module = unsafe { result::module::load_data(code.as_ptr().cast()) }
+            .map_err(|error| fault(&format!("loading `{symbol}` on {}", self.info.name), error))?;
+        let name = CString::new(symbol).map_err(|_| bad("a kernel's name holds a zero byte"))?;
+        // SAFETY: the module was loaded just now and is never unloaded.
+        let function = unsafe { result::module::get_function(module, name) }
+            .map_err(|error| fault(&format!("finding `{symbol}` in its code"), error))?;
+        let attribute = |attribute| {
+            // SAFETY: the function came from a loaded module.
+            unsafe { result::function::get_function_attribute(function, attribute) }
+                .map(|value| u32::try_from(value).unwrap_or(0))
+                .map_err(|error| fault(&format!("asking for the limits of `{symbol}`"), error))
+        };
+        let most = attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        if shape.threads == 0 || shape.threads > most {
+            let threads = shape.threads;
+            return Err(bad(&format!("`{symbol}` has {threads} threads in a block, the device has {most}")));
+        }
+        let fixed = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+        let (needed, limit) = (fixed.saturating_add(shape.shared_bytes), self.info.shared_bytes_per_block);
+        if needed > limit {
+            let device = &self.info.name;
+            return Err(bad(&format!(
+                "`{symbol}` needs {needed} bytes of shared memory in a block, {device} has {limit}"
+            )));
+        }
+        if needed > SHARED_WITHOUT_ASKING {
+            let most = i32::try_from(shape.shared_bytes).map_err(|_| bad("too much shared memory"))?;
+            let kind = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: as above.
+            unsafe { result::function::set_function_attribute(function, kind, most) }
+                .map_err(|error| fault(&format!("asking for the shared memory of `{symbol}`"), error))?;
+        }
+        let params = (0..).map_while(|at| declared(function, at)).collect();
+        let Shape { cluster, threads, shared_bytes, waits_for_previous } = shape;
+        let (context, function, symbol) = (self.context, Function(function), symbol.to_owned());
+        Ok(Kernel { symbol, context, function, threads, shared_bytes, cluster, waits_for_previous, params })
+    }
+
+    /// Encodes the map of the tensor at `address`.
+    ///
+    /// # Errors
+    /// If the driver refuses the map.
+    pub fn map(&self, map: &TensorMap, address: u64) -> Result<Vec<u8>, RemoteError> {
+        if !map.dims.contains(&0) {
+            return encode(map, address);
+        }
+        let (one, row) = (vec![1; map.dims.len()], vec![ZEROS; map.strides.len()]);
+        encode(&TensorMap { dims: one, strides: row, ..map.clone() }, self.zeros()?)
+    }
+
+    /// Returns the address of zeros. They are never freed.
+    fn zeros(&self) -> Result<u64, RemoteError> {
+        let mut zeros = self.zeros.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = *zeros {
+            return Ok(address);
+        }
+        let address = self.allocate(ZEROS as usize)?;
+        // SAFETY: the memory was allocated just now with that size, in the context that `allocate` uses.
+        let _entered = Entered::new(self.context)?;
+        unsafe { result::memset_d8_sync(address, 0, ZEROS as usize) }
+            .map_err(|error| fault("clearing device memory", error))?;
+        Ok(*zeros.insert(address))
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, RemoteError> {
+        let _entered = Entered::new(self.context)?;
+        // SAFETY: a context is current, and the size is not zero.
+        unsafe { result::malloc_sync(bytes.max(1)) }
+            .map_err(|error| fault(&format!("allocating {bytes} bytes of device memory"), error))
+    }
+
+    /// Runs a launch with a buffer of its own: allocates it with these contents, hands its address to `launch`, waits for the stream,
+    /// and returns the contents.
+    ///
+    /// # Errors
+    /// If the launch or the driver fails.
+    pub fn with_buffer(
+        &self,
+        contents: &[u8],
+        stream: u64,
+        launch: impl FnOnce(u64) -> Result<(), RemoteError>,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let address = self.allocate(contents.len())?;
+        let entered = Entered::new(self.context)?;
+        let run = || {
+            // SAFETY: the memory was allocated with that many bytes, and its context is current.
+            unsafe { result::memcpy_htod_sync(address, contents) }
+                .map_err(|error| fault("writing device memory", error))?;
+            launch(address)?;
+            self.wait(stream)?;
+            let mut out = vec![0; contents.len()];
+            // SAFETY: as above; the stream that writes the memory was waited for.
+            unsafe { result::memcpy_dtoh_sync(&mut out, address) }
+                .map_err(|error| fault("reading device memory", error))?;
+            Ok(out)
+        };
+        let out = run();
+        // SAFETY: the memory came from `allocate`, and nothing uses it after the wait. A context that is lost frees nothing.
+        let _ = unsafe { result::free_sync(address) };
+        drop(entered);
+        out
+    }
+
+    /// Waits until everything on a stream is complete.
+    ///
+    /// # Errors
+    /// If a kernel failed, or the stream is being captured.
+    pub fn wait(&self, stream: u64) -> Result<(), RemoteError> {
+        let _entered = Entered::new(self.context)?;
+        // SAFETY: the caller's stream is live during the call.
+        unsafe { result::stream::synchronize(stream as sys::CUstream) }
+            .map_err(|error| fault("waiting for a kernel", error))
+    }
+
+    /// Reports whether a stream is being captured into a graph.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    pub fn is_captured(&self, stream: u64) -> Result<bool, RemoteError> {
+        let _entered = Entered::new(self.context)?;
+        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the caller's stream is live during the call, and the result is a live place.
+        unsafe { sys::cuStreamIsCapturing(stream as sys::CUstream, &raw mut status) }
+            .result()
+            .map_err(|error| fault("asking for a capture", error))?;
+        Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+}
+
+impl Kernel {
+    /// Returns the name of the kernel in its code.
+    pub fn symbol(&self) -> &str {
+        &self.symbol
+    }
+
+    /// Lays out the parameters of a launch. Returns the bytes, and the offset of each parameter.
+    ///
+    /// # Errors
+    /// If the kernel declares other parameters.
+    pub fn params<'b>(
+        &self,
+        values: impl IntoIterator<Item = &'b [u8]>,
+    ) -> Result<(Params, Vec<usize>), RemoteError> {
+        let size = self.params.last().map_or(0, |(offset, size)| offset + size);
+        let mut params = Params(vec![Chunk([0; 64]); size.div_ceil(64)]);
+        let mut offsets = Vec::with_capacity(self.params.len());
+        let (symbol, count) = (&self.symbol, self.params.len());
+        for value in values {
+            let at = offsets.len();
+            match self.params.get(at) {
+                Some((offset, size)) if *size == value.len() => {
+                    params.write(*offset, value);
+                    offsets.push(*offset);
+                }
+                Some((_, size)) => {
+                    let given = value.len();
+                    let reason = format!("parameter {at} of `{symbol}` has {size} bytes, it was given {given}");
+                    return Err(bad(&reason));
+                }
+                None => return Err(bad(&format!("`{symbol}` has {count} parameters, it was given more"))),
+            }
+        }
+        if offsets.len() == count { Ok((params, offsets)) } else { Err(bad("a parameter is missing")) }
+    }
+
+    /// Enqueues a launch on a stream of this kernel's device, and does not wait for it. An empty grid is not launched.
+    ///
+    /// The kernel reads and writes the memory behind the addresses in `params` later, in the order of the stream. The owner of that
+    /// memory keeps it until then, as for every kernel of its own. The kernel's use of its addresses cannot be checked here: at worst
+    /// it ends in a fault of the device, which the driver reports.
+    ///
+    /// # Errors
+    /// If the driver refuses the launch, or an earlier kernel has failed.
+    pub fn launch(&self, params: &mut Params, grid: [u32; 3], stream: u64) -> Result<(), RemoteError> {
+        if grid.contains(&0) {
+            return Ok(());
+        }
+        let _entered = Entered::new(self.context)?;
+        let mut attributes = launch_attributes(self.cluster, self.waits_for_previous);
+        let [x, y, z] = grid;
+        let config = sys::CUlaunchConfig {
+            gridDimX: x,
+            gridDimY: y,
+            gridDimZ: z,
+            blockDimX: self.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: self.shared_bytes,
+            hStream: stream as sys::CUstream,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+        };
+        let mut size = params.0.len() * 64;
+        if let Some((offset, last)) = self.params.last() {
+            size = offset + last;
+        }
+        // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END of the driver's header.
+        let mut extra: [*mut c_void; 5] = [
+            1 as *mut c_void,
+            params.0.as_mut_ptr().cast(),
+            2 as *mut c_void,
+            (&raw mut size).cast(),
+            std::ptr::null_mut(),
+        ];
+        // SAFETY: the function's module stays loaded; the buffer holds every declared parameter at its offset (`params`), and the
+        // driver copies it before it returns; `extra` ends with the null that ends such lists.
+        unsafe {
+            sys::cuLaunchKernelEx(
+                &raw const config,
+                self.function.0,
+                std::ptr::null_mut(),
+                extra.as_mut_ptr(),
+            )
+        }
+        .result()
+        .map_err(|error| fault(&format!("launching `{}`", self.symbol), error))
+    }
+}
+
+impl Params {
+    /// Replaces the bytes at an offset.
+    ///
+    /// # Panics
+    /// If the bytes do not fit.
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let mut at = offset;
+        for byte in bytes {
+            self.0[at / 64].0[at % 64] = *byte;
+            at += 1;
+        }
+    }
+}
+
+/// Returns the driver's own words for a fault, for errors that name the kernels around it.
+pub fn fault_text(fault: &CudaFault) -> String {
+    format!("{} ({})", fault.text, fault.name)
+}
+
+/// A context that is current on this thread until this is dropped.
+struct Entered {
+    /// The context that was current before, if it was another one.
+    before: Option<sys::CUcontext>,
+}
+
+impl Entered {
+    fn new(context: Context) -> Result<Entered, RemoteError> {
+        let mut current = std::ptr::null_mut();
+        // SAFETY: the result is a live place.
+        unsafe { sys::cuCtxGetCurrent(&raw mut current) }
+            .result()
+            .map_err(|error| fault("asking for the device", error))?;
+        if current == context.0 {
+            return Ok(Entered { before: None });
+        }
+        // SAFETY: the context is retained until the process ends.
+        unsafe { result::ctx::set_current(context.0) }.map_err(|error| fault("switching to the device", error))?;
+        Ok(Entered { before: Some(current) })
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // A thread without a context keeps ours: the CUDA runtime would choose the first device's otherwise, and finds this one.
+        if let Some(before) = self.before.filter(|before| !before.is_null()) {
+            // SAFETY: that context was current on this thread, so its owner keeps it alive.
+            let _ = unsafe { result::ctx::set_current(before) };
+        }
+    }
+}
