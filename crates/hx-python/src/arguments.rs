@@ -21,6 +21,13 @@ pub(crate) struct Dims {
 }
 
 impl Dims {
+    /// Returns the numbers of a list; `None` if there are too many.
+    fn of_slice(values: &[i64]) -> Option<Dims> {
+        let mut dims = Dims { count: values.len(), ..Dims::default() };
+        dims.values.get_mut(..values.len())?.copy_from_slice(values);
+        Some(dims)
+    }
+
     fn of(values: &Bound<'_, PyTuple>) -> PyResult<Dims> {
         let mut dims = Dims { count: values.len(), ..Dims::default() };
         if dims.count > MOST_DIMS {
@@ -189,8 +196,19 @@ fn tensor<'py>(
     torch: &Torch,
     which: &dyn Fn() -> String,
 ) -> PyResult<Argument<'py>> {
+    let seen = torch.seen(object, |seen| {
+        let (shape, strides) = (Dims::of_slice(seen.shape)?, Dims::of_slice(seen.strides)?);
+        Some((seen.device, Memory { address: seen.address, dtype: seen.dtype, shape, strides }))
+    })?;
+    if let Some(Some((device, memory))) = seen {
+        return Ok(Argument::Device { device, memory: usable(object.py(), memory, which)? });
+    }
     if torch.is_fake(object)? {
         return Ok(Argument::Fake);
+    }
+    if !torch.is_plain(object) {
+        // A class of its own may have no memory, or memory elsewhere.
+        return described(object, which);
     }
     let device = torch::device(object)?;
     let Ok(device) = u32::try_from(device) else { return described(object, which) };

@@ -204,8 +204,14 @@ impl Engine {
                 if let Some(error) = opened.unreadable.first() {
                     return Err(Problem::open(error));
                 }
+                let key = key(db, file);
+                if db.path_on_disk(file).is_some() {
+                    // A file that was loaded before may have changed.
+                    db.reload(&key).map_err(|error| Problem::open(&error))?;
+                    db.load_uses(&key);
+                }
                 front(db, file, opened.manifest.as_ref())?;
-                Ok(key(db, file))
+                Ok(key)
             })
         });
         raised(py, opened)
@@ -235,6 +241,11 @@ impl Engine {
             })
         });
         raised(py, reloaded)
+    }
+
+    /// Reads results of tuning again, from the next launch on.
+    fn forget_tuned(&self, py: Python<'_>) {
+        py.detach(|| self.0.write(|_| ()));
     }
 
     /// Returns the names of a file's kernels and functions, in the order of the text, and its doc comment.

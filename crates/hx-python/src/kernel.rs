@@ -6,6 +6,7 @@
 mod call;
 mod facts;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use hx_driver::{EmitKind, Overrides, Solved, parse_override};
@@ -274,15 +275,29 @@ impl Kernel {
         raised(py, text)
     }
 
-    /// Returns the resources of a block and the estimated cycles of a launch with these dimensions and strides.
-    #[pyo3(name = "_cost")]
-    fn cost<'py>(&self, py: Python<'py>, dims: Vec<(String, i64)>) -> PyResult<Bound<'py, PyDict>> {
+    /// Returns the resources of a block, and the estimated cycles of a launch with these dimensions and strides.
+    #[pyo3(signature = (**dims))]
+    fn cost<'py>(&self, py: Python<'py>, dims: Option<BTreeMap<String, i64>>) -> PyResult<Bound<'py, PyDict>> {
+        let dims: Vec<(String, i64)> = dims.into_iter().flatten().collect();
         let cost = self.shared.interruptible(py, |db, _| {
             let kernel = kernel_of(db, &self.key(db)?)?;
             facts::cost(db, kernel, &self.overrides(&[])?, &dims, &self.shared.setup)
                 .map_err(|error| Problem::emit(db, &self.name, error))
         })?;
         facts::cost_dict(py, &raised(py, cost)?)
+    }
+
+    /// Measures the candidates of the kernel's `tune` clause for shapes, and keeps the best in `hx.tuned.toml`, from which launches of
+    /// those shapes take them.
+    #[pyo3(signature = (*shapes, **options))]
+    fn tune<'py>(
+        slf: &Bound<'py, Self>,
+        shapes: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let args = (slf.clone(), shapes.clone());
+        py.import("hx._tune")?.getattr("tune")?.call(args, options)
     }
 
     /// Checks the arguments of a launch, and launches nothing. On tensors without elements, as in a trace of PyTorch, nothing is

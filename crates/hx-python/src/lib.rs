@@ -4,13 +4,15 @@
 //! exception to the rule that only the worker process uses CUDA; kernels are still compiled in worker processes, into the cache that
 //! all fronts share. Arrays in host memory go to the simulator.
 //!
-//! Invariant: the crate computes no layout and formats no diagnostic. The Python files beside it add what needs no engine.
+//! Invariant: the crate computes no layout and formats no diagnostic, and only [`exchange`] has `unsafe` code. The Python files beside
+//! it add what needs no engine.
 //!
 //! Start at [`kernel::Kernel`]; [`engine::Engine`] owns the database and the devices.
 
 mod arguments;
 mod engine;
 mod errors;
+mod exchange;
 mod gpu;
 mod kernel;
 mod plan;

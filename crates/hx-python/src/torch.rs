@@ -1,5 +1,4 @@
-//! Reads PyTorch's tensors and streams through their Python attributes, the fastest interface that needs no compilation against
-//! PyTorch.
+//! Reads PyTorch's tensors and streams: through PyTorch's table of C functions where it has one, else through Python attributes.
 
 use std::sync::OnceLock;
 
@@ -7,6 +6,8 @@ use hx_dtype::DType;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
+
+use crate::exchange::{Exchange, Seen};
 
 /// The element types that have one in hx, by their names in PyTorch.
 const DTYPES: [(&str, DType); 15] = [
@@ -36,6 +37,7 @@ pub(crate) struct Torch {
     fake: Option<Py<PyAny>>,
     dtypes: Vec<(Py<PyAny>, DType)>,
     stream: Option<Py<PyAny>>,
+    exchange: Option<Exchange>,
 }
 
 static TORCH: OnceLock<Torch> = OnceLock::new();
@@ -64,14 +66,14 @@ impl Torch {
             fake: fake.ok().map(Bound::unbind),
             dtypes: dtypes.collect(),
             stream: stream.map(Bound::unbind),
+            exchange: Exchange::of(&torch.getattr("Tensor")?),
         };
         Ok(Some(TORCH.get_or_init(|| found)))
     }
 
     /// Reports whether an object is a tensor.
     pub(crate) fn is_tensor(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let class = object.get_type();
-        if class.as_any().as_ptr() == self.tensor.as_ptr() || class.as_any().as_ptr() == self.parameter.as_ptr() {
+        if self.is_plain(object) {
             return Ok(true);
         }
         object.is_instance(self.tensor.bind(object.py()))
@@ -79,8 +81,7 @@ impl Torch {
 
     /// Reports whether a tensor has a shape but no elements, as in a trace.
     pub(crate) fn is_fake(&self, tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let class = tensor.get_type();
-        if class.as_any().as_ptr() == self.tensor.as_ptr() || class.as_any().as_ptr() == self.parameter.as_ptr() {
+        if self.is_plain(tensor) {
             return Ok(false);
         }
         let py = tensor.py();
@@ -94,10 +95,30 @@ impl Torch {
 
     /// Returns the current stream of a device.
     pub(crate) fn stream(&self, py: Python<'_>, device: u32) -> PyResult<u64> {
-        match &self.stream {
-            Some(stream) => stream.bind(py).call1((device,))?.extract(),
-            None => Ok(0),
+        match (&self.exchange, &self.stream) {
+            (Some(exchange), _) => exchange.stream(py, device),
+            (None, Some(stream)) => stream.bind(py).call1((device,))?.extract(),
+            (None, None) => Ok(0),
         }
+    }
+
+    /// Reads a tensor on a CUDA device with one call; `None` where that is not possible.
+    pub(crate) fn seen<R>(
+        &self,
+        tensor: &Bound<'_, PyAny>,
+        use_it: impl FnOnce(Seen<'_>) -> R,
+    ) -> PyResult<Option<R>> {
+        match &self.exchange {
+            Some(exchange) if self.is_plain(tensor) => exchange.read(tensor, use_it),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reports whether the class of a tensor is `torch.Tensor` or `torch.nn.Parameter`, whose objects have memory.
+    pub(crate) fn is_plain(&self, tensor: &Bound<'_, PyAny>) -> bool {
+        let class = tensor.get_type();
+        let class = class.as_any().as_ptr();
+        class == self.tensor.as_ptr() || class == self.parameter.as_ptr()
     }
 }
 

@@ -11,6 +11,8 @@ from ._dtypes import DType, name_of
 if TYPE_CHECKING:
     import numpy
 
+    from ._errors import LaunchError
+
 #: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements.
 Described = tuple[int, int, str, tuple[int, ...], tuple[int, ...], Any]
 
@@ -107,10 +109,7 @@ def _numpy(array: numpy.ndarray[Any, Any], dtype: Any) -> Described | None:
     width = array.itemsize
     if any(stride % width for stride in array.strides):
         # The strides of such an array are no numbers of elements: a field of records, or a view of bytes.
-        from ._errors import LaunchError
-
-        text = f"found an array with strides of {array.strides} bytes for elements of {width}: pass a copy"
-        raise LaunchError(text, "HX0637", text)
+        raise _refused("HX0637", f"found an array with strides of {array.strides} bytes for elements of {width}: pass a copy")
     strides = tuple(stride // width for stride in array.strides)
     return HOST, array.ctypes.data, name, array.shape, strides, HostArray(array)
 
@@ -118,20 +117,33 @@ def _numpy(array: numpy.ndarray[Any, Any], dtype: Any) -> Described | None:
 def _torch(torch: Any, tensor: Any) -> Described | None:
     if tensor.is_meta:
         return FAKE, 0, "f32", (), (), None
-    if tensor.device.type != "cpu":
-        from ._errors import LaunchError
-
-        text = f"found a tensor on the device {tensor.device}, expected one on a CUDA device or the CPU"
-        raise LaunchError(text, "HX0638", text)
+    try:
+        address = tensor.data_ptr()
+    except RuntimeError as error:
+        raise _refused(
+            "HX0638",
+            "found a tensor without memory: PyTorch traces the program. Register the kernel with `hx.torch.op`, and call the operator",
+        ) from error
     name = name_of(tensor.dtype) or str(tensor.dtype)
-    if tensor.numel() and tensor.data_ptr() == 0:
-        return HOST, 0, name, tuple(tensor.shape), tuple(tensor.stride()), None
+    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    if tensor.device.type == "cuda":
+        return tensor.get_device(), address, name, shape, strides, None
+    if tensor.device.type != "cpu":
+        text = f"found a tensor on the device {tensor.device}, expected one on a CUDA device or the CPU"
+        raise _refused("HX0638", text)
+    if tensor.numel() and address == 0:
+        return HOST, 0, name, shape, strides, None
     plain = tensor.detach()
     if name in ("bf16", "f8e4m3", "f8e5m2"):
         # NumPy has no such elements: it moves them as integers.
         plain = plain.view(torch.int16 if name == "bf16" else torch.uint8)
-    array = plain.numpy()
-    return HOST, tensor.data_ptr(), name, tuple(tensor.shape), tuple(tensor.stride()), HostArray(array)
+    return HOST, address, name, shape, strides, HostArray(plain.numpy())
+
+
+def _refused(code: str, text: str) -> LaunchError:
+    from ._errors import LaunchError
+
+    return LaunchError(f"error[{code}]: {text}", code, text)
 
 
 def _cuda_interface(array: Any) -> Described | None:

@@ -27,23 +27,23 @@ class Error(Exception):
         return type(self), (str(self), self.code, self.message, self._json)
 
     def _primary(self) -> dict[str, Any]:
-        spans = self.diagnostics[0]["spans"] if self.diagnostics else []
-        return next((span for span in spans if span.get("is_primary")), spans[0] if spans else {})
+        spans: list[dict[str, Any]] = self.diagnostics[0]["spans"] if self.diagnostics else []
+        return spans[0] if spans else {}
 
     @property
     def file(self) -> str | None:
         """The file of the place, if the error has one."""
-        return self._primary().get("file_name")
+        return self._primary().get("path")
 
     @property
     def line(self) -> int | None:
         """The line of the place, counted from 1."""
-        return self._primary().get("line_start")
+        return self._primary().get("start", {}).get("line")
 
     @property
     def column(self) -> int | None:
         """The column of the place in characters, counted from 1."""
-        return self._primary().get("column_start")
+        return self._primary().get("start", {}).get("column")
 
 
 class CompileError(Error):

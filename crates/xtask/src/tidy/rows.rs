@@ -37,9 +37,8 @@ const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-code
 
 /// Edges that the rows allow, but that are forbidden, with the reason.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
-    ("hx-server", &["hx-driver", "hx-runtime"], "an editor talks to the worker through hx-worker"),
-    ("hx-ide", &["hx-driver", "hx-runtime"], "an editor talks to the worker through hx-worker"),
-    ("hx-repl", &["hx-runtime"], "the prompt talks to the worker through hx-worker"),
+    ("hx-server", &["hx-driver"], "an editor talks to the worker through hx-worker"),
+    ("hx-ide", &["hx-driver"], "an editor talks to the worker through hx-worker"),
     ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     (
@@ -55,6 +54,13 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 
 const KERNELS: &str = "it sees kernels through hx-thread only";
 
+/// The only crates that may use one of ours, with the reason.
+const ONLY: &[(&str, &[&str], &str)] = &[(
+    "hx-runtime",
+    &["hx", "hx-python"],
+    "only the worker process uses CUDA, and, as the one exception, `hx-python`, which launches on its caller's tensors",
+)];
+
 /// The highest row that a crate may use, if it may not use all rows below its own.
 const HIGHEST_ROW: &[(&str, usize)] = &[("hx-runtime", 0)];
 
@@ -63,6 +69,7 @@ const USERS: &[(&str, &[&str])] = &[
     ("ariadne", &["hx-report"]),
     ("cudarc", &["hx-runtime"]),
     ("libloading", &["hx-runtime"]),
+    ("pyo3", &["hx-python"]),
     ("rustyline", &["hx-repl"]),
     ("tower-lsp", &["hx-server"]),
     ("ungrammar", &["xtask"]),
@@ -169,6 +176,12 @@ fn refusal(from: &str, edge: &Edge) -> Option<String> {
     let highest = HIGHEST_ROW.iter().find(|(name, _)| *name == from).map(|(_, highest)| *highest);
     if let Some(highest) = highest.filter(|highest| to_row > *highest) {
         return Some(format!("`{from}` uses `{to}` of row {to_row}, it may use rows up to {highest}"));
+    }
+    if let Some((_, users, why)) = ONLY.iter().find(|(name, ..)| *name == to)
+        && !users.contains(&from)
+        && !edge.for_tests
+    {
+        return Some(format!("`{from}` uses `{to}`: {why}"));
     }
     let allowed = ALLOWED.contains(&(from, to)) || edge.for_tests && ALLOWED_IN_TESTS.contains(&(from, to));
     if to_row >= row && !allowed {

@@ -1,0 +1,67 @@
+from typing import Any, final
+
+__version__: str
+
+@final
+class Engine:
+    def __new__(cls, command: str) -> Engine: ...
+    def open(self, path: str) -> str: ...
+    def text(self, name: str, text: str) -> str: ...
+    def reload(self, path: str) -> None: ...
+    def items(self, path: str) -> tuple[list[str], list[str], str]: ...
+    def std_modules(self) -> list[str]: ...
+    def kernel(self, path: str, name: str) -> Kernel: ...
+    def devices(self) -> list[tuple[int, str, tuple[int, int]]]: ...
+
+@final
+class Kernel:
+    """A kernel of a file.
+
+    Call it with tensors and numbers in the order of its parameters, or by name. Compile-time arguments are given by name, as numbers,
+    element types, or texts such as `"relu"` and `"(8,8):(8,1)"`. Tensors on a GPU are used in place, on PyTorch's current stream or on
+    `stream`; arrays in host memory run on the simulator.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel in its file."""
+    @property
+    def path(self) -> str:
+        """The path of the file, `std/…` for the standard library."""
+    @property
+    def doc(self) -> str | None:
+        """The doc comment."""
+    @property
+    def header(self) -> str:
+        """The header as it is written."""
+    @property
+    def fixed(self) -> dict[str, str]:
+        """The compile-time arguments that `specialize` fixed, as they are written."""
+    @property
+    def cuda(self) -> str:
+        """The CUDA C++ text."""
+    @property
+    def ptx(self) -> str:
+        """The assembly of the virtual machine. It needs the CUDA compiler, and no GPU."""
+    @property
+    def sass(self) -> str:
+        """The machine code, disassembled. It needs the CUDA compiler, and no GPU."""
+    def __call__(self, *args: Any, stream: Any = None, **kwargs: Any) -> None:
+        """Launches the kernel, and does not wait for it on a GPU. Raises `LaunchError` if the arguments do not fit."""
+    def check(self, *args: Any, **kwargs: Any) -> None:
+        """Checks the arguments of a launch, and launches nothing."""
+    def specialize(self, **arguments: Any) -> Kernel:
+        """Returns this kernel with some compile-time arguments fixed."""
+    def emit(self, stage: str) -> str:
+        """Returns the text of a stage: `tile`, `constraints`, `layouts`, `thread`, `cuda`, `ptx` or `sass`."""
+    def layouts(self) -> str:
+        """Returns the layout of every tensor and the instruction of every operation."""
+    def why(self, tensor: str | None = None) -> str:
+        """Explains the layout of a tensor, or of all."""
+    def cost(self, **dims: int) -> dict[str, int | float | bool | None]:
+        """Returns the resources of a block, and the estimated cycles of a launch with these dimensions and strides."""
+    def tune(self, *shapes: str | dict[str, Any], limit: int | None = None, dry_run: bool = False, write: bool = True) -> list[dict[str, Any]]:
+        """Measures the candidates of the kernel's `tune` clause for shapes, and keeps the best in `hx.tuned.toml`."""
+    def _params(self) -> list[tuple[str, str, str, list[str] | None, list[str] | None, bool]]: ...
+    def _generics(self) -> list[tuple[str, str | None]]: ...
+    def _compile_time(self, given: list[tuple[str, str]]) -> list[tuple[str, str]]: ...

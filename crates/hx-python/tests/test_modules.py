@@ -1,0 +1,128 @@
+"""Files, kernels and what they say of themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import SCALE
+
+import hx
+from hx._modules import parameters
+
+
+def test_modules_and_their_kernels(write):
+    module = write(SCALE + SCALE.replace("scale", "other"))
+    assert module.kernels == ["scale", "other"] and "other" in dir(module)
+    assert module.scale is module.scale
+    assert module.scale.doc == "y = x * by."
+    assert repr(module.scale) == f"<hx kernel scale of {module.path}>"
+    with pytest.raises(TypeError, match="has no kernel `kernels`"):
+        module(np.zeros(1, np.float32))
+
+
+def test_a_module_is_called_as_its_only_kernel(write):
+    y = np.zeros(8, np.float32)
+    write(SCALE)(np.ones(8, np.float32), y, 2.0)
+    assert (y == 2).all()
+
+
+def test_parameters_as_they_are_written():
+    a, b, c = parameters(hx.std.gemm.gemm)
+    assert (a.name, a.type, a.dtype, a.shape, a.strides, a.mutable) == (
+        "a",
+        "T[m, k] : [a0, a1]",
+        "T",
+        ("m", "k"),
+        ("a0", "a1"),
+        False,
+    )
+    assert (c.dtype, c.mutable) == ("OUT", True)
+    assert dict(hx.std.gemm.gemm._generics())["BM"] == "128"
+    assert dict(hx.std.gemm.gemm._compile_time([("T", "f16")]))["OUT"] == "f16"
+
+
+def test_an_edited_file_is_reloaded_in_place(write, tmp_path):
+    module = write(SCALE)
+    scale, x, y = module.scale, np.ones(8, np.float32), np.zeros(8, np.float32)
+    scale(x, y, 2.0)
+    assert (y == 2).all()
+    path = tmp_path / "kernels.hx"
+    path.write_text(SCALE.replace("* by", "* by + 1.0"))
+    module.reload()
+    scale(x, y, 2.0)
+    assert (y == 3).all()
+    path.write_text(SCALE.replace("* by", "* bye"))
+    with pytest.raises(hx.CompileError):
+        module.reload()
+    with pytest.raises(hx.CompileError):
+        scale(x, y, 2.0)
+    path.write_text(SCALE)
+    module.reload()
+    scale(x, y, 4.0)
+    assert (y == 4).all()
+
+
+def test_files_that_use_others(write, tmp_path):
+    (tmp_path / "helper.hx").write_text("fn twice(x: register f32[N]) -> register f32[N] { x + x }\n")
+    text = "use helper::twice;\n" + SCALE.replace("* by", "* by + twice(load(tile(x, [B])[.., block_idx]))")
+    y = np.zeros(8, np.float32)
+    write(text)(np.ones(8, np.float32), y, 3.0)
+    assert (y == 5).all()
+
+
+def test_stages_as_texts():
+    kernel = hx.std.matmul.matmul
+    assert "rc: register f32[64, 64]" in kernel.layouts()
+    assert 'extern "C" __global__' in kernel.cuda
+    assert "mma.m16n8k16.f32.f16" in kernel.why("rc")
+    assert kernel.specialize(BM=32).layouts() != kernel.layouts()
+    with pytest.raises(hx.LaunchError, match="expected one of tile"):
+        kernel.emit("nothing")
+    with pytest.raises(hx.LaunchError, match="has no register or shared tensor `nothing`"):
+        kernel.why("nothing")
+
+
+def test_costs():
+    cost = hx.std.matmul.matmul.cost(m=4096, n=4096, k=4096)
+    assert cost["threads"] == 128 and cost["shared_bytes"] == 8192 and cost["registers"] > 32
+    more = hx.std.matmul.matmul.cost(m=4096, n=4096, k=8192)
+    assert 1.5 < more["cycles"] / cost["cycles"] < 2.5
+
+
+def test_check_launches_nothing():
+    scale = hx.compile(SCALE).scale
+    y = np.full(8, 7, np.float32)
+    scale.check(np.ones(8, np.float32), y, 1.0)
+    assert (y == 7).all()
+    with pytest.raises(hx.LaunchError):
+        scale.check(np.ones(9, np.float32), y, 1.0)
+
+
+TUNED = """\
+kernel copied<B = 128>(x: f32[n], y: mut f32[n])
+    tune B in [128, 256, 512]
+    grid [cdiv(n, B)]
+    threads 128
+{
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+"""
+
+
+def test_ranking_without_a_gpu(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (found,) = write(TUNED).copied.tune({"n": 4096}, dry_run=True)
+    assert found["kernel"].endswith("copied") and len(found["rows"]) == 3
+    with pytest.raises(hx.FileError, match="was compiled from a text"):
+        hx.compile(TUNED).copied.tune("n=8")
+    with pytest.raises(hx.LaunchError, match="tune"):
+        write(SCALE).scale.tune("n=8", dry_run=True)  # The same file, with another text.
+
+
+def test_the_program_of_the_wheel():
+    import subprocess
+
+    from hx._modules import command
+
+    told = subprocess.run([command(), "--version"], capture_output=True, text=True, check=True).stdout
+    assert "the hx kernel language toolchain" in told and hx.__version__ in told

@@ -1,0 +1,102 @@
+"""The host's time of a launch from Python: hx beside Triton, cuda-python and PyTorch, on small tensors.
+
+    python3 tests/gpu/launches.py
+
+Every call writes z = x + y for three contiguous tensors. The times are medians over rounds of the loop's time for a call; the GPU is
+idle at the start of each round, and a round is short enough for the queue of the driver.
+"""
+
+import statistics
+import time
+
+import hx
+import torch
+
+N, CALLS, ROUNDS = 1024, 300, 60
+
+ADD = """\
+kernel add(x: f32[n], y: f32[n], z: mut f32[n]) grid [cdiv(n, 1024)] threads 128 {
+    copy(load(tile(x, [1024])[.., block_idx]) + load(tile(y, [1024])[.., block_idx]), tile(z, [1024])[.., block_idx]);
+}
+"""
+
+
+def timed(call):
+    for _ in range(CALLS):
+        call()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            call()
+        times.append((time.perf_counter() - start) / CALLS * 1e6)
+        torch.cuda.synchronize()
+    return statistics.median(times), min(times)
+
+
+def triton_call(x, y, z):
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def add(x, y, z, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        mask = at < n
+        tl.store(z + at, tl.load(x + at, mask=mask) + tl.load(y + at, mask=mask), mask=mask)
+
+    return lambda: add[(1,)](x, y, z, N, BLOCK=1024)
+
+
+def cuda_python_call(x, y, z):
+    from cuda.core import Device, LaunchConfig, Program, ProgramOptions, Stream, launch
+
+    device = Device()
+    device.set_current()
+    text = """extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
+        for (int i = threadIdx.x; i < n; i += blockDim.x) z[i] = x[i] + y[i]; }"""
+    major, minor = device.compute_capability
+    code = Program(text, "c++", ProgramOptions(arch=f"sm_{major}{minor}")).compile("cubin")
+    kernel = code.get_kernel("add")
+    config = LaunchConfig(grid=1, block=128)
+    import ctypes
+
+    stream = Stream.from_handle(torch.cuda.current_stream().cuda_stream)
+
+    def call():
+        launch(stream, config, kernel, x.data_ptr(), y.data_ptr(), z.data_ptr(), ctypes.c_int(N))
+
+    return call
+
+
+def main():
+    x, y = torch.randn(N, device="cuda"), torch.randn(N, device="cuda")
+    z = torch.empty_like(x)
+    add = hx.compile(ADD).add
+    a, b = (torch.randn(128, 64, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    c = torch.empty(128, 128, device="cuda", dtype=torch.bfloat16)
+    gemm = hx.std.gemm.gemm
+    works = {
+        "hx": lambda: lambda: add(x, y, z),
+        "hx, by name": lambda: lambda: add(x=x, y=y, z=z),
+        "hx, a compile-time argument": lambda: lambda: gemm(a, b, c, STAGES=3),
+        "hx, two tensor maps": lambda: lambda: gemm(a, b, c),
+        "Triton": lambda: triton_call(x, y, z),
+        "cuda-python (cuda.core)": lambda: cuda_python_call(x, y, z),
+        "torch.add(out=)": lambda: lambda: torch.add(x, y, out=z),
+    }
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    for name, make in works.items():
+        try:
+            call = make()
+            z.fill_(float("nan"))
+            median, least = timed(call)
+        except Exception as error:
+            print(f"{name:32} not measured: {type(error).__name__}: {error}")
+            continue
+        right = name.startswith("hx, ") and "name" not in name or torch.equal(z, x + y)
+        print(f"{name:32} {median:6.2f} us, least {least:6.2f} us{'' if right else '  WRONG RESULT'}")
+
+
+if __name__ == "__main__":
+    main()
