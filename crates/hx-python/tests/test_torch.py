@@ -218,6 +218,44 @@ def test_an_extent_that_does_not_follow():
     torch.testing.assert_close(made(x), x[:5])
 
 
+@pytest.fixture(scope="module")
+def examples():
+    import importlib.util
+    import pathlib
+
+    path = pathlib.Path(__file__).parents[3] / "book/examples/python/operators.py"
+    spec = importlib.util.spec_from_file_location("operators_of_the_book", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_operators_of_the_book(examples):
+    q, k, v = (randn(2, 4, 200, 64, dtype=torch.float16) for _ in range(3))
+    attention = torch.nn.functional.scaled_dot_product_attention(q.double(), k.double(), v.double(), is_causal=True, scale=0.125)
+    x, w, b = randn(200, 64, dtype=torch.float16), randn(3, 64, 64, dtype=torch.float16) * 0.1, randn(3, 64, dtype=torch.float16)
+    chain = x.double()
+    for layer in range(3):
+        chain = chain @ w[layer].double().T + b[layer].double()
+        chain = torch.relu(chain) if layer < 2 else chain
+    codes, scale, zero = examples.quantize(randn(128, 512, dtype=torch.float16))
+    rows = randn(3, 5, 512, dtype=torch.float16)
+    product = rows.double() @ examples.dequantize(codes, scale, zero).double().T
+    n, g = randn(3, 7, 96, dtype=torch.float16), randn(96, dtype=torch.float16)
+    norm = torch.nn.functional.rms_norm(n.double(), (96,), g.double(), 1e-5)
+    for op, args, reference in [
+        (examples.attention, (q, k, v, True, 0.125), attention),
+        (examples.mlp, (x, w, b), chain),
+        (examples.linear_w4a16, (rows, codes, scale, zero), product),
+        (examples.rms_norm, (n, g, 1e-5), norm),
+    ]:
+        torch.testing.assert_close(op(*args).double(), reference, rtol=1e-2, atol=2e-2)
+        if CUDA:
+            compiled = torch.compile(lambda *args, op=op: op(*args) * 2, fullgraph=True)
+            torch.testing.assert_close(compiled(*args).double(), reference * 2, rtol=1e-2, atol=4e-2)
+            operators.opcheck(op.overload, args)
+
+
 @needs_gpu
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_a_compiled_program_without_breaks(rms_norm, dynamic):
