@@ -116,7 +116,7 @@ def test_ranking_without_a_gpu(write, tmp_path, monkeypatch):
     with pytest.raises(hx.FileError, match="was compiled from a text"):
         hx.compile(TUNED).copied.tune("n=8")
     with pytest.raises(hx.LaunchError, match="tune"):
-        write(SCALE).scale.tune("n=8", dry_run=True)  # The same file, with another text.
+        write(SCALE).scale.tune("n=8,by=1.0", dry_run=True)  # The same file, with another text.
 
 
 def test_the_program_of_the_wheel():

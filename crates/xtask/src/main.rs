@@ -11,11 +11,13 @@ mod codegen;
 mod cuda;
 mod fuzz;
 mod programs;
+mod python;
 mod solving;
 mod suite;
 mod test;
 mod tidy;
 mod typing;
+mod wheel;
 
 /// A chore: its name, a line of description, and the function that gets the arguments after the name.
 struct Command {
@@ -51,6 +53,11 @@ const COMMANDS: &[Command] = &[
         run: programs::run,
     },
     Command {
+        name: "python",
+        about: "build the Python wheel, install it into a fresh environment, and test it there",
+        run: python::run,
+    },
+    Command {
         name: "solving",
         about: "measure how long the solver takes for std and for crowded buffers (`--rounds N`, `--programs DIR`)",
         run: solving::run,
@@ -69,6 +76,11 @@ const COMMANDS: &[Command] = &[
         name: "typing",
         about: "type into a file and measure the language server (`--edits N`, `--rate N`, `--random N`)",
         run: typing::run,
+    },
+    Command {
+        name: "wheel",
+        about: "build the Python wheel with the command `hx` in it (`--profile NAME`, `--out DIR`)",
+        run: wheel::run,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the whole test suite, in one command and with one last line.
 //!
-//! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, and adds up the counts of the test
-//! programs. A test that lacks something prints `skipped: NAME: REASON` and returns. The harness counts it as passed, so this
+//! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, then the tests of the Python package, and adds up
+//! the counts of the test programs. A test that lacks something prints `skipped: NAME: REASON` and returns. The harness counts it as passed, so this
 //! chore counts skips itself. Arguments select tests: `cargo xtask test -p hx-runtime`.
 
 use std::ffi::OsString;
@@ -9,14 +9,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::{codegen, complain, root, say, tidy};
+use crate::{codegen, complain, python, root, say, tidy};
 
 /// The counts that the test programs reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
+pub(crate) struct Counts {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
 }
 
 /// Runs everything, and fails if anything failed.
@@ -30,9 +30,21 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         complain(&format!("tidy: {problem}"));
         problems.push("tidy found broken rules");
     }
-    let (counts, succeeded) = cargo_test(args)?;
+    let (mut counts, succeeded) = cargo_test(args)?;
     if !succeeded && counts.failed == 0 {
         problems.push("a test program did not build or did not end in order");
+    }
+    if args.is_empty() {
+        match python::counts() {
+            Ok(found) => counts.add(found),
+            Err(problem) => {
+                complain(&format!("python: {problem}"));
+                problems.push("the Python package could not be tested");
+            }
+        }
+    }
+    if counts.failed > 0 && succeeded {
+        problems.push("a test of the Python package failed");
     }
     for problem in &problems {
         complain(problem);
@@ -100,7 +112,7 @@ impl Counts {
         self.skipped += other.skipped;
     }
 
-    fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         // The harness has counted skipped tests as passed.
         let passed = self.passed.saturating_sub(self.skipped);
         format!("{passed} passed, {} failed, {} skipped", self.failed, self.skipped)

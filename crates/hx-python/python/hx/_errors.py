@@ -38,12 +38,14 @@ class Error(Exception):
     @property
     def line(self) -> int | None:
         """The line of the place, counted from 1."""
-        return self._primary().get("start", {}).get("line")
+        line: int | None = self._primary().get("start", {}).get("line")
+        return line
 
     @property
     def column(self) -> int | None:
         """The column of the place in characters, counted from 1."""
-        return self._primary().get("start", {}).get("column")
+        column: int | None = self._primary().get("start", {}).get("column")
+        return column
 
 
 class CompileError(Error):

@@ -132,13 +132,14 @@ class Module:
         return sorted({*super().__dir__(), *self.__names})
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        self.__own()(*args, **kwargs)
+        self.own()(*args, **kwargs)
 
-    def __own(self) -> Kernel:
+    def own(self) -> Kernel:
+        """Returns the kernel of the module's name, or its only one."""
         if self.__name__ in self.__names:
-            return getattr(self, self.__name__)
+            return self.__getattr__(self.__name__)
         if len(self.__names) == 1:
-            return getattr(self, self.__names[0])
+            return self.__getattr__(self.__names[0])
         raise TypeError(self.__missing(self.__name__))
 
     def __repr__(self) -> str:

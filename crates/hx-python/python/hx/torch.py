@@ -11,8 +11,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-import torch
-from torch import library as operators
+import torch  # type: ignore[import-not-found, unused-ignore]
+from torch import library as operators  # type: ignore[import-not-found, unused-ignore]
 
 from ._dtypes import name_of
 from ._hx import Kernel
@@ -104,7 +104,7 @@ def op(
 
         return decorate
     if isinstance(kernel, Module):
-        kernel = getattr(kernel, kernel.__name__ if kernel.__name__ in kernel.kernels else kernel.kernels[0])
+        kernel = kernel.own()
     if name is None:
         raise TypeError("an operator needs a name with a namespace: `op(kernel, \"mine::scale\")`")
     made = _KernelOp(kernel, tuple(mutates), outputs or {})

@@ -1,0 +1,175 @@
+//! `cargo xtask python`: builds the wheel, installs it into a fresh environment, and tests it there: the tests of `crates/hx-python`, and
+//! its type stubs.
+//!
+//! The tools come from the Python on `PATH`; the fresh environment sees them behind its own packages.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use crate::test::Counts;
+use crate::{complain, root, say, wheel};
+
+/// The modules that the tests need besides Python itself. Others, such as PyTorch, are optional: a test without one is skipped.
+const MODULES: [&str; 4] = ["maturin", "mypy", "numpy", "pytest"];
+/// The variable that makes a missing tool a failure.
+const REQUIRED: &str = "HX_REQUIRE_WHEEL";
+
+/// Tests the wheel.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    if let Some(arg) = args.first() {
+        return Err(format!("`{arg}` is not understood, there are no arguments"));
+    }
+    let counts = counts()?;
+    let summary = counts.summary();
+    if counts.failed > 0 {
+        return Err(format!("the Python package is not green\n{summary}"));
+    }
+    say(&summary);
+    Ok(())
+}
+
+/// Tests the wheel, and returns the counts. Without the tools the tests count as one that is skipped.
+///
+/// # Errors
+/// If the wheel cannot be built or installed.
+pub(crate) fn counts() -> Result<Counts, String> {
+    if let Some(missing) = missing() {
+        if env::var_os(REQUIRED).is_some_and(|value| value == "1") {
+            return Err(format!("{REQUIRED} is set, but {missing}"));
+        }
+        complain(&format!("skipped: python: {missing}"));
+        return Ok(Counts { passed: 1, skipped: 1, ..Counts::default() });
+    }
+    let folder = root().join("target/python");
+    let wheels = folder.join("wheels");
+    // Only the new wheel is wanted.
+    let _ = fs::remove_dir_all(&wheels);
+    let wheel = wheel::build("dev", &wheels)?;
+    let python = install(&wheel, &folder.join("environment"))?;
+    let mut counts = tests(&python)?;
+    for (name, arguments) in [
+        ("types", &["-m", "mypy", "--strict", "--package", "hx"][..]),
+        ("stubs", &["-m", "mypy.stubtest", "hx._hx", "--ignore-disjoint-bases"]),
+    ] {
+        let output = output(Command::new(&python).args(arguments).current_dir(&folder))?;
+        let is_fine = output.status.success();
+        say(&format!("test python::{name} ... {}", if is_fine { "ok" } else { "FAILED" }));
+        if is_fine {
+            counts.passed += 1;
+        } else {
+            counts.failed += 1;
+            complain(&text(&output));
+        }
+    }
+    Ok(counts)
+}
+
+/// Returns what is missing for the tests.
+fn missing() -> Option<String> {
+    let script = format!(
+        "import importlib.util as u; print(*[m for m in {MODULES:?} if u.find_spec(m) is None])"
+    );
+    let told = match Command::new("python3").args(["-c", &script]).output() {
+        Ok(told) => told,
+        Err(error) => return Some(format!("python3 does not start: {error}")),
+    };
+    let absent = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    match (told.status.success(), absent.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("python3 lacks modules: `python3 -m pip install {absent}` brings them")),
+        (false, _) => Some(format!("python3 fails: {}", String::from_utf8_lossy(&told.stderr).trim())),
+    }
+}
+
+/// Installs a wheel into a fresh environment, and lets it see the packages of the outer Python. Returns its interpreter.
+fn install(wheel: &Path, environment: &Path) -> Result<PathBuf, String> {
+    let mut make = Command::new("python3");
+    output_of(make.args(["-m", "venv", "--clear", "--without-pip"]).arg(environment))?;
+    let python = environment.join("bin/python3");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--disable-pip-version-check", "--python"]).arg(&python);
+    output_of(pip.args(["install", "--quiet", "--no-index", "--no-deps"]).arg(wheel))?;
+    let packages = |python: &Path| {
+        let script = "import sysconfig; print(sysconfig.get_path('purelib'))";
+        output_of(Command::new(python).args(["-c", script])).map(|path| PathBuf::from(path.trim()))
+    };
+    let (outer, inner) = (packages(Path::new("python3"))?, packages(&python)?);
+    let link = inner.join("tools.pth");
+    fs::write(&link, format!("{}\n", outer.display()))
+        .map_err(|error| format!("cannot write `{}`: {error}", link.display()))?;
+    Ok(python)
+}
+
+/// Runs the tests of the package.
+fn tests(python: &Path) -> Result<Counts, String> {
+    let folder = root().join("crates/hx-python/tests");
+    let mut pytest = Command::new(python);
+    pytest.args(["-B", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--color=no"]).arg(&folder);
+    // A command of the caller's, such as one that an editor uses, is not the one of the wheel.
+    let output = output(pytest.current_dir(root()).env_remove("HX_COMMAND"))?;
+    let told = text(&output);
+    let counts = counts_in(&told);
+    for line in told.lines().filter_map(|line| line.strip_prefix("SKIPPED ")) {
+        complain(&format!("skipped: python: {line}"));
+    }
+    match counts {
+        Some(counts) if counts.failed == 0 && output.status.success() => {
+            say(&format!("test python::tests ... ok ({})", counts.summary()));
+            Ok(counts)
+        }
+        Some(counts) => {
+            complain(&told);
+            Ok(Counts { failed: counts.failed.max(1), ..counts })
+        }
+        None => Err(format!("pytest told no counts:\n{told}")),
+    }
+}
+
+/// Returns the counts in pytest's last line: `60 passed, 10 skipped in 9.12s`.
+fn counts_in(told: &str) -> Option<Counts> {
+    let last = told.lines().rev().find(|line| line.contains(" in ") && line.contains("passed"))?;
+    let count = |word: &str| {
+        let words: Vec<&str> = last.split_whitespace().collect();
+        let at = words.iter().position(|found| found.trim_end_matches(',') == word)?;
+        words.get(at.checked_sub(1)?)?.parse::<usize>().ok()
+    };
+    let broken = count("failed").unwrap_or(0) + count("error").or(count("errors")).unwrap_or(0);
+    let skipped = count("skipped").unwrap_or(0);
+    // As the harness of Rust does, a skipped test counts as passed, too.
+    Some(Counts { passed: count("passed")? + skipped, failed: broken, skipped })
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn output(command: &mut Command) -> Result<Output, String> {
+    command.output().map_err(|error| format!("{command:?}: {error}"))
+}
+
+/// Returns what a command prints.
+fn output_of(command: &mut Command) -> Result<String, String> {
+    let output = output(command)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{command:?}: {}\n{}", output.status, text(&output)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts_in;
+    use crate::test::Counts;
+
+    #[test]
+    fn counts_of_pytest() {
+        let check = |line: &str, passed, failed, skipped| {
+            assert_eq!(counts_in(&format!("....\n{line}\n")), Some(Counts { passed, failed, skipped }));
+        };
+        check("60 passed in 9.12s", 60, 0, 0);
+        check("2 failed, 57 passed, 10 skipped, 3 warnings in 9.12s", 67, 2, 10);
+        check("1 failed, 57 passed, 2 errors in 69.12s (0:01:09)", 57, 3, 0);
+        assert_eq!(counts_in("no tests ran in 0.01s"), None);
+    }
+}
