@@ -115,7 +115,7 @@ def test_ranking_without_a_gpu(write, tmp_path, monkeypatch):
     assert found["kernel"].endswith("copied") and len(found["rows"]) == 3
     with pytest.raises(hx.FileError, match="was compiled from a text"):
         hx.compile(TUNED).copied.tune("n=8")
-    with pytest.raises(hx.LaunchError, match="tune"):
+    with pytest.raises(hx.CompileError, match="tune"):
         write(SCALE).scale.tune("n=8,by=1.0", dry_run=True)  # The same file, with another text.
 
 

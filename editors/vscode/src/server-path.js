@@ -13,14 +13,19 @@ function expand(setting, { home, workspaceFolder }) {
   return text;
 }
 
-/** The programs on PATH that may be ours, in order. */
-function candidates({ searchPath, platform, exists }) {
+/**
+ * The programs that may be ours, in order: those of the active Python environments, which the wheel installs, then those on PATH.
+ *
+ * An environment is a folder, or the path of its interpreter.
+ */
+function candidates({ environments = [], searchPath, platform, exists }) {
   const [separator, suffix] = platform === 'win32' ? [';', '.exe'] : [':', ''];
-  const join = platform === 'win32' ? path.win32.join : path.posix.join;
-  const { isAbsolute } = platform === 'win32' ? path.win32 : path.posix;
+  const { isAbsolute, join, dirname, basename } = platform === 'win32' ? path.win32 : path.posix;
+  const scripts = platform === 'win32' ? 'Scripts' : 'bin';
+  const programs = (at) => (/^python[0-9.]*(\.exe)?$/.test(basename(at)) ? dirname(at) : join(at, scripts));
   // A relative entry of PATH, or an empty one, means a folder of the project at hand.
-  const folders = searchPath.split(separator).filter(isAbsolute);
-  return folders.flatMap((folder) => ['hx', 'hxk'].map((name) => join(folder, name + suffix))).filter(exists);
+  const folders = [...environments.filter(isAbsolute).map(programs), ...searchPath.split(separator).filter(isAbsolute)];
+  return [...new Set(folders)].flatMap((folder) => ['hx', 'hxk'].map((name) => join(folder, name + suffix))).filter(exists);
 }
 
 /**
@@ -29,7 +34,7 @@ function candidates({ searchPath, platform, exists }) {
  * `ask` gives what a program prints for `--version`, or null.
  * @returns {Promise<{path: string, version: string} | {problem: string}>}
  */
-async function findServer({ setting, home, workspaceFolder, searchPath, platform, exists, ask }) {
+async function findServer({ setting, home, workspaceFolder, environments, searchPath, platform, exists, ask }) {
   if (setting.trim() !== '') {
     const path = expand(setting, { home, workspaceFolder });
     const version = await ask(path);
@@ -38,13 +43,13 @@ async function findServer({ setting, home, workspaceFolder, searchPath, platform
     return { path, version: version.trim() };
   }
   const others = [];
-  for (const path of candidates({ searchPath, platform, exists })) {
+  for (const path of candidates({ environments, searchPath, platform, exists })) {
     const version = await ask(path);
     if (version !== null && version.includes(IDENTITY)) return { path, version: version.trim() };
     others.push(path);
   }
   const note = others.length > 0 ? ` (${others.join(', ')}: another program)` : '';
-  return { problem: `the hx toolchain was not found on PATH${note}` };
+  return { problem: `the hx toolchain was not found in the active Python environment or on PATH${note}` };
 }
 
 module.exports = { IDENTITY, candidates, expand, findServer };

@@ -18,6 +18,22 @@ const isProgram = (path) => {
   }
 };
 
+/**
+ * The Python environments that the user has activated: in the shell that started the editor, or in the Python extension. In a folder
+ * without trust the extension is not asked, because it may name an environment of the folder.
+ */
+async function pythonEnvironments() {
+  const found = [process.env.VIRTUAL_ENV, process.env.CONDA_PREFIX];
+  const python = vscode.workspace.isTrusted ? vscode.extensions.getExtension('ms-python.python') : undefined;
+  try {
+    const api = python && (python.isActive ? python.exports : await python.activate());
+    found.unshift(api?.environments?.getActiveEnvironmentPath()?.path);
+  } catch {
+    // Another extension's failure is not ours: PATH is left.
+  }
+  return found.filter((at) => at);
+}
+
 class Server {
   /** @type {LanguageClient | null} */
   #client = null;
@@ -53,6 +69,7 @@ class Server {
       setting: configuration().get('server.path') ?? '',
       home: os.homedir(),
       workspaceFolder: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath,
+      environments: await pythonEnvironments(),
       searchPath: process.env.PATH ?? '',
       platform: process.platform,
       exists: isProgram,

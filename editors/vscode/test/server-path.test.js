@@ -29,7 +29,7 @@ test('under its other name', async () => {
 
 test('Helix alone is no toolchain', async () => {
   const found = await findServer(machine({ '/usr/bin/hx': HELIX }));
-  assert.match(found.problem, /not found on PATH \(\/usr\/bin\/hx: another program\)/);
+  assert.match(found.problem, /on PATH \(\/usr\/bin\/hx: another program\)/);
 });
 
 test('the setting comes first and is not second-guessed', async () => {
@@ -51,4 +51,12 @@ test('a relative entry of PATH is none of ours', async () => {
 test('the home folder', () => {
   assert.equal(expand('~/bin/hx', { home: '/home/me' }), '/home/me/bin/hx');
   assert.equal(expand('~other/hx', { home: '/home/me' }), '~other/hx');
+});
+
+test('the active Python environment comes before PATH', async () => {
+  const programs = { '/usr/bin/hx': OURS, '/env/bin/hx': OURS, '/other/bin/hx': HELIX, 'env/bin/hx': OURS };
+  const find = async (environments) => (await findServer(machine(programs, { environments }))).path;
+  assert.equal(await find(['/env']), '/env/bin/hx');
+  assert.equal(await find(['/env/bin/python3.12']), '/env/bin/hx');
+  assert.equal(await find(['/other', '/none', 'env']), '/usr/bin/hx');
 });

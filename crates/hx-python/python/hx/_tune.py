@@ -8,12 +8,12 @@ import subprocess
 from typing import Any
 
 from ._arrays import written
-from ._errors import DeviceError, FileError, LaunchError, MissingError
+from ._errors import CompileError, DeviceError, FileError, LaunchError, MissingError
 from ._hx import Kernel
 from ._modules import command, engine
 
 #: The classes of failures by the exit code of the command.
-_FAILURES = {2: LaunchError, 3: MissingError}
+_FAILURES = {1: CompileError, 2: LaunchError, 3: MissingError}
 
 
 def tune(

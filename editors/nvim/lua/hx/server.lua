@@ -31,7 +31,18 @@ function M.candidates()
   if vim.g.hx_path then
     return { { path = vim.fn.expand(vim.g.hx_path), origin = "g:hx_path" } }
   end
-  local separator = vim.fn.has("win32") == 1 and ";" or ":"
+  local is_windows = vim.fn.has("win32") == 1
+  local separator = is_windows and ";" or ":"
+  -- The Python wheel brings the toolchain with it.
+  for _, name in ipairs({ "VIRTUAL_ENV", "CONDA_PREFIX" }) do
+    local environment = vim.env[name]
+    if environment and is_absolute(environment) then
+      local path = vim.fs.joinpath(environment, is_windows and "Scripts/hx.exe" or "bin/hx")
+      if vim.fn.executable(path) == 1 then
+        table.insert(candidates, { path = path, origin = name })
+      end
+    end
+  end
   for _, folder in ipairs(vim.split(vim.env.PATH or "", separator, { plain = true })) do
     for _, name in ipairs({ "hx", "hxk" }) do
       local path = vim.fs.joinpath(folder, name)
@@ -55,7 +66,7 @@ function M.path()
   if vim.g.hx_path then
     error(("hx: `%s` (g:hx_path) is not the hx toolchain"):format(vim.g.hx_path), 0)
   end
-  error("hx: the toolchain was not found on PATH: set g:hx_path", 0)
+  error("hx: the toolchain was not found in a Python environment or on PATH: set g:hx_path", 0)
 end
 
 return M
