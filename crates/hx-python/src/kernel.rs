@@ -322,6 +322,11 @@ impl Kernel {
         self.called(py, args, kwargs)
     }
 
+    /// Copies and pickles name the kernel again; another process loads its file.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str, Bound<'py, PyDict>))> {
+        Ok((py.import("hx._modules")?.getattr("restored")?, (&self.path, &self.name, self.fixed(py)?)))
+    }
+
     fn __repr__(&self) -> String {
         let fixed: Vec<String> = self.fixed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let fixed = if fixed.is_empty() { String::new() } else { format!("<{}>", fixed.join(", ")) };

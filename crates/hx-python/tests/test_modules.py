@@ -119,6 +119,17 @@ def test_ranking_without_a_gpu(write, tmp_path, monkeypatch):
         write(SCALE).scale.tune("n=8,by=1.0", dry_run=True)  # The same file, with another text.
 
 
+def test_kernels_are_copied_and_pickled(write):
+    import copy
+    import pickle
+
+    kernel = write(SCALE).scale.specialize(B=64)
+    for again in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        y = np.zeros(8, np.float32)
+        again(np.ones(8, np.float32), y, 3.0)
+        assert (again.name, again.fixed) == ("scale", {"B": "64"}) and (y == 3).all()
+
+
 def test_the_program_of_the_wheel():
     import subprocess
 

@@ -13,7 +13,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{result, sys};
-use hx_worker::protocol::{Absence, CudaFault, DeviceInfo, DriverInfo, RemoteError, TensorMap};
+use hx_worker::protocol::{Absence, DeviceInfo, DriverInfo, RemoteError, TensorMap};
 
 use crate::fault::{bad, fault};
 use crate::gpu::{ZEROS, list_devices, load_driver};
@@ -186,8 +186,8 @@ impl Device {
             return Ok(address);
         }
         let address = self.allocate(ZEROS as usize)?;
-        // SAFETY: the memory was allocated just now with that size, in the context that `allocate` uses.
         let _entered = Entered::new(self.context)?;
+        // SAFETY: the memory was allocated just now with that size, and its context is current.
         unsafe { result::memset_d8_sync(address, 0, ZEROS as usize) }
             .map_err(|error| fault("clearing device memory", error))?;
         Ok(*zeros.insert(address))
@@ -259,11 +259,6 @@ impl Device {
 }
 
 impl Kernel {
-    /// Returns the name of the kernel in its code.
-    pub fn symbol(&self) -> &str {
-        &self.symbol
-    }
-
     /// Lays out the parameters of a launch. Returns the bytes, and the offset of each parameter.
     ///
     /// # Errors
@@ -360,11 +355,6 @@ impl Params {
             at += 1;
         }
     }
-}
-
-/// Returns the driver's own words for a fault, for errors that name the kernels around it.
-pub fn fault_text(fault: &CudaFault) -> String {
-    format!("{} ({})", fault.text, fault.name)
 }
 
 /// A context that is current on this thread until this is dropped.

@@ -45,7 +45,7 @@ pub(crate) fn counts() -> Result<Counts, String> {
     let wheels = folder.join("wheels");
     // Only the new wheel is wanted.
     let _ = fs::remove_dir_all(&wheels);
-    let wheel = wheel::build("dev", &wheels)?;
+    let wheel = wheel::build_for_tests(&wheels)?;
     let python = install(&wheel, &folder.join("environment"))?;
     let mut counts = tests(&python)?;
     for (name, arguments) in [

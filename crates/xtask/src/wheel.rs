@@ -26,7 +26,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             other => return Err(format!("`{other}` is not understood: there are `--profile` and `--out`")),
         }
     }
-    let wheel = build(&profile, &out)?;
+    run_in_root(cargo().args(["build", "--quiet", "--package", "hx", "--profile", &profile]))?;
+    let wheel = build(&profile, &[], &out)?;
     let bytes = fs::metadata(&wheel).map_err(|error| error.to_string())?.len();
     say(&format!("{} ({:.1} MB)", wheel.display(), bytes as f64 / 1e6));
     if profile == RELEASE && bytes > MOST_BYTES {
@@ -35,16 +36,24 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the wheel with a profile of Cargo into a folder. Returns its path.
+/// Builds the wheel of the workspace's tests into a folder: without optimization, from the build of `cargo test`. Returns its path.
 ///
 /// # Errors
 /// If maturin cannot be installed, or a build fails.
-pub(crate) fn build(profile: &str, out: &Path) -> Result<PathBuf, String> {
+pub(crate) fn build_for_tests(out: &Path) -> Result<PathBuf, String> {
+    run_in_root(cargo().args(["test", "--quiet", "--workspace", "--no-run"]))?;
+    build("dev", &["--features", "shared-build"], out)
+}
+
+fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+/// Builds the module with a profile of Cargo, and packs it with the command of that profile. Returns the wheel's path.
+fn build(profile: &str, more: &[&str], out: &Path) -> Result<PathBuf, String> {
     let python = with_maturin()?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    run_in_root(Command::new(cargo).args(["build", "--quiet", "--package", "hx", "--profile", profile]))?;
     let data = root().join("crates/hx-python/hx.data");
-    let packed = place_command(profile, &data).and_then(|()| pack(&python, profile, out));
+    let packed = place_command(profile, &data).and_then(|()| pack(&python, profile, more, out));
     // The copy of the command is only for maturin.
     let removed = fs::remove_dir_all(&data);
     let wheel = packed?;
@@ -88,11 +97,11 @@ fn place_command(profile: &str, data: &Path) -> Result<(), String> {
 }
 
 /// Packs the wheel. Returns its path.
-fn pack(python: &Path, profile: &str, out: &Path) -> Result<PathBuf, String> {
+fn pack(python: &Path, profile: &str, more: &[&str], out: &Path) -> Result<PathBuf, String> {
     let before = wheels(out);
     let mut maturin = Command::new(python);
     maturin.args(["-m", "maturin", "build", "--quiet", "--manifest-path", "crates/hx-python/Cargo.toml"]);
-    maturin.args(["--profile", profile, "--out"]).arg(out);
+    maturin.args(["--profile", profile]).args(more).arg("--out").arg(out);
     if profile != RELEASE {
         maturin.args(["--compatibility", "linux"]);
     }

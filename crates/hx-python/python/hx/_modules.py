@@ -157,12 +157,19 @@ def load(path: str | os.PathLike[str]) -> Module:
 
 
 def compile(text: str, name: str | None = None) -> Module:
-    """Loads kernels from a text. `name` is the name of the file in diagnostics."""
+    """Loads kernels from a text. `name` is the name of the file in diagnostics; a later text of that name takes its place."""
     global _texts
     if name is None:
         _texts += 1
         name = f"<text {_texts}>.hx"
     return Module(engine().text(name, text), os.path.splitext(os.path.basename(name))[0])
+
+
+def restored(path: str, name: str, fixed: dict[str, str]) -> Kernel:
+    """Returns the kernel that was copied or pickled."""
+    key = path if path.startswith("std/") or not os.path.isfile(path) else engine().open(path)
+    kernel = engine().kernel(key, name)
+    return kernel.specialize(**fixed) if fixed else kernel
 
 
 def devices() -> list[tuple[int, str, tuple[int, int]]]:
