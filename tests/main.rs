@@ -3,6 +3,7 @@
 //! A test that lacks something on this machine prints `skipped: NAME: REASON`; with `HX_REQUIRE_NVRTC=1` a missing CUDA compiler
 //! is a failure. Random data depend on `HX_TEST_SEED`, which every failure names.
 
+mod ahead;
 mod bad_input;
 mod compiled;
 mod editors;

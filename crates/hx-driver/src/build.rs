@@ -2,6 +2,10 @@
 //!
 //! The description is JSON. Its expressions are in Python's notation: `//` rounds down, as `/` of this language does. They
 //! contain only integers, `min`, `max` and the names of dimensions, strides and scalars.
+//!
+//! With [`BuildKind::C`] the result is C that other programs compile, of one or several kernels: [`build_launcher`].
+
+mod launcher;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +23,8 @@ use serde::Serialize;
 use crate::emit::{EmitError, Overrides, compile, found, instance, kernels};
 use crate::machine::Setup;
 
+pub use launcher::{BuiltLauncher, build_launcher};
+
 /// Version of the description's format: raised by every incompatible change.
 const FORMAT: u32 = 1;
 
@@ -32,15 +38,18 @@ pub enum BuildKind {
     Ptx,
     /// CUDA C++.
     Cuda,
+    /// Machine code in C, with functions that launch it.
+    C,
 }
 
 impl BuildKind {
     /// The names of all kinds.
-    pub const NAMES: [&str; 3] = ["cubin", "ptx", "cuda"];
+    pub const NAMES: [&str; 4] = ["cubin", "ptx", "cuda", "c"];
 
     /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<BuildKind> {
-        [BuildKind::Cubin, BuildKind::Ptx, BuildKind::Cuda].into_iter().find(|kind| kind.name() == name)
+        let all = [BuildKind::Cubin, BuildKind::Ptx, BuildKind::Cuda, BuildKind::C];
+        all.into_iter().find(|kind| kind.name() == name)
     }
 
     /// Returns the kind's name.
@@ -49,6 +58,7 @@ impl BuildKind {
             BuildKind::Cubin => "cubin",
             BuildKind::Ptx => "ptx",
             BuildKind::Cuda => "cuda",
+            BuildKind::C => "c",
         }
     }
 
@@ -58,6 +68,7 @@ impl BuildKind {
             BuildKind::Cubin => "cubin",
             BuildKind::Ptx => "ptx",
             BuildKind::Cuda => "cu",
+            BuildKind::C => "c",
         }
     }
 }
@@ -65,7 +76,7 @@ impl BuildKind {
 /// The kernel to build, and how.
 #[derive(Clone, Debug)]
 pub struct BuildRequest {
-    /// The kernel's name; it may be left out if the file has exactly one kernel.
+    /// The kernel's name; it may be left out if the file has exactly one kernel. [`build_launcher`] then builds all of them.
     pub kernel: Option<String>,
     /// Compile-time arguments that replace the defaults.
     pub overrides: Overrides,
@@ -132,7 +143,7 @@ pub fn parse_facts(text: &str) -> Result<Option<Vec<Fact>>, String> {
     text.split(',').map(|part| fact(part.trim())).collect::<Result<_, _>>().map(Some)
 }
 
-/// Builds one instance of a kernel.
+/// Builds one instance of a kernel. A request for [`BuildKind::C`] builds the machine code alone.
 ///
 /// # Errors
 /// If the kernel is not found or has errors, or if the compiler cannot run.
@@ -151,35 +162,55 @@ pub fn build(
             _ => format!("`{path}` has {}; `--kernel NAME` says which", names.join(", ")),
         }));
     };
-    let best = instance(db, kernel, &request.overrides, setup)?;
-    let instance = match &request.facts {
-        None => best,
-        Some(facts) => {
-            let pointers = kernel_signature(db, kernel).params.iter().map(|p| p.name.clone());
-            let facts = launch_facts(pointers, facts);
-            Instance::chosen(db, kernel, best.args(db).clone(), best.arch(db), facts)
-        }
-    };
+    let instance = requested(db, kernel, &request.overrides, request, setup)?;
+    let source = checked_source(db, instance)?;
+    check_names(db, &[(kernel, source)], request.facts.as_deref().unwrap_or_default())?;
+    compiled(db, instance, request.kind, setup)
+}
+
+/// Returns the instance of a kernel with the facts of a request.
+fn requested<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    overrides: &Overrides,
+    request: &BuildRequest,
+    setup: &Setup,
+) -> Result<Instance<'db>, EmitError> {
+    let best = instance(db, kernel, overrides, setup)?;
+    let Some(facts) = &request.facts else { return Ok(best) };
+    let pointers = kernel_signature(db, kernel).params.iter().map(|p| p.name.clone());
+    let facts = launch_facts(pointers, facts);
+    Ok(Instance::chosen(db, kernel, best.args(db).clone(), best.arch(db), facts))
+}
+
+/// Returns the CUDA text of an instance without errors. A kernel with a race has a text too, but it must not be built.
+fn checked_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<&'db CudaSource, EmitError> {
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
-    // A kernel with a race has a CUDA text too, but it must not be built.
     let errors = instance_errors(db, instance);
-    if !errors.is_empty() {
-        return Err(EmitError::Found(errors.clone()));
-    }
-    check_names(db, kernel, source, request.facts.as_deref().unwrap_or_default())?;
+    if errors.is_empty() { Ok(source) } else { Err(EmitError::Found(errors.clone())) }
+}
+
+/// Compiles a checked instance to the code of a kind.
+fn compiled<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    kind: BuildKind,
+    setup: &Setup,
+) -> Result<Built, EmitError> {
+    let source = checked_source(db, instance)?;
     let mut warnings = Vec::new();
     let mut resources = None;
-    let code = match request.kind {
+    let code = match kind {
         BuildKind::Cuda => source.text.clone().into_bytes(),
         BuildKind::Ptx => compile(db, instance, Want::Ptx, setup, &mut warnings)?.code,
-        BuildKind::Cubin => {
+        BuildKind::Cubin | BuildKind::C => {
             let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
             resources = compiled.kernel(&source.symbol).cloned();
             compiled.code
         }
     };
-    let description = describe(db, instance, source, request.kind, resources)?;
-    Ok(Built { kernel: kernel.name(db).clone(), code, description, warnings })
+    let description = describe(db, instance, source, kind, resources)?;
+    Ok(Built { kernel: instance.kernel(db).name(db).clone(), code, description, warnings })
 }
 
 /// Collects the facts of a launch. A dimension or stride without a fact is unknown. A pointer without one counts as fully
@@ -197,28 +228,30 @@ fn launch_facts(pointers: impl Iterator<Item = Name>, facts: &[Fact]) -> LaunchF
     out
 }
 
-/// Rejects facts about dimensions, strides and tensors that the launch does not have.
+/// Rejects facts about dimensions, strides and tensors that none of the launches has.
 fn check_names<'db>(
     db: &'db dyn Db,
-    kernel: Kernel<'db>,
-    source: &CudaSource,
+    launches: &[(Kernel<'db>, &CudaSource)],
     facts: &[Fact],
 ) -> Result<(), EmitError> {
-    let params = &source.launch.params;
     for fact in facts {
         let (what, name) = match fact {
             Fact::Divides(name, _) => ("dimension or stride", name),
             Fact::Aligned(name, _) => ("tensor", name),
             Fact::Unit(name) => ("named stride", name),
         };
-        let strides = signature_names(db, kernel.into()).dims.iter().filter(|dim| dim.stride);
-        let strides = strides.filter(|_| matches!(fact, Fact::Unit(_))).map(|dim| dim.name.to_string());
-        let others = params.iter().filter_map(|param| match (fact, param) {
-            (Fact::Divides(..), LaunchParam::Symbol(symbol @ Symbol::Dim(_))) => Some(symbol.to_string()),
-            (Fact::Aligned(..), LaunchParam::Tensor(tensor)) => Some(tensor.name.clone()),
-            _ => None,
-        });
-        let names: Vec<String> = strides.chain(others).collect();
+        let mut names: Vec<String> = Vec::new();
+        for (kernel, source) in launches {
+            let strides = signature_names(db, (*kernel).into()).dims.iter().filter(|dim| dim.stride);
+            let strides = strides.filter(|_| matches!(fact, Fact::Unit(_))).map(|dim| dim.name.to_string());
+            let others = source.launch.params.iter().filter_map(|param| match (fact, param) {
+                (Fact::Divides(..), LaunchParam::Symbol(symbol @ Symbol::Dim(_))) => Some(symbol.to_string()),
+                (Fact::Aligned(..), LaunchParam::Tensor(tensor)) => Some(tensor.name.clone()),
+                _ => None,
+            });
+            let fresh: Vec<String> = strides.chain(others).filter(|name| !names.contains(name)).collect();
+            names.extend(fresh);
+        }
         if !names.iter().any(|n| n == name.as_str()) {
             let near = hx_base::nearest(name, names.iter().map(String::as_str));
             let hint = match near {
@@ -227,8 +260,9 @@ fn check_names<'db>(
             };
             return Err(EmitError::Usage(format!("the launch has no {what} `{name}`{hint}")));
         }
+        let mut params = launches.iter().flat_map(|(_, source)| &source.launch.params);
         if let Fact::Aligned(_, bytes) = fact
-            && let Some((dtype, least)) = params.iter().find_map(|param| match param {
+            && let Some((dtype, least)) = params.find_map(|param| match param {
                 LaunchParam::Tensor(t) if t.name == name.as_str() && t.align > *bytes => {
                     Some((t.dtype, t.align))
                 }

@@ -38,7 +38,7 @@ pub use bench::record::{
 };
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
 pub use bounded::{Each, ended_in};
-pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
+pub use build::{BuildKind, BuildRequest, Built, BuiltLauncher, build, build_launcher, parse_facts};
 pub use calibrate::{Calibration, calibrate, compile_probes};
 pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};

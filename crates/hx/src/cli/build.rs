@@ -11,7 +11,7 @@ use super::{CandidateArgs, TargetArgs, TunedArgs};
 pub(crate) struct BuildArgs {
     /// The file.
     pub file: String,
-    /// The kernel; it may be left out if the file has one.
+    /// The kernel; it may be left out if the file has one. With `--emit c`, all kernels are built if it is left out.
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// Replace a compile-time argument, as in BM=128, T=bf16 or F=relu.
@@ -21,10 +21,10 @@ pub(crate) struct BuildArgs {
     /// alignments of pointers. `all` assumes 16 of everything, `none` nothing but aligned pointers.
     #[arg(long, value_name = "FACTS", default_value = "all")]
     pub facts: String,
-    /// cubin, ptx or cuda.
+    /// cubin, ptx, cuda, or c: a header and a source with the machine code and functions that check and launch.
     #[arg(long, value_name = "KIND", default_value = "cubin", value_parser = PossibleValuesParser::new(hx_driver::BuildKind::NAMES))]
     pub emit: String,
-    /// The file of the code; a file beside it that ends in `.json` describes the launch.
+    /// The file of the code; a file beside it that ends in `.json` describes the launch. With `--emit c`, the header and the source.
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
     #[command(flatten)]

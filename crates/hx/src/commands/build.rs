@@ -1,11 +1,12 @@
 //! `hx build`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::tune::parse_shape;
 use hx_driver::{
-    BuildKind, BuildRequest, Built, EmitError, Overrides, Setup, build, parse_facts, parse_override,
+    BuildKind, BuildRequest, Built, EmitError, Overrides, Setup, build, build_launcher, parse_facts,
+    parse_override,
 };
 use hx_hir::file_items;
 use hx_lower::WrittenArg;
@@ -48,12 +49,43 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let is_default = facts.is_none();
     let request = BuildRequest { kernel: args.kernel.clone(), overrides, facts, kind };
-    let built = build(&loaded.db, file, &request, &setup).map_err(|error| failed(error, &loaded, output))?;
-    for warning in &built.warnings {
-        output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
+    let warn = |built: &Built| {
+        for warning in &built.warnings {
+            output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
+        }
+    };
+    if kind == BuildKind::C {
+        let [header, source] = launcher_files(&args.output).map_err(usage)?;
+        let stem = header.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let launcher = build_launcher(&loaded.db, file, &request, &stem, &setup);
+        let launcher = launcher.map_err(|error| failed(error, &loaded, output))?;
+        launcher.kernels.iter().for_each(warn);
+        let files =
+            [(header.as_path(), launcher.text.header.as_bytes()), (&source, launcher.text.source.as_bytes())];
+        write_files(&files, output)?;
+        report(&launcher.kernels, files.map(|(path, _)| path), is_default, output);
+    } else {
+        let built = build(&loaded.db, file, &request, &setup);
+        let built = built.map_err(|error| failed(error, &loaded, output))?;
+        warn(&built);
+        write(&built, kind, args, is_default, output)?;
     }
-    write(&built, kind, args, is_default, output)?;
     Ok(loaded.exit(Exit::Good))
+}
+
+/// Returns the header and the source of a launcher.
+///
+/// # Errors
+/// If the name has another extension than those of C and C++, as text.
+fn launcher_files(output: &Path) -> Result<[PathBuf; 2], String> {
+    let extension = output.extension().map(|extension| extension.to_string_lossy().into_owned());
+    match extension.as_deref() {
+        None | Some("h") => Ok([output.with_extension("h"), output.with_extension("c")]),
+        Some("c" | "cc" | "cpp" | "cxx") => Ok([output.with_extension("h"), output.to_owned()]),
+        Some(other) => {
+            Err(format!("found `{}` with `.{other}`, expected `.c` or no extension", output.display()))
+        }
+    }
 }
 
 /// Reports why there is no code.
@@ -103,8 +135,14 @@ fn with_shape(
     let named =
         |kernel: &&hx_hir::Kernel<'_>| args.kernel.as_ref().is_none_or(|name| kernel.name(db) == name);
     let chosen: Vec<_> = kernels.iter().filter(named).collect();
-    // Without exactly one kernel the build itself says what is wrong.
-    let &[kernel] = chosen.as_slice() else { return Ok(overrides) };
+    let &[kernel] = chosen.as_slice() else {
+        if chosen.len() > 1 {
+            output.usage("`--shape` is the shape of one kernel; `--kernel NAME` says which");
+            return Err(Exit::Usage);
+        }
+        // Without a kernel the build itself says what is wrong.
+        return Ok(overrides);
+    };
     let found = hx_driver::tuned_for_shape(&tuned, db, *kernel, setup.target, wanted, device);
     let (found, remarks) = found.map_err(|error| failed(error, loaded, output))?;
     remarks.iter().for_each(|line| output.remark(line));
@@ -118,11 +156,6 @@ fn write(
     is_default: bool,
     output: &Output,
 ) -> Result<(), Exit> {
-    let failed = |path: &Path, reason: String| {
-        let text = format!("cannot write `{}`: {reason}", path.display());
-        output.placeless_parts(&codes::IO_ERROR, &text, &[], &[]);
-        Exit::Bad
-    };
     let mut code = args.output.clone();
     if code.extension().is_none() {
         code.set_extension(kind.extension());
@@ -133,20 +166,53 @@ fn write(
         return Err(Exit::Usage);
     }
     let name = code.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let description = built.description(&name).map_err(|reason| failed(&launch, reason))?;
-    if let Some(folder) = code.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
-    }
+    let description = built.description(&name).map_err(|reason| cannot_write(&launch, &reason, output))?;
     let files = [(code.as_path(), built.code.as_slice()), (launch.as_path(), description.as_bytes())];
-    hx_base::replace_files(&files).map_err(|(path, error)| failed(path, error.to_string()))?;
-    let uses = built.resources().map_or_else(String::new, |r| {
+    write_files(&files, output)?;
+    report(std::slice::from_ref(built), files.map(|(path, _)| path), is_default, output);
+    Ok(())
+}
+
+fn cannot_write(path: &Path, reason: &str, output: &Output) -> Exit {
+    let text = format!("cannot write `{}`: {reason}", path.display());
+    output.placeless_parts(&codes::IO_ERROR, &text, &[], &[]);
+    Exit::Bad
+}
+
+/// Writes all files into one folder, which is made if it is missing.
+fn write_files(files: &[(&Path, &[u8])], output: &Output) -> Result<(), Exit> {
+    let folder = files.first().and_then(|(path, _)| path.parent());
+    if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e.to_string(), output))?;
+    }
+    hx_base::replace_files(files).map_err(|(path, error)| cannot_write(path, &error.to_string(), output))
+}
+
+/// Prints what was built, and the facts that it relies on if the user has not stated them.
+fn report(built: &[Built], files: [&Path; 2], is_default: bool, output: &Output) {
+    let [first, second] = files.map(Path::display);
+    let uses: Vec<String> = built.iter().map(uses).collect();
+    if let [built] = built {
+        output.remark(&format!("built `{}`: {first} and {second}{}", built.kernel, uses[0]));
+    } else {
+        output.remark(&format!("built {} kernels: {first} and {second}", built.len()));
+        for (built, uses) in built.iter().zip(&uses) {
+            output.remark(&format!("`{}`{}", built.kernel, uses.replacen("; ", ": ", 1)));
+        }
+    }
+    for one in built.iter().filter(|_| is_default) {
+        let Some(assumed) = one.assumed() else { continue };
+        let of = if built.len() == 1 { String::new() } else { format!(" of `{}`", one.kernel) };
+        output
+            .remark(&format!("assumed of every launch{of}: {assumed}; `--facts` says what else to rely on"));
+    }
+}
+
+/// Describes the registers of a kernel, if it was compiled.
+fn uses(built: &Built) -> String {
+    built.resources().map_or_else(String::new, |r| {
         let spilled = r.spill_store_bytes + r.spill_load_bytes;
         let spills = if spilled > 0 { format!(", {spilled} bytes of spills") } else { String::new() };
         format!("; {}{spills}", hx_compile::Registers::Reported(r.registers))
-    });
-    output.remark(&format!("built `{}`: {} and {}{uses}", built.kernel, code.display(), launch.display()));
-    if let Some(assumed) = built.assumed().filter(|_| is_default) {
-        output.remark(&format!("assumed of every launch: {assumed}; `--facts` says what else to rely on"));
-    }
-    Ok(())
+    })
 }

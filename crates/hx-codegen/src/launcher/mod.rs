@@ -1,0 +1,106 @@
+//! Launchers: kernels with their machine code as a C header and a C source, which other programs compile and call.
+//!
+//! A launcher checks at run time what its kernel relies on, encodes tensor maps, and loads the code once into each context. It
+//! includes no header of CUDA, and links nothing: it loads the driver when it is first called.
+//!
+//! `runtime.c` is the part that is the same for every kernel; `source` writes a function for each kernel, and takes from
+//! `runtime.c` what these call.
+//!
+//! Start at [`launcher`].
+
+mod expr;
+mod function;
+mod header;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use hx_target::Arch;
+
+use crate::launch::LaunchDescription;
+use crate::names::{identifier, is_keyword};
+
+/// A kernel with its machine code.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BuiltKernel {
+    /// The name in the source.
+    pub name: String,
+    /// The name in the machine code.
+    pub symbol: String,
+    pub launch: LaunchDescription,
+    /// The names that the header binds, in its order.
+    pub dims: Vec<LaunchDim>,
+    /// The name and the value of every compile-time argument.
+    pub arguments: Vec<(String, String)>,
+    /// The tensors that are 0 before a launch, and after it.
+    pub counters: Vec<String>,
+    /// The messages of the kernel's assertions, in the order of their counts in the log.
+    pub assertions: Vec<String>,
+    /// The machine code.
+    pub code: Vec<u8>,
+}
+
+/// A dimension or stride that the launch gets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaunchDim {
+    pub name: String,
+    pub is_stride: bool,
+    /// The promised divisor.
+    pub divisor: u32,
+    /// Whether the value is promised to be 1.
+    pub is_unit: bool,
+}
+
+/// Kernels that become one header and one source.
+#[derive(Clone, Copy, Debug)]
+pub struct LauncherRequest<'a> {
+    /// The name of both files without their extensions. Every identifier of the header begins with `hx_` and this name.
+    pub stem: &'a str,
+    /// The name of the file with the kernels.
+    pub file: &'a str,
+    /// The version of the toolchain.
+    pub version: &'a str,
+    pub arch: Arch,
+    pub kernels: &'a [BuiltKernel],
+}
+
+/// The text of a launcher.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LauncherText {
+    pub header: String,
+    pub source: String,
+}
+
+/// Writes the launcher of some kernels.
+///
+/// # Errors
+/// If two functions would have the same name, or a kernel has a parameter that C cannot pass; as text.
+pub fn launcher(request: &LauncherRequest<'_>) -> Result<LauncherText, String> {
+    let functions = function::functions(request)?;
+    let source = source::source(request, &functions)?;
+    Ok(LauncherText { header: header::header(request, &functions), source })
+}
+
+/// Returns the name of the only kernel's function; with several kernels, the name with which those of all functions begin.
+fn prefix(stem: &str) -> String {
+    format!("hx_{}", word(stem))
+}
+
+/// Replaces the characters that C does not allow in a name.
+fn word(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// Names that the headers which a launcher includes define as macros or types.
+const TAKEN: &str = "stream log bool true false NULL EOF BUFSIZ stdin stdout stderr offsetof errno i386 \
+    SEEK_SET SEEK_CUR SEEK_END size_t ptrdiff_t wchar_t va_list intptr_t uintptr_t intmax_t uintmax_t \
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t";
+
+/// Returns the name of a parameter in C: that of the kernel's header, with underscores appended while it is taken.
+fn parameter(wanted: &str, taken: &[String]) -> String {
+    let mut name = identifier(wanted);
+    while is_keyword(&name) || TAKEN.split_whitespace().any(|word| word == name) || taken.contains(&name) {
+        name.push('_');
+    }
+    name
+}
