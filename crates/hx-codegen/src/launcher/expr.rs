@@ -154,14 +154,17 @@ impl Printer {
         Ok(Text::open(out))
     }
 
-    /// Prints a sum whose value may overflow, or that divides by a number that may be 0 or negative.
+    /// Prints a sum whose value may overflow, or that divides by a number that may be 0 or negative. The order of the operations is
+    /// that of [`Expr::eval`], so both notice the same overflows.
     fn checked_sum(&self, expr: &Expr) -> Result<Text, String> {
         let mut sum: Option<String> = None;
-        for (monomial, coefficient) in ordered(expr) {
-            let mut factors =
-                monomial.iter().map(|atom| Ok(self.atom(atom)?.text)).collect::<Result<Vec<_>, String>>()?;
-            if coefficient != 1 || factors.is_empty() {
+        for (monomial, coefficient) in expr.terms() {
+            let mut factors = Vec::new();
+            if coefficient != 1 || monomial.is_empty() {
                 factors.push(constant(coefficient).text);
+            }
+            for atom in monomial {
+                factors.push(self.atom(atom)?.text);
             }
             let product = factors.into_iter().reduce(|a, b| format!("hx_mul({a}, {b}, &{BAD})"));
             let product = product.unwrap_or_default();
@@ -314,7 +317,7 @@ mod tests {
         let volume = &(&n * &m) * &Expr::dim("k");
         check(&volume, "hx_mul(hx_mul(k, m, &hx_bad), n, &hx_bad)");
         let scalar = Expr::symbol(Symbol::Scalar("s".into()));
-        check(&(scalar.clone() + Expr::constant(1)), "hx_add((int64_t)s, 1, &hx_bad)");
+        check(&(scalar.clone() + Expr::constant(1)), "hx_add(1, (int64_t)s, &hx_bad)");
         check(
             &(scalar + n).wrap(Width { bits: 32, signed: true }, &facts),
             "hx_wrap((uint64_t)n + (uint64_t)(int64_t)s, 32, 1)",

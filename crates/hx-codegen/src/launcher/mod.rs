@@ -8,6 +8,8 @@
 //!
 //! Start at [`launcher`].
 
+#[cfg(test)]
+mod compare;
 mod expr;
 mod function;
 mod header;

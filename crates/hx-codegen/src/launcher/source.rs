@@ -69,7 +69,7 @@ pub(super) fn source(request: &LauncherRequest<'_>, functions: &[Function<'_>]) 
 
 /// Returns the paragraphs of the common part on which `launches` depends, in their order. A compiler warns of functions that
 /// nothing calls.
-fn runtime(launches: &str) -> String {
+pub(super) fn runtime(launches: &str) -> String {
     let mut below = launches.to_owned();
     let mut kept = Vec::new();
     for paragraph in RUNTIME.split("\n\n").collect::<Vec<_>>().into_iter().rev() {
