@@ -325,6 +325,7 @@ fn tensor_maps_are_encoded_for_each_launch() {
             // Without a `k` both operands are empty, and the results are zero.
             call("hx_k(NULL, NULL, P(131072), 200, 0, 80, 1, 136, 72, 1, 136, NULL)"),
             call("hx_k(P(4096), P(65536), P(131072), 200, 72, 80, 2, 136, 72, 1, 136, NULL)"),
+            call("hx_k(P(4096), P(65536), P(131072), 200, 72, 80, 1, 136, 72, 1, 128, NULL)"),
             with(
                 &[("HX_STUB_FAILS", "cuTensorMapEncodeTiled")],
                 "hx_k(P(4096), P(65536), P(131072), 200, 72, 80, 1, 136, 72, 1, 136, NULL)",
@@ -350,6 +351,8 @@ fn tensor_maps_are_encoded_for_each_launch() {
               ok
             hx_k(P(4096), P(65536), P(131072), 200, 72, 80, 2, 136, 72, 1, 136, NULL)
               2 hx_k: the stride `a1` is 2, expected 1, because the kernel was built for that
+            hx_k(P(4096), P(65536), P(131072), 200, 72, 80, 1, 136, 72, 1, 128, NULL)
+              1 hx_k: elements of `c` share memory, and the kernel writes it: the stride of dimension 0 is 128, expected more than 135
             hx_k(P(4096), P(65536), P(131072), 200, 72, 80, 1, 136, 72, 1, 136, NULL)
                 map 7: element 9 at 0x1000, dims 72 200, strides 160, box BOX, steps 1 1, interleave 0, swizzle 3, l2 2, fill 0
               10 hx_k: encoding a tensor map failed: unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, code 719)

@@ -253,6 +253,7 @@ def refusals(launchers):
     before = c.memory.clone()
     launcher.refuses(DIMENSION, "`m` is -1", **{**good, "m": -1})
     launcher.refuses(DIMENSION, "`n` is 4294967296", **{**good, "n": 1 << 32})
+    launcher.refuses(DIMENSION, "elements of `c` share memory", **{**good, "c0": 128})
     launcher.refuses(FACT, "`k` is 71", **{**good, "k": 71})
     launcher.refuses(FACT, "`a1` is 2", **{**good, "a1": 2})
     launcher.refuses(POINTER, "`a` is ", **{**good, "a": a.data_ptr() + 2})

@@ -13,7 +13,7 @@ const STATUS: &str = "\
 /* The result of a launch. Everything but HX_OK and HX_ERROR_CUDA is found before the driver is asked to launch. */
 enum hx_status {
     HX_OK = 0,
-    HX_ERROR_DIMENSION = 1,    /* a dimension or stride is negative or above 2147483647 */
+    HX_ERROR_DIMENSION = 1,    /* a dimension or stride is negative, above 2147483647, or lets elements share memory */
     HX_ERROR_FACT = 2,         /* a dimension or stride is not what the kernel was built for */
     HX_ERROR_REQUIREMENT = 3,  /* a `where` of the kernel does not hold */
     HX_ERROR_POINTER = 4,      /* a pointer is null, misaligned, or shares memory with a tensor that is written */

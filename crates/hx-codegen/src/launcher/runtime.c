@@ -342,6 +342,32 @@ static enum hx_status hx_check_tensor(const struct hx_kernel *kernel, const char
     return HX_OK;
 }
 
+/* Checks that a tensor that the kernel writes has an element of its own for each index. By growing stride, the next element along a
+   dimension has to lie beyond all elements of the dimensions before. */
+static enum hx_status hx_check_distinct(const struct hx_kernel *kernel, const char *name, const int64_t *extents,
+                                        const int64_t *strides, int rank) {
+    int64_t reach = 0, step = 0;
+    unsigned int done = 0;
+    int round, i, next;
+    if (hx_is_empty(extents, rank)) return HX_OK;
+    for (round = 0; round < rank; round++) {
+        next = -1;
+        for (i = 0; i < rank; i++)
+            if ((done >> i & 1) == 0 && (next < 0 || strides[i] < strides[next])) next = i;
+        done |= 1u << next;
+        if (extents[next] == 1) continue;
+        if (strides[next] <= reach)
+            return hx_fail(HX_ERROR_DIMENSION, kernel->function,
+                           "elements of `%s` share memory, and the kernel writes it: the stride of dimension %d is %lld, "
+                           "expected more than %lld",
+                           name, next, (long long)strides[next], (long long)reach);
+        if (__builtin_mul_overflow(strides[next], extents[next] - 1, &step) ||
+            __builtin_add_overflow(reach, step, &reach))
+            return hx_fail(HX_ERROR_DIMENSION, kernel->function, "the elements of `%s` reach past the address space", name);
+    }
+    return HX_OK;
+}
+
 /* Returns the bytes of a tensor without gaps, or the greatest number if they are more. */
 static uint64_t hx_bytes(const int64_t *extents, int rank, int bits) {
     uint64_t elements = 1;

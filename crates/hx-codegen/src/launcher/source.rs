@@ -335,6 +335,16 @@ impl<'a> Body<'a> {
         self.call(&format!(
             "hx_check_tensor(hx_this, \"{shown}\", {name}, {align}, hx_extents_{name}, {rank})"
         ));
+        if tensor.mutable && !is_packed(tensor) {
+            let before = self.lines.len();
+            let strides = tensor.stride.iter().map(|e| self.printer.int(e)).collect::<Result<Vec<_>, _>>()?;
+            self.line(&format!("const int64_t hx_strides_{name}[] = {{{}}};", strides.join(", ")));
+            let what = format!("a stride of `{shown}` cannot be computed");
+            self.refuse_bad(before, "HX_ERROR_DIMENSION", &what, &Default::default());
+            self.call(&format!(
+                "hx_check_distinct(hx_this, \"{shown}\", hx_extents_{name}, hx_strides_{name}, {rank})"
+            ));
+        }
         Ok(())
     }
 
