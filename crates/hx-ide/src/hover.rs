@@ -43,6 +43,8 @@ pub struct Hover {
     pub range: TextRange,
     /// Markdown.
     pub text: String,
+    /// Whether the name is that of a value of the session, which only the session knows.
+    pub is_binding: bool,
 }
 
 /// Returns the known facts about the name, operation or number at an offset.
@@ -61,7 +63,11 @@ pub fn hover(
     catch(|| {
         let cx = Hovering { db, file, at, shown, style, reported, last_good };
         match occurrence_at(db, file, at) {
-            Some(found) => Some(Hover { range: found.range, text: cx.name(&found.def, found.range)? }),
+            Some(found) => Some(Hover {
+                range: found.range,
+                text: cx.name(&found.def, found.range)?,
+                is_binding: matches!(found.def, Def::Binding(_)),
+            }),
             None => cx.token(),
         }
     })
@@ -315,7 +321,8 @@ impl<'a> Hovering<'a> {
 
     /// Formats a drawing, cropped to its first rows and columns.
     fn drawing(&self, drawing: &Drawing) -> String {
-        let cropped = crop(drawing);
+        let fits = drawing.rows <= ROWS && drawing.cols <= 2 * COLS;
+        let cropped = if fits { drawing.clone() } else { drawing.cropped(ROWS, COLS) };
         match self.style {
             DrawingStyle::None => String::new(),
             DrawingStyle::Unicode => format!("\n```\n{}```\n", cropped.unicode()),
@@ -359,7 +366,8 @@ impl<'a> Hovering<'a> {
             if let Some(role) = crate::roles::role(self.db, self.file, &token, self.shown) {
                 text.push_str(&format!("\n\n{role}"));
             }
-            return Some(Hover { range, text: format!("{}\n{text}", code(token.text())) });
+            let text = format!("{}\n{text}", code(token.text()));
+            return Some(Hover { range, text, is_binding: false });
         }
         if matches!(token.kind(), SyntaxKind::WHITESPACE | SyntaxKind::COMMENT) {
             return None;
@@ -375,7 +383,7 @@ impl<'a> Hovering<'a> {
         if ty.is_quiet() || matches!(ty, Ty::Unit) {
             return None;
         }
-        Some(Hover { range, text: code(&ty.to_string()) })
+        Some(Hover { range, text: code(&ty.to_string()), is_binding: false })
     }
 }
 
@@ -401,22 +409,6 @@ fn given_layout(ty: Option<&Ty>) -> &'static str {
     match ty {
         Some(Ty::Tensor(_)) => "; its layout is given by its strides",
         _ => "",
-    }
-}
-
-fn crop(drawing: &Drawing) -> Drawing {
-    if drawing.rows <= ROWS && drawing.cols <= 2 * COLS {
-        return drawing.clone();
-    }
-    let (rows, cols) = (drawing.rows.min(ROWS), drawing.cols.min(COLS));
-    let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| row * drawing.cols + col));
-    Drawing {
-        title: format!("first {rows} × {cols} of {}", drawing.title),
-        rows,
-        cols,
-        cells: cells.map(|at| drawing.cells[at].clone()).collect(),
-        row_step: drawing.row_step,
-        col_step: drawing.col_step,
     }
 }
 

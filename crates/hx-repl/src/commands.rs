@@ -165,6 +165,13 @@ pub(crate) fn run(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
     }
 }
 
+/// Returns the help about a command, or a sentence that no command is called so.
+pub(crate) fn help_text(name: &str) -> Result<String, String> {
+    let command = find(name)?;
+    let text = format!(":{} {}\n{}\n{}", command.name, command.arguments, command.what, command.more);
+    Ok(text.trim_end().to_owned())
+}
+
 /// Explains `?name`.
 pub(crate) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
     describe::explain(session, name, screen)

@@ -4,6 +4,7 @@
 use hx_driver::EmitKind;
 use hx_ide::CompletionKind;
 use hx_target::Arch;
+use rustyline::completion::FilenameCompleter;
 
 use crate::commands::COMMANDS;
 use crate::session::Session;
@@ -18,13 +19,41 @@ pub(crate) enum Completion {
 
 /// A possible completion.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Word {
+pub struct Word {
     pub text: String,
     /// A short description; may be empty.
     pub what: String,
+    /// The kind of the name in one word; empty if it has none.
+    pub kind: &'static str,
+}
+
+impl Word {
+    fn new(text: String, kind: &'static str) -> Word {
+        Word { text, what: String::new(), kind }
+    }
+}
+
+/// Possible completions, and the offset of the word that they replace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Completions {
+    pub start: usize,
+    pub words: Vec<Word>,
 }
 
 impl Session {
+    /// Returns the possible completions at the cursor, names of files included.
+    pub fn completions(&mut self, line: &str, at: usize) -> Completions {
+        match self.complete(line, at) {
+            Completion::Words(start, words) => Completions { start, words },
+            Completion::File => {
+                let found = FilenameCompleter::new().complete_path(line, at);
+                let (start, files) = found.unwrap_or((at, Vec::new()));
+                let words = files.into_iter().map(|file| Word::new(file.replacement, "path")).collect();
+                Completions { start, words }
+            }
+        }
+    }
+
     /// Returns the possible completions at the cursor.
     pub(crate) fn complete(&mut self, line: &str, at: usize) -> Completion {
         let before = line.get(..at).unwrap_or(line);
@@ -35,6 +64,7 @@ impl Session {
                     let word = |c: &crate::commands::Command| Word {
                         text: format!(":{}", c.name),
                         what: c.what.to_owned(),
+                        kind: "command",
                     };
                     Completion::Words(0, fits.map(word).collect())
                 }
@@ -51,7 +81,7 @@ impl Session {
                         let last = rest.rfind(char::is_whitespace).map_or(0, |space| space + 1);
                         let names = self.tensor_names(&rest[last..]);
                         let fit = names.into_iter().filter(|name| name.starts_with(&rest[last..]));
-                        let mut fit: Vec<Word> = fit.map(|text| Word { text, what: String::new() }).collect();
+                        let mut fit: Vec<Word> = fit.map(|text| Word::new(text, "tensor")).collect();
                         // Only `:layout` takes expressions. After the name of a kernel and a dot, only its tensors fit.
                         if command == "why" || rest[last..].contains('.') && !fit.is_empty() {
                             return Completion::Words(start + last, fit);
@@ -63,7 +93,7 @@ impl Session {
                         }
                     }
                     let own = arguments(command).into_iter().filter(|text| text.starts_with(&rest[word..]));
-                    words.splice(0..0, own.map(|text| Word { text, what: String::new() }));
+                    words.splice(0..0, own.map(|text| Word::new(text, "keyword")));
                     Completion::Words(start + word, words)
                 }
             };
@@ -99,10 +129,25 @@ impl Session {
             };
             let what = if entry.kind == CompletionKind::Snippet { String::new() } else { entry.detail };
             if !words.iter().any(|known| known.text == text) {
-                words.push(Word { text, what });
+                words.push(Word { text, what, kind: kind_of(entry.kind) });
             }
         }
         (start, words)
+    }
+}
+
+/// Names the kind of a completion in one word.
+fn kind_of(kind: CompletionKind) -> &'static str {
+    match kind {
+        CompletionKind::Keyword | CompletionKind::Snippet => "keyword",
+        CompletionKind::Kernel => "kernel",
+        CompletionKind::Function | CompletionKind::Builtin => "function",
+        CompletionKind::Constant => "constant",
+        CompletionKind::Local => "variable",
+        CompletionKind::Parameter | CompletionKind::Argument => "parameter",
+        CompletionKind::TypeParameter | CompletionKind::Dimension | CompletionKind::Type => "type",
+        CompletionKind::Module => "module",
+        CompletionKind::Member => "member",
     }
 }
 

@@ -1,8 +1,28 @@
 //! Draws layouts in a terminal: cropped to its size, coloured by thread or bank.
 
+use hx_host::Value;
 use hx_layout::draw::Drawing;
 
-use crate::screen::Style;
+use crate::style::{Picture, Style};
+
+/// Maximal rows and columns of a picture, unless everything is drawn.
+const PICTURE: (usize, usize) = (64, 64);
+
+/// Returns a drawing as a text and a picture, both cropped to the style.
+pub(crate) fn picture(drawing: &Drawing, style: Style) -> Picture {
+    Picture { text: self::drawing(drawing, style), drawing: Some(cropped(drawing, style)) }
+}
+
+/// Draws a value that is a layout; `None` for other values, and for a layout that is too large to draw.
+pub(crate) fn value(value: &Value, style: Style) -> Option<Drawing> {
+    let Value::Layout(layout) = value else { return None };
+    let drawing = Drawing::memory(&layout.function().ok()?).ok()?;
+    Some(cropped(&Drawing { title: layout.to_string(), ..drawing }, style))
+}
+
+fn cropped(drawing: &Drawing, style: Style) -> Drawing {
+    if style.size.is_none() { drawing.clone() } else { drawing.cropped(PICTURE.0, PICTURE.1) }
+}
 
 /// Formats a drawing as text. A part that does not fit is left out, and the text says so.
 pub(crate) fn drawing(drawing: &Drawing, style: Style) -> String {

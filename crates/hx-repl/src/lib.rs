@@ -6,27 +6,38 @@
 //! Invariant: the crate parses no flags, and only `prompt.rs` touches a terminal: a session shows its results on a screen that
 //! its caller owns.
 //!
-//! Start at [`Session`]; [`run_prompt`] drives it from a terminal, [`run_script`] from a stream.
+//! Start at [`Session`]; [`run_prompt`] drives it from a terminal, [`run_script`] from a stream, and `hx-notebook` from a notebook.
 
 mod commands;
 mod complete;
 mod device;
 mod draw;
+mod entries;
 mod entry;
 mod highlight;
+mod inspect;
 mod machines;
+mod plain;
 mod prompt;
 mod redefine;
 mod screen;
 mod script;
 mod session;
 mod show;
+mod style;
 #[cfg(test)]
 mod tests;
 mod work;
 
+pub use complete::{Completions, Word};
+pub use entries::{Entry, completeness_of, entries, indentation};
+pub use hx_ide::DrawingStyle;
+pub use hx_report::Format;
+pub use hx_syntax::Completeness;
 pub use machines::Machines;
+pub use plain::plain_text;
 pub use prompt::run_prompt;
-pub use screen::{Screen, Style};
+pub use screen::{Display, Finding, Screen, Shown};
 pub use script::run_script;
 pub use session::{Config, Outcome, Session};
+pub use style::{Picture, Style};

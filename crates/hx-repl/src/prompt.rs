@@ -16,8 +16,10 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use crate::complete::{Completion, Word};
-use crate::screen::{Screen, Style};
+use crate::entries::is_command;
+use crate::screen::Screen;
 use crate::session::{Outcome, Session};
+use crate::style::Style;
 
 const PROMPT: &str = "hx> ";
 const STYLED_PROMPT: &str = "\x1b[1;34mhx>\x1b[0m ";
@@ -122,7 +124,7 @@ impl Hinter for Typing<'_> {
 impl Validator for Typing<'_> {
     fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let entry = ctx.input();
-        if entry.trim_start().starts_with([':', '?']) {
+        if is_command(entry) {
             return Ok(ValidationResult::Valid(None));
         }
         // Submit a text with errors, so that they are shown.

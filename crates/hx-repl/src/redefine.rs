@@ -29,8 +29,7 @@ impl Session {
         }
         let names: Vec<String> = found.iter().map(called).collect();
         let text: Vec<&str> = found.iter().filter_map(|key| text_of(db, key)).collect();
-        let path = format!("cell {}", self.cells + 1);
-        let file = SourceFile::cell(db, path, text.join("\n\n"), self.scope);
+        let file = SourceFile::cell(db, self.next_path(), text.join("\n\n"), self.scope);
         let machines = self.machines.clone();
         let deadline = self.deadline();
         let checked = self.work(screen, deadline, move |db, _| session::check(db, file, &machines));

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use hx_base::codes;
 use hx_syntax::{Completeness, completeness};
 
+use crate::entries::is_command;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 
@@ -48,10 +49,6 @@ pub fn run_script(
             return worst;
         }
     }
-}
-
-fn is_command(line: &str) -> bool {
-    line.trim_start().starts_with([':', '?'])
 }
 
 /// Reads a line with its line end; `None` at the end of the input.

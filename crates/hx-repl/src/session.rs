@@ -63,6 +63,8 @@ pub struct Session {
     pub(crate) config: Config,
     /// Number of accepted cells; it numbers the next cell.
     pub(crate) cells: usize,
+    /// The number of the next cell, if the caller numbers cells.
+    numbered: Option<usize>,
     /// The accepted texts in order, for `:save`.
     pub(crate) texts: Vec<SourceFile>,
     /// The cells that left a value, which `_` then referred to.
@@ -125,6 +127,7 @@ impl Session {
             machines,
             config,
             cells: 0,
+            numbered: None,
             texts,
             left_values: BTreeSet::new(),
             loaded,
@@ -134,10 +137,36 @@ impl Session {
         }
     }
 
+    /// Numbers the cells from here on, instead of counting the accepted ones.
+    pub fn number(&mut self, number: usize) {
+        self.numbered = Some(number);
+    }
+
+    /// Returns the path of the next cell, which places of errors show.
+    pub(crate) fn next_path(&self) -> String {
+        format!("cell {}", self.numbered.unwrap_or(self.cells + 1))
+    }
+
+    /// Returns the value of an expression as text, without any lasting effect.
+    ///
+    /// # Errors
+    /// If it has no value. The screen shows why.
+    pub fn expression(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<String, Outcome> {
+        let value = self.value_of(text, screen)?;
+        Ok(show::value(&value, screen.style()))
+    }
+
+    /// Shows that the compiler panicked outside of an evaluation, and the report about it.
+    pub fn panicked(&mut self, reason: String, screen: &mut Screen<'_>) {
+        let mut notes = vec![reason];
+        notes.extend((self.config.report_bug)());
+        let help = ["this is a bug of hx; every binding is still there".to_owned()];
+        screen.report(&codes::INTERNAL_ERROR, "the compiler panicked", &notes, &help);
+    }
+
     /// Evaluates a cell, and accepts it if it has no errors. Returns its times.
     pub(crate) fn cell(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Times, Outcome> {
-        let path = format!("cell {}", self.cells + 1);
-        let file = SourceFile::cell(&self.db, path, text.trim_end(), self.scope);
+        let file = SourceFile::cell(&self.db, self.next_path(), text.trim_end(), self.scope);
         if file_items(&self.db, file).items.is_empty() && hx_base::parse(&self.db, file).is_ok() {
             return Ok(Times::default());
         }
@@ -149,7 +178,7 @@ impl Session {
         screen.diagnostics(&self.db, &done.warnings);
         if let Some(value) = done.value.filter(|value| !matches!(value, Value::Unit)) {
             self.left_values.insert(file);
-            screen.result(&show::value(&value, screen.style()));
+            screen.value(&value);
         }
         self.carry_along(file, before, screen);
         Ok(done.times)
@@ -278,7 +307,7 @@ impl Session {
         let interrupt = self.config.interrupt;
         let (db, announced) = (&self.db, &mut self.announced);
         let mut heard = |said| match said {
-            Said::Printed(line) => screen.result(&line),
+            Said::Printed(line) => screen.printed(&line),
             Said::Remark(text) => screen.remark(&text),
             Said::Found(found) => screen.diagnostics(db, &found),
             Said::Machine(text) => {
@@ -300,10 +329,7 @@ impl Session {
                 Err(Outcome::Failed)
             }
             Err(NoResult::Panicked(reason)) => {
-                let mut notes = vec![reason];
-                notes.extend((self.config.report_bug)());
-                let help = ["this is a bug of hx; every binding is still there".to_owned()];
-                screen.report(&codes::INTERNAL_ERROR, "the compiler panicked", &notes, &help);
+                self.panicked(reason, screen);
                 Err(Outcome::Failed)
             }
         }

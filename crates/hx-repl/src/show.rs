@@ -3,7 +3,7 @@
 use hx_host::Value;
 use hx_host::show::show_tensor_at;
 
-use crate::screen::Style;
+use crate::style::Style;
 
 /// Formats a value: strings in quotes, tensors with their place. With colour, NaN and infinities are highlighted.
 pub(crate) fn value(value: &Value, style: Style) -> String {

@@ -53,8 +53,7 @@ impl Logged {
     /// Enters an entry, and returns its outcome and output.
     fn ended(&mut self, text: &str) -> (Outcome, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut screen = Screen::new(&mut out, &mut err, Style::default());
-        let outcome = self.session.enter(text, &mut screen);
+        let outcome = self.session.enter(text, &mut Screen::new(&mut out, &mut err, Style::default()));
         (outcome, String::from_utf8([err, out].concat()).expect("text"))
     }
 

@@ -85,6 +85,11 @@ impl Output {
         !self.json() && std::io::stderr().is_terminal()
     }
 
+    /// Writes a line to the log of a process that serves another one.
+    pub(crate) fn log(text: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "hx: {}", printable(text));
+    }
+
     fn error_text(&self, text: &str) {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
@@ -130,7 +135,13 @@ impl Output {
     /// Returns the style for a session, which has its own screen.
     pub(crate) fn style(&self) -> hx_repl::Style {
         let color = self.config.color && std::io::stdout().is_terminal();
-        hx_repl::Style { color, diagnostics: self.config.color, size: None, format: self.format }
+        hx_repl::Style {
+            color,
+            diagnostics: self.config.color,
+            size: None,
+            pictures: false,
+            format: self.format,
+        }
     }
 
     /// Colours a word in the results of tests.

@@ -44,6 +44,23 @@ struct Extent {
 }
 
 impl Drawing {
+    /// Returns the first `rows` by `cols` cells; the title says so if that is not the whole drawing.
+    pub fn cropped(&self, rows: usize, cols: usize) -> Drawing {
+        let (rows, cols) = (self.rows.min(rows), self.cols.min(cols));
+        if (rows, cols) == (self.rows, self.cols) {
+            return self.clone();
+        }
+        let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| row * self.cols + col));
+        Drawing {
+            title: format!("first {rows} × {cols} of {}", self.title),
+            rows,
+            cols,
+            cells: cells.map(|at| self.cells[at].clone()).collect(),
+            row_step: self.row_step,
+            col_step: self.col_step,
+        }
+    }
+
     /// Draws the index at each coordinate. The first mode goes down, the others go right; a single mode is one row.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use hx_base::TextRange;
 use hx_hir::{Item, PathTarget, builtins, item_range, names_in_scope, signature_source_map};
 
 use super::COMMANDS;
+use crate::plain::plain_text;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 use crate::show;
@@ -13,11 +14,9 @@ use crate::show;
 pub(super) fn help(_: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
     let name = name.trim_start_matches(':');
     if !name.is_empty() {
-        return match super::find(name) {
-            Ok(command) => {
-                let text =
-                    format!(":{} {}\n{}\n{}", command.name, command.arguments, command.what, command.more);
-                screen.result(text.trim_end());
+        return match super::help_text(name) {
+            Ok(text) => {
+                screen.result(&text);
                 Outcome::Good
             }
             Err(text) => {
@@ -86,7 +85,7 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
         Err(outcome) => return outcome,
     };
     if !told.is_empty() {
-        let texts: Vec<String> = told.iter().map(|text| plain(text)).collect();
+        let texts: Vec<String> = told.iter().map(|text| plain_text(text)).collect();
         screen.result(&texts.join("\n\n"));
         return Outcome::Good;
     }
@@ -103,28 +102,6 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
     };
     screen.usage(&format!("nothing in scope is called `{name}`{hint}"));
     Outcome::Failed
-}
-
-/// Converts Markdown to plain text for a terminal: code stays as it is, other text loses its markup.
-fn plain(markdown: &str) -> String {
-    let mut out: Vec<String> = Vec::new();
-    let mut code = false;
-    for line in markdown.lines() {
-        let line = line.trim_end();
-        if line.starts_with("```") {
-            code = !code;
-            continue;
-        }
-        let line = match line {
-            "---" => "",
-            line => line.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')).unwrap_or(line),
-        };
-        let line = if code { line.to_owned() } else { line.replace("**", "") };
-        if !line.is_empty() || out.last().is_some_and(|last| !last.is_empty()) {
-            out.push(line);
-        }
-    }
-    out.join("\n").trim_end().to_owned()
 }
 
 /// Returns the text of an item up to its body, without comments.

@@ -11,11 +11,12 @@ use hx_workspace::Database;
 
 use super::kernels::{Meant, Request};
 use crate::draw;
-use crate::screen::{Screen, Style};
+use crate::screen::Screen;
 use crate::session::{Outcome, Session, outcome_of};
+use crate::style::{Picture, Style};
 
-/// The text of a command about layouts, or the reason why there is none.
-type Answer = Result<String, EmitError>;
+/// The texts of a command about layouts with their drawings, or the reason why there are none.
+type Answer = Result<Vec<Picture>, EmitError>;
 
 pub(super) fn layout(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
     let (name, all) = match text.strip_suffix(" all") {
@@ -35,9 +36,9 @@ pub(super) fn layout(session: &mut Session, text: &str, screen: &mut Screen<'_>)
     }
     let answer = move |solved: &Solved<'_>, tensors: &[TensorId], whole: bool| {
         if whole {
-            return listing(solved, tensors);
+            return vec![plain(listing(solved, tensors))];
         }
-        tensors.iter().map(|&id| drawing(solved, id, style)).collect::<Vec<_>>().join("\n")
+        tensors.iter().map(|&id| drawing(solved, id, style)).collect()
     };
     of_tensor(session, meant, request.overrides, screen, answer)
 }
@@ -55,7 +56,9 @@ pub(super) fn why(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
     if meant.is_empty() {
         return usage(screen, &nothing_called(session, &name));
     }
-    of_tensor(session, meant, request.overrides, screen, |solved, tensors, _| solved.why(tensors))
+    of_tensor(session, meant, request.overrides, screen, |solved, tensors, _| {
+        vec![plain(solved.why(tensors))]
+    })
 }
 
 pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
@@ -100,7 +103,7 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
             screen.result(&text);
             told(session, Ok(Err(EmitError::Found(found))), screen)
         }
-        answer => told(session, answer.map(|answer| answer.map(|(text, _)| text)), screen),
+        answer => told(session, answer.map(|answer| answer.map(|(text, _)| vec![plain(text)])), screen),
     }
 }
 
@@ -118,7 +121,7 @@ fn drawn_value(session: &mut Session, text: &str, style: Style, screen: &mut Scr
     match drawn {
         Ok(mut drawing) => {
             drawing.title = layout.to_string();
-            screen.result(&draw::drawing(&drawing, style));
+            screen.drawn(&[draw::picture(&drawing, style)]);
             Outcome::Good
         }
         Err(reason) => usage(screen, &reason),
@@ -132,7 +135,7 @@ fn of_tensor(
     meant: Vec<Meant>,
     overrides: Overrides,
     screen: &mut Screen<'_>,
-    answer: impl Fn(&Solved<'_>, &[TensorId], bool) -> String + Send + 'static,
+    answer: impl Fn(&Solved<'_>, &[TensorId], bool) -> Vec<Picture> + Send + 'static,
 ) -> Outcome {
     let setup = session.setup();
     let work = move |db: &Database| -> Answer {
@@ -169,8 +172,11 @@ fn solve<'db>(
 fn told(session: &Session, answer: Result<Answer, Outcome>, screen: &mut Screen<'_>) -> Outcome {
     match answer {
         Err(outcome) => outcome,
-        Ok(Ok(text)) => {
-            screen.result(&text);
+        Ok(Ok(pictures)) => {
+            match pictures.as_slice() {
+                [Picture { text, drawing: None }] => screen.result(text),
+                pictures => screen.drawn(pictures),
+            }
             Outcome::Good
         }
         Ok(Err(EmitError::Usage(text))) => usage(screen, &text),
@@ -201,9 +207,9 @@ fn listing(solved: &Solved<'_>, tensors: &[TensorId]) -> String {
 }
 
 /// Draws one tensor: registers as threads and values, shared memory as offsets coloured by bank.
-fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> String {
+fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> Picture {
     let (program, solution) = (solved.program(), solved.solution());
-    let Some((title, _)) = layout_text(program, solution, id) else { return String::new() };
+    let Some((title, _)) = layout_text(program, solution, id) else { return plain(String::new()) };
     let drawn = if let Some(held) = solution.registers.get(&id) {
         threads(&held.layout, &held.tile)
     } else if let Some(shared) = solution.shared.get(&id) {
@@ -211,11 +217,11 @@ fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> String {
         let bits = i64::from(program.tensor(id).dtype.bits());
         banks(&composed, bits)
     } else {
-        return title;
+        return plain(title);
     };
     match drawn {
-        Ok(drawing) => draw::drawing(&Drawing { title, ..drawing }, style),
-        Err(reason) => format!("{title}\nit cannot be drawn: {reason}"),
+        Ok(drawing) => draw::picture(&Drawing { title, ..drawing }, style),
+        Err(reason) => plain(format!("{title}\nit cannot be drawn: {reason}")),
     }
 }
 
@@ -252,6 +258,10 @@ fn nothing_called(session: &Session, name: &str) -> String {
         None if names.is_empty() => format!("no kernel is called `{name}`; there is none yet"),
         None => format!("no kernel is called `{name}`; the session has {}", names.join(", ")),
     }
+}
+
+fn plain(text: String) -> Picture {
+    Picture { text, drawing: None }
 }
 
 fn usage(screen: &mut Screen<'_>, text: &str) -> Outcome {
