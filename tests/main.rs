@@ -17,6 +17,7 @@ mod instances;
 mod layouts;
 mod lsp;
 mod manual;
+mod notebooks;
 mod pictures;
 mod planted;
 mod printing;

@@ -9,7 +9,7 @@ use hx_hir::{
     body_source_map, builtin, builtins, file_items, fn_signature, infer_body, item_range, kernel_signature,
     resolve_path, signature_names, signature_types,
 };
-use hx_layout::draw::Drawing;
+use hx_layout::draw::{Drawing, SvgStyle};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_tile::TensorId;
 
@@ -31,7 +31,7 @@ const COLS: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DrawingStyle {
     /// An SVG image in the text, as a data URL.
-    Svg,
+    Svg(SvgStyle),
     #[default]
     Unicode,
     None,
@@ -326,8 +326,8 @@ impl<'a> Hovering<'a> {
         match self.style {
             DrawingStyle::None => String::new(),
             DrawingStyle::Unicode => format!("\n```\n{}```\n", cropped.unicode()),
-            DrawingStyle::Svg => {
-                let data = base64::engine::general_purpose::STANDARD.encode(cropped.svg());
+            DrawingStyle::Svg(style) => {
+                let data = base64::engine::general_purpose::STANDARD.encode(cropped.svg_in(style));
                 format!("\n![layout](data:image/svg+xml;base64,{data})\n")
             }
         }

@@ -81,7 +81,7 @@ impl Session {
                         let last = rest.rfind(char::is_whitespace).map_or(0, |space| space + 1);
                         let names = self.tensor_names(&rest[last..]);
                         let fit = names.into_iter().filter(|name| name.starts_with(&rest[last..]));
-                        let mut fit: Vec<Word> = fit.map(|text| Word::new(text, "tensor")).collect();
+                        let mut fit: Vec<Word> = fit.map(|text| Word::new(text, "layout")).collect();
                         // Only `:layout` takes expressions. After the name of a kernel and a dot, only its tensors fit.
                         if command == "why" || rest[last..].contains('.') && !fit.is_empty() {
                             return Completion::Words(start + last, fit);

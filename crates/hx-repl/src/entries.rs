@@ -110,7 +110,10 @@ mod tests {
 
     #[test]
     fn a_command_goes_on_while_its_expression_does() {
-        check(":time for i in 0..2 {\n    print(i)\n}\n1", &[":time for i in 0..2 {\n    print(i)\n}\n", "1"]);
+        check(
+            ":time for i in 0..2 {\n    print(i)\n}\n1",
+            &[":time for i in 0..2 {\n    print(i)\n}\n", "1"],
+        );
         check(":time\nlet a = 1\na\n", &[":time\nlet a = 1\na\n"]);
         check(":load a.hx\nf(", &[":load a.hx\n", "f("]);
     }

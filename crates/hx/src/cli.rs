@@ -6,6 +6,7 @@ mod calibrate;
 mod fmt;
 mod layout;
 mod new;
+mod notebook;
 mod repl;
 mod setup;
 mod test;
@@ -24,6 +25,7 @@ pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use fmt::FmtArgs;
 pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
 pub(crate) use new::{CacheArgs, CacheVerb, CompletionsArgs, NewArgs};
+pub(crate) use notebook::{KernelArgs, NotebookArgs, NotebookVerb, PlaceArgs};
 pub(crate) use repl::ReplArgs;
 pub(crate) use setup::SetupArgs;
 pub(crate) use test::{TestArgs, TestFormat};
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     Layout(LayoutArgs),
     /// Read statements and items, and evaluate each at once; input from a pipe runs as a script.
     Repl(ReplArgs),
+    /// Write notebooks in hx: install the kernel for Jupyter.
+    Notebook(NotebookArgs),
     /// Explain an error code.
     Explain(ExplainArgs),
     /// Show where compiled kernels are kept and how much there is; `clear` removes them.

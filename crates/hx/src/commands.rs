@@ -13,6 +13,7 @@ pub(crate) mod fmt;
 pub(crate) mod layout;
 pub(crate) mod lsp;
 pub(crate) mod new;
+pub(crate) mod notebook;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod setup;

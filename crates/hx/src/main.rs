@@ -120,6 +120,7 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Fmt(args)) => commands::fmt::run(&args, output),
         Some(Command::Layout(args)) => commands::layout::run(&args, output),
         Some(Command::Repl(args)) => commands::repl::run(&args, output),
+        Some(Command::Notebook(args)) => commands::notebook::run(&args, output),
         Some(Command::Explain(args)) => commands::explain::run(&args, output),
         Some(Command::Lsp(_)) => commands::lsp::run(output),
         Some(Command::Setup(args)) => commands::setup::run(&args, output),

@@ -6,6 +6,8 @@
 mod svg;
 mod unicode;
 
+pub use svg::SvgStyle;
+
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError};
 
 /// The largest number of cells in a drawing.

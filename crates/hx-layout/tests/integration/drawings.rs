@@ -1,7 +1,7 @@
 //! Tests drawings as text.
 
 use expect_test::{Expect, expect};
-use hx_layout::draw::Drawing;
+use hx_layout::draw::{Drawing, SvgStyle};
 use hx_layout::{ComposedLayout, Layout, LayoutError};
 
 fn check(drawing: Result<Drawing, LayoutError>, want: Expect) {
@@ -170,4 +170,25 @@ fn svg() {
         <line x1="80" y1="64" x2="80" y2="88" stroke="#222222" stroke-width="2"/>
         </svg>
     "##]].assert_eq(&drawing.svg());
+}
+
+#[test]
+fn a_clear_svg_is_readable_on_black_and_white() {
+    let drawing = Drawing::memory(&composed("(2,2):(2,1)")).expect("it can be drawn");
+    let svg = drawing.svg_in(SvgStyle { clear: true, width: Some(100) });
+    assert!(svg.contains("width=\"100\" height=\"88\" viewBox=\"0 0 130 114\""), "{svg}");
+    assert!(!svg.contains("#ffffff") && svg.contains("fill=\"#7f7f7f\">(2,2):(2,1)"), "{svg}");
+    // A drawing that would be too small keeps a readable size, and scrolls.
+    let svg = drawing.svg_in(SvgStyle { width: Some(10), ..SvgStyle::default() });
+    assert!(svg.contains("width=\"91\" height=\"80\""), "{svg}");
+}
+
+#[test]
+fn the_first_cells_of_a_drawing() {
+    let drawing = Drawing::memory(&composed("(3,4):(4,1)")).expect("it can be drawn");
+    assert_eq!(drawing.cropped(3, 9), drawing);
+    let cropped = drawing.cropped(2, 3);
+    assert_eq!(cropped.title, "first 2 × 3 of (3,4):(4,1)");
+    let texts: Vec<&str> = cropped.cells.iter().map(|cell| cell.text.as_str()).collect();
+    assert_eq!((cropped.rows, cropped.cols, texts), (2, 3, vec!["0", "1", "2", "4", "5", "6"]));
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use hx_ide::{Access, CallItem, DrawingStyle, Edit, FileRange, Symbol};
+use hx_layout::draw::SvgStyle;
 use tower_lsp::ls_types::*;
 
 use super::with_file;
@@ -19,7 +20,7 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
     with_file(snapshot, &at.text_document.uri, |file| {
         let positions = snapshot.positions(file);
         let style = match snapshot.drawings() {
-            Drawings::Svg => DrawingStyle::Svg,
+            Drawings::Svg => DrawingStyle::Svg(SvgStyle::default()),
             Drawings::Unicode => DrawingStyle::Unicode,
             Drawings::None => DrawingStyle::None,
         };

@@ -19,6 +19,7 @@ const ROWS: &[&[&str]] = &[
     &["hx-workspace", "hx-host"],
     &["hx-ide", "hx-driver"],
     &["hx-server", "hx-repl", "hx-python"],
+    &["hx-notebook"],
     &["hx"],
 ];
 
@@ -39,6 +40,7 @@ const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-code
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-server", &["hx-driver"], "an editor talks to the worker through hx-worker"),
     ("hx-ide", &["hx-driver"], "an editor talks to the worker through hx-worker"),
+    ("hx-notebook", &["hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
     ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     (
@@ -73,6 +75,7 @@ const USERS: &[(&str, &[&str])] = &[
     ("rustyline", &["hx-repl"]),
     ("tower-lsp", &["hx-server"]),
     ("ungrammar", &["xtask"]),
+    ("zeromq", &["hx-notebook"]),
     (
         "salsa",
         &[
@@ -232,7 +235,7 @@ mod tests {
         check_edges(
             "hx-layout",
             "[target.'cfg(unix)'.dependencies]\nhx.workspace = true\n",
-            &["`hx-layout` of row 0 uses `hx` of row 9, it may use lower rows only"],
+            &["`hx-layout` of row 0 uses `hx` of row 10, it may use lower rows only"],
         );
     }
 

@@ -1,0 +1,162 @@
+//! The outputs of a cell as messages: streams, results with pictures, and errors.
+
+use hx_base::Severity;
+use hx_repl::{Display, Finding, Outcome, Picture, Shown, SvgStyle};
+use serde_json::{Value, json};
+
+use crate::sockets::Port;
+use crate::text::notebook_colors;
+
+/// The form of drawings: notebooks are light or dark, and a cell of a usual window is this wide.
+pub(crate) const SVG: SvgStyle = SvgStyle { clear: true, width: Some(800) };
+
+/// An error that a cell reported.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Failure {
+    /// The code of the first error; a word if it has none.
+    pub name: String,
+    pub message: String,
+    /// The drawn errors.
+    pub traceback: Vec<String>,
+}
+
+impl Failure {
+    /// Returns the content of an `error` message.
+    pub(crate) fn content(&self) -> Value {
+        json!({ "ename": self.name, "evalue": self.message, "traceback": self.traceback })
+    }
+}
+
+/// Publishes the outputs of a cell.
+#[derive(Debug)]
+pub(crate) struct Outputs<'a> {
+    /// `None` if nothing is published.
+    port: Option<&'a Port>,
+    /// The header of the request.
+    parent: &'a Value,
+    count: u32,
+    /// The value of the last entry is the result of the cell; the values of the others are displayed.
+    pub is_last: bool,
+    /// The errors after the last other output. They are drawn in the `error` message if the cell fails.
+    held: Vec<String>,
+    /// Code and message of the first error.
+    first: Option<(String, String)>,
+}
+
+impl<'a> Outputs<'a> {
+    pub(crate) fn new(port: Option<&'a Port>, parent: &'a Value, count: u32) -> Outputs<'a> {
+        Outputs { port, parent, count, is_last: false, held: Vec::new(), first: None }
+    }
+
+    /// Publishes the errors that are held, and returns the error of a cell that ended so; `None` if it was good.
+    pub(crate) fn end(&mut self, outcome: Outcome) -> Option<Failure> {
+        let failure = match outcome {
+            Outcome::Good => {
+                self.release();
+                return None;
+            }
+            Outcome::Quit => {
+                let text = "a notebook is left in its client, which can shut the kernel down; `:reset` forgets every cell";
+                self.stream("stdout", format!("{text}\n"));
+                return None;
+            }
+            Outcome::Interrupted => {
+                self.release();
+                let message = "the cell was stopped; every binding is as it was before".to_owned();
+                let traceback = vec![format!("{}: {message}", red("interrupted"))];
+                Failure { name: "interrupted".to_owned(), message, traceback }
+            }
+            Outcome::Failed | Outcome::Environment => {
+                let first = self.first.take();
+                let (name, message) =
+                    first.unwrap_or_else(|| ("failed".to_owned(), "the entry failed".to_owned()));
+                let mut traceback = std::mem::take(&mut self.held);
+                if traceback.is_empty() {
+                    // The errors were published before other output, so name only the first of them.
+                    traceback.push(format!("{}: {message}", red(&format!("error[{name}]"))));
+                }
+                Failure { name, message, traceback }
+            }
+        };
+        self.publish("error", failure.content());
+        Some(failure)
+    }
+
+    fn publish(&self, kind: &str, content: Value) {
+        if let Some(port) = self.port {
+            port.publish(self.parent, kind, content);
+        }
+    }
+
+    fn stream(&mut self, name: &str, text: String) {
+        self.release();
+        self.publish("stream", json!({ "name": name, "text": text }));
+    }
+
+    /// Publishes errors that other output follows.
+    fn release(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() {
+            self.publish("stream", json!({ "name": "stderr", "text": format!("{}\n", held.join("\n")) }));
+        }
+    }
+
+    fn hold(&mut self, name: &str, message: &str, text: String) {
+        self.first.get_or_insert_with(|| (name.to_owned(), message.to_owned()));
+        self.held.push(text);
+    }
+
+    fn finding(&mut self, finding: Finding<'_>) {
+        let text = notebook_colors(finding.text.trim_end());
+        match finding.severity {
+            Severity::Error => self.hold(finding.code.id, finding.message, text),
+            _ => self.stream("stderr", format!("{text}\n")),
+        }
+    }
+}
+
+impl Display for Outputs<'_> {
+    fn show(&mut self, shown: Shown<'_>) {
+        match shown {
+            Shown::Printed(text) | Shown::Text(text) | Shown::Remark(text) => {
+                self.stream("stdout", format!("{text}\n"));
+            }
+            Shown::Drawn(pictures) => {
+                self.release();
+                for picture in pictures {
+                    self.publish(
+                        "display_data",
+                        json!({ "data": bundle(picture), "metadata": {}, "transient": {} }),
+                    );
+                }
+            }
+            Shown::Value(picture) => {
+                self.release();
+                let data = bundle(picture);
+                if self.is_last {
+                    let content = json!({ "execution_count": self.count, "data": data, "metadata": {} });
+                    self.publish("execute_result", content);
+                } else {
+                    self.publish("display_data", json!({ "data": data, "metadata": {}, "transient": {} }));
+                }
+            }
+            Shown::Finding(finding) => self.finding(finding),
+            Shown::Usage(text) => self.hold("usage", text, format!("{}: {text}", red("error"))),
+            // `end` reports it.
+            Shown::Interrupted => {}
+        }
+    }
+}
+
+/// Returns the forms of a picture, from which the client takes the best that it can show.
+pub(crate) fn bundle(picture: &Picture) -> Value {
+    let text = picture.text.trim_end_matches('\n');
+    match &picture.drawing {
+        Some(drawing) => json!({ "image/svg+xml": drawing.svg_in(SVG), "text/plain": text }),
+        None => json!({ "text/plain": text }),
+    }
+}
+
+fn red(word: &str) -> String {
+    format!("\x1b[31m{word}\x1b[0m")
+}
