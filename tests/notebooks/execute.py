@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 
 def timeless(outputs):
-    return re.sub(r"\b\d+(\.\d+)? m?s\b", "TIME", json.dumps(outputs))
+    return re.sub(r"\b\d+(\.\d+)? m?s\b", "TIME", json.dumps(outputs, sort_keys=True))
 
 
 source, target = sys.argv[1:]

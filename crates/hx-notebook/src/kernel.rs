@@ -22,7 +22,7 @@ use crate::{parent, requests};
 const STYLE: Style = Style {
     color: false,
     diagnostics: true,
-    size: Some((100, 40)),
+    size: Some((120, 46)),
     pictures: true,
     format: hx_repl::Format::Human,
 };

@@ -43,6 +43,9 @@ pub(crate) struct KernelArgs {
     /// The connection file.
     #[arg(value_name = "FILE")]
     pub connection: PathBuf,
+    /// Arguments that clients append, such as the files of `jupyter run`; not used.
+    #[arg(hide = true)]
+    pub rest: Vec<String>,
     #[command(flatten)]
     pub device: DeviceArgs,
 }
