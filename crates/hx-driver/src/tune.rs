@@ -21,8 +21,8 @@ use std::sync::atomic::AtomicBool;
 use hx_base::interrupt::Until;
 use hx_base::{SourceFile, codes};
 use hx_hir::{Item, Kernel, Sound, reached_errors};
-use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::HostError;
+use hx_host::device::{LaunchError, LaunchRequest};
 use hx_lower::CtArgs;
 use hx_workspace::{Database, Extent, TunedEntry, shape_text};
 use serde::Serialize;
@@ -33,8 +33,8 @@ use crate::machine::Machine;
 
 pub use sample::Sample;
 pub(crate) use shape::Given;
-pub use shape::{host_value, parse_shape};
 use shape::{Inputs, inputs};
+pub use shape::{host_value, parse_shape};
 pub use space::{Candidate, Space};
 
 /// The name of the baseline that has the kernel's own defaults.
@@ -347,12 +347,7 @@ fn full_args<'db>(
 }
 
 /// Returns a launch with these compile-time arguments.
-fn launch_of<'db>(
-    db: &'db Database,
-    kernel: Kernel<'db>,
-    args: &CtArgs,
-    inputs: &Inputs,
-) -> LaunchRequest {
+fn launch_of<'db>(db: &'db Database, kernel: Kernel<'db>, args: &CtArgs, inputs: &Inputs) -> LaunchRequest {
     let generics = args.iter().map(|(name, value)| (name.clone(), host_value(value)));
     LaunchRequest {
         kernel: Item::Kernel(kernel).key(db),

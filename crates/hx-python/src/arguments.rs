@@ -92,9 +92,15 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) enum Argument<'py> {
     /// A tensor in the memory of a device.
-    Device { device: u32, memory: Memory },
+    Device {
+        device: u32,
+        memory: Memory,
+    },
     /// An array in host memory, with the object that reads and writes its elements.
-    Host { memory: Memory, array: Bound<'py, PyAny> },
+    Host {
+        memory: Memory,
+        array: Bound<'py, PyAny>,
+    },
     /// A tensor without elements, as in a trace of PyTorch.
     Fake,
     Int(i64),

@@ -105,11 +105,13 @@ impl Shared {
                 });
                 match received {
                     // What was asked to end may have come to its end first.
-                    Ok(result) => break match (interrupted, result) {
-                        (Some(error), _) => Err(error),
-                        (None, Ok(result)) => Ok(result),
-                        (None, Err(_)) => Err(PyErr::new::<pyo3::exceptions::PyKeyboardInterrupt, _>(())),
-                    },
+                    Ok(result) => {
+                        break match (interrupted, result) {
+                            (Some(error), _) => Err(error),
+                            (None, Ok(result)) => Ok(result),
+                            (None, Err(_)) => Err(PyErr::new::<pyo3::exceptions::PyKeyboardInterrupt, _>(())),
+                        };
+                    }
                     Err(RecvTimeoutError::Timeout) if interrupted.is_none() => {
                         if let Err(error) = py.check_signals() {
                             stop.store(true, Ordering::Relaxed);
@@ -289,9 +291,8 @@ impl Engine {
     #[expect(clippy::unused_self, reason = "a method in Python")]
     fn devices(&self, py: Python<'_>) -> PyResult<Vec<(u32, String, (u32, u32))>> {
         let found = py.detach(hx_runtime::direct::devices);
-        let found = found.map_err(|absence| {
-            Problem::new(Class::Missing, &codes::NO_GPU, absence.reason).raise(py)
-        })?;
+        let found = found
+            .map_err(|absence| Problem::new(Class::Missing, &codes::NO_GPU, absence.reason).raise(py))?;
         Ok(found.iter().map(|info| (info.ordinal, info.name.clone(), info.capability)).collect())
     }
 }

@@ -58,7 +58,9 @@ impl Problem {
         let Some((first, rest)) = error.labels.split_first() else { return Problem::placeless(class, error) };
         let mut found = Diagnostic::new(error.code, first.file, first.range, error.message.clone());
         found.primary.message.clone_from(&first.message);
-        found = rest.iter().fold(found, |found, label| found.also(label.file, label.range, label.message.clone()));
+        found = rest
+            .iter()
+            .fold(found, |found, label| found.also(label.file, label.range, label.message.clone()));
         found = error.notes.iter().fold(found, |found, note| found.note(note.clone()));
         found = error.help.iter().fold(found, |found, help| found.help(help.clone()));
         Problem::found(db, class, &[found])

@@ -108,8 +108,7 @@ impl Kernel {
         let text = self.shared.interruptible(py, |db, _| {
             let file = Shared::file(db, &self.path)?;
             let overrides = self.overrides(&[])?;
-            let emitted =
-                hx_driver::emit(db, file, Some(&self.name), &overrides, kind, &self.shared.setup);
+            let emitted = hx_driver::emit(db, file, Some(&self.name), &overrides, kind, &self.shared.setup);
             let emitted = emitted.map_err(|error| Problem::emit(db, &self.name, error))?;
             let Some(emitted) = emitted.into_iter().next() else { return Ok(String::new()) };
             // A kernel with a race has texts too, which show the race; its exception is that of the launch.
@@ -166,7 +165,8 @@ impl Kernel {
             self.with_kernel(|db, key| {
                 let item = Item::Kernel(kernel_of(db, key)?);
                 let range = signature_source_map(db, item).map(|map| map.header + item.offset(db));
-                let text = range.and_then(|range| key.file.text(db).get(std::ops::Range::<usize>::from(range)));
+                let text =
+                    range.and_then(|range| key.file.text(db).get(std::ops::Range::<usize>::from(range)));
                 Ok(text.unwrap_or_default().trim().to_owned())
             })
         });
@@ -268,8 +268,8 @@ impl Kernel {
             let solved = Solved::new(db, kernel, &self.overrides(&[])?, &self.shared.setup);
             let solved = solved.map_err(|error| Problem::emit(db, &self.name, error))?;
             let tensors = solved.tensors(tensor);
-            let tensors = tensors
-                .map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;
+            let tensors =
+                tensors.map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;
             Ok(solved.why(&tensors))
         })?;
         raised(py, text)
@@ -277,7 +277,11 @@ impl Kernel {
 
     /// Returns the resources of a block, and the estimated cycles of a launch with these dimensions and strides.
     #[pyo3(signature = (**dims))]
-    fn cost<'py>(&self, py: Python<'py>, dims: Option<BTreeMap<String, i64>>) -> PyResult<Bound<'py, PyDict>> {
+    fn cost<'py>(
+        &self,
+        py: Python<'py>,
+        dims: Option<BTreeMap<String, i64>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let dims: Vec<(String, i64)> = dims.into_iter().flatten().collect();
         let cost = self.shared.interruptible(py, |db, _| {
             let kernel = kernel_of(db, &self.key(db)?)?;
@@ -323,7 +327,10 @@ impl Kernel {
     }
 
     /// Copies and pickles name the kernel again; another process loads its file.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str, Bound<'py, PyDict>))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (&str, &str, Bound<'py, PyDict>))> {
         Ok((py.import("hx._modules")?.getattr("restored")?, (&self.path, &self.name, self.fixed(py)?)))
     }
 

@@ -117,7 +117,8 @@ impl Plan {
         stream: u64,
     ) -> Result<Option<Vec<u8>>, Problem> {
         let mut params = self.params.clone();
-        let address = |arg: usize| args.get(arg).and_then(Argument::memory).map_or(0, |memory| memory.address);
+        let address =
+            |arg: usize| args.get(arg).and_then(Argument::memory).map_or(0, |memory| memory.address);
         for (offset, arg) in &self.tensors {
             params.write(*offset, &address(*arg).to_le_bytes());
         }
@@ -197,7 +198,8 @@ pub(crate) fn overlaps(
 /// Reports whether the ranges from the first to the last byte meet; a fast answer for the usual case.
 fn near(a: &Memory, b: &Memory) -> bool {
     let end = |memory: &Memory| {
-        let reach: i64 = memory.shape.as_slice().iter().zip(memory.strides.as_slice()).map(|(n, s)| (n - 1) * s).sum();
+        let reach: i64 =
+            memory.shape.as_slice().iter().zip(memory.strides.as_slice()).map(|(n, s)| (n - 1) * s).sum();
         memory.address + (reach.max(0) as u64 + 1) * u64::from(memory.dtype.bits()).div_ceil(8)
     };
     a.address < end(b) && b.address < end(a)
@@ -206,7 +208,8 @@ fn near(a: &Memory, b: &Memory) -> bool {
 fn share(a: &Memory, b: &Memory) -> bool {
     let bytes = |memory: &Memory| {
         let bits = i64::from(memory.dtype.bits());
-        let strides: Vec<i64> = memory.strides.as_slice().iter().map(|stride| (stride * bits).div_euclid(8)).collect();
+        let strides: Vec<i64> =
+            memory.strides.as_slice().iter().map(|stride| (stride * bits).div_euclid(8)).collect();
         strides
     };
     let (a_strides, b_strides) = (bytes(a), bytes(b));

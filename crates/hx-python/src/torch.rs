@@ -54,12 +54,13 @@ impl Torch {
             return Ok(None);
         }
         // While PyTorch is being imported, its parts are missing.
-        let Ok(parameter) = torch.getattr("nn").and_then(|nn| nn.getattr("Parameter")) else { return Ok(None) };
+        let Ok(parameter) = torch.getattr("nn").and_then(|nn| nn.getattr("Parameter")) else {
+            return Ok(None);
+        };
         let stream = torch.getattr("_C").and_then(|c| c.getattr("_cuda_getCurrentRawStream")).ok();
         let fake = py.import("torch._subclasses.fake_tensor").and_then(|module| module.getattr("FakeTensor"));
-        let dtypes = DTYPES
-            .iter()
-            .filter_map(|(name, dtype)| Some((torch.getattr(*name).ok()?.unbind(), *dtype)));
+        let dtypes =
+            DTYPES.iter().filter_map(|(name, dtype)| Some((torch.getattr(*name).ok()?.unbind(), *dtype)));
         let found = Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             parameter: parameter.unbind(),

@@ -280,7 +280,8 @@ impl Kernel {
                 }
                 Some((_, size)) => {
                     let given = value.len();
-                    let reason = format!("parameter {at} of `{symbol}` has {size} bytes, it was given {given}");
+                    let reason =
+                        format!("parameter {at} of `{symbol}` has {size} bytes, it was given {given}");
                     return Err(bad(&reason));
                 }
                 None => return Err(bad(&format!("`{symbol}` has {count} parameters, it was given more"))),
@@ -374,7 +375,8 @@ impl Entered {
             return Ok(Entered { before: None });
         }
         // SAFETY: the context is retained until the process ends.
-        unsafe { result::ctx::set_current(context.0) }.map_err(|error| fault("switching to the device", error))?;
+        unsafe { result::ctx::set_current(context.0) }
+            .map_err(|error| fault("switching to the device", error))?;
         Ok(Entered { before: Some(current) })
     }
 }

@@ -67,9 +67,8 @@ pub(crate) fn counts() -> Result<Counts, String> {
 
 /// Returns what is missing for the tests.
 fn missing() -> Option<String> {
-    let script = format!(
-        "import importlib.util as u; print(*[m for m in {MODULES:?} if u.find_spec(m) is None])"
-    );
+    let script =
+        format!("import importlib.util as u; print(*[m for m in {MODULES:?} if u.find_spec(m) is None])");
     let told = match Command::new("python3").args(["-c", &script]).output() {
         Ok(told) => told,
         Err(error) => return Some(format!("python3 does not start: {error}")),
@@ -77,7 +76,9 @@ fn missing() -> Option<String> {
     let absent = String::from_utf8_lossy(&told.stdout).trim().to_owned();
     match (told.status.success(), absent.is_empty()) {
         (true, true) => None,
-        (true, false) => Some(format!("python3 lacks modules: `python3 -m pip install {absent}` brings them")),
+        (true, false) => {
+            Some(format!("python3 lacks modules: `python3 -m pip install {absent}` brings them"))
+        }
         (false, _) => Some(format!("python3 fails: {}", String::from_utf8_lossy(&told.stderr).trim())),
     }
 }

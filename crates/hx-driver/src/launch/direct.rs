@@ -71,7 +71,8 @@ impl<'a> Launcher<'a> {
         let grid = grid_of(source, &bound)?;
         let mut params = Vec::with_capacity(source.launch.params.len());
         for (position, param) in source.launch.params.iter().enumerate() {
-            let arg = || sources.get(position).copied().ok_or_else(|| internal("a parameter too many".to_owned()));
+            let arg =
+                || sources.get(position).copied().ok_or_else(|| internal("a parameter too many".to_owned()));
             params.push(match (param, bound.params.get(position)) {
                 (LaunchParam::Tensor(_), _) => DirectParam::Tensor { arg: arg()? },
                 (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {

@@ -58,8 +58,7 @@ pub(super) fn choose<'db>(
     machine: &Machine,
     prepared: Prepared,
 ) -> Result<(Checked<'db>, Bound), LaunchError> {
-    let facts =
-        LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
+    let facts = LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
     let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
     if let Some(candidate) = prepared.candidate {
         instance = instance.with_candidate(db, candidate);

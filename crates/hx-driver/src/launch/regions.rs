@@ -70,7 +70,10 @@ mod tests {
                     .flat_map(|first| (0..extent).map(move |i| first + (i * stride) as u64))
                     .collect();
             }
-            firsts.iter().flat_map(|first| *first..first + region.width).collect::<std::collections::BTreeSet<_>>()
+            firsts
+                .iter()
+                .flat_map(|first| *first..first + region.width)
+                .collect::<std::collections::BTreeSet<_>>()
         };
         !bytes(a).is_disjoint(&bytes(b))
     }

@@ -77,12 +77,18 @@ impl Call<'_> {
     }
 
     /// Returns the request of the launch. Its tensors have no elements.
-    fn request(&self, db: &Database, kernel: ItemKey, fixed: &[(String, String)]) -> Result<LaunchRequest, Problem> {
+    fn request(
+        &self,
+        db: &Database,
+        kernel: ItemKey,
+        fixed: &[(String, String)],
+    ) -> Result<LaunchRequest, Problem> {
         let mut args = Vec::new();
         for (arg, name) in self.args.iter().zip(&self.names) {
             let value = match arg {
                 Argument::Device { memory, .. } | Argument::Host { memory, .. } => {
-                    let sizes = |dims: &[i64]| dims.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
+                    let sizes =
+                        |dims: &[i64]| dims.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
                     let (shape, strides) = (sizes(memory.shape.as_slice()), sizes(memory.strides.as_slice()));
                     Value::Tensor(Tensor::elsewhere(memory.dtype, shape, strides))
                 }
@@ -95,8 +101,9 @@ impl Call<'_> {
         }
         let mut generics: Vec<(Name, Value)> = Vec::new();
         for (name, text) in fixed.iter().chain(&self.generics) {
-            let refuse =
-                |reason: String| Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`{name}`: {reason}"));
+            let refuse = |reason: String| {
+                Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`{name}`: {reason}"))
+            };
             let written: WrittenArg = text.parse().map_err(refuse)?;
             let value = host_value(&written.resolve(db, kernel.file).map_err(refuse)?);
             let name = Name::new(name);
@@ -117,7 +124,10 @@ pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if value.is_instance_of::<PyBool>() {
         return Ok(value.extract::<bool>()?.to_string());
     }
-    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
+    if value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyInt>()
+        || value.is_instance_of::<PyFloat>()
+    {
         return Ok(value.str()?.extract()?);
     }
     if let Some(torch) = Torch::loaded(py)?
@@ -258,7 +268,9 @@ impl Kernel {
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
             let tuned = self.shared.tuned(db, &self.path)?;
             let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref());
-            launcher.read_log(&request, &align, bytes).map_err(|error| Problem::launch(db, Class::Kernel, error))
+            launcher
+                .read_log(&request, &align, bytes)
+                .map_err(|error| Problem::launch(db, Class::Kernel, error))
         })?;
         match printed {
             Ok(printed) => print(py, &printed),
@@ -279,7 +291,8 @@ impl Kernel {
             if let Some(Argument::Host { array, .. }) = call.args.get(at)
                 && !array.getattr(intern!(py, "writable"))?.extract::<bool>()?
             {
-                let text = format!("the array for `{}` is read-only, and the kernel writes it", call.name(at));
+                let text =
+                    format!("the array for `{}` is read-only, and the kernel writes it", call.name(at));
                 return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text).raise(py));
             }
         }
