@@ -7,8 +7,8 @@ use hx_driver::{DirectLaunch, Machine, Setup, machine_of};
 use hx_runtime::direct::{Device, Kernel, Shape};
 use rustc_hash::FxHashMap;
 
-use crate::engine::lock;
 use crate::errors::{Class, Problem};
+use crate::lock::lock;
 
 /// The number of kernels that errors of the driver name.
 const RECENT: usize = 4;

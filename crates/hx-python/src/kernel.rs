@@ -16,9 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashMap;
 
-use crate::engine::{Shared, lock};
 use crate::errors::{Class, Problem, raised};
+use crate::lock::lock;
 use crate::plan::Plan;
+use crate::shared::Shared;
 
 /// A kernel of a file.
 ///

@@ -7,7 +7,7 @@
 //! Invariant: the crate computes no layout and formats no diagnostic, and only [`exchange`] has `unsafe` code. The Python files beside
 //! it add what needs no engine.
 //!
-//! Start at [`kernel::Kernel`]; [`engine::Engine`] owns the database and the devices.
+//! Start at [`kernel::Kernel`]; [`shared::Shared`] owns the database and the devices.
 
 mod arguments;
 mod engine;
@@ -15,7 +15,9 @@ mod errors;
 mod exchange;
 mod gpu;
 mod kernel;
+mod lock;
 mod plan;
+mod shared;
 mod simulator;
 mod torch;
 

@@ -10,9 +10,9 @@ use hx_worker::RemoteError;
 use rustc_hash::FxHashMap;
 
 use crate::arguments::{Argument, Memory};
-use crate::engine::lock;
 use crate::errors::{Class, Problem};
 use crate::gpu::{Gpu, Gpus};
+use crate::lock::lock;
 
 /// The most tensor maps that a plan keeps for each parameter. A map that was dropped is encoded again.
 const MOST_MAPS: usize = 256;

@@ -7,8 +7,8 @@ use hx_host::device::{Device as _, LaunchRequest};
 use hx_host::{HostError, Tensor, Value};
 use hx_workspace::Database;
 
-use crate::engine::Shared;
 use crate::errors::{Class, Problem};
+use crate::shared::Shared;
 
 /// The results of a launch.
 #[derive(Debug)]

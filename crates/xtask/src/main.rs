@@ -8,6 +8,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 mod book;
 mod codegen;
+mod counts;
 mod cuda;
 mod fuzz;
 mod programs;

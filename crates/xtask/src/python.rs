@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use crate::test::Counts;
+use crate::counts::Counts;
 use crate::{complain, root, say, wheel};
 
 /// The modules that the tests need besides Python itself. Others, such as PyTorch, are optional: a test without one is skipped.
@@ -161,7 +161,7 @@ fn output_of(command: &mut Command) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::counts_in;
-    use crate::test::Counts;
+    use crate::counts::Counts;
 
     #[test]
     fn counts_of_pytest() {

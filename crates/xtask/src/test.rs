@@ -9,15 +9,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use crate::counts::Counts;
 use crate::{codegen, complain, python, root, say, tidy};
-
-/// The counts that the test programs reported.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-    pub(crate) skipped: usize,
-}
 
 /// Runs everything, and fails if anything failed.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -103,20 +96,6 @@ fn counts_in(line: &str) -> Counts {
         part.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
     };
     Counts { passed: count("passed"), failed: count("failed"), skipped: 0 }
-}
-
-impl Counts {
-    fn add(&mut self, other: Counts) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-    }
-
-    pub(crate) fn summary(&self) -> String {
-        // The harness has counted skipped tests as passed.
-        let passed = self.passed.saturating_sub(self.skipped);
-        format!("{passed} passed, {} failed, {} skipped", self.failed, self.skipped)
-    }
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use super::Kernel;
 use crate::arguments::{Argument, read};
-use crate::engine::lock;
 use crate::errors::{Class, Problem, raised};
 use crate::gpu::Gpu;
+use crate::lock::lock;
 use crate::plan::{Number, Plan, overlaps};
 use crate::simulator;
 use crate::torch::Torch;

@@ -1,0 +1,158 @@
+//! What Python's threads share: the database with the texts, the simulator, and the GPUs.
+//!
+//! Whoever needs it for longer lets the interpreter go on meanwhile, and can be interrupted.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use hx_base::interrupt::Until;
+use hx_base::{Diagnostic, SourceFile, codes};
+use hx_driver::{Machine, Setup, Tuned};
+use hx_workspace::Database;
+use pyo3::prelude::*;
+
+use crate::errors::{Class, Problem};
+use crate::gpu::Gpus;
+use crate::lock::lock;
+
+/// The interval at which a waiting call looks for Ctrl-C.
+const POLL: Duration = Duration::from_millis(20);
+/// The stack of threads that compile and simulate, in bytes. It is that of the command.
+const STACK: usize = 256 << 20;
+
+/// The state of the engine.
+pub(crate) struct Shared {
+    db: Mutex<Database>,
+    /// Held for reading while a handle of the database is in use. A change of texts waits for all of them, because it would cancel
+    /// their queries.
+    gate: RwLock<()>,
+    /// The number of changes of texts so far.
+    generation: AtomicU64,
+    pub(crate) setup: Setup,
+    pub(crate) simulator: Machine,
+    pub(crate) gpus: Gpus,
+    /// Results of tuning by the path of their file; `None` where there is no such file.
+    tuned: Mutex<BTreeMap<String, Option<Arc<Tuned>>>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("setup", &self.setup).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Makes the state of a process with these settings.
+    pub(crate) fn new(db: Database, setup: Setup) -> Shared {
+        let simulator = Machine::Simulator { arch: setup.target, instead_of: None, compiler: None };
+        Shared {
+            db: Mutex::new(db),
+            gate: RwLock::default(),
+            generation: AtomicU64::new(1),
+            setup,
+            simulator,
+            gpus: Gpus::default(),
+            tuned: Mutex::default(),
+        }
+    }
+
+    /// Returns the number of changes of texts so far.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Runs work on a handle of the database.
+    pub(crate) fn read<R>(&self, work: impl FnOnce(&Database) -> R) -> R {
+        let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let db = lock(&self.db).clone();
+        work(&db)
+    }
+
+    /// Changes texts, once no handle of the database is in use.
+    pub(crate) fn write<R>(&self, work: impl FnOnce(&mut Database) -> R) -> R {
+        let _closed = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        let done = work(&mut lock(&self.db));
+        lock(&self.tuned).clear();
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        done
+    }
+
+    /// Runs work on a handle of the database, on a thread of its own, without the interpreter. Ctrl-C ends it.
+    pub(crate) fn interruptible<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Database, Until<'_>) -> R + Send,
+    ) -> PyResult<R> {
+        let stop = AtomicBool::new(false);
+        let (done, mut wait) = channel();
+        std::thread::scope(|scope| {
+            let stop = &stop;
+            let run = move || {
+                let until = Until { stop, deadline: None };
+                let result = self.read(|db| until.run(db, |db| work(db, until)));
+                // The receiver lives as long as this scope.
+                let _ = done.send(result);
+            };
+            let thread = std::thread::Builder::new().name("hx".to_owned()).stack_size(STACK);
+            let thread = thread.spawn_scoped(scope, run)?;
+            let mut interrupted = None;
+            loop {
+                let received = py.detach(|| {
+                    let wait = &mut wait;
+                    wait.recv_timeout(POLL)
+                });
+                match received {
+                    // What was asked to end may have come to its end first.
+                    Ok(result) => {
+                        break match (interrupted, result) {
+                            (Some(error), _) => Err(error),
+                            (None, Ok(result)) => Ok(result),
+                            (None, Err(_)) => Err(PyErr::new::<pyo3::exceptions::PyKeyboardInterrupt, _>(())),
+                        };
+                    }
+                    Err(RecvTimeoutError::Timeout) if interrupted.is_none() => {
+                        if let Err(error) = py.check_signals() {
+                            stop.store(true, Ordering::Relaxed);
+                            interrupted = Some(error);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // The thread panicked, and has reported that on standard error.
+                    Err(RecvTimeoutError::Disconnected) => {
+                        let _ = thread.join();
+                        let text = "the compiler made an error, which its report on standard error describes";
+                        let problem = Problem::new(Class::Compile, &codes::INTERNAL_ERROR, text);
+                        break Err(interrupted.unwrap_or_else(|| problem.raise(py)));
+                    }
+                }
+            }
+        })
+    }
+
+    /// Returns the file of a key.
+    pub(crate) fn file(db: &Database, path: &str) -> Result<SourceFile, Problem> {
+        db.file(path).ok_or_else(|| {
+            Problem::new(Class::File, &codes::FILE_NOT_FOUND, format!("`{path}` is not loaded any more"))
+        })
+    }
+
+    /// Returns the results of tuning for a file's kernels, if its project has any.
+    pub(crate) fn tuned(&self, db: &Database, path: &str) -> Result<Option<Arc<Tuned>>, Problem> {
+        let place = db.tuned_path(path);
+        if let Some(known) = lock(&self.tuned).get(&place) {
+            return Ok(known.clone());
+        }
+        let file = db.tuned(&place).map_err(|error| Problem::open(&error))?;
+        if let Some(file) = &file
+            && file.diagnostics.iter().any(Diagnostic::is_error)
+        {
+            return Err(Problem::found(db, Class::Compile, &file.diagnostics));
+        }
+        let found = file.map(|file| Arc::new(Tuned::new(file)));
+        lock(&self.tuned).insert(place, found.clone());
+        Ok(found)
+    }
+}
