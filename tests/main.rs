@@ -6,6 +6,7 @@
 mod ahead;
 mod bad_input;
 mod compiled;
+mod devices;
 mod editors;
 mod emitted;
 mod formatted;

@@ -391,7 +391,7 @@ fn commands_answer() {
             ! ───╯
             ! error: nothing in scope is called `matmul`
             ! error: there is no command `:layuot`; perhaps `:layout` is meant
-            ! error: found the device `cdua`, expected `auto`, `sim`, `cuda` or `cuda:N`
+            ! error: found the device `cdua`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`
             ! error: there is no such setting as `sede 4`; perhaps `seed VALUE` is meant
             ! every cell, value and loaded file is forgotten
             ! error[HX0101]: nothing in scope is called `a`

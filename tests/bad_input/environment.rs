@@ -42,7 +42,11 @@ fn no_cuda_compiler() {
 fn no_gpu() {
     let sandbox = Sandbox::with("a.hx", MATMUL);
     let hidden = [("CUDA_VISIBLE_DEVICES", "-1")];
-    for args in [&["test", "a.hx", "--device", "cuda"][..], &["test", "a.hx", "--require-gpu"]] {
+    for args in [
+        &["test", "a.hx", "--device", "cuda"][..],
+        &["test", "a.hx", "--device", "cuda:all"],
+        &["test", "a.hx", "--require-gpu"],
+    ] {
         let ran = sandbox.run_with(args, &hidden);
         assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.text());
         assert!(ran.stderr.contains("error[HX0609]: "), "{}", ran.text());
@@ -50,6 +54,23 @@ fn no_gpu() {
     let ran = sandbox.run_with(&["test", "a.hx", "[64, 64, 16]"], &hidden);
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert!(ran.stderr.starts_with("device: simulator (sm_90a), as "), "{}", ran.text());
+}
+
+/// Only commands that spread their work take all GPUs.
+#[test]
+fn all_gpus_are_not_one_device() {
+    let sandbox = Sandbox::with("a.hx", MATMUL);
+    for args in [&["run", "a.hx"][..], &["bench", "a.hx"], &["calibrate"], &["repl"]] {
+        let ran = sandbox.run_with(args, &[("HX_DEVICE", "cuda:all")]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.text());
+        assert!(
+            ran.stderr.contains("`cuda:all` spreads the work of `hx test` and `hx tune`"),
+            "{}",
+            ran.text()
+        );
+    }
+    let ran = sandbox.run(&["test", "a.hx", "--device", "cuda:all", "--order", "1"]);
+    assert!(ran.code == 2 && ran.stderr.contains("`--order` is about the simulator"), "{}", ran.text());
 }
 
 #[test]
@@ -112,7 +133,7 @@ fn settings_that_mean_nothing() {
     sandbox.run_with(&["test", "a.hx"], &[("HX_DEVICE", "gpu")]).check(expect![[r#"
         exit 2
         --- stderr
-        error: HX_DEVICE: found the device `gpu`, expected `auto`, `sim`, `cuda` or `cuda:N`
+        error: HX_DEVICE: found the device `gpu`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`
 
         For more information, try '--help'.
     "#]]);
@@ -215,7 +236,7 @@ fn the_command_line() {
         expect![[r#"
         exit 2
         --- stderr
-        error: invalid value 'tpu' for '--device <DEVICE>': found the device `tpu`, expected `auto`, `sim`, `cuda` or `cuda:N`
+        error: invalid value 'tpu' for '--device <DEVICE>': found the device `tpu`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`
 
         For more information, try '--help'.
     "#]],
@@ -237,7 +258,7 @@ fn the_command_line() {
         expect![[r#"
         exit 2
         --- stderr
-        error: invalid value 'cuda:x' for '--device <DEVICE>': found the device `cuda:x`, expected `auto`, `sim`, `cuda` or `cuda:N`
+        error: invalid value 'cuda:x' for '--device <DEVICE>': found the device `cuda:x`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`
 
         For more information, try '--help'.
     "#]],

@@ -47,11 +47,13 @@ pub use history::History;
 pub use launch::{DirectLaunch, DirectParam, Launcher, Region, Timing, Tuned, may_share};
 pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, Texts, UnknownDevice, is_environmental,
-    machine_of, open_compiler, open_machine,
+    machine_of, open_compiler, open_machine, open_machines,
 };
 pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
-pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
+pub use test::{
+    Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests, run_tests_on,
+};
 pub use timings::{KernelTimes, timings};
 pub use told::Told;
 pub use tune::host_value;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hx_base::{Code, codes};
@@ -34,6 +34,8 @@ pub enum DeviceChoice {
     Sim,
     /// The GPU of that number, or the first GPU without a number.
     Cuda(Option<u32>),
+    /// All GPUs that the driver reports; for commands that spread their work.
+    AllCuda,
 }
 
 /// A text that does not name a device.
@@ -42,7 +44,7 @@ pub struct UnknownDevice(pub String);
 
 impl fmt::Display for UnknownDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "found the device `{}`, expected `auto`, `sim`, `cuda` or `cuda:N`", self.0)
+        write!(f, "found the device `{}`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`", self.0)
     }
 }
 
@@ -57,6 +59,7 @@ impl FromStr for DeviceChoice {
             "auto" => DeviceChoice::Auto,
             "sim" => DeviceChoice::Sim,
             "cuda" => DeviceChoice::Cuda(None),
+            "cuda:all" => DeviceChoice::AllCuda,
             _ => {
                 let number = text.strip_prefix("cuda:").and_then(|n| n.parse().ok());
                 DeviceChoice::Cuda(Some(number.ok_or_else(unknown)?))
@@ -144,7 +147,8 @@ pub struct Gpu {
 #[derive(Debug)]
 pub struct Cuda {
     pub arch: Arch,
-    pub(crate) compilers: CompilerPool,
+    /// Machines that are opened together share the processes that compile.
+    pub(crate) compilers: Arc<CompilerPool>,
     /// Path of the library of matrix products, or the reason why it is missing.
     pub(crate) cublaslt: Result<PathBuf, Absence>,
     worker: Mutex<WorkerClient>,
@@ -225,6 +229,14 @@ impl Machine {
         }
     }
 
+    /// Returns the name of the device, with the number of a GPU: `sim`, `cuda:0`.
+    pub fn device(&self) -> String {
+        match self {
+            Machine::Gpu(gpu) => format!("cuda:{}", gpu.info.ordinal),
+            Machine::Simulator { .. } | Machine::CompileOnly(_) | Machine::TextOnly(_) => self.flag(),
+        }
+    }
+
     /// Returns the value of `--device` that selects this machine again.
     pub fn flag(&self) -> String {
         match self {
@@ -241,6 +253,11 @@ impl Machine {
             Machine::Simulator { .. } | Machine::Gpu(_) => true,
             Machine::CompileOnly(_) | Machine::TextOnly(_) => false,
         }
+    }
+
+    /// Returns the GPU, if the machine is one.
+    pub fn gpu(&self) -> Option<&Gpu> {
+        if let Machine::Gpu(gpu) = self { Some(gpu) } else { None }
     }
 
     /// Reports whether the machine is a GPU.
@@ -281,9 +298,13 @@ impl Machine {
 impl Cuda {
     fn new(arch: Arch, compiler: Compiler, worker: WorkerClient, setup: &Setup) -> Cuda {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Cuda::sharing(arch, Arc::new(CompilerPool::new(compiler, setup.worker.clone(), cores)), worker, setup)
+    }
+
+    fn sharing(arch: Arch, compilers: Arc<CompilerPool>, worker: WorkerClient, setup: &Setup) -> Cuda {
         Cuda {
             arch,
-            compilers: CompilerPool::new(compiler, setup.worker.clone(), cores),
+            compilers,
             cublaslt: find_cublaslt(&setup.search),
             worker: Mutex::new(worker),
             warnings: Mutex::default(),
@@ -308,7 +329,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Opens the machine that the setup asks for.
 ///
 /// # Errors
-/// If a GPU was requested and there is none, or if a part that it needs is missing.
+/// If a GPU was requested and there is none, or if a part that it needs is missing; or if the setup asks for all GPUs.
 pub fn open_machine(setup: &Setup) -> Result<Machine, MachineError> {
     let simulator = |instead_of| {
         let compiler = Some(Box::new(OnDemand::new(setup.clone())));
@@ -318,42 +339,104 @@ pub fn open_machine(setup: &Setup) -> Result<Machine, MachineError> {
         DeviceChoice::Sim => return simulator(None),
         DeviceChoice::Auto => None,
         DeviceChoice::Cuda(ordinal) => Some(ordinal.unwrap_or(0)),
+        DeviceChoice::AllCuda => {
+            let error = HostError::call("`cuda:all` names all GPUs, expected one device");
+            return Err(MachineError(error.help("`cuda` is the first GPU, `cuda:N` the one of number N")));
+        }
     };
     match (find_gpu(setup, wanted.unwrap_or(0)), wanted) {
         (Ok(gpu), _) => Ok(Machine::Gpu(Box::new(gpu))),
         (Err(error), None) => simulator(Some(error.message)),
-        (Err(error), Some(_)) => {
-            let help = "`--device sim` runs on the CPU; `hx doctor` shows what is missing";
-            Err(MachineError(if error.help.is_none() { error.help(help) } else { error }))
+        (Err(error), Some(_)) => Err(no_gpu(error)),
+    }
+}
+
+/// Opens the machines that the setup asks for, at least one: for `cuda:all` each GPU that the driver reports, in the order of their
+/// numbers.
+///
+/// # Errors
+/// As [`open_machine`], and if a GPU cannot run kernels.
+pub fn open_machines(setup: &Setup) -> Result<Vec<Machine>, MachineError> {
+    if setup.device != DeviceChoice::AllCuda {
+        return open_machine(setup).map(|machine| vec![machine]);
+    }
+    let mut found = Found::of(setup).map_err(no_gpu)?;
+    let mut devices = std::mem::take(&mut found.devices);
+    devices.sort_by_key(|info| info.ordinal);
+    let mut machines: Vec<Machine> = Vec::new();
+    for info in devices {
+        let gpu = match machines.first() {
+            Some(Machine::Gpu(first)) => {
+                let worker = WorkerClient::new(setup.worker.clone());
+                let shared = Arc::clone(&first.cuda.compilers);
+                arch_for(&info).map(|arch| Gpu {
+                    driver: first.driver,
+                    cuda: Cuda::sharing(arch, shared, worker, setup),
+                    info,
+                })
+            }
+            _ => found.take_gpu(info, setup),
+        };
+        let help = "`CUDA_VISIBLE_DEVICES` hides GPUs from the driver";
+        machines.push(Machine::Gpu(Box::new(gpu.map_err(|error| no_gpu(error.help(help)))?)));
+    }
+    if machines.is_empty() {
+        return Err(no_gpu(HostError::new(&codes::NO_GPU, "the driver reports no device")));
+    }
+    Ok(machines)
+}
+
+/// Adds what to do without the GPU.
+fn no_gpu(error: HostError) -> MachineError {
+    let help = "`--device sim` runs on the CPU; `hx doctor` shows what is missing";
+    MachineError(if error.help.is_none() { error.help(help) } else { error })
+}
+
+/// The GPUs that a worker has found.
+struct Found {
+    worker: Option<WorkerClient>,
+    driver: (u32, u32),
+    devices: Vec<DeviceInfo>,
+}
+
+impl Found {
+    fn of(setup: &Setup) -> Result<Found, HostError> {
+        let mut worker = WorkerClient::new(setup.worker.clone());
+        let report =
+            probe(&mut worker, None).map_err(|e| HostError::new(&codes::WORKER_CRASHED, e.to_string()))?;
+        let driver = report.driver.as_ref().map_err(absence_error)?.cuda_version;
+        let devices = report.devices.as_ref().map_err(absence_error)?.clone();
+        Ok(Found { worker: Some(worker), driver, devices })
+    }
+
+    /// Returns a GPU, with the worker that found it or a fresh one.
+    fn take_gpu(&mut self, info: DeviceInfo, setup: &Setup) -> Result<Gpu, HostError> {
+        let arch = arch_for(&info)?;
+        let compiler = Compiler::new(&setup.search, setup.cache.clone());
+        // Cached kernels run without the compiler. So a missing compiler is an error here only if the cache is empty; otherwise
+        // the first kernel that is not cached reports it.
+        let empty_cache = setup.cache.as_ref().is_none_or(|cache| cache.known_compilers().is_empty());
+        if let Err(absence) = compiler.nvrtc()
+            && empty_cache
+        {
+            return Err(absence_error(absence));
         }
+        let worker = self.worker.take().unwrap_or_else(|| WorkerClient::new(setup.worker.clone()));
+        Ok(Gpu { info, driver: self.driver, cuda: Cuda::new(arch, compiler, worker, setup) })
     }
 }
 
 fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
-    let compiler = Compiler::new(&setup.search, setup.cache.clone());
-    let mut worker = WorkerClient::new(setup.worker.clone());
-    let report =
-        probe(&mut worker, None).map_err(|e| HostError::new(&codes::WORKER_CRASHED, e.to_string()))?;
-    let driver = report.driver.as_ref().map_err(absence_error)?.cuda_version;
-    let devices = report.devices.as_ref().map_err(absence_error)?;
-    let info = devices.iter().find(|d| d.ordinal == ordinal).cloned().ok_or_else(|| {
-        let count = devices.len();
+    let mut found = Found::of(setup)?;
+    let info = found.devices.iter().find(|d| d.ordinal == ordinal).cloned().ok_or_else(|| {
+        let count = found.devices.len();
         let s = if count == 1 { "" } else { "s" };
         HostError::new(
             &codes::NO_GPU,
             format!("there is no GPU {ordinal}: the driver reports {count} device{s}"),
         )
     })?;
-    let arch = arch_for(&info)?;
-    // Cached kernels run without the compiler. So a missing compiler is an error here only if the cache is empty; otherwise the
-    // first kernel that is not cached reports it.
-    let empty_cache = setup.cache.as_ref().is_none_or(|cache| cache.known_compilers().is_empty());
-    if let Err(absence) = compiler.nvrtc()
-        && empty_cache
-    {
-        return Err(absence_error(absence));
-    }
-    Ok(Gpu { info, driver, cuda: Cuda::new(arch, compiler, worker, setup) })
+    found.take_gpu(info, setup)
 }
 
 /// Returns the machine of a GPU that the caller launches on by itself: kernels are compiled for it in worker processes, and no

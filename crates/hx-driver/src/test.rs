@@ -108,6 +108,8 @@ pub struct CaseReport {
     pub unjudged: Vec<String>,
     /// Lines about the compile-time arguments of its kernels, each once.
     pub remarks: Vec<String>,
+    /// The position of the machine that ran the case.
+    pub machine: usize,
 }
 
 /// Finds the tests of files. Evaluates their lists of cases, but runs no kernel. `each` limits each file, and each list of cases.
@@ -239,12 +241,25 @@ impl Surroundings for Captured {
     }
 }
 
-/// Runs cases and hands their reports to `each` in the order of the cases, whichever ends first. Once `stop` is true no further
-/// case begins, and cases that it interrupts have no report.
+/// Runs cases on one machine; see [`run_tests_on`].
 pub fn run_tests(
     db: &Database,
     cases: &[Case],
     machine: &Machine,
+    options: &TestOptions<'_>,
+    stop: &AtomicBool,
+    each: impl FnMut(CaseReport),
+) {
+    run_tests_on(db, cases, std::slice::from_ref(machine), options, stop, each);
+}
+
+/// Runs cases and hands their reports to `each` in the order of the cases, whichever ends first. The machines take turns: case `i`
+/// runs on machine `i` modulo their number, so that a case runs on the same one each time. Once `stop` is true no further case
+/// begins, and cases that it interrupts have no report. Without a machine there are no reports.
+pub fn run_tests_on(
+    db: &Database,
+    cases: &[Case],
+    machines: &[Machine],
     options: &TestOptions<'_>,
     stop: &AtomicBool,
     mut each: impl FnMut(CaseReport),
@@ -258,8 +273,10 @@ pub fn run_tests(
             let work = move || {
                 while !stop.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = cases.get(at) else { return };
+                    let turn = at % machines.len().max(1);
+                    let (Some(case), Some(machine)) = (cases.get(at), machines.get(turn)) else { return };
                     let report = run_guarded(&db, case, machine, options, stop);
+                    let report = CaseReport { machine: turn, ..report };
                     if stop.load(Ordering::Relaxed) && was_stopped(&report) {
                         return;
                     }
@@ -327,6 +344,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         order: None,
         unjudged: Vec::new(),
         remarks: Vec::new(),
+        machine: 0,
     }
 }
 
@@ -394,6 +412,7 @@ fn run_in_order(
         order: None,
         unjudged: captured.unjudged,
         remarks: captured.remarks,
+        machine: 0,
     };
     (report, had_orders)
 }

@@ -134,7 +134,7 @@ pub(crate) struct CandidateArgs {
 /// The device of launches.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct DeviceArgs {
-    /// auto, sim, cuda or cuda:N; auto takes the GPU if there is one.
+    /// auto, sim, cuda, cuda:N or cuda:all; auto takes the GPU if there is one, `cuda:all` spreads `hx test` and `hx tune` over all.
     #[arg(long, value_name = "DEVICE", value_parser = str::parse::<DeviceChoice>)]
     pub device: Option<DeviceChoice>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(crate) mod tune;
 mod tuned;
 
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile};
-use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine};
+use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine, open_machines};
 use hx_host::HostError;
 use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
@@ -132,7 +132,7 @@ fn simulated(
     output: &Output,
 ) -> Result<Option<DeviceChoice>, Exit> {
     match (flag, device) {
-        (Some(flag), Some(DeviceChoice::Cuda(_))) => {
+        (Some(flag), Some(DeviceChoice::Cuda(_) | DeviceChoice::AllCuda)) => {
             output.usage(&format!("`{flag}` is about the simulator; it cannot stand with `--device cuda`"));
             Err(Exit::Usage)
         }
@@ -153,9 +153,35 @@ fn open_parameter(kernel: &str, parameter: &str) -> String {
     format!("`{kernel}` needs a value for `{parameter}`: `--set {parameter}=...`")
 }
 
-/// Opens the machine of a command, and reports which one it is.
+/// Opens the machine of a command that runs on one, and reports which one it is.
 fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
+    one_device(setup, output)?;
     announce(open_machine(setup), output)
+}
+
+/// Refuses `--device cuda:all` for a command that runs on one device.
+fn one_device(setup: &Setup, output: &Output) -> Result<(), Exit> {
+    if setup.device == DeviceChoice::AllCuda {
+        output.usage(
+            "`cuda:all` spreads the work of `hx test` and `hx tune`; this command runs on one device, as with `cuda` or `cuda:N`",
+        );
+        return Err(Exit::Usage);
+    }
+    Ok(())
+}
+
+/// Opens the machines of a command that spreads its work, and reports which ones they are.
+fn machines(setup: &Setup, output: &Output) -> Result<Vec<Machine>, Exit> {
+    match open_machines(setup) {
+        Ok(machines) => {
+            machines.iter().for_each(|machine| output.remark(&machine.describe()));
+            Ok(machines)
+        }
+        Err(error) => {
+            output.placeless(&error.0);
+            Err(exit_of(&error.0))
+        }
+    }
 }
 
 fn announce(opened: Result<Machine, MachineError>, output: &Output) -> Result<Machine, Exit> {
@@ -176,9 +202,10 @@ fn exit_of(error: &HostError) -> Exit {
     if hx_driver::is_environmental(error.code) { Exit::Environment } else { Exit::Bad }
 }
 
-/// Reports the warnings that the machine has collected.
-fn machine_warnings(machine: &Machine, output: &Output) {
-    for warning in machine.warnings() {
+/// Reports the warnings that machines have collected, each once.
+fn machine_warnings(machines: &[Machine], output: &Output) {
+    let warnings: std::collections::BTreeSet<String> = machines.iter().flat_map(Machine::warnings).collect();
+    for warning in warnings {
         output.placeless_parts(&hx_base::codes::CACHE_UNWRITABLE, &warning, &[], &[]);
     }
 }

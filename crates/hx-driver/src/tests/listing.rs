@@ -2,9 +2,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
+use hx_target::Arch;
 
 use super::{SIMULATOR, check, open};
-use crate::{DeviceChoice, Each, Filter, TestOptions, list_tests, parse_override};
+use crate::{DeviceChoice, Each, Filter, Machine, TestOptions, list_tests, parse_override};
 
 const TESTS: &str = r#"
 test "plain" { }
@@ -106,12 +107,48 @@ fn a_loop_without_end_meets_the_limit() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
+/// The second machine collects texts and runs nothing, so its cases are skipped: each case is on the machine that its report names.
+#[test]
+fn machines_take_turns_and_reports_keep_the_order_of_the_text() {
+    use std::sync::atomic::AtomicBool;
+    let text = "kernel k(x: mut f32[32]) grid [1] threads 32 {
+        let r = register_tensor(f32, [32]); fill(r, 1.0); copy(r, tile(x, [32])[.., 0]);
+    }
+    test \"t\" for n in [0, 1, 2, 3, 4, 5, 6] { let x = zeros(f32, [32]); k(x); assert_eq(x, ones(f32, [32])); }";
+    let (db, file) = open(text);
+    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
+    let simulator = || Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
+    let machines = [simulator(), Machine::TextOnly(crate::Texts::new(Arch::Sm90a)), simulator()];
+    for jobs in [1, 2, 8] {
+        let options = crate::TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs, tuned: None };
+        let mut lines = Vec::new();
+        crate::run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
+            let verdict = match &report.verdict {
+                crate::Verdict::Passed => "passed",
+                crate::Verdict::Skipped(_) => "skipped",
+                crate::Verdict::Failed(_) => "failed",
+            };
+            lines.push(format!("{} {verdict} on {}", report.case.name, report.machine));
+        });
+        expect![[r#"
+            t.hx::t[0] passed on 0
+            t.hx::t[1] skipped on 1
+            t.hx::t[2] passed on 2
+            t.hx::t[3] passed on 0
+            t.hx::t[4] skipped on 1
+            t.hx::t[5] passed on 2
+            t.hx::t[6] passed on 0"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}
+
 #[test]
 fn devices_and_overrides_are_read() {
     let device = |text: &str| text.parse::<DeviceChoice>().map_err(|e| e.to_string());
     assert_eq!(device("cuda:3"), Ok(DeviceChoice::Cuda(Some(3))));
+    assert_eq!(device("cuda:all"), Ok(DeviceChoice::AllCuda));
     assert_eq!(device("sim"), Ok(DeviceChoice::Sim));
-    expect!["found the device `gpu`, expected `auto`, `sim`, `cuda` or `cuda:N`"]
+    expect!["found the device `gpu`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`"]
         .assert_eq(&device("gpu").expect_err("no device"));
     let set = |text: &str| parse_override(text).map(|(n, v)| format!("{n} = {v}")).unwrap_or_else(|e| e);
     assert_eq!(set("BM=128"), "BM = 128");

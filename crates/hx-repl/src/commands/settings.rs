@@ -17,6 +17,10 @@ pub(super) fn device(session: &mut Session, text: &str, screen: &mut Screen<'_>)
         return shown(session, machines, screen);
     }
     match text.parse::<DeviceChoice>() {
+        Ok(DeviceChoice::AllCuda) => {
+            screen.usage("the prompt runs on one device: `:device cuda` is the first GPU, `:device cuda:N` another one");
+            Outcome::Failed
+        }
         Ok(device) => {
             let setup = Setup { device, ..session.machines.setup().clone() };
             changed(session, setup, screen)

@@ -65,7 +65,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         BenchOptions { tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned), ..options(args, &loaded) };
     let stop = crate::interrupt::flag();
     run_benches(&loaded.db, &listing.cases, &machine, &options, stop, |report| session.take(report));
-    machine_warnings(&machine, output);
+    machine_warnings(std::slice::from_ref(&machine), output);
     if args.estimates {
         results(args, &errors(ratios(&session.file)), output);
     }

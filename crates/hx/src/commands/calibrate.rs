@@ -25,7 +25,7 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     if args.no_run {
         let machine = announce(open_compiler(&setup), output)?;
         let probes: usize = compiled(&machine, output)?.iter().map(|(group, _)| group.len()).sum();
-        machine_warnings(&machine, output);
+        machine_warnings(std::slice::from_ref(&machine), output);
         output.remark(&format!("{probes} microbenchmarks compiled"));
         return Ok(Exit::Good);
     }
@@ -41,7 +41,7 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     let stopped = || stop.load(Ordering::Relaxed);
     let found =
         calibrate(gpu, &code, &stopped, |probe, value, beside| output.result(&line(probe, value, beside)));
-    machine_warnings(&machine, output);
+    machine_warnings(std::slice::from_ref(&machine), output);
     if stopped() {
         return Err(Exit::Interrupted);
     }

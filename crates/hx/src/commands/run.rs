@@ -75,7 +75,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let until = Until { stop: interrupt::flag(), deadline };
     let outcome = run_main(&loaded.db, file, &machine, launches, options, &mut live, until);
-    machine_warnings(&machine, output);
+    machine_warnings(std::slice::from_ref(&machine), output);
     if interrupt::requested() {
         output.remark("interrupted");
         return Err(Exit::Interrupted);

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Each, Filter, History, Listing, Setup, TestOptions, Tuned, Verdict, list_tests, open_compiler, run_tests,
+    Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned, Verdict, list_tests, open_compiler,
+    run_tests_on,
 };
 
 use self::tell::Teller;
 use super::run::lacks_environment;
 use super::tuned::{self, Once};
-use super::{Loaded, announce, load, machine, machine_warnings, setup, simulated};
+use super::{Loaded, announce, load, machine_warnings, machines, setup, simulated};
 use crate::cli::TestArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
@@ -107,8 +108,9 @@ fn execute(
     let (args, loaded, output) = (teller.args, teller.loaded, teller.output);
     let manifest = loaded.manifest.as_ref();
     super::limit_memory(args.each.memory, manifest);
-    let machine = if args.no_run { announce(open_compiler(setup), output)? } else { machine(setup, output)? };
-    if args.require_gpu && !args.no_run && !machine.is_gpu() {
+    let machines =
+        if args.no_run { vec![announce(open_compiler(setup), output)?] } else { machines(setup, output)? };
+    if args.require_gpu && !args.no_run && !machines.iter().all(Machine::is_gpu) {
         let reason = "`--require-gpu` was given, and the tests would run on the simulator";
         output.placeless_parts(&codes::NO_GPU, reason, &[], &[]);
         return Err(Exit::Environment);
@@ -119,7 +121,7 @@ fn execute(
         orders: args.orders.map_or(only..=only, |orders| 0..=orders - 1),
         seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
         timeout: time_limit(args.each.timeout, loaded),
-        jobs: args.jobs.unwrap_or(cores),
+        jobs: args.jobs.unwrap_or(cores.max(machines.len())),
         tuned,
     };
     let mut once = Once::default();
@@ -131,7 +133,7 @@ fn execute(
     }
     let mut only_environment = listing.broken.is_empty();
     let stop = interrupt::flag();
-    run_tests(&loaded.db, &listing.cases, &machine, &options, stop, |report| {
+    run_tests_on(&loaded.db, &listing.cases, &machines, &options, stop, |report| {
         once.remark(&report.remarks, output);
         match &report.verdict {
             Verdict::Passed => counts.passed += 1,
@@ -147,7 +149,7 @@ fn execute(
         if !matches!(report.verdict, Verdict::Skipped(_)) {
             history.record(&report.case.name, matches!(report.verdict, Verdict::Failed(_)));
         }
-        teller.case(&report, &machine, &options);
+        teller.case(&report, &machines, &options);
     });
     let (told, all) =
         (counts.passed + counts.failed + counts.skipped, listing.cases.len() + listing.broken.len());
@@ -157,7 +159,7 @@ fn execute(
         // A case without a report has lost its thread, so it counts as failed.
         counts.failed += all.saturating_sub(told);
     }
-    machine_warnings(&machine, output);
+    machine_warnings(&machines, output);
     for (reason, count) in &counts.unjudged {
         let s = if *count == 1 { " was" } else { "s were" };
         output.remark(&format!("{count} assertion{s} skipped: {reason}"));

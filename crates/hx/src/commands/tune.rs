@@ -1,7 +1,7 @@
 //! `hx tune`.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hx_base::{Diagnostic, SourceFile, codes};
 use hx_driver::tune::{
@@ -10,9 +10,9 @@ use hx_driver::tune::{
 };
 use hx_driver::{Machine, Overrides, Roofs};
 use hx_host::HostError;
-use hx_workspace::{TunedFile, updated};
+use hx_workspace::{Database, TunedFile, updated};
 
-use super::{Loaded, files, limit_memory, load, machine, machine_warnings, setup};
+use super::{Loaded, files, limit_memory, load, machine_warnings, machines, setup};
 use crate::Exit;
 use crate::cli::TuneArgs;
 use crate::output::Output;
@@ -41,12 +41,9 @@ fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
     if let Some(out) = out.as_ref().filter(|_| !args.dry_run) {
         results_so_far(&mut loaded, out, output)?;
     }
-    let machine = machine(&setup, output)?;
-    if !args.dry_run && !machine.is_gpu() {
-        let text = "tuning needs a GPU; the simulator does not time";
-        let help = ["`--dry-run` ranks the candidates by their estimates on any machine".to_owned()];
-        output.placeless_parts(&codes::NO_GPU, text, &[], &help);
-        return Err(Exit::Environment);
+    let machines = machines(&setup, output)?;
+    if !args.dry_run {
+        can_measure(&machines, output)?;
     }
     let request = TuneRequest {
         kernel: args.kernel.clone(),
@@ -64,23 +61,45 @@ fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
         output,
         loaded: &mut loaded,
         file,
-        machine: &machine,
+        machines: &machines,
         request,
         out,
         results: Vec::new(),
         exit: Exit::Good,
     };
-    for (at, shape) in shapes.iter().enumerate() {
-        session.shape(at, shape)?;
+    for (round, shapes) in shapes.chunks(machines.len()).enumerate() {
+        session.shapes(round * machines.len(), shapes)?;
         if crate::interrupt::requested() {
             output.remark("interrupted: what is measured is kept, and the same command goes on from there");
             break;
         }
     }
     let (results, exit) = (session.results, session.exit);
-    machine_warnings(&machine, output);
+    machine_warnings(&machines, output);
     write_results(args, &results, output)?;
     Ok(loaded.exit(exit))
+}
+
+/// Checks that candidates can be measured: on GPUs, and on GPUs of one kind, because all times are of one device.
+fn can_measure(machines: &[Machine], output: &Output) -> Result<(), Exit> {
+    if !machines.iter().all(Machine::is_gpu) {
+        let text = "tuning needs a GPU; the simulator does not time";
+        let help = ["`--dry-run` ranks the candidates by their estimates on any machine".to_owned()];
+        output.placeless_parts(&codes::NO_GPU, text, &[], &help);
+        return Err(Exit::Environment);
+    }
+    let gpus = || machines.iter().filter_map(Machine::gpu);
+    let other = gpus().zip(gpus().skip(1)).find(|(one, next)| one.info.name != next.info.name);
+    if let Some((one, next)) = other {
+        let text = format!(
+            "found GPUs of several kinds, cuda:{} is {} and cuda:{} is {}, expected one kind: results are of one device",
+            one.info.ordinal, one.info.name, next.info.ordinal, next.info.name
+        );
+        let help = ["`--device cuda:N` measures on one of them".to_owned()];
+        output.placeless_parts(&codes::NO_GPU, &text, &[], &help);
+        return Err(Exit::Environment);
+    }
+    Ok(())
 }
 
 /// Parses the shapes, before anything is loaded.
@@ -120,61 +139,117 @@ struct Session<'a> {
     output: &'a Output,
     loaded: &'a mut Loaded,
     file: SourceFile,
-    machine: &'a Machine,
+    machines: &'a [Machine],
     request: TuneRequest,
     out: Option<PathBuf>,
     results: Vec<ShapeResult>,
     exit: Exit,
 }
 
+/// What the tuning of one shape reads.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    args: &'a TuneArgs,
+    output: &'a Output,
+    file: SourceFile,
+    machine: &'a Machine,
+    request: &'a TuneRequest,
+    shape: &'a Overrides,
+}
+
+/// The result of one shape.
+enum Outcome {
+    /// The candidates were ranked, not measured: their table, and the same as data.
+    Ranked(String, ShapeResult),
+    /// The candidates were measured. The second part is a warning about times that could not be kept.
+    Tuned(ShapeResult, Option<String>),
+}
+
+/// Stack of a thread that tunes, because the compiler's passes recurse into nested expressions.
+const STACK: usize = 64 << 20;
+
 impl Session<'_> {
-    /// Tunes for one shape. An error ends this shape, and the others still run; a wrong use ends the command.
-    fn shape(&mut self, at: usize, shape: &Overrides) -> Result<(), Exit> {
-        let of = self.args.shapes.len();
-        let heading = if of > 1 { format!("shape {} of {of}: ", at + 1) } else { String::new() };
-        match self.measured(&heading, shape) {
-            Ok(Some(result)) => self.take(result),
-            Ok(None) => Ok(()),
-            Err(TuneError::Usage(text)) => {
-                self.output.usage(&text);
-                Err(Exit::Usage)
-            }
-            Err(error) => {
-                self.report(&self.args.shapes[at], error);
-                Ok(())
+    /// Tunes for some shapes, at most one for each machine. All candidates of a shape are measured on one machine, so their times
+    /// compare. An error ends its shape, and the others still run; a wrong use ends the command.
+    fn shapes(&mut self, first: usize, shapes: &[Overrides]) -> Result<(), Exit> {
+        let outcomes = match shapes {
+            [shape] => vec![self.alone(first, shape)],
+            _ => self.beside_each_other(first, shapes),
+        };
+        for (at, outcome) in outcomes.into_iter().enumerate() {
+            match outcome {
+                Ok(Outcome::Tuned(result, warning)) => {
+                    if let Some(warning) = warning {
+                        self.output.placeless_parts(&codes::CACHE_UNWRITABLE, &warning, &[], &[]);
+                    }
+                    self.take(result)?;
+                }
+                Ok(Outcome::Ranked(table, result)) => {
+                    results(self.args, &table, self.output);
+                    self.results.push(result);
+                }
+                Err(TuneError::Usage(text)) => {
+                    self.output.usage(&text);
+                    return Err(Exit::Usage);
+                }
+                Err(error) => self.report(&self.args.shapes[first + at], error),
             }
         }
+        Ok(())
     }
 
-    /// Ranks the candidates and measures them; only prints them with `--dry-run`.
-    fn measured(&mut self, heading: &str, shape: &Overrides) -> Result<Option<ShapeResult>, TuneError> {
-        let db = &self.loaded.db;
-        let kernel = kernel_of(db, self.file, &self.request.kernel)?;
-        let prepared = prepare(db, kernel, self.machine, shape, &self.request)?;
-        prepared.remarks.iter().for_each(|line| self.output.remark(line));
-        if self.args.dry_run {
-            results(self.args, &ranking(&self.request.kernel, &prepared), self.output);
-            self.results.push(prepared.unmeasured(&self.request.kernel, self.machine.arch().name()));
-            return Ok(None);
-        }
+    fn job<'s>(&'s self, machine: &'s Machine, shape: &'s Overrides) -> Job<'s> {
+        let (args, output, request) = (self.args, self.output, &self.request);
+        Job { args, output, file: self.file, machine, request, shape }
+    }
+
+    /// Tunes for one shape on the first machine, and shows every step.
+    fn alone(&self, at: usize, shape: &Overrides) -> Result<Outcome, TuneError> {
+        let of = self.args.shapes.len();
+        let heading = if of > 1 { format!("shape {} of {of}: ", at + 1) } else { String::new() };
         let progress = Progress::new(self.output);
         let told = |step: Step| match step {
             Step::Compiled { done, of } => {
-                progress.show(&format!("{heading}candidates to compile:"), done, of)
+                progress.show(&format!("{heading}candidates to compile:"), done, of);
             }
             Step::Checked { done, of } => progress.show(&format!("{heading}results to check:"), done, of),
             Step::Measured { round, rounds, done, of } => {
                 progress.show(&format!("{heading}round {} of {rounds}, candidates:", round + 1), done, of);
             }
         };
-        let stop: &AtomicBool = crate::interrupt::flag();
-        let tuned = tune(db, kernel, self.machine, &prepared, &self.request, stop, &told);
+        let tuned = self.job(&self.machines[0], shape).run(&self.loaded.db, &told);
         progress.clear();
-        let (result, warning) = tuned?;
-        if let Some(warning) = warning {
-            self.output.placeless_parts(&codes::CACHE_UNWRITABLE, &warning, &[], &[]);
-        }
-        Ok(Some(result))
+        tuned
+    }
+
+    /// Tunes for each shape on a machine of its own, and shows how many shapes are done.
+    fn beside_each_other(&self, first: usize, shapes: &[Overrides]) -> Vec<Result<Outcome, TuneError>> {
+        let (of, progress) = (self.args.shapes.len(), Progress::new(self.output));
+        let stage = format!("shapes to tune, {} at the same time:", self.machines.len());
+        let done = AtomicUsize::new(first);
+        progress.show(&stage, first, of);
+        let tuned = std::thread::scope(|scope| {
+            let start = |(shape, machine)| {
+                let (db, job) = (self.loaded.db.clone(), self.job(machine, shape));
+                let (done, progress, stage) = (&done, &progress, &stage);
+                let work = move || {
+                    let outcome = job.run(&db, &|_| ());
+                    progress.show(stage, done.fetch_add(1, Ordering::Relaxed) + 1, of);
+                    outcome
+                };
+                std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)
+            };
+            let threads: Vec<_> = shapes.iter().zip(self.machines).map(start).collect();
+            let ended = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(error) => {
+                    Err(HostError::new(&codes::IO_ERROR, format!("no thread can be started: {error}")).into())
+                }
+            };
+            threads.into_iter().map(ended).collect()
+        });
+        progress.clear();
+        tuned
     }
 
     /// Prints a result, and adds it to the tuned file at once.
@@ -223,6 +298,23 @@ impl Session<'_> {
                     .remark(&format!("nothing was measured for {shape}, because a candidate is wrong"));
             }
         }
+    }
+}
+
+impl Job<'_> {
+    /// Ranks the candidates of the shape and measures them; with `--dry-run` it ranks them only.
+    fn run(&self, db: &Database, told: &(dyn Fn(Step) + Sync)) -> Result<Outcome, TuneError> {
+        let Job { machine, request, .. } = *self;
+        let kernel = kernel_of(db, self.file, &request.kernel)?;
+        let prepared = prepare(db, kernel, machine, self.shape, request)?;
+        prepared.remarks.iter().for_each(|line| self.output.remark(line));
+        if self.args.dry_run {
+            let table = ranking(&request.kernel, &prepared);
+            return Ok(Outcome::Ranked(table, prepared.unmeasured(&request.kernel, machine.arch().name())));
+        }
+        let stop: &AtomicBool = crate::interrupt::flag();
+        let (result, warning) = tune(db, kernel, machine, &prepared, request, stop, told)?;
+        Ok(Outcome::Tuned(result, warning))
     }
 }
 

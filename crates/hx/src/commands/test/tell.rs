@@ -73,16 +73,19 @@ impl<'a> Teller<'a> {
     }
 
     /// Reports a test that ran or was skipped.
-    pub(super) fn case(&mut self, report: &CaseReport, machine: &Machine, options: &TestOptions) {
+    pub(super) fn case(&mut self, report: &CaseReport, machines: &[Machine], options: &TestOptions) {
+        let Some(machine) = machines.get(report.machine) else { return };
         let rerun = self.rerun(report, machine, options);
+        // Of a single machine the first line of the output says which one it is.
+        let device = (machines.len() > 1).then(|| machine.device());
         match self.args.format {
-            TestFormat::Json => self.output.result(&self.json(report, options, &rerun)),
+            TestFormat::Json => self.output.result(&self.json(report, options, &rerun, device)),
             TestFormat::Junit => self.cases.push(self.junit(report, options, &rerun)),
-            TestFormat::Human => self.human(report, options, &rerun),
+            TestFormat::Human => self.human(report, options, &rerun, device),
         }
     }
 
-    fn human(&mut self, report: &CaseReport, options: &TestOptions, rerun: &str) {
+    fn human(&mut self, report: &CaseReport, options: &TestOptions, rerun: &str, device: Option<String>) {
         let (name, time, output) = (&report.case.name, show_time(report.time), self.output);
         let time = match report.unjudged.len() {
             0 => time,
@@ -91,7 +94,10 @@ impl<'a> Teller<'a> {
         };
         let line = match &report.verdict {
             Verdict::Passed => format!("test {name} ... {} ({time})", output.paint("ok", true)),
-            Verdict::Failed(_) => format!("test {name} ... {} ({time})", output.paint("FAILED", false)),
+            Verdict::Failed(_) => {
+                let on = device.map_or_else(String::new, |device| format!(" on {device}"));
+                format!("test {name} ... {}{on} ({time})", output.paint("FAILED", false))
+            }
             Verdict::Skipped(reason) => format!("test {name} ... skipped ({reason})"),
         };
         output.result(&format!("{line}\n"));
@@ -117,7 +123,13 @@ impl<'a> Teller<'a> {
         Renderer::new(&self.loaded.db, hx_report::Config::default())
     }
 
-    fn json(&self, report: &CaseReport, options: &TestOptions, rerun: &str) -> String {
+    fn json(
+        &self,
+        report: &CaseReport,
+        options: &TestOptions,
+        rerun: &str,
+        device: Option<String>,
+    ) -> String {
         let (result, reason, found) = match &report.verdict {
             Verdict::Passed => ("passed", None, [].as_slice()),
             Verdict::Failed(found) => ("failed", found.first().map(|d| d.message.clone()), found.as_slice()),
@@ -129,7 +141,7 @@ impl<'a> Teller<'a> {
             serde_json::from_str::<serde_json::Value>(&line).unwrap_or_default()
         };
         let diagnostics: Vec<_> = found.iter().map(parse).collect();
-        let object = serde_json::json!({
+        let mut object = serde_json::json!({
             "type": "test",
             "name": report.case.name,
             "result": result,
@@ -142,6 +154,9 @@ impl<'a> Teller<'a> {
             "skipped_assertions": report.unjudged,
             "diagnostics": diagnostics,
         });
+        if let Some(device) = device {
+            object["device"] = device.into();
+        }
         format!("{object}\n")
     }
 

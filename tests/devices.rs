@@ -1,0 +1,107 @@
+//! `--device cuda:all`: tests are spread over the GPUs that the driver reports. A worker pretends to have them, so that a machine
+//! without a GPU can say how.
+
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use expect_test::expect;
+use hx_driver::{
+    DeviceChoice, Each, Filter, Machine, Setup, TestOptions, Verdict, list_tests, open_machine,
+    open_machines, run_tests_on,
+};
+use hx_target::Arch;
+use hx_worker::WorkerCommand;
+use hx_worker::protocol::PROTOCOL_VERSION;
+use hx_workspace::Database;
+
+use crate::support::{Sandbox, compiler, root, search_env, skip};
+
+/// A test of seven cases with one launch each. The pretended launches write nothing, so every case fails.
+const CASES: &str = "kernel filled(x: mut f32[32]) grid [1] threads 32 {
+    let r = register_tensor(f32, [32]);
+    fill(r, 1.0);
+    copy(r, tile(x, [32])[.., 0]);
+}
+test \"t\" for n in 0..7 {
+    let x = zeros(f32, [32]);
+    filled(x);
+    assert_eq(x, ones(f32, [32]));
+}
+";
+
+/// Returns the setup of all pretended GPUs of these capabilities. `None` if the machine lacks Python or the CUDA compiler, without
+/// which no GPU is opened.
+fn setup(test: &str, sandbox: &Sandbox, capabilities: &[&str]) -> Option<Setup> {
+    compiler(test)?;
+    if let Err(error) = Command::new("python3").arg("--version").output() {
+        skip(test, &format!("python3 does not start: {error}"), "HX_REQUIRE_PYTHON");
+        return None;
+    }
+    let worker = WorkerCommand::new("python3").arg("-B").arg(root().join("tests/devices/fake_worker.py"));
+    let worker = worker.arg(PROTOCOL_VERSION.to_string()).arg(sandbox.path("launches"));
+    let worker = capabilities.iter().fold(worker, |worker, capability| worker.arg(*capability));
+    let search = search_env();
+    Some(Setup { device: DeviceChoice::AllCuda, target: Arch::Sm90a, worker, search, cache: None })
+}
+
+fn named(machines: &[Machine]) -> Vec<String> {
+    machines.iter().map(Machine::device).collect()
+}
+
+#[test]
+fn tests_are_spread_over_all_gpus() {
+    let sandbox = Sandbox::with("t.hx", CASES);
+    let Some(setup) = setup("tests_are_spread_over_all_gpus", &sandbox, &["9.0", "8.6", "9.0"]) else {
+        return;
+    };
+    let machines = open_machines(&setup).expect("the worker pretends to have them");
+    assert_eq!(named(&machines), ["cuda:0", "cuda:1", "cuda:2"]);
+    assert_eq!(
+        machines.iter().map(Machine::arch).collect::<Vec<_>>(),
+        [Arch::Sm90a, Arch::Sm80, Arch::Sm90a]
+    );
+    let mut db = Database::default();
+    let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;
+    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let options = TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 4, tuned: None };
+    let mut lines = Vec::new();
+    run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
+        let Verdict::Failed(found) = &report.verdict else { panic!("{} did not fail", report.case.name) };
+        let name = report.case.name.rsplit("::").next().unwrap_or_default();
+        lines.push(format!("{name} on {}: {}", machines[report.machine].device(), found[0].code.name));
+    });
+    expect![[r#"
+        t[0] on cuda:0: assertion-failed
+        t[1] on cuda:1: assertion-failed
+        t[2] on cuda:2: assertion-failed
+        t[3] on cuda:0: assertion-failed
+        t[4] on cuda:1: assertion-failed
+        t[5] on cuda:2: assertion-failed
+        t[6] on cuda:0: assertion-failed"#]]
+    .assert_eq(&lines.join("\n"));
+    let launches = std::fs::read_to_string(sandbox.path("launches")).expect("there were launches");
+    let mut devices: Vec<&str> = launches.lines().collect();
+    devices.sort_unstable();
+    assert_eq!(devices, ["0", "0", "0", "1", "1", "2", "2"]);
+}
+
+#[test]
+fn one_gpu_is_all_and_none_is_an_error() {
+    const TEST: &str = "one_gpu_is_all_and_none_is_an_error";
+    let sandbox = Sandbox::new();
+    let Some(one) = setup(TEST, &sandbox, &["9.0"]) else { return };
+    assert_eq!(named(&open_machines(&one).expect("there is one")), ["cuda:0"]);
+    let first = Setup { device: DeviceChoice::Cuda(None), ..one.clone() };
+    assert_eq!(named(&open_machines(&first).expect("there is one")), ["cuda:0"]);
+    let error = |setup: &Setup| open_machines(setup).expect_err("it cannot be used").0.message;
+    assert_eq!(
+        open_machine(&one).expect_err("it asks for all").0.message,
+        "`cuda:all` names all GPUs, expected one device"
+    );
+    let Some(none) = setup(TEST, &sandbox, &[]) else { return };
+    let first = Setup { device: DeviceChoice::Cuda(None), ..none.clone() };
+    assert_eq!(error(&none), error(&first));
+    let Some(old) = setup(TEST, &sandbox, &["9.0", "7.5"]) else { return };
+    expect!["Pretended 7.5 has compute capability 7.5, and kernels are made for sm_80, sm_89, sm_90a"]
+        .assert_eq(&error(&old));
+}
