@@ -160,6 +160,15 @@ def interrupts(it):
         print("in time:", time.monotonic() - start < 5)
         it.run("y[0]")
         it.run("p", stop_on_error=False)
+    title("a program that prints without end")
+    request = it.client.execute("while true { print(1) }", stop_on_error=False)
+    while it.client.get_iopub_msg(timeout=LIMIT)["header"]["msg_type"] != "stream":
+        pass
+    time.sleep(0.3)
+    start = time.monotonic()
+    it.manager.interrupt_kernel()
+    print(it.reply(request)["ename"], "in time:", time.monotonic() - start < 5)
+    it.published(request)
     title("an interrupt of nothing stops nothing")
     it.manager.interrupt_kernel()
     time.sleep(0.2)

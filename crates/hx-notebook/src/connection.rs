@@ -65,7 +65,7 @@ impl Connection {
         Ok(self)
     }
 
-    /// Returns the address of a port.
+    /// Returns the address of a port, as messages show it.
     pub(crate) fn address(&self, port: u16) -> String {
         // An IPv6 address needs brackets before the port.
         if self.ip.contains(':') {

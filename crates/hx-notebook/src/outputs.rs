@@ -88,16 +88,22 @@ impl<'a> Outputs<'a> {
         }
     }
 
+    fn print(&self, name: &str, text: &str) {
+        if let Some(port) = self.port {
+            port.stream(self.parent, name, text);
+        }
+    }
+
     fn stream(&mut self, name: &str, text: String) {
         self.release();
-        self.publish("stream", json!({ "name": name, "text": text }));
+        self.print(name, &text);
     }
 
     /// Publishes errors that other output follows.
     fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
-            self.publish("stream", json!({ "name": "stderr", "text": format!("{}\n", held.join("\n")) }));
+            self.print("stderr", &format!("{}\n", held.join("\n")));
         }
     }
 

@@ -4,9 +4,11 @@
 //! are answered here, so that they work while an entry runs. All messages leave through one queue, so that clients see them in
 //! the order in which they were sent.
 
+use std::fmt::Display;
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zeromq::{
     PubSocket, RepSocket, RouterRecvHalf, RouterSendHalf, RouterSocket, Socket, SocketRecv as _,
-    SocketSend as _, ZmqMessage, ZmqResult,
+    SocketSend as _, ZmqMessage,
 };
 
 use crate::connection::Connection;
@@ -24,9 +26,13 @@ use crate::message::{Message, Sender, ShutdownRequest};
 use crate::wire::Signer;
 
 /// Time during which lines of output are collected into one message.
-const COLLECT: Duration = Duration::from_millis(15);
+const COLLECT: Duration = Duration::from_millis(25);
 /// Size in bytes after which collected output is sent.
 const CHUNK: usize = 64 << 10;
+/// Number of waiting lines of output from which on the program that prints has to wait.
+const BACKLOG: usize = 4096;
+/// Time after which a client that reads no answers is given up, so that it does not block the others.
+const STALLED: Duration = Duration::from_secs(10);
 /// Time for the last messages to leave before the process ends.
 const FLUSH: Duration = Duration::from_millis(100);
 /// Time to wait after a socket failed to receive.
@@ -55,6 +61,8 @@ enum Outgoing {
 pub(crate) struct Port {
     sender: Sender,
     outgoing: UnboundedSender<Outgoing>,
+    /// Number of stream messages that wait.
+    backlog: Arc<AtomicUsize>,
 }
 
 impl Port {
@@ -70,6 +78,16 @@ impl Port {
     /// Sends a message to all clients, about the request with that header.
     pub(crate) fn publish(&self, parent: &Value, kind: &str, content: Value) {
         self.send(Outgoing::Publish(self.sender.publication(parent, kind, content)));
+    }
+
+    /// Publishes output of the program. Waits while too much output waits, so that a program that prints without end takes no
+    /// memory. Only the session's thread calls this.
+    pub(crate) fn stream(&self, parent: &Value, name: &str, text: &str) {
+        while self.backlog.load(Ordering::Relaxed) >= BACKLOG && !self.outgoing.is_closed() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.backlog.fetch_add(1, Ordering::Relaxed);
+        self.publish(parent, "stream", json!({ "name": name, "text": text }));
     }
 
     /// Publishes that the kernel is `starting`, `busy` or `idle`.
@@ -91,7 +109,7 @@ impl Port {
             }
             found
         };
-        (Port { sender: Sender::new(), outgoing }, published)
+        (Port { sender: Sender::new(), outgoing, backlog: Arc::default() }, published)
     }
 
     fn send(&self, message: Outgoing) {
@@ -144,7 +162,7 @@ impl Sockets {
     pub(crate) fn open(connection: Connection, flags: Flags, log: fn(&str)) -> Result<Sockets, String> {
         let (outgoing, queue) = unbounded_channel();
         let (wake, incoming) = mpsc::channel();
-        let port = Port { sender: Sender::new(), outgoing };
+        let port = Port { sender: Sender::new(), outgoing, backlog: Arc::default() };
         let signer = Signer::new(&connection.key);
         let inside = Inside { signer, port: port.clone(), flags, to_session: wake.clone(), log };
         let (ready, bound) = mpsc::channel();
@@ -197,21 +215,24 @@ async fn run(
     };
     let _ = ready.send(Ok(()));
     let ((shell_out, shell_in), (control_out, control_in)) = (shell.split(), control.split());
-    let signer = inside.signer.clone();
+    let (signer, backlog) = (inside.signer.clone(), Arc::clone(&inside.port.backlog));
     let inside = Arc::new(inside);
     tokio::spawn(beat(heartbeat));
     tokio::spawn(receive(Arc::clone(&inside), shell_in, forward));
     tokio::spawn(receive(inside, control_in, answer));
     // The kernel asks for no input, so nothing that arrives here has a meaning.
     tokio::spawn(async move { while stdin.recv().await.is_ok() {} });
-    send_all(Senders { signer, shell: shell_out, control: control_out, publications }, queue).await;
+    let senders = Senders { signer, shell: shell_out, control: control_out, publications };
+    send_all(senders, queue, &backlog).await;
     tokio::time::sleep(FLUSH).await;
 }
 
 async fn bound<S: Socket>(connection: &Connection, port: u16) -> Result<S, String> {
+    let failed = |error: &dyn Display| format!("cannot listen at `{}`: {error}", connection.address(port));
+    // A listener, because an address as text would link an engine for regular expressions, half of the size of this crate.
+    let listener = TcpListener::bind((connection.ip.as_str(), port)).map_err(|error| failed(&error))?;
     let mut socket = S::new();
-    let address = connection.address(port);
-    socket.bind(&address).await.map_err(|error| format!("cannot listen at `{address}`: {error}"))?;
+    socket.bind_listener(listener).await.map_err(|error| failed(&error))?;
     Ok(socket)
 }
 
@@ -273,13 +294,14 @@ struct Senders {
 }
 
 /// Sends messages in order until `Outgoing::End`. Output that follows quickly is sent as one message.
-async fn send_all(mut senders: Senders, mut queue: UnboundedReceiver<Outgoing>) {
+async fn send_all(mut senders: Senders, mut queue: UnboundedReceiver<Outgoing>, backlog: &AtomicUsize) {
     let mut next = queue.recv().await;
     while let Some(message) = next.take() {
         match message {
             Outgoing::End => return,
             Outgoing::Publish(mut message) if message.header.msg_type == "stream" => {
-                next = collect(&mut message, &mut queue).await;
+                backlog.fetch_sub(1, Ordering::Relaxed);
+                next = collect(&mut message, &mut queue, backlog).await;
                 senders.send(Outgoing::Publish(message)).await;
             }
             message => senders.send(message).await,
@@ -291,16 +313,22 @@ async fn send_all(mut senders: Senders, mut queue: UnboundedReceiver<Outgoing>) 
 }
 
 /// Appends the output that follows within [`COLLECT`] to a stream message. Returns the first other message.
-async fn collect(message: &mut Message, queue: &mut UnboundedReceiver<Outgoing>) -> Option<Outgoing> {
+async fn collect(
+    message: &mut Message,
+    queue: &mut UnboundedReceiver<Outgoing>,
+    backlog: &AtomicUsize,
+) -> Option<Outgoing> {
     let mut text = stream_text(message);
+    let until = tokio::time::Instant::now() + COLLECT;
     let followed_by = loop {
         if text.len() > CHUNK {
             break None;
         }
-        let Ok(Some(next)) = tokio::time::timeout(COLLECT, queue.recv()).await else { break None };
+        let Ok(Some(next)) = tokio::time::timeout_at(until, queue.recv()).await else { break None };
         match next {
             Outgoing::Publish(other) if is_same_stream(message, &other) => {
-                text.push_str(&stream_text(&other))
+                backlog.fetch_sub(1, Ordering::Relaxed);
+                text.push_str(&stream_text(&other));
             }
             next => break Some(next),
         }
@@ -322,12 +350,15 @@ fn is_same_stream(message: &Message, other: &Message) -> bool {
 impl Senders {
     /// Sends a message. A client that has gone does not miss it, so a failure is ignored.
     async fn send(&mut self, message: Outgoing) {
-        let _: ZmqResult<()> = match message {
-            Outgoing::Shell(message) => self.shell.send(frames(&self.signer, &message)).await,
-            Outgoing::Control(message) => self.control.send(frames(&self.signer, &message)).await,
-            Outgoing::Publish(message) => self.publications.send(frames(&self.signer, &message)).await,
-            Outgoing::End => Ok(()),
+        let sent = async {
+            match message {
+                Outgoing::Shell(message) => self.shell.send(frames(&self.signer, &message)).await,
+                Outgoing::Control(message) => self.control.send(frames(&self.signer, &message)).await,
+                Outgoing::Publish(message) => self.publications.send(frames(&self.signer, &message)).await,
+                Outgoing::End => Ok(()),
+            }
         };
+        let _ = tokio::time::timeout(STALLED, sent).await;
     }
 }
 

@@ -217,13 +217,13 @@ fn typing_makes_one_file() {
     assert_eq!(it.session.typed("a + 1"), second);
 }
 
-/// Slow entries: one on the host, one in queries, one in the cases of a test.
-fn slow() -> [String; 3] {
+/// Slow entries: one on the host, one in queries, one in the cases of a test, one that prints without end.
+fn slow() -> [String; 4] {
     let statements = "acc = exp(acc) * 1.5 + load(c);\n".repeat(4000);
     let kernel = format!(
         "kernel slow(c: mut f32[32]) grid [1] threads 32 {{\nlet acc = load(c);\n{statements}copy(acc, c);\n}}"
     );
-    ["randn(f64, [10000, 10000])".to_owned(), kernel, ":run never".to_owned()]
+    ["randn(f64, [10000, 10000])", &kernel, ":run never", "while true { print(1) }"].map(str::to_owned)
 }
 
 /// Calls `begin`, enters a slow entry, and checks that none of its work continues afterwards.

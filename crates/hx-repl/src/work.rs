@@ -8,7 +8,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use hx_base::interrupt::{Ended, Until};
@@ -22,6 +22,12 @@ const POLL: Duration = Duration::from_millis(5);
 const PATIENCE: Duration = Duration::from_millis(60);
 /// Time to wait for work after its deadline. It is longer, because nobody has pressed a key and waits for a reaction.
 const LATENESS: Duration = Duration::from_secs(1);
+
+/// Maximal number of messages that wait. Work that says more waits for the prompt, so that a program that prints without end takes
+/// no memory.
+const QUEUE: usize = 1024;
+/// Number of messages after which the prompt checks for Ctrl-C and for the end of the work.
+const BATCH: usize = 256;
 
 /// A message from running work.
 #[derive(Debug)]
@@ -40,7 +46,7 @@ pub(crate) enum Said {
 #[derive(Debug)]
 pub(crate) struct Inside {
     pub stop: Arc<AtomicBool>,
-    say: Sender<Said>,
+    say: SyncSender<Said>,
 }
 
 impl Inside {
@@ -77,7 +83,7 @@ pub(crate) fn run<T: Send + 'static>(
 ) -> Result<T, NoResult> {
     let snapshot = db.clone();
     let stop = Arc::new(AtomicBool::new(false));
-    let (say, said) = channel();
+    let (say, said) = sync_channel(QUEUE);
     let (done, result) = channel();
     let inside = Inside { stop: Arc::clone(&stop), say };
     let body = move || {
@@ -101,10 +107,11 @@ pub(crate) fn run<T: Send + 'static>(
     }
     let mut asked: Option<Instant> = None;
     loop {
-        drain(&said, heard);
-        match result.recv_timeout(POLL) {
+        let pause = if drain(&said, heard, BATCH) { Duration::ZERO } else { POLL };
+        match result.recv_timeout(pause) {
             Ok(outcome) => {
-                drain(&said, heard);
+                // The work has ended, so no message comes after those that wait.
+                drain(&said, heard, usize::MAX);
                 // The work ended before the stop reached it: its result counts.
                 return outcome;
             }
@@ -125,10 +132,10 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-fn drain(said: &Receiver<Said>, heard: &mut dyn FnMut(Said)) {
-    while let Ok(said) = said.try_recv() {
-        heard(said);
-    }
+/// Hears at most `most` messages. Returns whether more may wait.
+fn drain(said: &Receiver<Said>, heard: &mut dyn FnMut(Said), most: usize) -> bool {
+    let waiting = said.try_iter().take(most).map(heard).count();
+    waiting == most
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

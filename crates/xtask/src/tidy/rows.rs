@@ -40,7 +40,6 @@ const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-code
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-server", &["hx-driver"], "an editor talks to the worker through hx-worker"),
     ("hx-ide", &["hx-driver"], "an editor talks to the worker through hx-worker"),
-    ("hx-notebook", &["hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
     ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     (
@@ -52,6 +51,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-tile", &["hx-syntax"], "a tile program knows no syntax tree"),
     ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
     ("hx-verify", &["hx-syntax", "hx-hir", "hx-base"], "the verifier sees tile programs only"),
+    ("hx-notebook", &["hx-runtime", "hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
 ];
 
 const KERNELS: &str = "it sees kernels through hx-thread only";
