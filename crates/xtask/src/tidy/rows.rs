@@ -51,7 +51,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-tile", &["hx-syntax"], "a tile program knows no syntax tree"),
     ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
     ("hx-verify", &["hx-syntax", "hx-hir", "hx-base"], "the verifier sees tile programs only"),
-    ("hx-notebook", &["hx-runtime", "hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
+    ("hx-notebook", &["hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
 ];
 
 const KERNELS: &str = "it sees kernels through hx-thread only";
