@@ -53,7 +53,7 @@ fn script(python: &str, name: &str, args: &[&str]) -> String {
         .expect("the script starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout)
+    text(&output.stdout).replace(&sandbox.path("").display().to_string(), "$DIR/")
 }
 
 #[test]

@@ -91,6 +91,18 @@ def results(it):
     print("tests:", reply["content"]["status"])
 
 
+def project(_):
+    title("a project with errors")
+    with open("hx.toml", "w", encoding="utf-8") as file:
+        file.write("[run]\ndevise = \"sim\"\n")
+    it = Client()
+    it.run("1 + 1")
+    it.run("1 + 1")
+    it.manager.shutdown_kernel(now=True)
+    it.client.stop_channels()
+    os.remove("hx.toml")
+
+
 def failures(it):
     title("errors")
     it.run("y[0] = 7.0\n\nassert(y[1] == 7.0)", stop_on_error=False)
@@ -204,7 +216,7 @@ def end(it):
 def main():
     it = Client()
     try:
-        for part in [results, failures, questions, interrupts, strangers, end]:
+        for part in [results, project, failures, questions, interrupts, strangers, end]:
             part(it)
     finally:
         it.client.stop_channels()

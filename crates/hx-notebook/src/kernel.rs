@@ -31,12 +31,14 @@ const STYLE: Style = Style {
 const GATHER: Duration = Duration::from_millis(20);
 
 /// Settings that the surrounding process chooses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// The flag of the session that stops an entry.
     pub interrupt: &'static AtomicBool,
     /// Takes lines for the log of the process.
     pub log: fn(&str),
+    /// Findings of the start, which the first cell shows: nobody reads the log of a kernel.
+    pub notice: Option<String>,
 }
 
 /// Serves clients until one of them shuts the kernel down.
@@ -57,6 +59,7 @@ pub fn serve(session: Session, connection: Connection, config: Config) -> Result
         count: 0,
         history: History::default(),
         waiting: VecDeque::new(),
+        notice: config.notice,
     };
     kernel.run(&sockets);
     sockets.close();
@@ -75,6 +78,7 @@ struct Kernel {
     history: History,
     /// Requests that arrived while others were aborted.
     waiting: VecDeque<Incoming>,
+    notice: Option<String>,
 }
 
 impl Kernel {
@@ -169,6 +173,9 @@ impl Kernel {
             }
             let content = json!({ "code": execute.code, "execution_count": self.count });
             self.port.publish(parent, "execute_input", content);
+            if let Some(notice) = self.notice.take() {
+                self.port.stream(parent, "stderr", &notice);
+            }
         }
         let port = self.port.clone();
         let mut outputs = Outputs::new((!execute.silent).then_some(&port), parent, self.count);

@@ -41,7 +41,7 @@ const RETRY: Duration = Duration::from_millis(20);
 /// A message for the session's thread.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    Request(Message),
+    Request(Box<Message>),
     /// The kernel shall end.
     Shutdown,
 }
@@ -260,7 +260,7 @@ async fn receive(inside: Arc<Inside>, mut socket: RouterRecvHalf, handle: fn(&In
 }
 
 fn forward(inside: &Inside, message: Message) {
-    let _ = inside.to_session.send(Incoming::Request(message));
+    let _ = inside.to_session.send(Incoming::Request(Box::new(message)));
 }
 
 /// Answers a message of the control channel.

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hx_base::codes;
+use hx_base::{Diagnostic, codes};
 use hx_notebook::{Connection, Place, SpecError};
 use hx_repl::Session;
-use hx_workspace::Database;
+use hx_workspace::{Database, Manifest};
 
-use super::{limit_memory, project_here, setup};
+use super::{limit_memory, setup};
 use crate::cli::{KernelArgs, NotebookArgs, NotebookVerb, PlaceArgs};
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
@@ -86,7 +86,7 @@ fn failed(error: &SpecError, output: &Output) -> Exit {
 fn kernel(args: &KernelArgs, output: &Output) -> Result<Exit, Exit> {
     let connection = connection(&args.connection, output)?;
     let mut db = Database::default();
-    let manifest = project_here(&mut db, output)?;
+    let (manifest, notice) = project(&mut db);
     let setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
     limit_memory(None, manifest.as_ref());
     let interrupt = interrupt::prompt_flag();
@@ -99,13 +99,29 @@ fn kernel(args: &KernelArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let session = Session::new(db, config);
     let log = |text: &str| Output::log(text);
-    match hx_notebook::serve(session, connection, hx_notebook::Config { interrupt, log }) {
+    match hx_notebook::serve(session, connection, hx_notebook::Config { interrupt, log, notice }) {
         Ok(()) => Ok(Exit::Good),
         Err(reason) => {
             output.placeless_parts(&codes::IO_ERROR, &reason, &[], &[]);
             Err(Exit::Environment)
         }
     }
+}
+
+/// Returns the project that contains the current folder. If its `hx.toml` has errors, returns their text instead.
+fn project(db: &mut Database) -> (Option<Manifest>, Option<String>) {
+    let Some(manifest) = db.project(".") else { return (None, None) };
+    if !manifest.diagnostics.iter().any(Diagnostic::is_error) {
+        return (Some(manifest), None);
+    }
+    let found = manifest.diagnostics.iter().map(|found| hx_report::render(&*db, found, Default::default()));
+    let text = found.collect::<String>();
+    (
+        None,
+        Some(format!(
+            "{text}the settings of the project do not count: correct its `hx.toml` and restart the kernel\n"
+        )),
+    )
 }
 
 fn connection(path: &Path, output: &Output) -> Result<Connection, Exit> {
