@@ -361,3 +361,67 @@ fn write_results(args: &TuneArgs, results: &[ShapeResult], output: &Output) -> R
     }
     files::write(path, &format!("{text}\n"), output)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use hx_target::Arch;
+
+    use super::*;
+    use crate::cli::{Cli, Color, Command, MessageFormat};
+
+    const SCALE: &str = "kernel scale<B = 64>(x: f32[n], y: mut f32[n])
+    tune B in [32, 64, 128]
+    grid [cdiv(n, B)]
+    threads 32
+{
+    copy(load(tile(x, [B])[.., block_idx]) * 2.0, tile(y, [B])[.., block_idx]);
+}
+";
+
+    /// Two machines take five shapes in three rounds. The results have the order of the command line.
+    #[test]
+    fn shapes_are_tuned_beside_each_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.hx");
+        std::fs::write(&path, SCALE).expect("writable");
+        let mut words = vec!["hx".to_owned(), "tune".to_owned()];
+        words.extend([path.to_string_lossy().into_owned(), "scale".to_owned(), "--dry-run".to_owned()]);
+        words.extend([128, 4096, 256, 1024, 512].map(|n| format!("--shapes=n={n}")));
+        let Some(Command::Tune(args)) = Cli::parse_from(&words).command else { panic!("it tunes") };
+        let output = Output::new(Color::Never, MessageFormat::Human);
+        let shapes = shapes(&args, &output).expect("they are shapes");
+        let mut loaded = load(std::slice::from_ref(&args.file), &output).expect("it can be read");
+        let simulator = || Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
+        let machines = [simulator(), simulator()];
+        let request = TuneRequest {
+            kernel: args.kernel.clone(),
+            limit: 24,
+            all: false,
+            baseline: Baseline::Defaults,
+            cache: None,
+            fresh: false,
+            rotate: 1,
+            hx: "test".to_owned(),
+            dry_run: true,
+        };
+        let file = loaded.files[0];
+        let mut session = Session {
+            args: &args,
+            output: &output,
+            loaded: &mut loaded,
+            file,
+            machines: &machines,
+            request,
+            out: None,
+            results: Vec::new(),
+            exit: Exit::Good,
+        };
+        for (round, some) in shapes.chunks(machines.len()).enumerate() {
+            session.shapes(round * machines.len(), some).expect("each can be ranked");
+        }
+        let found: Vec<&str> = session.results.iter().map(|result| result.shape.as_str()).collect();
+        assert_eq!(found, ["n = 128", "n = 4096", "n = 256", "n = 1024", "n = 512"]);
+        assert!(session.results.iter().all(|result| result.rows.len() == 3));
+    }
+}
