@@ -126,7 +126,8 @@ impl Device {
     /// If the driver refuses the code, or the device lacks the threads or the shared memory.
     pub fn load(&self, code: &[u8], symbol: &str, shape: Shape) -> Result<Kernel, RemoteError> {
         use sys::CUfunction_attribute_enum as Attribute;
-        crate::elf::parameter_bytes(code).ok_or_else(|| bad("the kernel's code is no cubin"))?;
+        let declares =
+            crate::elf::parameter_bytes(code).ok_or_else(|| bad("the kernel's code is no cubin"))?;
         let _entered = Entered::new(self.context)?;
         // SAFETY: the image is an ELF file whose sections were found inside of it, and it outlives the call, which copies it.
         let module = unsafe { result::module::load_data(code.as_ptr().cast()) }
@@ -161,7 +162,15 @@ impl Device {
             unsafe { result::function::set_function_attribute(function, kind, most) }
                 .map_err(|error| fault(&format!("asking for the shared memory of `{symbol}`"), error))?;
         }
-        let params = (0..).map_while(|at| declared(function, at)).collect();
+        // Asking for a parameter too many is an error, which compute-sanitizer would report.
+        let bytes = declares.get(symbol).copied().unwrap_or(0);
+        let mut params: Vec<(usize, usize)> = Vec::new();
+        while params.last().map_or(0, |(offset, size)| offset + size) < bytes {
+            let param = declared(function, params.len());
+            params.push(
+                param.ok_or_else(|| bad(&format!("`{symbol}` declares fewer parameters than its code")))?,
+            );
+        }
         let Shape { cluster, threads, shared_bytes, waits_for_previous } = shape;
         let (context, function, symbol) = (self.context, Function(function), symbol.to_owned());
         Ok(Kernel { symbol, context, function, threads, shared_bytes, cluster, waits_for_previous, params })
