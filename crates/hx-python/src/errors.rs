@@ -50,7 +50,7 @@ impl fmt::Display for Problem {
 impl Problem {
     /// Makes an error without a place.
     pub(crate) fn new(class: Class, code: &'static Code, message: impl Into<String>) -> Problem {
-        Problem::placeless(class, &HostError::new(code, message))
+        Problem::placeless(class, &in_python(HostError::new(code, message)))
     }
 
     /// Makes an error of the host. The first place that it names, such as the declaration of a parameter, becomes its own.
@@ -104,7 +104,7 @@ impl Problem {
                 Problem { printed, ..Problem::launch(db, class, *error) }
             }
             LaunchError::Found(found) => Problem::found(db, class, &found),
-            LaunchError::Refused { error, .. } => Problem::host(db, Class::Launch, &error),
+            LaunchError::Refused { error, .. } => Problem::host(db, Class::Launch, &in_python(*error)),
         }
     }
 
@@ -168,6 +168,19 @@ impl Problem {
             Err(error) => error,
         }
     }
+}
+
+/// Returns the error of a launch with advice for a caller in Python, where that of hx would not help.
+fn in_python(error: HostError) -> HostError {
+    let help = match error.code {
+        code if code == &codes::LAUNCH_DTYPE => "`x.to(…)` of PyTorch and `x.astype(…)` of NumPy convert",
+        code if code == &codes::OVERLAPPING_ARGUMENTS => {
+            "`x.clone()` of PyTorch and `x.copy()` of NumPy make a tensor of its own"
+        }
+        code if code == &codes::UNINFERRED_PARAMETER => "give it by name, as in `kernel(x, y, BN=64)`",
+        _ => return error,
+    };
+    HostError { help: Some(help.to_owned()), ..error }
 }
 
 /// Raises the exception of a result's error.

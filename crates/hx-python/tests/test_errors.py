@@ -33,7 +33,7 @@ def test_errors_have_code_place_and_drawing(scale):
     error = refused("HX0603", scale, np.zeros(8, np.float64), np.zeros(8, F32), 1.0)
     assert error.message == "found f64 elements, the parameter `x` has f32"
     assert (error.file, error.line, error.column) == ("scale.hx", 2, 26)
-    assert "scale.hx:2:26" in str(error) and "declared here" in str(error)
+    assert "scale.hx:2:26" in str(error) and "declared here" in str(error) and "x.astype(…)" in str(error)
     assert error.diagnostics[0]["spans"][0]["label"] == "declared here"
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.code, str(again)) == (hx.LaunchError, error.code, str(error))
@@ -65,6 +65,7 @@ def test_written_memory_that_another_argument_shares(scale):
     x = np.zeros(16, F32)
     error = refused("HX0605", scale, x[:8], x[4:12], 1.0)
     assert error.message == "the arguments for `x` and `y` share memory, and the kernel writes `y`"
+    assert "x.copy()" in str(error)
 
 
 def test_a_read_only_result(scale):

@@ -13,7 +13,8 @@ from hx._modules import parameters
 def test_modules_and_their_kernels(write):
     module = write(SCALE + SCALE.replace("scale", "other"))
     assert module.kernels == ["scale", "other"] and "other" in dir(module)
-    assert module.scale is module.scale
+    assert module.scale is module.scale and module["scale"].name == "scale"
+    assert write(SCALE.replace("scale", "path"), "other.hx")["path"].name == "path"
     assert module.scale.doc == "y = x * by."
     assert repr(module.scale) == f"<hx kernel scale of {module.path}>"
     with pytest.raises(TypeError, match="has no kernel `kernels`"):
@@ -80,6 +81,14 @@ def test_stages_as_texts():
         kernel.emit("nothing")
     with pytest.raises(hx.LaunchError, match="has no register or shared tensor `nothing`"):
         kernel.why("nothing")
+
+
+def test_machine_code_without_a_gpu():
+    try:
+        ptx = hx.std.matmul.matmul.ptx
+    except hx.MissingError as missing:
+        pytest.skip(missing.message)
+    assert ".visible .entry" in ptx and "HMMA" in hx.std.matmul.matmul.sass
 
 
 def test_costs():

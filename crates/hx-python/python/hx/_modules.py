@@ -88,7 +88,6 @@ class Module:
     def __init__(self, path: str, name: str) -> None:
         self.__path = path
         self.__name__ = name
-        self.__kernels: dict[str, Kernel] = {}
         self.__read()
 
     def __read(self) -> None:
@@ -110,16 +109,24 @@ class Module:
         """Reads the file again. The kernels that the program holds go on with the new text."""
         engine().reload(self.__path)
         self.__read()
+        for name, value in list(self.__dict__.items()):
+            if isinstance(value, Kernel) and name not in self.__names:
+                del self.__dict__[name]
 
     def __getattr__(self, name: str) -> Kernel:
+        # An attribute that was found once is found without this method.
         if name.startswith("__"):
             raise AttributeError(name)
-        known = self.__kernels.get(name)
-        if known is not None:
-            return known
         if name not in self.__names:
             raise AttributeError(self.__missing(name))
-        return self.__kernels.setdefault(name, engine().kernel(self.__path, name))
+        found: Kernel = self.__dict__.setdefault(name, engine().kernel(self.__path, name))
+        return found
+
+    def __getitem__(self, name: str) -> Kernel:
+        """Returns the kernel of that name, also where the name is one of this class."""
+        if name not in self.__names:
+            raise KeyError(self.__missing(name))
+        return engine().kernel(self.__path, name)
 
     def __missing(self, name: str) -> str:
         names = ", ".join(f"`{name}`" for name in self.__names) or "none"
@@ -136,11 +143,11 @@ class Module:
 
     def own(self) -> Kernel:
         """Returns the kernel of the module's name, or its only one."""
-        if self.__name__ in self.__names:
-            return self.__getattr__(self.__name__)
-        if len(self.__names) == 1:
-            return self.__getattr__(self.__names[0])
-        raise TypeError(self.__missing(self.__name__))
+        name = self.__name__ if self.__name__ in self.__names else self.__names[0] if len(self.__names) == 1 else None
+        if name is None:
+            raise TypeError(self.__missing(self.__name__))
+        found: Kernel = getattr(self, name)
+        return found
 
     def __repr__(self) -> str:
         return f"<hx module {self.__path}: {', '.join(self.__names)}>"
@@ -183,19 +190,15 @@ def devices() -> list[tuple[int, str, tuple[int, int]]]:
 class Std:
     """The standard library: `hx.std.gemm` is the module `std/gemm.hx`."""
 
-    def __init__(self) -> None:
-        self.__modules: dict[str, Module] = {}
-
     def __getattr__(self, name: str) -> Module:
+        # An attribute that was found once is found without this method.
         if name.startswith("__"):
             raise AttributeError(name)
-        known = self.__modules.get(name)
-        if known is not None:
-            return known
         if name not in engine().std_modules():
             names = ", ".join(engine().std_modules())
             raise AttributeError(f"the standard library has no module `{name}`; it has {names}")
-        return self.__modules.setdefault(name, Module(f"std/{name}.hx", name))
+        found: Module = self.__dict__.setdefault(name, Module(f"std/{name}.hx", name))
+        return found
 
     def __dir__(self) -> list[str]:
         return engine().std_modules()
