@@ -35,6 +35,9 @@ fn key(db: &Database, file: SourceFile) -> String {
     db.path_on_disk(file).map_or_else(|| file.path(db).to_owned(), str::to_owned)
 }
 
+/// Number, name and compute capability of a GPU.
+type Device = (u32, String, (u32, u32));
+
 #[pymethods]
 impl Engine {
     /// Makes the engine. `command` is the program `hx`, which compiles CUDA texts.
@@ -143,7 +146,7 @@ impl Engine {
 
     /// Returns number, name and compute capability of each GPU.
     #[expect(clippy::unused_self, reason = "a method in Python")]
-    fn devices(&self, py: Python<'_>) -> PyResult<Vec<(u32, String, (u32, u32))>> {
+    fn devices(&self, py: Python<'_>) -> PyResult<Vec<Device>> {
         let found = py.detach(hx_runtime::direct::devices);
         let found = found
             .map_err(|absence| Problem::new(Class::Missing, &codes::NO_GPU, absence.reason).raise(py))?;

@@ -119,6 +119,9 @@ impl Kernel {
     }
 }
 
+/// Path, name and fixed arguments, from which a kernel is found again.
+type Restored<'k, 'py> = (&'k str, &'k str, Bound<'py, PyDict>);
+
 /// Returns the kernel of a key.
 fn kernel_of<'db>(db: &'db Database, key: &ItemKey) -> Result<hx_hir::Kernel<'db>, Problem> {
     match key.find(db) {
@@ -328,10 +331,7 @@ impl Kernel {
     }
 
     /// Copies and pickles name the kernel again; another process loads its file.
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (&str, &str, Bound<'py, PyDict>))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Restored<'_, 'py>)> {
         Ok((py.import("hx._modules")?.getattr("restored")?, (&self.path, &self.name, self.fixed(py)?)))
     }
 

@@ -330,14 +330,10 @@ impl Kernel {
         if let Some((offset, last)) = self.params.last() {
             size = offset + last;
         }
-        // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END of the driver's header.
-        let mut extra: [*mut c_void; 5] = [
-            1 as *mut c_void,
-            params.0.as_mut_ptr().cast(),
-            2 as *mut c_void,
-            (&raw mut size).cast(),
-            std::ptr::null_mut(),
-        ];
+        // The driver's header names these numbers CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END.
+        let [buffer, buffer_size, end] = [1, 2, 0].map(std::ptr::without_provenance_mut::<c_void>);
+        let mut extra =
+            [buffer, params.0.as_mut_ptr().cast(), buffer_size, (&raw mut size).cast::<c_void>(), end];
         // SAFETY: the function's module stays loaded; the buffer holds every declared parameter at its offset (`params`), and the
         // driver copies it before it returns; `extra` ends with the null that ends such lists.
         unsafe {
@@ -359,10 +355,8 @@ impl Params {
     /// # Panics
     /// If the bytes do not fit.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) {
-        let mut at = offset;
-        for byte in bytes {
+        for (at, byte) in (offset..).zip(bytes) {
             self.0[at / 64].0[at % 64] = *byte;
-            at += 1;
         }
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
         || value.is_instance_of::<PyInt>()
         || value.is_instance_of::<PyFloat>()
     {
-        return Ok(value.str()?.extract()?);
+        return value.str()?.extract();
     }
     if let Some(torch) = Torch::loaded(py)?
         && let Some(dtype) = torch.dtype(value)
