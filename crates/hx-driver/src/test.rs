@@ -81,6 +81,8 @@ pub struct TestOptions<'t> {
     pub jobs: usize,
     /// Arguments of tuned kernels.
     pub tuned: Option<&'t Tuned>,
+    /// After a case has failed, no other begins. Those that run at that time come to their end and are reported.
+    pub fail_fast: bool,
 }
 
 /// The result of a case.
@@ -279,6 +281,9 @@ pub fn run_tests_on(
                     let report = CaseReport { machine: turn, ..report };
                     if stop.load(Ordering::Relaxed) && was_stopped(&report) {
                         return;
+                    }
+                    if options.fail_fast && matches!(report.verdict, Verdict::Failed(_)) {
+                        next.store(cases.len(), Ordering::Relaxed);
                     }
                     if send.send((at, report)).is_err() {
                         return;

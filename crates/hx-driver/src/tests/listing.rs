@@ -98,6 +98,7 @@ fn a_loop_without_end_meets_the_limit() {
         timeout: Some(Duration::from_millis(50)),
         jobs: 1,
         tuned: None,
+        fail_fast: false,
     };
     let start = Instant::now();
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
@@ -120,7 +121,8 @@ fn machines_take_turns_and_reports_keep_the_order_of_the_text() {
     let simulator = || Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
     let machines = [simulator(), Machine::TextOnly(crate::Texts::new(Arch::Sm90a)), simulator()];
     for jobs in [1, 2, 8] {
-        let options = crate::TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs, tuned: None };
+        let options =
+            crate::TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs, tuned: None, fail_fast: false };
         let mut lines = Vec::new();
         crate::run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
             let verdict = match &report.verdict {
@@ -172,7 +174,8 @@ fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
     let listing = list_tests(&db, &[file], &Filter::default(), Each { limit, ..Each::unlimited() });
     let mut out = super::show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
-    let options = TestOptions { seed: 0, orders: 0..=0, timeout: limit, jobs: 1, tuned: None };
+    let options =
+        TestOptions { seed: 0, orders: 0..=0, timeout: limit, jobs: 1, tuned: None, fail_fast: false };
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         out += &format!("{}: ", report.case.name);
         match report.verdict {

@@ -75,6 +75,7 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
         timeout: session.config.timeout,
         jobs: 1,
         tuned: None,
+        fail_fast: false,
     };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {

@@ -25,6 +25,15 @@ pub(crate) struct TestArgs {
     pub orders: Option<u64>,
     #[command(flatten)]
     pub order: OrderArgs,
+    /// Begin no test after one has failed; those that run at that time come to their end.
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Run part I of N of the tests that are chosen, as in 2/4: every Nth of the list, from the Ith on. The parts together are all.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// List the N tests that took longest at the end, 5 without a number.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "5")]
+    pub slowest: Option<usize>,
     /// Show what passing tests print, too.
     #[arg(long)]
     pub nocapture: bool,
@@ -47,4 +56,28 @@ pub(crate) enum TestFormat {
     Human,
     Json,
     Junit,
+}
+
+/// A part of the tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shard {
+    /// Counted from 0.
+    part: usize,
+    parts: usize,
+}
+
+impl Shard {
+    /// Reports whether the test at this position of the list is in the part.
+    pub(crate) fn has(self, position: usize) -> bool {
+        position % self.parts == self.part
+    }
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let number = |text: &str| text.parse::<usize>().ok();
+    let numbers = text.split_once('/').and_then(|(part, parts)| Some((number(part)?, number(parts)?)));
+    match numbers {
+        Some((part, parts)) if 1 <= part && part <= parts => Ok(Shard { part: part - 1, parts }),
+        _ => Err("expected a part and the number of parts, such as 1/4".to_owned()),
+    }
 }

@@ -58,6 +58,13 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     }
     output.diagnostics(&loaded.db, &listing.diagnostics);
     let none = listing.cases.is_empty() && listing.broken.is_empty();
+    if let Some(shard) = args.shard {
+        // Tests that cannot run come first, as in the report.
+        let mut at = 0..;
+        let mut is_in = || at.next().is_some_and(|position| shard.has(position));
+        listing.broken.retain(|_| is_in());
+        listing.cases.retain(|_| is_in());
+    }
     let mut teller = Teller::new(args, &loaded, output);
     if args.choice.list {
         teller.list(&listing);
@@ -77,7 +84,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
         teller.counts(&Counts::default());
         return Ok(loaded.exit(broken.unwrap_or(Exit::NoTest)));
     }
-    if filter.names.is_empty() && filter.skip.is_empty() && !args.failed {
+    if filter.names.is_empty() && filter.skip.is_empty() && !args.failed && args.shard.is_none() {
         let known: BTreeSet<&str> =
             listing.cases.iter().map(|c| &c.name).chain(&listing.broken).map(String::as_str).collect();
         loaded.files.iter().for_each(|file| history.keep_known(file.path(&loaded.db), &known));
@@ -123,6 +130,7 @@ fn execute(
         timeout: time_limit(args.each.timeout, loaded),
         jobs: args.jobs.unwrap_or(cores.max(machines.len())),
         tuned,
+        fail_fast: args.fail_fast,
     };
     let mut once = Once::default();
     let mut counts = Counts::default();
@@ -132,8 +140,12 @@ fn execute(
         teller.broken(name);
     }
     let mut only_environment = listing.broken.is_empty();
+    let mut times = Vec::new();
     let stop = interrupt::flag();
-    run_tests_on(&loaded.db, &listing.cases, &machines, &options, stop, |report| {
+    // A test that cannot run has failed already.
+    let cases = if args.fail_fast && !listing.broken.is_empty() { &[] } else { listing.cases.as_slice() };
+    run_tests_on(&loaded.db, cases, &machines, &options, stop, |report| {
+        times.push((report.time, report.case.name.clone()));
         once.remark(&report.remarks, output);
         match &report.verdict {
             Verdict::Passed => counts.passed += 1,
@@ -155,6 +167,8 @@ fn execute(
         (counts.passed + counts.failed + counts.skipped, listing.cases.len() + listing.broken.len());
     if interrupt::requested() {
         output.remark(&format!("interrupted: {told} of {all} tests ended"));
+    } else if args.fail_fast && counts.failed > 0 {
+        output.remark(&format!("stopped after a failure: {told} of {all} tests ended"));
     } else {
         // A case without a report has lost its thread, so it counts as failed.
         counts.failed += all.saturating_sub(told);
@@ -163,6 +177,9 @@ fn execute(
     for (reason, count) in &counts.unjudged {
         let s = if *count == 1 { " was" } else { "s were" };
         output.remark(&format!("{count} assertion{s} skipped: {reason}"));
+    }
+    if let Some(count) = args.slowest {
+        teller.slowest(times, count);
     }
     teller.counts(&counts);
     Ok(match counts.failed {

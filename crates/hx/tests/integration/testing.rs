@@ -429,3 +429,75 @@ fn the_report_of_the_simulator() {
     let wrong = hx(folder.path(), &["run", "r.hx", "--report", "--device", "cuda"]);
     assert_eq!(wrong.status.code(), Some(2));
 }
+
+const FIVE: &str = r#"
+test "sums" for n in [1, 2, 3, 4] { assert(n != 2); }
+test "broken" { assert(missing); }
+"#;
+
+#[test]
+fn a_failure_can_stop_the_run() {
+    let folder = folder(&[("a.hx", &FIVE.replace("test \"broken\" { assert(missing); }", ""))]);
+    let args = ["--fail-fast", "--jobs", "1"];
+    check(
+        folder.path(),
+        &args,
+        expect![[r#"
+            exit 1
+            test a.hx::sums[1] ... ok
+            test a.hx::sums[2] ... FAILED
+            1 passed, 1 failed, 0 skipped
+        "#]],
+    );
+    let output = hx(folder.path(), &[&["test", "--device", "sim"], &args[..]].concat());
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("stopped after a failure: 2 of 4 tests ended"), "{told}");
+    // A test that cannot run has failed before any other begins.
+    std::fs::write(folder.path().join("a.hx"), FIVE).expect("writable");
+    check(
+        folder.path(),
+        &args,
+        expect![[r#"
+            exit 1
+            test a.hx::broken ... FAILED (it has errors)
+            0 passed, 1 failed, 0 skipped
+        "#]],
+    );
+}
+
+#[test]
+fn shards_are_disjoint_and_together_all() {
+    let folder = folder(&[("a.hx", FIVE)]);
+    let listed = |args: &[&str]| {
+        let output = hx(folder.path(), &[&["test", "--list"], args].concat());
+        String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = listed(&[]);
+    let parts: Vec<Vec<String>> = ["1/3", "2/3", "3/3"].map(|part| listed(&["--shard", part])).to_vec();
+    assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2, 1]);
+    let mut together = parts.concat();
+    together.sort();
+    let mut sorted = all.clone();
+    sorted.sort();
+    assert_eq!((all.len(), together), (5, sorted));
+    for wrong in ["0/3", "4/3", "3", "a/b"] {
+        let output = hx(folder.path(), &["test", "--shard", wrong]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && told.contains("such as 1/4"), "{told}");
+    }
+    // More parts than tests: a part without a test is fine.
+    std::fs::write(folder.path().join("a.hx"), MIXED).expect("writable");
+    let output = hx(folder.path(), &["test", "--device", "sim", "--shard", "9/9", "sums"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0 passed, 0 failed, 0 skipped\n");
+}
+
+#[test]
+fn the_slowest_tests_are_listed() {
+    let folder = folder(&[("a.hx", MIXED)]);
+    let output = hx(folder.path(), &["test", "--device", "sim", "--slowest=2"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("slowest 2 of 3 tests, which took "), "{told}");
+    let listed = told.lines().skip_while(|line| !line.starts_with("slowest")).skip(1).take(2);
+    assert!(listed.clone().count() == 2 && listed.clone().all(|line| line.contains("a.hx::")), "{told}");
+}

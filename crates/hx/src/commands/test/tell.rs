@@ -72,6 +72,17 @@ impl<'a> Teller<'a> {
         }
     }
 
+    /// Lists the tests that took longest, the longest first, and the time of all.
+    pub(super) fn slowest(&self, mut times: Vec<(Duration, String)>, count: usize) {
+        let all: Duration = times.iter().map(|(time, _)| *time).sum();
+        times.sort_by(|(a, a_name), (b, b_name)| b.cmp(a).then_with(|| a_name.cmp(b_name)));
+        let (listed, of) = (count.min(times.len()), times.len());
+        self.output.remark(&format!("slowest {listed} of {of} tests, which took {} in all:", show_time(all)));
+        for (time, name) in times.iter().take(listed) {
+            self.output.remark(&format!("  {:>8}  {name}", show_time(*time)));
+        }
+    }
+
     /// Reports a test that ran or was skipped.
     pub(super) fn case(&mut self, report: &CaseReport, machines: &[Machine], options: &TestOptions) {
         let Some(machine) = machines.get(report.machine) else { return };
