@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ::line_index::LineIndex;
 use hx_syntax::Parse;
 
-use crate::{Diagnostic, FileKind, SourceFile, Workspace, code, codes};
+use crate::{Diagnostic, FileKind, SourceFile, Workspace, code, codes, divided};
 
 /// A database of source files. The next traits are `hx_hir::Db` and `hx_compile::Db`.
 #[salsa::db]
@@ -35,7 +35,7 @@ pub fn syntax_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let errors = parse(db, file).errors();
     let to_diagnostic = |error: &hx_syntax::SyntaxError| {
         let code = code(error.code).unwrap_or(&codes::UNEXPECTED_TOKEN);
-        Diagnostic::new(code, file, error.range, error.message.clone())
+        divided::advise(file.text(db), Diagnostic::new(code, file, error.range, error.message.clone()))
     };
     errors.iter().map(to_diagnostic).collect()
 }

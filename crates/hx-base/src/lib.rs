@@ -10,6 +10,7 @@ mod code;
 pub mod codes;
 mod db;
 mod diagnostic;
+mod divided;
 mod printable;
 mod regular;
 mod replace;

@@ -14,6 +14,8 @@ family! {
     /// ```hx
     /// const TILE = 64;
     /// ```
+    ///
+    /// `//` begins a comment, so `n // 2;` lacks its semicolon. `/` divides integers, and rounds down.
     UNEXPECTED_TOKEN = "HX0001", "unexpected-token", Error, "something else was expected here";
 
     /// A string begins with `"` and ends with `"` on the same line. Inside it, `\n` is a line break and `\"` a quote.

@@ -1,0 +1,92 @@
+//! Advice for texts in which a `//` was meant as a division of integers, as in Python. Here it begins a comment, which hides the rest
+//! of its line from the parser.
+
+use text_size::{TextRange, TextSize};
+
+use crate::{Applicability, Diagnostic};
+
+/// Adds advice to a syntax error that is right before a comment, if the comment reads as a divisor: `n // 2;`, but not
+/// `n // the number of rows`.
+pub(crate) fn advise(text: &str, found: Diagnostic) -> Diagnostic {
+    let start = usize::from(found.primary.range.start());
+    let Some(rest) = text.get(start..) else { return found };
+    let line = rest.lines().next().unwrap_or_default();
+    let before = line.len() - line.trim_start().len();
+    let Some(comment) = line.trim_start().strip_prefix("//") else { return found };
+    if !reads_as_divisor(comment) {
+        return found;
+    }
+    let at = TextSize::new((start + before) as u32);
+    let slashes = TextRange::at(at, TextSize::new(2));
+    found.help("`//` begins a comment; `/` divides integers, and rounds down").fix(
+        "divide by `/`",
+        slashes,
+        "/",
+        Applicability::Maybe,
+    )
+}
+
+/// Reports whether a comment begins with a number or name, and goes on as an expression does: with an operator, a bracket, a comma or a
+/// semicolon. A number may also be all of it.
+fn reads_as_divisor(comment: &str) -> bool {
+    let comment = comment.trim();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let operand = comment.find(|c| !is_part(c)).unwrap_or(comment.len());
+    let (operand, rest) = comment.split_at(operand);
+    let Some(first) = operand.chars().next() else { return comment.starts_with('(') };
+    match rest.trim_start().chars().next() {
+        Some(next) => {
+            matches!(next, ';' | ',' | ')' | ']' | '[' | '(' | '+' | '-' | '*' | '/' | '%' | '<' | '>')
+        }
+        None => first.is_ascii_digit(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reads_as_divisor;
+    use crate::testing::TestDb;
+    use crate::{SourceFile, syntax_diagnostics};
+
+    /// Compares the fixes of a text's syntax errors with the expected texts.
+    fn check(text: &str, wanted: &[&str]) {
+        let db = TestDb::default();
+        let file = SourceFile::workspace(&db, "a.hx", text);
+        let fixes = syntax_diagnostics(&db, file).iter().flat_map(|found| &found.fixes);
+        let fixed = fixes.map(|fix| {
+            let edit = &fix.edits[0];
+            let mut fixed = text.to_owned();
+            fixed.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+            fixed
+        });
+        assert_eq!(fixed.collect::<Vec<_>>(), wanted, "{text}");
+    }
+
+    #[test]
+    fn a_division_that_is_a_comment_is_found() {
+        check("main { let a = 7 // 2;\n print(a); }", &["main { let a = 7 / 2;\n print(a); }"]);
+        check("main { print(7 // 2);\n }", &["main { print(7 / 2);\n }"]);
+        // A semicolon that is missing before a comment is no division.
+        check("main { let a = 7 // the first prime;\n print(a); }", &[]);
+        check("main { let a = 7; // 2;\n print(a); }", &[]);
+    }
+
+    #[test]
+    fn comments_that_read_as_divisors() {
+        for divisor in [" 2;", " half);", " 32] threads 32 {", "BK", "2", " (m + 1);", " w[1];", " a + b;"] {
+            assert_eq!(reads_as_divisor(divisor), divisor != "BK", "{divisor}");
+        }
+        for comment in [
+            "",
+            " the number of rows",
+            " TODO",
+            "/ a header",
+            " see above: 3 rows",
+            "!",
+            " A fragment.",
+            " the first prime;",
+        ] {
+            assert!(!reads_as_divisor(comment), "{comment}");
+        }
+    }
+}
