@@ -12,6 +12,9 @@ use crate::torch::{self, Torch};
 
 /// The most dimensions of a tensor.
 const MOST_DIMS: usize = 8;
+/// The places that `hx._arrays.describe` gives a tensor without elements, and a number.
+const FAKE: i64 = -2;
+const NUMBER: i64 = -3;
 
 /// Extents or strides, in elements.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,23 +149,31 @@ pub(crate) fn read<'py>(
     {
         return tensor(object, torch, which);
     }
+    if let Some(number) = number(object, which)? {
+        return Ok(number);
+    }
+    if let Some(base) = object.getattr_opt(intern!(object.py(), "__hx_base__"))? {
+        return viewed(object, &base, torch, which);
+    }
+    described(object, which)
+}
+
+/// Reads a number of Python.
+fn number<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResult<Option<Argument<'py>>> {
     if object.is_instance_of::<PyBool>() {
-        return Ok(Argument::Bool(object.extract()?));
+        return Ok(Some(Argument::Bool(object.extract()?)));
     }
     if object.is_instance_of::<PyInt>() {
         let value = object.extract().map_err(|_| {
             let text = format!("{} is {object}, an integer of a launch has 64 bits", which());
             Problem::new(Class::Launch, &codes::LAUNCH_DTYPE, text).raise(object.py())
         })?;
-        return Ok(Argument::Int(value));
+        return Ok(Some(Argument::Int(value)));
     }
     if object.is_instance_of::<PyFloat>() {
-        return Ok(Argument::Float(object.extract()?));
+        return Ok(Some(Argument::Float(object.extract()?)));
     }
-    if let Some(base) = object.getattr_opt(intern!(object.py(), "__hx_base__"))? {
-        return viewed(object, &base, torch, which);
-    }
-    described(object, which)
+    Ok(None)
 }
 
 /// Reads `hx.view(x, "u4")`: the memory of another array with elements of another type.
@@ -264,8 +275,14 @@ fn described<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyR
     }
     type Described<'py> = (i64, u64, String, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyAny>);
     let (device, address, dtype, shape, strides, array): Described<'py> = found.extract()?;
-    if device == -2 {
-        return Ok(Argument::Fake);
+    match device {
+        FAKE => return Ok(Argument::Fake),
+        NUMBER => {
+            if let Some(number) = number(&array, which)? {
+                return Ok(number);
+            }
+        }
+        _ => {}
     }
     let Some(dtype) = DType::parse(&dtype) else {
         let text = format!("{} has elements of type {dtype}, which has no counterpart in hx", which());

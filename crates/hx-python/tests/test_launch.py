@@ -38,6 +38,9 @@ def test_arguments_by_name(rng):
     np.testing.assert_array_equal(y, x * 3)
     scale(by=-1.0, y=y, x=x)
     np.testing.assert_array_equal(y, -x)
+    for by in (np.float32(0.5), np.float64(0.5), np.int64(2)):
+        scale(x, y, by)
+        np.testing.assert_array_equal(y, x * np.float32(by))
 
 
 def test_compile_time_arguments(rng):

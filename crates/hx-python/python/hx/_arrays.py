@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
     from ._errors import LaunchError
 
-#: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements.
+#: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements; a
+#: number is the last part alone.
 Described = tuple[int, int, str, tuple[int, ...], tuple[int, ...], Any]
 
-#: The place of host memory, and that of a tensor without elements.
-HOST, FAKE = -1, -2
+#: The place of host memory, that of a tensor without elements, and that of a number.
+HOST, FAKE, NUMBER = -1, -2, -3
 
 
 class View:
@@ -86,6 +87,8 @@ def describe(array: Any) -> Described | None:
     if torch is not None and isinstance(array, torch.Tensor):
         return _torch(torch, array)
     numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(array, numpy.generic):
+        return NUMBER, 0, "", (), (), array.item()
     if numpy is not None and isinstance(array, numpy.ndarray):
         return _numpy(array, array.dtype)
     if hasattr(array, "__cuda_array_interface__"):
