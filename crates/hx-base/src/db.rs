@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ::line_index::LineIndex;
 use hx_syntax::Parse;
 
-use crate::{Diagnostic, FileKind, SourceFile, Workspace, code, codes, divided};
+use crate::{Applicability, Diagnostic, FileKind, SourceFile, Workspace, code, codes, divided};
 
 /// A database of source files. The next traits are `hx_hir::Db` and `hx_compile::Db`.
 #[salsa::db]
@@ -33,10 +33,17 @@ pub fn line_index(db: &dyn Db, file: SourceFile) -> LineIndex {
 #[salsa::tracked]
 pub fn syntax_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let errors = parse(db, file).errors();
-    let to_diagnostic = |error: &hx_syntax::SyntaxError| {
-        let code = code(error.code).unwrap_or(&codes::UNEXPECTED_TOKEN);
-        divided::advise(file.text(db), Diagnostic::new(code, file, error.range, error.message.clone()))
-    };
+    let to_diagnostic =
+        |error: &hx_syntax::SyntaxError| {
+            let code = code(error.code).unwrap_or(&codes::UNEXPECTED_TOKEN);
+            let found = Diagnostic::new(code, file, error.range, error.message.clone());
+            match divided::slashes(file.text(db), error.range.start()) {
+                Some(slashes) => found
+                    .help("`//` begins a comment; `/` divides integers, and rounds down")
+                    .fix("divide by `/`", slashes, "/", Applicability::Maybe),
+                None => found,
+            }
+        };
     errors.iter().map(to_diagnostic).collect()
 }
 

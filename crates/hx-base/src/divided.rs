@@ -1,29 +1,16 @@
-//! Advice for texts in which a `//` was meant as a division of integers, as in Python. Here it begins a comment, which hides the rest
-//! of its line from the parser.
+//! Texts in which a `//` was meant as a division of integers, as in Python. Here it begins a comment, which hides the rest of its line
+//! from the parser.
 
 use text_size::{TextRange, TextSize};
 
-use crate::{Applicability, Diagnostic};
-
-/// Adds advice to a syntax error that is right before a comment, if the comment reads as a divisor: `n // 2;`, but not
+/// Returns the range of the `//` behind a syntax error that starts at `start`, if the comment reads as a divisor: `n // 2;`, but not
 /// `n // the number of rows`.
-pub(crate) fn advise(text: &str, found: Diagnostic) -> Diagnostic {
-    let start = usize::from(found.primary.range.start());
-    let Some(rest) = text.get(start..) else { return found };
-    let line = rest.lines().next().unwrap_or_default();
+pub(crate) fn slashes(text: &str, start: TextSize) -> Option<TextRange> {
+    let line = text.get(usize::from(start)..)?.lines().next()?;
+    let comment = line.trim_start().strip_prefix("//")?;
     let before = line.len() - line.trim_start().len();
-    let Some(comment) = line.trim_start().strip_prefix("//") else { return found };
-    if !reads_as_divisor(comment) {
-        return found;
-    }
-    let at = TextSize::new((start + before) as u32);
-    let slashes = TextRange::at(at, TextSize::new(2));
-    found.help("`//` begins a comment; `/` divides integers, and rounds down").fix(
-        "divide by `/`",
-        slashes,
-        "/",
-        Applicability::Maybe,
-    )
+    let at = start + TextSize::try_from(before).ok()?;
+    reads_as_divisor(comment).then(|| TextRange::at(at, TextSize::new(2)))
 }
 
 /// Reports whether a comment begins with a number or name, and goes on as an expression does: with an operator, a bracket, a comma or a
