@@ -126,7 +126,7 @@ impl Ahead {
     }
 }
 
-/// What programs have before `main`.
+/// The beginning of each test program: includes, and a macro that turns a number into an address.
 const PREFACE: &str = r#"#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

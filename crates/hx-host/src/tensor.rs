@@ -529,10 +529,28 @@ impl Tensor {
         Ok(self.with_view(shape.to_vec(), strides, self.offset))
     }
 
-    /// Reports whether two indices of the view are one element of the buffer because of a stride of 0.
+    /// Reports whether two indices of the view are one element of the buffer, as in a result of `broadcast_to`.
     pub fn repeats(&self) -> bool {
-        !self.is_empty()
-            && self.shape.iter().zip(&self.strides).any(|(&extent, &stride)| extent > 1 && stride == 0)
+        if self.is_empty() {
+            return false;
+        }
+        let dims = self.shape.iter().zip(&self.strides).filter(|(extent, _)| **extent > 1);
+        let mut dims: Vec<(usize, usize)> = dims.map(|(extent, stride)| (*stride, *extent)).collect();
+        dims.sort_unstable();
+        // If each stride steps over everything that the smaller ones reach, no two indices meet.
+        let mut reach = 0;
+        let steps_over = |(stride, extent): &(usize, usize)| {
+            let is_over = *stride > reach;
+            reach += (extent - 1) * stride;
+            is_over
+        };
+        if dims.iter().all(steps_over) {
+            return false;
+        }
+        let span = self.span();
+        let (mut seen, mut again) = (vec![false; span.len()], false);
+        self.offsets(|at| again |= std::mem::replace(&mut seen[at - span.start], true));
+        again
     }
 
     /// Returns the same elements in row-major order with another shape: a view if they are contiguous, otherwise a copy.

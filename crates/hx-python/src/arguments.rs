@@ -1,6 +1,7 @@
 //! Arguments of Python as arguments of a launch: tensors by address, shape and strides, and numbers.
 
 use hx_base::codes;
+use hx_driver::Region;
 use hx_dtype::DType;
 use hx_host::HostError;
 use pyo3::intern;
@@ -64,6 +65,12 @@ impl Memory {
     /// Returns the alignment of the address in bytes, at most 16.
     pub(crate) fn align(&self) -> u32 {
         1 << self.address.trailing_zeros().min(4)
+    }
+
+    /// Returns the region that the tensor covers.
+    pub(crate) fn region(&self) -> Region<'_> {
+        let (extents, strides) = (self.shape.as_slice(), self.strides.as_slice());
+        Region { address: self.address, bits: self.dtype.bits(), extents, strides }
     }
 
     /// Reinterprets bytes as elements of another width, along the last dimension.

@@ -177,6 +177,10 @@ fn in_python(error: HostError) -> HostError {
         code if code == &codes::OVERLAPPING_ARGUMENTS => {
             "`x.clone()` of PyTorch and `x.copy()` of NumPy make a tensor of its own"
         }
+        code if code == &codes::LAUNCH_STRIDES => {
+            let named = error.help.unwrap_or_default();
+            return HostError { help: Some(format!("pass `x.contiguous()`, or {named}")), ..error };
+        }
         code if code == &codes::UNINFERRED_PARAMETER => "give it by name, as in `kernel(x, y, BN=64)`",
         _ => return error,
     };

@@ -1,6 +1,7 @@
 //! Reads tensors through the table of C functions that PyTorch offers since version 2.10: `DLPackExchangeAPI` of DLPack 1.2.
 //!
-//! One call gives address, shape, strides, element type and device, ten times as fast as the attributes of a tensor do.
+//! One call gives address, shape, strides, element type and device. On one H100 machine, a launch on three tensors takes the host 4.0 µs
+//! with it, and 5.4 µs with the attributes of the tensors.
 //! <https://dmlc.github.io/dlpack/latest/c_api.html>
 
 #![allow(unsafe_code)]
@@ -149,7 +150,7 @@ impl Exchange {
 }
 
 /// Returns the element type of a code of DLPack and a number of bits.
-fn dtype(code: u8, bits: u8, lanes: u16) -> Option<DType> {
+pub(crate) fn dtype(code: u8, bits: u8, lanes: u16) -> Option<DType> {
     if lanes != 1 {
         return None;
     }

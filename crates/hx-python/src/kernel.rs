@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use hx_driver::{EmitKind, Overrides, Solved, parse_override};
-use hx_hir::{Item, ItemKey, file_items, kernel_signature, signature_source_map};
+use hx_hir::{Item, ItemKey, Name, item_named, kernel_signature, signature_source_map};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -37,7 +37,7 @@ pub(crate) struct Kernel {
     state: Mutex<State>,
 }
 
-/// What is known of the current text.
+/// Facts about the current text of a kernel, and the launches that were prepared from it.
 #[derive(Debug, Default)]
 struct State {
     generation: u64,
@@ -80,10 +80,9 @@ impl Kernel {
 
     fn key(&self, db: &Database) -> Result<ItemKey, Problem> {
         let file = Shared::file(db, &self.path)?;
-        let items = file_items(db, file);
-        match items.kernels().find(|kernel| kernel.name(db) == self.name.as_str()) {
-            Some(kernel) => Ok(Item::Kernel(kernel).key(db)),
-            None => {
+        match item_named(db, file, Name::new(&self.name)) {
+            Some(item @ Item::Kernel(_)) => Ok(item.key(db)),
+            _ => {
                 let text = format!("`{}` has no kernel `{}` any more", file.path(db), self.name);
                 Err(Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))
             }
@@ -317,7 +316,7 @@ impl Kernel {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        self.checked(py, args, kwargs)
+        self.read(py, args, kwargs)?.map_or(Ok(()), |call| self.checked(py, &call))
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -327,7 +326,7 @@ impl Kernel {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        self.called(py, args, kwargs)
+        self.read(py, args, kwargs)?.map_or(Ok(()), |call| self.called(py, &call))
     }
 
     /// Copies and pickles name the kernel again; another process loads its file.

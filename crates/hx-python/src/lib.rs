@@ -29,5 +29,12 @@ fn _hx(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<kernel::Kernel>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(dlpack_dtype, module)?)?;
     Ok(())
+}
+
+/// Returns the name of an element type of DLPack; `None` if it has no counterpart.
+#[pyfunction]
+fn dlpack_dtype(code: u8, bits: u8, lanes: u16) -> Option<&'static str> {
+    exchange::dtype(code, bits, lanes).map(hx_dtype::DType::name)
 }

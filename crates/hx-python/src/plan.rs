@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use hx_base::codes;
-use hx_driver::{DirectLaunch, DirectParam, Region, may_share};
+use hx_driver::{DirectLaunch, DirectParam, may_share};
 use hx_dtype::DType;
 use hx_runtime::direct::{Kernel, Params};
 use hx_worker::RemoteError;
 use rustc_hash::FxHashMap;
 
-use crate::arguments::{Argument, Memory};
+use crate::arguments::Argument;
 use crate::errors::{Class, Problem};
 use crate::gpu::{Gpu, Gpus};
 use crate::lock::lock;
@@ -170,7 +170,7 @@ pub(crate) enum Number {
     Float,
 }
 
-/// Refuses arguments of which one that is in `written` shares memory with another, or repeats its own elements.
+/// Refuses arguments of which one that is in `written` shares memory with another.
 pub(crate) fn overlaps(
     written: &[usize],
     args: &[Argument<'_>],
@@ -180,7 +180,7 @@ pub(crate) fn overlaps(
         let Some(mine) = args.get(at).and_then(Argument::memory) else { continue };
         for (other, theirs) in args.iter().enumerate() {
             let Some(theirs) = theirs.memory().filter(|_| other != at) else { continue };
-            if !near(mine, theirs) || !share(mine, theirs) {
+            if !may_share(&mine.region(), &theirs.region()) {
                 continue;
             }
             let text = format!(
@@ -193,29 +193,4 @@ pub(crate) fn overlaps(
         }
     }
     Ok(())
-}
-
-/// Reports whether the ranges from the first to the last byte meet; a fast answer for the usual case.
-fn near(a: &Memory, b: &Memory) -> bool {
-    let end = |memory: &Memory| {
-        let reach: i64 =
-            memory.shape.as_slice().iter().zip(memory.strides.as_slice()).map(|(n, s)| (n - 1) * s).sum();
-        memory.address + (reach.max(0) as u64 + 1) * u64::from(memory.dtype.bits()).div_ceil(8)
-    };
-    a.address < end(b) && b.address < end(a)
-}
-
-fn share(a: &Memory, b: &Memory) -> bool {
-    let bytes = |memory: &Memory| {
-        let bits = i64::from(memory.dtype.bits());
-        let strides: Vec<i64> =
-            memory.strides.as_slice().iter().map(|stride| (stride * bits).div_euclid(8)).collect();
-        strides
-    };
-    let (a_strides, b_strides) = (bytes(a), bytes(b));
-    let width = |memory: &Memory| u64::from(memory.dtype.bits()).div_ceil(8);
-    may_share(
-        &Region { address: a.address, width: width(a), extents: a.shape.as_slice(), strides: &a_strides },
-        &Region { address: b.address, width: width(b), extents: b.shape.as_slice(), strides: &b_strides },
-    )
 }

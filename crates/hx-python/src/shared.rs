@@ -1,6 +1,6 @@
-//! What Python's threads share: the database with the texts, the simulator, and the GPUs.
+//! The state that all threads of a Python process share: the database with the texts, the simulator, and the GPUs.
 //!
-//! Whoever needs it for longer lets the interpreter go on meanwhile, and can be interrupted.
+//! A thread that solves, compiles or simulates releases the interpreter meanwhile, and Ctrl-C interrupts it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -105,7 +105,7 @@ impl Shared {
                     wait.recv_timeout(POLL)
                 });
                 match received {
-                    // What was asked to end may have come to its end first.
+                    // The work may have ended by itself before it saw the request to stop; the interrupt is raised all the same.
                     Ok(result) => {
                         break match (interrupted, result) {
                             (Some(error), _) => Err(error),

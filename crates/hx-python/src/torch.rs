@@ -1,5 +1,6 @@
 //! Reads PyTorch's tensors and streams: through PyTorch's table of C functions where it has one, else through Python attributes.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use hx_dtype::DType;
@@ -8,25 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
 use crate::exchange::{Exchange, Seen};
-
-/// The element types that have one in hx, by their names in PyTorch.
-const DTYPES: [(&str, DType); 15] = [
-    ("float32", DType::F32),
-    ("bfloat16", DType::Bf16),
-    ("float16", DType::F16),
-    ("float64", DType::F64),
-    ("int32", DType::I32),
-    ("int64", DType::I64),
-    ("int8", DType::I8),
-    ("uint8", DType::U8),
-    ("bool", DType::Bool),
-    ("int16", DType::I16),
-    ("float8_e4m3fn", DType::F8E4m3),
-    ("float8_e5m2", DType::F8E5m2),
-    ("uint16", DType::U16),
-    ("uint32", DType::U32),
-    ("uint64", DType::U64),
-];
 
 /// Objects of the module `torch` that every launch needs.
 #[derive(Debug)]
@@ -59,8 +41,10 @@ impl Torch {
         };
         let stream = torch.getattr("_C").and_then(|c| c.getattr("_cuda_getCurrentRawStream")).ok();
         let fake = py.import("torch._subclasses.fake_tensor").and_then(|module| module.getattr("FakeTensor"));
-        let dtypes =
-            DTYPES.iter().filter_map(|(name, dtype)| Some((torch.getattr(*name).ok()?.unbind(), *dtype)));
+        let names: BTreeMap<String, String> = py.import("hx._dtypes")?.getattr("NAMES")?.extract()?;
+        let dtypes = names.iter().filter_map(|(theirs, name)| {
+            Some((torch.getattr(theirs.as_str()).ok()?.unbind(), DType::parse(name)?))
+        });
         let found = Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             parameter: parameter.unbind(),

@@ -15,10 +15,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cudarc::driver::{result, sys};
 use hx_worker::protocol::{Absence, DeviceInfo, DriverInfo, RemoteError, TensorMap};
 
+use crate::enqueue::{self, declared};
 use crate::fault::{bad, fault};
 use crate::gpu::{ZEROS, list_devices, load_driver};
-use crate::launch::{SHARED_WITHOUT_ASKING, declared, launch_attributes};
 use crate::map::encode;
+
+pub use crate::enqueue::Shape;
 
 /// A device of this process.
 #[derive(Debug)]
@@ -53,21 +55,9 @@ pub struct Kernel {
     symbol: String,
     context: Context,
     function: Function,
-    threads: u32,
-    shared_bytes: u32,
-    cluster: [u32; 3],
-    waits_for_previous: bool,
+    shape: Shape,
     /// Offset and size of each parameter in bytes.
     params: Vec<(usize, usize)>,
-}
-
-/// The sizes of a kernel's launches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
-    pub cluster: [u32; 3],
-    pub threads: u32,
-    pub shared_bytes: u32,
-    pub waits_for_previous: bool,
 }
 
 /// The bytes of all parameters of a launch, each at its offset.
@@ -125,7 +115,6 @@ impl Device {
     /// # Errors
     /// If the driver refuses the code, or the device lacks the threads or the shared memory.
     pub fn load(&self, code: &[u8], symbol: &str, shape: Shape) -> Result<Kernel, RemoteError> {
-        use sys::CUfunction_attribute_enum as Attribute;
         let declares =
             crate::elf::parameter_bytes(code).ok_or_else(|| bad("the kernel's code is no cubin"))?;
         let _entered = Entered::new(self.context)?;
@@ -136,32 +125,7 @@ impl Device {
         // SAFETY: the module was loaded just now and is never unloaded.
         let function = unsafe { result::module::get_function(module, name) }
             .map_err(|error| fault(&format!("finding `{symbol}` in its code"), error))?;
-        let attribute = |attribute| {
-            // SAFETY: the function came from a loaded module.
-            unsafe { result::function::get_function_attribute(function, attribute) }
-                .map(|value| u32::try_from(value).unwrap_or(0))
-                .map_err(|error| fault(&format!("asking for the limits of `{symbol}`"), error))
-        };
-        let most = attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-        if shape.threads == 0 || shape.threads > most {
-            let threads = shape.threads;
-            return Err(bad(&format!("`{symbol}` has {threads} threads in a block, the device has {most}")));
-        }
-        let fixed = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-        let (needed, limit) = (fixed.saturating_add(shape.shared_bytes), self.info.shared_bytes_per_block);
-        if needed > limit {
-            let device = &self.info.name;
-            return Err(bad(&format!(
-                "`{symbol}` needs {needed} bytes of shared memory in a block, {device} has {limit}"
-            )));
-        }
-        if needed > SHARED_WITHOUT_ASKING {
-            let most = i32::try_from(shape.shared_bytes).map_err(|_| bad("too much shared memory"))?;
-            let kind = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: as above.
-            unsafe { result::function::set_function_attribute(function, kind, most) }
-                .map_err(|error| fault(&format!("asking for the shared memory of `{symbol}`"), error))?;
-        }
+        enqueue::check(&self.info, function, symbol, shape)?;
         // Asking for a parameter too many is an error, which compute-sanitizer would report.
         let bytes = declares.get(symbol).copied().unwrap_or(0);
         let mut params: Vec<(usize, usize)> = Vec::new();
@@ -171,9 +135,8 @@ impl Device {
                 param.ok_or_else(|| bad(&format!("`{symbol}` declares fewer parameters than its code")))?,
             );
         }
-        let Shape { cluster, threads, shared_bytes, waits_for_previous } = shape;
         let (context, function, symbol) = (self.context, Function(function), symbol.to_owned());
-        Ok(Kernel { symbol, context, function, threads, shared_bytes, cluster, waits_for_previous, params })
+        Ok(Kernel { symbol, context, function, shape, params })
     }
 
     /// Encodes the map of the tensor at `address`.
@@ -308,43 +271,18 @@ impl Kernel {
     /// # Errors
     /// If the driver refuses the launch, or an earlier kernel has failed.
     pub fn launch(&self, params: &mut Params, grid: [u32; 3], stream: u64) -> Result<(), RemoteError> {
-        if grid.contains(&0) {
-            return Ok(());
-        }
         let _entered = Entered::new(self.context)?;
-        let mut attributes = launch_attributes(self.cluster, self.waits_for_previous);
-        let [x, y, z] = grid;
-        let config = sys::CUlaunchConfig {
-            gridDimX: x,
-            gridDimY: y,
-            gridDimZ: z,
-            blockDimX: self.threads,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: self.shared_bytes,
-            hStream: stream as sys::CUstream,
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: attributes.len() as u32,
-        };
-        let mut size = params.0.len() * 64;
-        if let Some((offset, last)) = self.params.last() {
-            size = offset + last;
-        }
+        let mut size = self.params.last().map_or(0, |(offset, size)| offset + size);
         // The driver's header names these numbers CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END.
         let [buffer, buffer_size, end] = [1, 2, 0].map(std::ptr::without_provenance_mut::<c_void>);
         let mut extra =
             [buffer, params.0.as_mut_ptr().cast(), buffer_size, (&raw mut size).cast::<c_void>(), end];
-        // SAFETY: the function's module stays loaded; the buffer holds every declared parameter at its offset (`params`), and the
-        // driver copies it before it returns; `extra` ends with the null that ends such lists.
+        let (stream, no_pointers) = (stream as sys::CUstream, std::ptr::null_mut());
+        // SAFETY: the function's module stays loaded; the buffer holds every declared parameter at its offset (`params`); `extra` ends
+        // with the null that ends such lists.
         unsafe {
-            sys::cuLaunchKernelEx(
-                &raw const config,
-                self.function.0,
-                std::ptr::null_mut(),
-                extra.as_mut_ptr(),
-            )
+            enqueue::enqueue(self.function.0, self.shape, grid, stream, no_pointers, extra.as_mut_ptr())
         }
-        .result()
         .map_err(|error| fault(&format!("launching `{}`", self.symbol), error))
     }
 }

@@ -13,12 +13,10 @@ use cudarc::driver::result;
 use cudarc::driver::sys;
 use hx_worker::protocol::{Blob, LaunchRequest, RemoteError, WireArg};
 
+use crate::enqueue::{self, Shape, declared};
 use crate::fault::{bad, fault};
 use crate::gpu::Gpu;
 use crate::memory::DeviceMemory;
-
-/// A kernel needs an opt-in for more dynamic shared memory than this.
-pub(crate) const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
 /// The blob of each argument that is sent back.
 pub(crate) type Outputs = BTreeMap<usize, Blob>;
@@ -29,10 +27,7 @@ pub(crate) struct Prepared {
     function: sys::CUfunction,
     params: Vec<ParamBytes>,
     grid: [u32; 3],
-    cluster: [u32; 3],
-    threads: u32,
-    shared_bytes: u32,
-    waits_for_previous: bool,
+    shape: Shape,
     /// Fresh memory, keyed by the position of its argument, and whether it is read back.
     fresh: BTreeMap<usize, (DeviceMemory, bool)>,
 }
@@ -98,7 +93,13 @@ pub(crate) fn prepare(
     // SAFETY: the module is loaded and stays so as long as its `Gpu`.
     let function = unsafe { result::module::get_function(module.handle, name) }
         .map_err(|error| fault(&format!("finding `{symbol}` in its code"), error))?;
-    check_limits(gpu, function, request)?;
+    let shape = Shape {
+        cluster: request.cluster,
+        threads: request.threads,
+        shared_bytes: request.shared_bytes,
+        waits_for_previous: request.waits_for_previous,
+    };
+    enqueue::check(&gpu.info, function, symbol, shape)?;
     let mut params = Vec::new();
     let mut fresh = BTreeMap::new();
     for (at, arg) in request.args.iter().enumerate() {
@@ -128,56 +129,11 @@ pub(crate) fn prepare(
         });
     }
     check_params(symbol, function, &params, module.parameter_bytes.get(symbol).copied())?;
-    Ok(Prepared {
-        symbol: symbol.clone(),
-        function,
-        params,
-        grid: request.grid,
-        cluster: request.cluster,
-        threads: request.threads,
-        shared_bytes: request.shared_bytes,
-        waits_for_previous: request.waits_for_previous,
-        fresh,
-    })
+    Ok(Prepared { symbol: symbol.clone(), function, params, grid: request.grid, shape, fresh })
 }
 
 fn blob_of(blobs: &[Vec<u8>], blob: Blob) -> Result<&Vec<u8>, RemoteError> {
     blobs.get(blob).ok_or_else(|| bad("an argument without its bytes"))
-}
-
-/// Checks threads and shared memory against the limits of the kernel and the device, and raises the kernel's own limit.
-fn check_limits(gpu: &Gpu, function: sys::CUfunction, request: &LaunchRequest) -> Result<(), RemoteError> {
-    use sys::CUfunction_attribute_enum as Attribute;
-    let LaunchRequest { symbol, threads, shared_bytes, .. } = request;
-    let attribute = |attribute| {
-        // SAFETY: the function came from a loaded module.
-        unsafe { result::function::get_function_attribute(function, attribute) }
-            .map(|value| u32::try_from(value).unwrap_or(0))
-            .map_err(|error| fault(&format!("asking for the limits of `{symbol}`"), error))
-    };
-    let most_threads = attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-    if *threads == 0 || *threads > most_threads {
-        return Err(bad(&format!(
-            "`{symbol}` was launched with {threads} threads in a block; with its registers it can have 1 to {most_threads}"
-        )));
-    }
-    let fixed = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-    let limit = gpu.info.shared_bytes_per_block;
-    if u64::from(fixed) + u64::from(*shared_bytes) > u64::from(limit) {
-        let needed = u64::from(fixed) + u64::from(*shared_bytes);
-        return Err(bad(&format!(
-            "`{symbol}` needs {needed} bytes of shared memory in a block, {} has {limit}",
-            gpu.info.name
-        )));
-    }
-    if fixed + shared_bytes > SHARED_WITHOUT_ASKING {
-        let most = i32::try_from(*shared_bytes).map_err(|_| bad("too much shared memory"))?;
-        let kind = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: as above.
-        unsafe { result::function::set_function_attribute(function, kind, most) }
-            .map_err(|error| fault(&format!("asking for the shared memory of `{symbol}`"), error))?;
-    }
-    Ok(())
 }
 
 /// Checks the parameters against the kernel's declaration, in number and size. A correct launch makes no failing call, so that
@@ -212,15 +168,6 @@ fn check_params(
     Ok(())
 }
 
-/// Returns offset and size of a parameter.
-pub(crate) fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
-    let (mut offset, mut size) = (0usize, 0usize);
-    // SAFETY: the function came from a loaded module, both results are live places, and an index past the last
-    // parameter is an error status.
-    let status = unsafe { sys::cuFuncGetParamInfo(function, at, &raw mut offset, &raw mut size) };
-    status.result().is_ok().then_some((offset, size))
-}
-
 impl Prepared {
     /// Runs the kernel to its end. Returns the time on the device in milliseconds.
     fn run(&mut self, [start, stop]: [sys::CUevent; 2]) -> Result<f32, RemoteError> {
@@ -253,61 +200,13 @@ impl Prepared {
 
     /// Enqueues the kernel on the stream. An empty grid, which the driver rejects, is not launched.
     pub(crate) fn start(&mut self, stream: sys::CUstream) -> Result<(), RemoteError> {
-        if self.grid.contains(&0) {
-            return Ok(());
-        }
         let mut pointers: Vec<*mut c_void> =
             self.params.iter_mut().map(|param| param.chunks.as_mut_ptr().cast()).collect();
-        let mut attributes = launch_attributes(self.cluster, self.waits_for_previous);
-        let [x, y, z] = self.grid;
-        let config = sys::CUlaunchConfig {
-            gridDimX: x,
-            gridDimY: y,
-            gridDimZ: z,
-            blockDimX: self.threads,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: self.shared_bytes,
-            hStream: stream,
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: attributes.len() as u32,
-        };
+        let (pointers, no_extra) = (pointers.as_mut_ptr(), std::ptr::null_mut());
         // SAFETY: the function's module is loaded; `pointers` holds one pointer for each declared parameter, each to
-        // at least as many live bytes as declared (`check_params`); the driver copies them before it returns; the
-        // memory behind pointer parameters lives until the stream was synchronized, because `self` holds it.
-        unsafe {
-            sys::cuLaunchKernelEx(
-                &raw const config,
-                self.function,
-                pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        }
-        .result()
-        .map_err(|error| fault(&self.during(), error))
+        // at least as many live bytes as declared (`check_params`); the memory behind pointer parameters lives until the stream was
+        // synchronized, because `self` holds it.
+        unsafe { enqueue::enqueue(self.function, self.shape, self.grid, stream, pointers, no_extra) }
+            .map_err(|error| fault(&self.during(), error))
     }
-}
-
-/// Returns the attributes of a launch that are not the defaults.
-pub(crate) fn launch_attributes(cluster: [u32; 3], waits_for_previous: bool) -> Vec<sys::CUlaunchAttribute> {
-    let mut attributes = Vec::new();
-    if cluster != [1, 1, 1] {
-        let [x, y, z] = cluster;
-        attributes.push(sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-            pad: [0; 4],
-            value: sys::CUlaunchAttributeValue {
-                clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
-            },
-        });
-    }
-    // The kernel waits by itself for the launches before it.
-    if waits_for_previous {
-        attributes.push(sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            pad: [0; 4],
-            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-        });
-    }
-    attributes
 }

@@ -1,7 +1,7 @@
 //! The inside of the worker process: the CUDA compiler, loading, launching and device memory.
 //!
 //! This is the only crate that calls CUDA, and the only one with `unsafe` code: [`nvrtc`] calls the compiler library,
-//! [`cublaslt`] the matrix library, and [`gpu`], [`launch`], [`timing`] and [`flush`] the driver. It runs in a child
+//! [`cublaslt`] the matrix library, and [`gpu`], [`enqueue`], [`timing`] and [`flush`] the driver. It runs in a child
 //! process of the client in `hx-worker`, which also has the messages, the cache and the search for files. The one exception is
 //! [`direct`], which launches in the process of a caller that owns the tensors.
 //!
@@ -12,6 +12,7 @@
 mod cublaslt;
 pub mod direct;
 mod elf;
+mod enqueue;
 mod fault;
 mod flush;
 mod gpu;

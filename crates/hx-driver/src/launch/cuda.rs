@@ -220,7 +220,7 @@ pub(super) fn arguments<'b>(
     Ok(args)
 }
 
-pub(super) fn scalar_bytes(dtype: hx_dtype::DType, bits: u64) -> Vec<u8> {
+fn scalar_bytes(dtype: hx_dtype::DType, bits: u64) -> Vec<u8> {
     let width = hx_dtype::packed_bytes(dtype, 1);
     bits.to_le_bytes()[..width].to_vec()
 }

@@ -10,10 +10,11 @@ use hx_host::{HostError, Value};
 use hx_index::Symbol;
 use hx_lower::LaunchFacts;
 use hx_thread::LogPlan;
+use hx_worker::Arg;
 
 use super::bind::{Header, Prepared};
-use super::cuda::{cuda_text, grid_of, scalar_bytes};
-use super::{BoundParam, Chosen, Launcher, find_kernel, internal, maps, stopped_at, written};
+use super::cuda::{arguments, cuda_text, grid_of};
+use super::{BoundParam, Chosen, Launcher, find_kernel, internal, stopped_at, written};
 use crate::machine::Machine;
 
 /// A launch without its addresses. It holds for every launch with the same element types, shapes, strides, alignments, integers
@@ -69,28 +70,14 @@ impl<'a> Launcher<'a> {
         let (db, instance) = (self.db, checked.get());
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
-        let mut params = Vec::with_capacity(source.launch.params.len());
-        for (position, param) in source.launch.params.iter().enumerate() {
-            let arg =
-                || sources.get(position).copied().ok_or_else(|| internal("a parameter too many".to_owned()));
-            params.push(match (param, bound.params.get(position)) {
-                (LaunchParam::Tensor(_), _) => DirectParam::Tensor { arg: arg()? },
-                (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {
-                    let bits = hx_host::tensor::encode_int(*dtype, *value);
-                    DirectParam::Scalar { arg: arg()?, dtype: *dtype, bytes: scalar_bytes(*dtype, bits) }
-                }
-                (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Float(value))) => {
-                    let bytes = scalar_bytes(*dtype, dtype.encode(*value));
-                    DirectParam::Scalar { arg: arg()?, dtype: *dtype, bytes }
-                }
-                (LaunchParam::Symbol(symbol), _) => {
-                    let value = bound.symbols.get(symbol).copied().and_then(|v| i32::try_from(v).ok());
-                    let value = value.ok_or_else(|| internal(format!("`{symbol}` has no 32-bit value")))?;
-                    DirectParam::Value(value.to_le_bytes().to_vec())
-                }
-                (LaunchParam::TensorMap { param, element, map }, _) => {
-                    let map = maps::argument(param, *element, map, &bound)?;
-                    DirectParam::Map { arg: sources[map.arg], map }
+        let declared = &source.launch.params;
+        // Addresses come with each call.
+        let args = arguments(declared, &bound, |_| Arg::Value(Vec::new()))?;
+        let params = declared.iter().zip(args).enumerate().map(|(position, (param, arg))| {
+            Ok(match (param, arg) {
+                (LaunchParam::Tensor(_), _) => DirectParam::Tensor { arg: sources[position] },
+                (LaunchParam::Scalar { dtype, .. }, Arg::Value(bytes)) => {
+                    DirectParam::Scalar { arg: sources[position], dtype: *dtype, bytes }
                 }
                 (LaunchParam::Log { .. }, _) => {
                     let program = thread_program(db, instance);
@@ -98,11 +85,14 @@ impl<'a> Launcher<'a> {
                     let lookup = |s: &Symbol| bound.symbols.get(s).copied();
                     DirectParam::Log(LogPlan::new(program, grid.map(u64::from), &lookup).buffer())
                 }
-                (LaunchParam::Scalar { name, .. }, _) => {
-                    return Err(internal(format!("the parameter `{name}` has no number")));
+                (_, Arg::Value(bytes)) => DirectParam::Value(bytes),
+                (_, Arg::TensorMap(map)) => DirectParam::Map { arg: sources[map.arg], map },
+                (_, Arg::Buffer { .. } | Arg::Resident { .. }) => {
+                    return Err(internal("a direct launch with memory of the worker".to_owned()));
                 }
-            });
-        }
+            })
+        });
+        let params = params.collect::<Result<_, LaunchError>>()?;
         let compiled = self.compile(&gpu.cuda, source)?;
         Ok(DirectLaunch {
             kernel: request.kernel.name.to_string(),
@@ -181,9 +171,7 @@ fn packed(header: &Header<'_>, request: &LaunchRequest, prepared: &Prepared) -> 
                  row-major order"
             ),
         );
-        let error = error.help(format!(
-            "pass `x.contiguous()`, or name the strides in the header, as in `{name}: T[m, n] : [ld, 1]`"
-        ));
+        let error = error.help(format!("name the strides in the header, as in `{name}: T[m, n] : [ld, 1]`"));
         let error = match header.at_type(index, "declared here") {
             Some(label) => error.label(label),
             None => error,

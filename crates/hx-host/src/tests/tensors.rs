@@ -156,3 +156,15 @@ fn tensors_print_abbreviated() {
     expect!["f64[0, 3] []"].assert_eq(&show_tensor(&tensor(DType::F64, &[0, 3], &[])));
     expect!["true"].assert_eq(&show_tensor(&tensor(DType::Bool, &[], &[1.0])));
 }
+
+#[test]
+fn views_that_repeat_elements() {
+    let repeats = |shape: &[usize], strides: &[usize]| {
+        Tensor::elsewhere(DType::F32, shape.to_vec(), strides.to_vec()).repeats()
+    };
+    assert!(!repeats(&[4, 6], &[6, 1]) && !repeats(&[6, 4], &[1, 6]) && !repeats(&[4, 6], &[8, 1]));
+    assert!(!repeats(&[1, 6], &[0, 1]) && !repeats(&[0, 6], &[0, 1]) && !repeats(&[], &[]));
+    assert!(repeats(&[4, 6], &[0, 1]) && repeats(&[4, 6], &[5, 1]) && repeats(&[3, 3], &[2, 1]));
+    // The strides interleave, and no element is met twice: 0, 2, 4 and 3, 5, 7.
+    assert!(!repeats(&[2, 3], &[3, 2]) && repeats(&[3, 4], &[3, 2]));
+}

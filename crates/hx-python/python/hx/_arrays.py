@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ._dtypes import DType, name_of
+from ._hx import dlpack_dtype
 
 if TYPE_CHECKING:
     import numpy
@@ -203,25 +204,6 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
-#: Element types by the codes and bits of DLPack.
-_DLPACK = {
-    (0, 8): "i8",
-    (0, 16): "i16",
-    (0, 32): "i32",
-    (0, 64): "i64",
-    (1, 8): "u8",
-    (1, 16): "u16",
-    (1, 32): "u32",
-    (1, 64): "u64",
-    (2, 16): "f16",
-    (2, 32): "f32",
-    (2, 64): "f64",
-    (4, 16): "bf16",
-    (6, 8): "bool",
-    (10, 8): "f8e4m3",
-    (12, 8): "f8e5m2",
-}
-
 #: The kinds of devices whose memory the GPU addresses: CUDA, and CUDA's managed memory.
 _CUDA, _MANAGED = 2, 13
 
@@ -242,7 +224,7 @@ def _dlpack(array: Any) -> Described | None:
     tensor = ctypes.cast(address, ctypes.POINTER(_DLTensor)).contents
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else _packed(shape)
-    name = _DLPACK.get((tensor.code, tensor.bits), f"{tensor.bits} bits of kind {tensor.code}")
+    name = dlpack_dtype(tensor.code, tensor.bits, tensor.lanes) or f"{tensor.bits} bits of kind {tensor.code}"
     data = (tensor.data or 0) + tensor.byte_offset
     # The array owns the memory, and outlives the call; the capsule is given back unused.
     return number, data, name, shape, strides, None

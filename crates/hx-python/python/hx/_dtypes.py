@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-#: The names of NumPy's and PyTorch's element types that differ from those of hx.
-_NAMES = {
+#: The names in hx of NumPy's and PyTorch's element types.
+NAMES = {
     "float16": "f16",
     "float32": "f32",
     "float64": "f64",
@@ -51,4 +51,4 @@ def name_of(dtype: Any) -> str | None:
     text = getattr(dtype, "name", None)
     if text is None:
         text = str(dtype).removeprefix("torch.")
-    return _NAMES.get(text)
+    return NAMES.get(text)

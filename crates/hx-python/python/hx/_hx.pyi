@@ -1,8 +1,10 @@
 from typing import Any, final
 
-__all__ = ["Engine", "Kernel", "__version__"]
+__all__ = ["Engine", "Kernel", "__version__", "dlpack_dtype"]
 
 __version__: str
+
+def dlpack_dtype(code: int, bits: int, lanes: int) -> str | None: ...
 
 @final
 class Engine:

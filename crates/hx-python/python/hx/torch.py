@@ -14,7 +14,7 @@ from typing import Any, overload
 import torch  # type: ignore[import-not-found, unused-ignore]
 from torch import library as operators  # type: ignore[import-not-found, unused-ignore]
 
-from ._dtypes import name_of
+from ._dtypes import NAMES, name_of
 from ._hx import Kernel
 from ._modules import Module, Parameter, parameters
 
@@ -23,21 +23,9 @@ __all__ = ["Op", "op"]
 #: The libraries of operators by namespace. An operator lives as long as its library.
 _LIBRARIES: dict[str, operators.Library] = {}
 
-_DTYPES = {
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "f32": torch.float32,
-    "tf32": torch.float32,
-    "f64": torch.float64,
-    "i8": torch.int8,
-    "i16": torch.int16,
-    "i32": torch.int32,
-    "i64": torch.int64,
-    "u8": torch.uint8,
-    "bool": torch.bool,
-    "f8e4m3": torch.float8_e4m3fn,
-    "f8e5m2": torch.float8_e5m2,
-}
+#: PyTorch's element types by their names in hx.
+_DTYPES = {name: getattr(torch, theirs) for theirs, name in NAMES.items() if hasattr(torch, theirs)}
+_DTYPES["tf32"] = torch.float32
 
 
 class Op:

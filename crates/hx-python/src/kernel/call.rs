@@ -27,7 +27,7 @@ use crate::torch::Torch;
 const MOST_PLANS: usize = 1024;
 
 /// The arguments of a call.
-struct Call<'py> {
+pub(super) struct Call<'py> {
     args: Vec<Argument<'py>>,
     /// The name of each argument that was given by name.
     names: Vec<Option<String>>,
@@ -70,10 +70,6 @@ impl Call<'_> {
             }
         }
         Ok(place.and_then(|(_, place)| place))
-    }
-
-    fn is_fake(&self) -> bool {
-        self.args.iter().any(|arg| matches!(arg, Argument::Fake))
     }
 
     /// Returns the request of the launch. Its tensors have no elements.
@@ -149,13 +145,13 @@ fn identify(text: &str, key: &mut Vec<u64>) {
 }
 
 impl Kernel {
-    /// Reads the arguments of a call.
-    fn read<'py>(
+    /// Reads the arguments of a call; `None` if some tensor has no elements, as in a trace of PyTorch.
+    pub(super) fn read<'py>(
         &self,
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Call<'py>> {
+    ) -> PyResult<Option<Call<'py>>> {
         if lock(&self.state).generation != self.shared.generation() {
             self.refresh(py)?;
         }
@@ -200,25 +196,17 @@ impl Kernel {
                 call.generics.push((name, text));
             }
         }
-        Ok(call)
+        let is_fake = call.args.iter().any(|arg| matches!(arg, Argument::Fake));
+        Ok((!is_fake).then_some(call))
     }
 
     /// Launches the kernel.
-    pub(super) fn called(
-        &self,
-        py: Python<'_>,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let call = self.read(py, args, kwargs)?;
-        if call.is_fake() {
-            return Ok(());
-        }
-        let Some(device) = raised(py, call.place())? else { return self.simulated(py, &call) };
+    pub(super) fn called(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
+        let Some(device) = raised(py, call.place())? else { return self.simulated(py, call) };
         let known = lock(&self.state).plans.get(call.key.as_slice()).map(Arc::clone);
         let plan = match known {
             Some(plan) => plan,
-            None => self.plan(py, &call, device)?,
+            None => self.plan(py, call, device)?,
         };
         raised(py, plan.check_overlaps(&call.args, &|at| call.name(at)))?;
         let stream = match (call.stream, Torch::loaded(py)?) {
@@ -228,7 +216,7 @@ impl Kernel {
         };
         let logged = raised(py, plan.launch(&self.shared.gpus, &call.args, stream))?;
         match logged {
-            Some(bytes) => self.logged(py, &call, device, &bytes),
+            Some(bytes) => self.logged(py, call, device, &bytes),
             None => Ok(()),
         }
     }
@@ -272,13 +260,7 @@ impl Kernel {
                 .read_log(&request, &align, bytes)
                 .map_err(|error| Problem::launch(db, Class::Kernel, error))
         })?;
-        match printed {
-            Ok(printed) => print(py, &printed),
-            Err(problem) => {
-                print(py, &problem.printed)?;
-                Err(problem.raise(py))
-            }
-        }
+        print(py, &after_prints(py, printed)?)
     }
 
     /// Runs the kernel on the simulator.
@@ -308,36 +290,20 @@ impl Kernel {
             let filled = filled.map_err(|error| Problem::host(db, Class::Launch, &error))?;
             simulator::run(&self.shared, db, until, &filled)
         })?;
-        match ran {
-            Ok(ran) => {
-                print(py, &ran.printed)?;
-                for (at, bytes) in ran.written {
-                    if let Some(Argument::Host { array, .. }) = call.args.get(at) {
-                        array.call_method1(intern!(py, "write"), (bytes.as_slice(),))?;
-                    }
-                }
-                Ok(())
-            }
-            Err(problem) => {
-                print(py, &problem.printed)?;
-                Err(problem.raise(py))
+        let ran = after_prints(py, ran)?;
+        print(py, &ran.printed)?;
+        for (at, bytes) in ran.written {
+            if let Some(Argument::Host { array, .. }) = call.args.get(at) {
+                array.call_method1(intern!(py, "write"), (bytes.as_slice(),))?;
             }
         }
+        Ok(())
     }
 
     /// Checks the arguments of a launch.
-    pub(super) fn checked(
-        &self,
-        py: Python<'_>,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let call = self.read(py, args, kwargs)?;
-        if call.is_fake() {
-            return Ok(());
-        }
+    pub(super) fn checked(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
         let device = raised(py, call.place())?;
-        let (request, align) = (self.requested(py, &call)?, call.align());
+        let (request, align) = (self.requested(py, call)?, call.align());
         let written = self.shared.interruptible(py, |db, until| {
             let Some(device) = device else { return simulator::check(&self.shared, db, until, &request) };
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
@@ -376,6 +342,14 @@ fn stream(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         return Ok(Some(handle));
     }
     value.extract().map(Some)
+}
+
+/// Raises the exception of a kernel that failed, after the lines that it had printed.
+fn after_prints<T>(py: Python<'_>, result: Result<T, Problem>) -> PyResult<T> {
+    if let Err(problem) = &result {
+        print(py, &problem.printed)?;
+    }
+    raised(py, result)
 }
 
 /// Prints lines as Python's `print` does, so that notebooks and tests see them.

@@ -146,7 +146,7 @@ struct Session<'a> {
     exit: Exit,
 }
 
-/// What the tuning of one shape reads.
+/// The inputs of tuning for one shape. Shapes that are tuned at the same time share all but the machine and the shape.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     args: &'a TuneArgs,
