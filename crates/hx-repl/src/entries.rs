@@ -1,6 +1,6 @@
 //! Splits a longer text, such as a notebook's cell, into entries, and tells whether its author is still typing.
 
-use hx_syntax::{Completeness, SyntaxKind, T, completeness, lex};
+use hx_syntax::{Completeness, T, completeness, lex};
 
 /// Spaces of a level of indentation.
 const LEVEL: usize = 4;
@@ -78,7 +78,6 @@ pub fn indentation(text: &str) -> String {
         match token.kind {
             T!['{'] | T!['('] | T!['['] => open += 1,
             T!['}'] | T![')'] | T![']'] => open = open.saturating_sub(1),
-            SyntaxKind::WHITESPACE | SyntaxKind::COMMENT => {}
             _ => {}
         }
     }

@@ -6,7 +6,7 @@
 //! Invariant: the crate parses no flags, and only `prompt.rs` touches a terminal: a session shows its results on a screen that
 //! its caller owns.
 //!
-//! Start at [`Session`]; [`run_prompt`] drives it from a terminal, [`run_script`] from a stream, and `hx-notebook` from a notebook.
+//! Start at [`Session`]; [`run_prompt`] drives it from a terminal, [`run_script`] from a stream. A [`Display`] takes its outputs as data.
 
 mod commands;
 mod complete;

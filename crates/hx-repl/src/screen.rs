@@ -1,4 +1,4 @@
-//! The output of a session: results, remarks and diagnostics, on two streams or as data for a notebook.
+//! The output of a session: results, remarks and diagnostics, on two streams, or as data for a [`Display`].
 
 use std::io::Write;
 

@@ -73,7 +73,7 @@ pub fn build_launcher(
     Ok(BuiltLauncher { kernels: built, text })
 }
 
-/// Returns what a launcher has to know of a kernel.
+/// Returns a built kernel with the description of its launches.
 fn with_launch<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
