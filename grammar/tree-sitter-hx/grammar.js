@@ -25,7 +25,8 @@ const FOREIGN = ['break', 'continue', 'return'];
 
 /** Operators that begin no statement: behind a block they are refused. */
 const NO_STATEMENT = [
-  '||', '&&', '==', '!=', '<', '<=', '>', '>=', '∘', ':', '+', '*', '/', '%', '@', '.',
+  '||', '&&', '==', '!=', '<', '<=', '>', '>=', '∘', ':', '|', '^', '&', '<<', '>>', '+', '*', '/', '%', '@',
+  '.',
 ];
 
 const FREE = 'free';
@@ -50,7 +51,6 @@ const name = ($, kind, without = []) => {
 /** The rules of expressions for one kind of place. */
 function expressions(place) {
   const rules = {};
-  const tight = place === ANGLE ? FREE : place;
   const rule = ($, name, where = place) => $[`_${name}_${where}`];
   const node = ($, name, kind, where = place) => alias($[`_${name}_${where}`], $[kind]);
   const define = (name, body) => {
@@ -74,28 +74,37 @@ function expressions(place) {
   define('or_pair', ($) => infix(rule($, 'or'), ['||'], rule($, 'and')));
   define('and', ($) => choice(rule($, 'comparison'), node($, 'and_pair', 'binary_expr')));
   define('and_pair', ($) => infix(rule($, 'and'), ['&&'], rule($, 'comparison')));
-  const compose = ($) => rule($, 'compose', tight);
   // In `<T: f16[m] : a > b` the `>` is an operator.
-  define('comparison', ($) => prec.right(choice(compose($), node($, 'comparison_pair', 'binary_expr'))));
+  define('comparison', ($) => prec.right(choice(rule($, 'compose'), node($, 'comparison_pair', 'binary_expr'))));
   const comparisons = place === ANGLE ? ['==', '!='] : ['==', '!=', '<', '<=', '>', '>='];
   define('comparison_pair', ($) => {
-    const pair = infix(compose($), comparisons, compose($));
+    const pair = infix(rule($, 'compose'), comparisons, rule($, 'compose'));
     // So that `>=` is one token here too, and an error.
-    return place === ANGLE ? choice(pair, seq(compose($), '>=', $._never)) : pair;
+    return place === ANGLE ? choice(pair, seq(rule($, 'compose'), '>=', $._never)) : pair;
   });
-  if (place === ANGLE) return rules;
-
   define('compose', ($) => choice(rule($, 'layout'), node($, 'compose_pair', 'binary_expr')));
   define('compose_pair', ($) => infix(rule($, 'compose'), ['∘'], rule($, 'layout')));
-  define('layout', ($) => choice(rule($, 'sum'), node($, 'layout_pair', 'layout_expr')));
-  define('layout_pair', ($) => seq(field('shape', rule($, 'sum')), ':', field('stride', rule($, 'sum'))));
+  define('layout', ($) => choice(rule($, 'bit_or'), node($, 'layout_pair', 'layout_expr')));
+  define('layout_pair', ($) => seq(field('shape', rule($, 'bit_or')), ':', field('stride', rule($, 'bit_or'))));
+  define('bit_or', ($) => choice(rule($, 'bit_xor'), node($, 'bit_or_pair', 'binary_expr')));
+  define('bit_or_pair', ($) => infix(rule($, 'bit_or'), ['|'], rule($, 'bit_xor')));
+  define('bit_xor', ($) => choice(rule($, 'bit_and'), node($, 'bit_xor_pair', 'binary_expr')));
+  define('bit_xor_pair', ($) => infix(rule($, 'bit_xor'), ['^'], rule($, 'bit_and')));
+  // The angles of a shift would close the list that they are in.
+  const shift = ($) => (place === ANGLE ? rule($, 'sum', FREE) : rule($, 'shift'));
+  define('bit_and', ($) => choice(shift($), node($, 'bit_and_pair', 'binary_expr')));
+  define('bit_and_pair', ($) => infix(rule($, 'bit_and'), ['&'], shift($)));
+  if (place === ANGLE) return rules;
+
+  define('shift', ($) => choice(rule($, 'sum'), node($, 'shift_pair', 'binary_expr')));
+  define('shift_pair', ($) => infix(rule($, 'shift'), ['<<', '>>'], rule($, 'sum')));
   define('sum', ($) => choice(rule($, 'product'), node($, 'sum_pair', 'binary_expr')));
   define('sum_pair', ($) => infix(rule($, 'sum'), ['+', '-'], rule($, 'product')));
   define('product', ($) => choice(rule($, 'unary'), node($, 'product_pair', 'binary_expr')));
   define('product_pair', ($) => infix(rule($, 'product'), ['*', '/', '%', '@'], rule($, 'unary')));
   define('unary', ($) => choice(rule($, 'postfix'), node($, 'prefixed', 'unary_expr')));
   define('prefixed', ($) =>
-    seq(field('operator', choice('-', '!')), field('operand', rule($, 'unary'))),
+    seq(field('operator', choice('-', '!', '~')), field('operand', rule($, 'unary'))),
   );
   define('postfix', ($) =>
     choice(
@@ -335,7 +344,7 @@ module.exports = grammar({
       ),
     _assigned: ($) =>
       seq(
-        field('operator', choice('=', '+=', '-=', '*=', '/=', '%=')),
+        field('operator', choice('=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=')),
         field('value', $._expr_free),
         ';',
       ),

@@ -21,7 +21,7 @@ use crate::expr::Binding;
 use crate::storage::{literal, scalar};
 
 pub(crate) use value::value_type;
-use value::{Form, Value, constant, constraint, wrapped};
+use value::{Form, Value, bitcast, constant, constraint, wrapped};
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 
@@ -281,6 +281,11 @@ impl Emitter<'_> {
             Scalar::Apply { operator, dtype, args } => {
                 let result = self.apply(*operator, *dtype, args, work)?;
                 Ok(self.remember(value, result, work))
+            }
+            Scalar::Bitcast { to, arg } => {
+                let from = arg.dtype();
+                let arg = self.scalar(arg, work)?;
+                Ok(bitcast(from, *to, &arg))
             }
             Scalar::Cast { to, arg } => {
                 let from = arg.dtype();

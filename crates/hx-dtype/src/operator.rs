@@ -26,6 +26,12 @@ pub enum Operator {
     Ceil,
     Round,
     Erf,
+    /// Whether the operand is no number.
+    IsNan,
+    /// The number of bits that are 1.
+    Popcount,
+    /// The number of zeros above the highest bit that is 1.
+    Clz,
     Add,
     Sub,
     Mul,
@@ -38,6 +44,9 @@ pub enum Operator {
     Xor,
     Shl,
     Shr,
+    /// The upper half of the product, as wide as the operands.
+    Mulhi,
+    Pow,
     Lt,
     Le,
     Eq,
@@ -78,6 +87,9 @@ const ROWS: &[Row] = &[
     row(Operator::Ceil, "ceil", 1),
     row(Operator::Round, "round", 1),
     row(Operator::Erf, "erf", 1),
+    row(Operator::IsNan, "isnan", 1),
+    row(Operator::Popcount, "popcount", 1),
+    row(Operator::Clz, "clz", 1),
     row(Operator::Add, "+", 2),
     row(Operator::Sub, "-", 2),
     row(Operator::Mul, "*", 2),
@@ -85,11 +97,13 @@ const ROWS: &[Row] = &[
     row(Operator::Rem, "%", 2),
     row(Operator::Min, "min", 2),
     row(Operator::Max, "max", 2),
-    row(Operator::And, "&&", 2),
-    row(Operator::Or, "||", 2),
+    row(Operator::And, "&", 2),
+    row(Operator::Or, "|", 2),
     row(Operator::Xor, "^", 2),
     row(Operator::Shl, "<<", 2),
     row(Operator::Shr, ">>", 2),
+    row(Operator::Mulhi, "mulhi", 2),
+    row(Operator::Pow, "pow", 2),
     row(Operator::Lt, "<", 2),
     row(Operator::Le, "<=", 2),
     row(Operator::Eq, "==", 2),
@@ -114,15 +128,23 @@ impl Operator {
         ROWS.iter().find(|r| r.operator == self).unwrap_or(&ROWS[0])
     }
 
-    /// Reports whether the operator compares its operands: the result is `bool`.
+    /// Reports whether the operator compares or tests its operands: the result is `bool`.
     pub fn is_comparison(self) -> bool {
-        matches!(self, Operator::Lt | Operator::Le | Operator::Eq | Operator::Ne)
+        matches!(self, Operator::Lt | Operator::Le | Operator::Eq | Operator::Ne | Operator::IsNan)
     }
 
     /// Reports whether the operator is defined on floating-point operands only.
     pub fn is_transcendental(self) -> bool {
         use Operator::*;
-        matches!(self, Exp | Exp2 | Log | Log2 | Sqrt | Rsqrt | Tanh | Sigmoid | Sin | Cos | Erf)
+        matches!(
+            self,
+            Exp | Exp2 | Log | Log2 | Sqrt | Rsqrt | Tanh | Sigmoid | Sin | Cos | Erf | Pow | IsNan
+        )
+    }
+
+    /// Reports whether the operator works on the bits of whole registers: on integers of 32 and of 64 bits.
+    pub fn is_of_words(self) -> bool {
+        matches!(self, Operator::Popcount | Operator::Clz | Operator::Mulhi)
     }
 
     /// Returns the type of the result for operands of type `operand` (for `where`: the type of its choices).
@@ -155,6 +177,7 @@ impl Operator {
                 Operator::Lt => x < y,
                 Operator::Le => x <= y,
                 Operator::Eq => x == y,
+                Operator::IsNan => x.is_nan(),
                 _ => x != y,
             });
         }
@@ -187,6 +210,7 @@ impl Operator {
             Mul => x * y,
             Div => x / y,
             Rem => x - (x / y).floor() * y,
+            Pow => x.powf(y),
             // As on the hardware: -0 orders below 0, and a NaN yields the other operand.
             Min if x == y => {
                 if x.is_sign_negative() {
@@ -218,7 +242,9 @@ impl Operator {
             Operator::Rem if y != 0 => x % y,
             Operator::Min => x.min(y),
             Operator::Max => x.max(y),
-            Operator::Shr => x >> y.min(63),
+            Operator::Shr if y < 64 => x >> y,
+            Operator::Shr => 0,
+            Operator::Mulhi => ((u128::from(x) * u128::from(y)) >> 64) as u64,
             Operator::Lt => u64::from(x < y),
             Operator::Le => u64::from(x <= y),
             Operator::Abs => x,
@@ -228,7 +254,8 @@ impl Operator {
 
     fn integer(self, dtype: DType, [x, y, z]: [i64; 3]) -> u64 {
         use Operator::*;
-        let shift = |n: i64| u32::try_from(n).unwrap_or(63).min(63);
+        // A shift by a negative amount or by the width of the type moves every bit out.
+        let inside = u32::try_from(y).ok().filter(|by| *by < dtype.bits());
         let value = match self {
             Neg => x.wrapping_neg(),
             Abs => x.wrapping_abs(),
@@ -243,12 +270,16 @@ impl Operator {
             And => x & y,
             Or => x | y,
             Xor => x ^ y,
-            Shl => x.wrapping_shl(shift(y)),
-            Shr => x >> shift(y),
+            Shl => inside.map_or(0, |by| x << by),
+            Shr => x >> inside.unwrap_or(63),
+            Mulhi => ((i128::from(x) * i128::from(y)) >> dtype.bits()) as i64,
+            Popcount => i64::from((x as u64 & mask(dtype)).count_ones()),
+            Clz => i64::from((x as u64 & mask(dtype)).leading_zeros() + dtype.bits()) - 64,
             Lt => i64::from(x < y),
             Le => i64::from(x <= y),
             Eq => i64::from(x == y),
             Ne => i64::from(x != y),
+            IsNan => 0,
             Fma => x.wrapping_mul(y).wrapping_add(z),
             _ => x,
         };
@@ -364,6 +395,29 @@ mod tests {
         assert_eq!(u64(Operator::Shr, u64::MAX, 63), 1);
         assert_eq!(u64(Operator::Abs, u64::MAX, 0), u64::MAX);
         assert_eq!(u64(Operator::Div, 1, 0), 0);
+    }
+
+    #[test]
+    fn bits_of_integers() {
+        let eval = |op: Operator, dtype: DType, x: i64, y: i64| {
+            let bits = [x, y].map(|v| v as u64 & mask(dtype));
+            op.eval(dtype, &bits)
+        };
+        assert_eq!(eval(Operator::Shl, DType::I32, 3, 31), 0x8000_0000);
+        assert_eq!(eval(Operator::Shl, DType::I64, 3, 64), 0);
+        assert_eq!(eval(Operator::Shl, DType::I32, 3, -1), 0);
+        assert_eq!(eval(Operator::Shr, DType::I32, -8, 1), 0xffff_fffc);
+        assert_eq!(eval(Operator::Shr, DType::I32, -8, 40), 0xffff_ffff);
+        assert_eq!(eval(Operator::Shr, DType::U32, -8, 1), 0x7fff_fffc);
+        assert_eq!(eval(Operator::Shr, DType::U64, -8, 64), 0);
+        assert_eq!(eval(Operator::Popcount, DType::I32, -1, 0), 32);
+        assert_eq!(eval(Operator::Popcount, DType::U64, -1, 0), 64);
+        assert_eq!(eval(Operator::Clz, DType::I32, 0, 0), 32);
+        assert_eq!(eval(Operator::Clz, DType::U64, 1, 0), 63);
+        assert_eq!(eval(Operator::Mulhi, DType::U32, -1, -1), 0xffff_fffe);
+        assert_eq!(eval(Operator::Mulhi, DType::I32, -1, 5), 0xffff_ffff);
+        assert_eq!(eval(Operator::Mulhi, DType::U64, -1, 2), 1);
+        assert_eq!(eval(Operator::Mulhi, DType::I64, i64::MIN, 2), u64::MAX);
     }
 
     #[test]

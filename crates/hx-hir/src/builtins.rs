@@ -151,7 +151,7 @@ impl Builtin {
                 BuiltinValue::BlockIdx | BuiltinValue::GridDim | BuiltinValue::Multiprocessors,
             )
             | Builtin::Kernel(_) => Place::Device,
-            Builtin::Value(BuiltinValue::Auto)
+            Builtin::Value(BuiltinValue::Auto | BuiltinValue::Nan)
             | Builtin::Common(_)
             | Builtin::Math(_)
             | Builtin::Layout(_) => Place::Both,

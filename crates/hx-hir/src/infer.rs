@@ -155,6 +155,7 @@ impl<'a> Infer<'a> {
                 BuiltinValue::GridDim => self.along_grid(Symbol::GridDim),
                 BuiltinValue::Multiprocessors => Ty::Int(Some(Value::symbol(Symbol::Multiprocessors))),
                 BuiltinValue::Auto => Ty::Layout(None),
+                BuiltinValue::Nan => Ty::Float(None),
                 BuiltinValue::Args => Ty::Unknown,
             },
             Some(Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle))) => Ty::Layout(None),

@@ -5,6 +5,7 @@
 
 use hx_base::interrupt::look;
 
+use crate::bits;
 use crate::dense::{Class, Dense, Numbers, broadcast_shape, element_count, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::stretch::{STRETCH, generate, map, zip};
@@ -31,6 +32,12 @@ pub enum Binary {
     /// On truth values only, like [`Binary::Or`].
     And,
     Or,
+    /// On integers and truth values, like the four that follow.
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
 }
 
 impl Binary {
@@ -53,6 +60,11 @@ impl Binary {
             Binary::Pow => "pow",
             Binary::And => "&&",
             Binary::Or => "||",
+            Binary::BitAnd => "&",
+            Binary::BitOr => "|",
+            Binary::BitXor => "^",
+            Binary::Shl => "<<",
+            Binary::Shr => ">>",
         }
     }
 
@@ -101,6 +113,9 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
     if matches!(op, Binary::And | Binary::Or) {
         return logical(op, &a.broadcast_to(&shape), &b.broadcast_to(&shape))
             .map(|data| Dense { shape, data });
+    }
+    if matches!(op, Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::Shl | Binary::Shr) {
+        return bits::binary(op, &shape, a, b).map(|data| Dense { shape, data });
     }
     let class = a.data.class().max(b.data.class());
     let true_division = op == Binary::Div && !shape.is_empty();

@@ -297,6 +297,7 @@ impl<'a> Frame<'_, 'a> {
                 self.session.options.args.iter().map(|arg| Value::Str(arg.as_str().into())).collect(),
             )),
             Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Ok(Value::Auto),
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Nan)) => Ok(Value::Float(f64::NAN)),
             Resolution::Builtin(builtin) => {
                 let message = format!("`{}` is a function and only called", builtin.name());
                 let help = format!("a launch takes a `fn` that calls `{}`", builtin.name());

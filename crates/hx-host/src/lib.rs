@@ -10,6 +10,7 @@
 pub mod archive;
 pub mod arith;
 pub mod bench;
+mod bits;
 pub mod compare;
 pub mod counted;
 pub mod dense;

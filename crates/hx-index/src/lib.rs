@@ -9,6 +9,7 @@
 //!
 //! Start at [`Expr`], then [`Facts`].
 
+mod bits;
 mod cond;
 mod divide;
 mod expr;
@@ -18,6 +19,7 @@ mod print;
 mod tests;
 mod width;
 
+pub use bits::BitOp;
 pub use cond::{CmpOp, Cond};
 pub use divide::{floor_div, floor_mod};
 pub use expr::{Atom, EvalError, Expr, Monomial, Symbol};

@@ -105,7 +105,7 @@ fn nodes(scalar: &Scalar, left: &mut usize) -> bool {
     taken(left)
         || match scalar {
             Scalar::Apply { args, .. } => args.iter().any(|arg| nodes(arg, left)),
-            Scalar::Cast { arg, .. } => nodes(arg, left),
+            Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => nodes(arg, left),
             _ => false,
         }
 }

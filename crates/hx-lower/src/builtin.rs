@@ -145,6 +145,18 @@ impl<'db> Cx<'db> {
                 let [t, dtype] = self.first(given)?;
                 self.cast(id, t, dtype, hint)
             }
+            CommonFn::Bitcast => {
+                let [t, dtype] = self.first(given)?;
+                self.bitcast(id, t, dtype)
+            }
+            CommonFn::Mulhi => {
+                let [a, b] = self.first(given)?;
+                self.elementwise_call(id, Operator::Mulhi, &[a, b])
+            }
+            CommonFn::Pow => {
+                let [a, b] = self.first(given)?;
+                self.elementwise_call(id, Operator::Pow, &[a, b])
+            }
             CommonFn::Where => {
                 let [c, x, y] = self.first(given)?;
                 self.select(id, c, x, y)
@@ -273,5 +285,8 @@ fn operator_of(function: MathFn) -> Operator {
         MathFn::Ceil => Operator::Ceil,
         MathFn::Round => Operator::Round,
         MathFn::Abs => Operator::Abs,
+        MathFn::Isnan => Operator::IsNan,
+        MathFn::Popcount => Operator::Popcount,
+        MathFn::Clz => Operator::Clz,
     }
 }

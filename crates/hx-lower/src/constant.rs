@@ -29,6 +29,7 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
         locals: BTreeMap::new(),
         variables: BTreeMap::new(),
         operands: 0,
+        spread: None,
         call: None,
     });
     let value = cx.eval(body.root).and_then(|value| match body.ty {

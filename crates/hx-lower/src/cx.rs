@@ -13,6 +13,7 @@ use hx_tile::{
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::peel::Peel;
+use crate::spread::Spread;
 use crate::value::{SymView, Tensor, Value};
 
 /// The place in the source that an operation or tensor comes from.
@@ -42,6 +43,8 @@ pub(crate) struct Frame<'db> {
     /// The number of expressions that enclose the one being evaluated. Their earlier operands are already evaluated, so an
     /// assignment in here would come too late for them.
     pub(crate) operands: usize,
+    /// The elements that a function of numbers is applied to.
+    pub(crate) spread: Option<Spread>,
     /// The call that this frame inlines.
     pub(crate) call: Option<Origin>,
 }

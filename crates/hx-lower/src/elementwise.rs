@@ -5,7 +5,7 @@
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
-use hx_hir::{CmpOp, ExprId};
+use hx_hir::{BinaryOp, CmpOp, Expr as HirExpr, ExprId};
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
 
@@ -91,23 +91,40 @@ impl Cx<'_> {
     }
 
     fn check_operator(&mut self, id: ExprId, operator: Operator, dtype: DType) -> Lower<()> {
-        let logical = matches!(operator, Operator::Not | Operator::And | Operator::Or);
-        let rounding = matches!(operator, Operator::Floor | Operator::Ceil | Operator::Round);
+        use Operator::*;
+        let written = match &self.store()[id] {
+            HirExpr::Binary { op, .. } => Some(*op),
+            _ => None,
+        };
+        let logical = operator == Not || matches!(written, Some(BinaryOp::Logic(_)));
+        let on_bits = matches!(operator, And | Or | Xor | Shl | Shr);
         let fits = match dtype {
-            DType::Bool => logical || matches!(operator, Operator::Select | Operator::Eq | Operator::Ne),
-            _ if dtype.is_float() => !logical,
-            _ => !logical && !rounding && !operator.is_transcendental(),
+            DType::Bool => matches!(operator, Not | And | Or | Xor | Select | Eq | Ne),
+            _ if dtype.is_float() => !logical && !on_bits && !operator.is_of_words(),
+            _ if operator.is_of_words() => dtype.bits() >= 32,
+            _ => !logical && !matches!(operator, Floor | Ceil | Round) && !operator.is_transcendental(),
         };
         if fits {
             return Ok(());
         }
-        let message =
-            format!("found elements of type `{dtype}`, for which `{}` has no meaning", operator.name());
+        let name = written.map_or(operator.name(), BinaryOp::text);
+        let message = format!("found elements of type `{dtype}`, for which `{name}` has no meaning");
         let error = self.error(&codes::NO_SUCH_OPERATION, id, message);
-        let error = if dtype.is_int() && !logical {
-            error.help("`cast(…, f32)` converts element by element")
-        } else {
-            error
+        let help = match operator {
+            And | Or if logical && dtype.is_int() => Some("`&` and `|` combine the bits of integers"),
+            Xor if dtype.is_float() => {
+                Some("a power is written `pow(x, y)`; `bitcast(x, u32)` gives the bits")
+            }
+            _ if on_bits && dtype.is_float() => Some("`bitcast(x, u32)` gives the bits of an `f32`"),
+            _ if operator.is_of_words() => {
+                Some("it takes integers of 32 or 64 bits: `cast(…, u32)` converts")
+            }
+            _ if dtype.is_int() && !logical => Some("`cast(…, f32)` converts element by element"),
+            _ => None,
+        };
+        let error = match help {
+            Some(help) => error.help(help),
+            None => error,
         };
         Err(self.report(error))
     }
@@ -137,7 +154,7 @@ impl Cx<'_> {
     }
 
     /// Wraps a register tensor as an elementwise expression; returns any other value unchanged.
-    fn lazy_operand(&mut self, at: ExprId, value: Value) -> Lower<Value> {
+    pub(crate) fn lazy_operand(&mut self, at: ExprId, value: Value) -> Lower<Value> {
         let Value::Tensor(t) = value else { return Ok(value) };
         if !t.is_register() {
             let message =

@@ -67,6 +67,7 @@ impl<'db> Cx<'db> {
             locals: BTreeMap::new(),
             variables: BTreeMap::new(),
             operands: 0,
+            spread: None,
             call,
         });
         let result = self.enter_function(sig, &given, &values);
@@ -152,6 +153,7 @@ impl<'db> Cx<'db> {
         let (body, names) = (item.body(self.db), item.names(self.db));
         let frame = self.frame_mut();
         (frame.store, frame.names, frame.in_signature) = (&body.store, names, false);
+        self.frame_mut().spread = self.spread(body.root);
         let value = self.eval_named(body.root, None)?;
         let Some(dtype) = ret else { return Ok(value) };
         self.number_as(body.root, value, dtype)

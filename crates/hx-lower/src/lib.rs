@@ -10,6 +10,7 @@
 //! Start at [`lower`].
 
 mod asynchronous;
+mod bits;
 mod bounds;
 mod builtin;
 mod call;
@@ -35,6 +36,7 @@ mod roles;
 mod scalar;
 mod scan;
 mod slice;
+mod spread;
 mod stmt;
 #[cfg(test)]
 mod test_db;
@@ -125,6 +127,7 @@ fn lower_kernel<'db>(
         locals: BTreeMap::new(),
         variables: BTreeMap::new(),
         operands: 0,
+        spread: None,
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;

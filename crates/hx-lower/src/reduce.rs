@@ -6,7 +6,7 @@ use hx_hir::{
     ArithOp, BinaryOp, Builtin, Expr as HirExpr, ExprId, KernelFn, LogicOp, Pat, PatId, Resolution,
 };
 use hx_index::Cond;
-use hx_tile::OpKind;
+use hx_tile::{OpKind, Scalar};
 
 use crate::cx::Cx;
 use crate::elementwise::{Operand, is_elementwise};
@@ -17,6 +17,18 @@ impl Cx<'_> {
     /// Applies a function of one number to each element or to a constant.
     pub(crate) fn math(&mut self, id: ExprId, operator: Operator, x: ExprId) -> Lower<Value> {
         match self.eval(x)? {
+            Value::Int(value) if operator.is_of_words() => Ok(match value.as_const() {
+                Some(x) => {
+                    Value::Int(hx_index::Expr::constant(operator.eval(DType::I64, &[x as u64]) as i64))
+                }
+                None => {
+                    let number = Scalar::Integer { value, dtype: DType::I64 };
+                    Value::Scalar(Scalar::apply(operator, DType::I64, [number]))
+                }
+            }),
+            Value::Float(value) if operator == Operator::IsNan => {
+                Ok(Value::Bool(if value.is_nan() { Cond::True } else { Cond::False }))
+            }
             Value::Int(value) if operator == Operator::Abs => {
                 let zero = hx_index::Expr::default();
                 Ok(Value::Int(value.maximum(&(zero - value.clone()), &self.facts)))
@@ -106,8 +118,9 @@ impl Cx<'_> {
                 (part, shape, order)
             }
         };
-        let logical = matches!(operator, Operator::And | Operator::Or);
-        if logical != (tensor.dtype == DType::Bool) {
+        let on_bits = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
+        let fits = if on_bits { !tensor.dtype.is_float() } else { tensor.dtype != DType::Bool };
+        if !fits {
             let message =
                 format!("`{}` does not reduce elements of type `{}`", operator.name(), tensor.dtype);
             return self.fail(&codes::NO_SUCH_OPERATION, id, message);
@@ -141,8 +154,9 @@ impl Cx<'_> {
             HirExpr::Binary { op, lhs, rhs } if self.are_params([a, b], [*lhs, *rhs]) => match op {
                 BinaryOp::Arith(ArithOp::Add) => Some(Operator::Add),
                 BinaryOp::Arith(ArithOp::Mul) => Some(Operator::Mul),
-                BinaryOp::Logic(LogicOp::And) => Some(Operator::And),
-                BinaryOp::Logic(LogicOp::Or) => Some(Operator::Or),
+                BinaryOp::Logic(LogicOp::And) | BinaryOp::Arith(ArithOp::BitAnd) => Some(Operator::And),
+                BinaryOp::Logic(LogicOp::Or) | BinaryOp::Arith(ArithOp::BitOr) => Some(Operator::Or),
+                BinaryOp::Arith(ArithOp::BitXor) => Some(Operator::Xor),
                 _ => None,
             },
             HirExpr::Call { callee, args } => match (self.frame().names.exprs.get(*callee), &args[..]) {

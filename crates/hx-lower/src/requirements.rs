@@ -39,6 +39,7 @@ pub fn requirements<'db>(
         locals: BTreeMap::new(),
         variables: BTreeMap::new(),
         operands: 0,
+        spread: None,
         call: None,
     });
     cx.conditions(sig, args).map_err(|_| std::mem::take(&mut cx.errors))

@@ -8,6 +8,7 @@ use hx_hir::{
 };
 use hx_index::{CmpOp as IndexCmp, Cond, Expr, Symbol};
 
+use crate::bits::{bit_op, of_conditions};
 use crate::cx::Cx;
 use crate::elementwise::{Operand, comparison, is_elementwise};
 use crate::error::{Lower, Reported};
@@ -119,6 +120,7 @@ impl<'db> Cx<'db> {
             Resolution::DType(dtype) => Value::DType(*dtype),
             Resolution::Item(key) => return self.item_value(id, &key.clone()),
             Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Value::Auto,
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Nan)) => Value::Float(f64::NAN),
             Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)) => {
                 let axis = |i: usize| Expr::symbol(Symbol::BlockIdx(i as u8));
                 let axes = (0..self.grid.len()).map(axis).collect();
@@ -188,6 +190,7 @@ impl<'db> Cx<'db> {
             (UnaryOp::Neg, Value::Int(x)) => Value::Int(-x),
             (UnaryOp::Neg, Value::Float(x)) => Value::Float(-x),
             (UnaryOp::Not, Value::Bool(x)) => Value::Bool(x.negate()),
+            (UnaryOp::BitNot, value) => self.bit_not(id, operand, value)?,
             (op, value) if is_elementwise(&value) => {
                 let operator = if op == UnaryOp::Neg { Operator::Neg } else { Operator::Not };
                 self.apply(id, operator, vec![(operand, value)])?
@@ -234,11 +237,18 @@ impl<'db> Cx<'db> {
             }
             (BinaryOp::Compose, Value::Layout(x), Value::Layout(y)) => self.compose(id, x, y),
             (BinaryOp::Compose, ..) => self.no_operation(id, "∘", &a, &b),
-            (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => {
-                self.int_op(id, op, a, b, rhs).map(Value::Int)
-            }
+            (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => match bit_op(op) {
+                Some(op) => self.int_bits(id, op, a, b),
+                None => self.int_op(id, op, a, b, rhs).map(Value::Int),
+            },
+            (BinaryOp::Arith(op), Value::Bool(x), Value::Bool(y)) => match of_conditions(op, x, y) {
+                Some(cond) => Ok(Value::Bool(cond)),
+                None => self.no_operation(id, op.text(), &a, &b),
+            },
             (BinaryOp::Arith(op), _, _) => match (as_float(&a), as_float(&b)) {
-                (Some(x), Some(y)) if op != ArithOp::MatMul => Ok(Value::Float(float_op(op, x, y))),
+                (Some(x), Some(y)) if op != ArithOp::MatMul && !op.is_bitwise() => {
+                    Ok(Value::Float(float_op(op, x, y)))
+                }
                 _ => self.no_operation(id, op.text(), &a, &b),
             },
             (BinaryOp::Cmp(op), Value::Int(a), Value::Int(b)) => Ok(Value::Bool(self.compare(op, a, b))),
@@ -275,6 +285,11 @@ impl<'db> Cx<'db> {
             }
             BinaryOp::Logic(LogicOp::And) => Operator::And,
             BinaryOp::Logic(LogicOp::Or) => Operator::Or,
+            BinaryOp::Arith(ArithOp::BitAnd) => Operator::And,
+            BinaryOp::Arith(ArithOp::BitOr) => Operator::Or,
+            BinaryOp::Arith(ArithOp::BitXor) => Operator::Xor,
+            BinaryOp::Arith(ArithOp::Shl) => Operator::Shl,
+            BinaryOp::Arith(ArithOp::Shr) => Operator::Shr,
             BinaryOp::Compose | BinaryOp::Arith(ArithOp::MatMul) => {
                 return self.no_operation(id, op.text(), &a.1, &b.1);
             }
@@ -343,7 +358,10 @@ impl<'db> Cx<'db> {
             }
             ArithOp::Div => a.div(b, &self.facts),
             ArithOp::Rem => a.rem(b, &self.facts),
-            ArithOp::MatMul => return self.fail(&codes::NO_SUCH_OPERATION, id, "found `@` between integers"),
+            other => {
+                let message = format!("found `{}` between integers", other.text());
+                return self.fail(&codes::NO_SUCH_OPERATION, id, message);
+            }
         })
     }
 
@@ -563,7 +581,7 @@ fn checked(op: ArithOp, x: i64, y: i64) -> Option<i64> {
             let r = x.checked_rem(y)?;
             Some(if r != 0 && (r < 0) != (y < 0) { r + y } else { r })
         }
-        ArithOp::MatMul => None,
+        _ => None,
     }
 }
 
@@ -582,7 +600,7 @@ fn float_op(op: ArithOp, x: f64, y: f64) -> f64 {
         ArithOp::Sub => x - y,
         ArithOp::Mul => x * y,
         ArithOp::Div => x / y,
-        ArithOp::Rem | ArithOp::MatMul => x - y * (x / y).floor(),
+        _ => x - y * (x / y).floor(),
     }
 }
 

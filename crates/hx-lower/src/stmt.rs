@@ -67,7 +67,10 @@ impl Cx<'_> {
             failed => failed,
         };
         match evaluated {
-            Ok(value) => self.bind(pat, value),
+            Ok(start) => {
+                let start = self.started(value, pat, hint, start);
+                self.bind(pat, start)
+            }
             Err(reported) => {
                 self.poison(pat);
                 Err(reported)

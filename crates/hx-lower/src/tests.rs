@@ -1,5 +1,6 @@
 //! Tests of lowering: text in, tile program or diagnostics out.
 
+mod bits;
 mod bounds;
 mod counters;
 mod debug;

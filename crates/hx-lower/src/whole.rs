@@ -89,7 +89,10 @@ impl Cx<'_> {
         use Operator::*;
         let wholes: Option<Vec<Whole>> = operands.iter().map(|(_, value)| value.whole()).collect();
         let Some(wholes) = wholes else { return Ok(None) };
-        if !matches!(operator, Neg | Abs | Add | Sub | Mul | Div | Rem | Min | Max | Lt | Le | Eq | Ne) {
+        let of_bits = matches!(operator, And | Or | Xor | Shl | Shr);
+        if !of_bits
+            && !matches!(operator, Neg | Abs | Add | Sub | Mul | Div | Rem | Min | Max | Lt | Le | Eq | Ne)
+        {
             return Ok(None);
         }
         let at: Vec<ExprId> = operands.iter().map(|(at, _)| *at).collect();
@@ -99,6 +102,18 @@ impl Cx<'_> {
         self.short(id, a, &b)?;
         if matches!(operator, Div | Rem) && b.is_zero() {
             return self.fail(&codes::CONSTANT_ERROR, at.get(1).copied().unwrap_or(id), "division by zero");
+        }
+        if of_bits {
+            let stated = self.whole_bits(operator, a, &b, dtype);
+            let number = |x: &Expr| Scalar::Integer { value: x.clone(), dtype: DType::I64 };
+            return Ok(match (stated, dtype) {
+                (Some(value), _) => Some(Whole { value, dtype }.into_value()),
+                // A dimension is among the operands, so the result has 64 bits.
+                (None, None) => {
+                    Some(Value::Scalar(Scalar::apply(operator, DType::I64, [number(a), number(&b)])))
+                }
+                (None, Some(_)) => None,
+            });
         }
         let compared = match operator {
             Lt => Some(CmpOp::Lt),
@@ -181,7 +196,7 @@ impl Cx<'_> {
     }
 
     /// Returns the result in the range of the type.
-    fn wrapping(&self, operator: Operator, a: &Expr, b: &Expr, width: Width) -> Expr {
+    pub(crate) fn wrapping(&self, operator: Operator, a: &Expr, b: &Expr, width: Width) -> Expr {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
             return Expr::constant(width.wrap(match operator {
                 Operator::Neg => x.wrapping_neg(),

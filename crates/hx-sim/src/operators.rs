@@ -19,6 +19,7 @@ pub(crate) fn apply(operator: Operator, dtype: DType, out: &mut [u64], args: Arg
         (_, DType::F16) => half(operator, out, args, |x| DType::F16.decode(x), |x| DType::F16.encode(x)),
         (_, DType::Bf16) => half(operator, out, args, |x| DType::Bf16.decode(x), |x| DType::Bf16.encode(x)),
         (_, DType::I32) => word(operator, out, args),
+        (_, DType::U32) => bits(operator, out, args),
         _ => false,
     };
     if !done {
@@ -142,15 +143,31 @@ fn word(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     true
 }
 
+/// Computes the operators whose bits do not depend on the sign of a 32-bit word.
+fn bits(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
+    let low = |x: u32| u64::from(x);
+    match operator {
+        Operator::Add => args.binary(out, |x, y| low((x as u32).wrapping_add(y as u32))),
+        Operator::Mul => args.binary(out, |x, y| low((x as u32).wrapping_mul(y as u32))),
+        Operator::And => args.binary(out, |x, y| x & y),
+        Operator::Or => args.binary(out, |x, y| x | y),
+        Operator::Xor => args.binary(out, |x, y| x ^ y),
+        Operator::Mulhi => args.binary(out, |x, y| (x * y) >> 32),
+        _ => return false,
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const OPERATORS: [Operator; 35] = {
+    const OPERATORS: [Operator; 40] = {
         use Operator::*;
         [
             Neg, Abs, Not, Exp, Exp2, Log, Log2, Sqrt, Rsqrt, Tanh, Sigmoid, Sin, Cos, Floor, Ceil, Round,
-            Erf, Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor, Shl, Shr, Lt, Le, Eq, Ne, Fma, Select,
+            Erf, IsNan, Popcount, Clz, Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor, Shl, Shr, Mulhi, Pow,
+            Lt, Le, Eq, Ne, Fma, Select,
         ]
     };
 

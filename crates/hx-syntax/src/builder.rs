@@ -42,7 +42,7 @@ pub(crate) fn build(text: &str, tokens: &[Token], output: Output) -> (GreenNode,
                 }
             }
             Event::Finish => builder.finish(i + 1 == count),
-            Event::Token { kind } => builder.token(kind),
+            Event::Token { kind, raw } => builder.token(kind, raw),
         }
     }
     debug_assert!(builder.open.is_empty(), "every node is closed");
@@ -119,23 +119,25 @@ impl Builder<'_> {
         }
     }
 
-    fn token(&mut self, kind: SyntaxKind) {
+    fn token(&mut self, kind: SyntaxKind, raw: u8) {
         while self.tokens.get(self.next).is_some_and(|token| token.kind.is_trivia()) {
             self.raw_token();
         }
-        self.raw_token_as(Some(kind));
+        self.raw_tokens_as(Some(kind), raw);
     }
 
     fn raw_token(&mut self) {
-        self.raw_token_as(None);
+        self.raw_tokens_as(None, 1);
     }
 
-    fn raw_token_as(&mut self, kind: Option<SyntaxKind>) {
-        let Some(token) = self.tokens.get(self.next) else { return };
-        let range = TextRange::at(self.offset, token.len);
-        self.green.token(Hx::kind_to_raw(kind.unwrap_or(token.kind)), &self.text[range]);
-        self.next += 1;
-        self.offset += token.len;
+    fn raw_tokens_as(&mut self, kind: Option<SyntaxKind>, raw: u8) {
+        let end = self.next + usize::from(raw);
+        let Some([first, rest @ ..]) = self.tokens.get(self.next..end) else { return };
+        let len = rest.iter().fold(first.len, |len, token| len + token.len);
+        let range = TextRange::at(self.offset, len);
+        self.green.token(Hx::kind_to_raw(kind.unwrap_or(first.kind)), &self.text[range]);
+        self.next = end;
+        self.offset += len;
     }
 
     /// Returns how many of the `count` trivia before an item belong to it: the comments above it, up to a blank line. A doc

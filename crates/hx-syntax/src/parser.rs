@@ -25,8 +25,8 @@ pub(crate) enum Event {
     Start { kind: Option<SyntaxKind>, forward_parent: Option<usize> },
     /// Closes the node opened last.
     Finish,
-    /// Consumes the next token that is not trivia, under this kind.
-    Token { kind: SyntaxKind },
+    /// Consumes the next `raw` tokens that are not trivia as one token of this kind.
+    Token { kind: SyntaxKind, raw: u8 },
 }
 
 /// The output of parsing: events for the tree, and errors.
@@ -166,12 +166,34 @@ impl<'t> Parser<'t> {
         self.at
     }
 
+    /// Returns the operator at the current position, and the number of its tokens. The lexer separates the angles of `<<` and
+    /// `>>`, because those of `f<A = g<B = 1>>` close two lists.
+    pub(crate) fn operator(&self) -> (SyntaxKind, u8) {
+        let glued = match (self.current(), self.nth(1)) {
+            (T![<], T![<]) => T![<<],
+            (T![<], T![<=]) => T![<<=],
+            (T![>], T![>]) => T![>>],
+            (T![>], T![>=]) => T![>>=],
+            (kind, _) => return (kind, 1),
+        };
+        let is_joint = match self.tokens.get(self.at..self.at + 2) {
+            Some([(_, first), (_, second)]) => first.end() == second.start(),
+            _ => false,
+        };
+        if is_joint { (glued, 2) } else { (self.current(), 1) }
+    }
+
     /// Consumes the current token under another kind.
     pub(crate) fn bump_as(&mut self, kind: SyntaxKind) {
+        self.bump_joint(kind, 1);
+    }
+
+    /// Consumes `raw` tokens, between which there is nothing, as one token.
+    pub(crate) fn bump_joint(&mut self, kind: SyntaxKind, raw: u8) {
         if self.at < self.tokens.len() {
-            self.at += 1;
+            self.at += usize::from(raw);
             self.looks.set(0);
-            self.events.push(Event::Token { kind });
+            self.events.push(Event::Token { kind, raw });
         }
     }
 

@@ -58,6 +58,7 @@ fn inconvertible(value: &Scalar, arch: Arch) -> Option<DType> {
         Scalar::Apply { dtype, args, .. } => {
             lacks(*dtype).or_else(|| args.iter().find_map(|arg| inconvertible(arg, arch)))
         }
+        Scalar::Bitcast { arg, .. } => inconvertible(arg, arch),
         Scalar::Cast { to, arg } => {
             let moved = arg.dtype() == *to;
             let here = if moved { None } else { lacks(arg.dtype()).or_else(|| lacks(*to)) };

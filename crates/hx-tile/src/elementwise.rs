@@ -33,6 +33,8 @@ pub enum Scalar {
     Apply { operator: Operator, dtype: DType, args: Vec<Scalar> },
     /// A conversion that rounds to nearest even. To an integer it truncates toward zero.
     Cast { to: DType, arg: Box<Scalar> },
+    /// The same bits as an element of another type of this width.
+    Bitcast { to: DType, arg: Box<Scalar> },
 }
 
 impl Scalar {
@@ -49,6 +51,15 @@ impl Scalar {
         if self.dtype() == to { self } else { Scalar::Cast { to, arg: Box::new(self) } }
     }
 
+    /// Returns the same bits as an element of `to`, which has the same width.
+    pub fn bitcast(self, to: DType) -> Scalar {
+        match self {
+            Scalar::Const { bits, .. } => Scalar::Const { bits, dtype: to },
+            same if same.dtype() == to => same,
+            other => Scalar::Bitcast { to, arg: Box::new(other) },
+        }
+    }
+
     pub fn dtype(&self) -> DType {
         match self {
             Scalar::Input { dtype, .. }
@@ -58,7 +69,7 @@ impl Scalar {
             | Scalar::Const { dtype, .. } => *dtype,
             Scalar::Index { .. } => DType::I32,
             Scalar::Apply { operator, dtype, .. } => operator.result(*dtype),
-            Scalar::Cast { to, .. } => *to,
+            Scalar::Cast { to, .. } | Scalar::Bitcast { to, .. } => *to,
         }
     }
 
@@ -71,6 +82,7 @@ impl Scalar {
                 args: args.iter().map(|a| a.map_leaves(leaf)).collect(),
             },
             Scalar::Cast { to, arg } => Scalar::Cast { to: *to, arg: Box::new(arg.map_leaves(leaf)) },
+            Scalar::Bitcast { to, arg } => Scalar::Bitcast { to: *to, arg: Box::new(arg.map_leaves(leaf)) },
             other => leaf(other).unwrap_or_else(|| other.clone()),
         }
     }
@@ -92,7 +104,7 @@ impl Scalar {
                 out.push((*operator, *dtype));
                 args.iter().for_each(|a| a.operators(out));
             }
-            Scalar::Cast { arg, .. } => arg.operators(out),
+            Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => arg.operators(out),
             _ => {}
         }
     }
@@ -109,6 +121,7 @@ impl std::fmt::Display for Scalar {
             Scalar::Var { var, .. } => write!(f, "{var}"),
             Scalar::Const { bits, dtype } => write!(f, "{:?}", dtype.decode(*bits)),
             Scalar::Cast { to, arg } => write!(f, "cast({arg}, {to})"),
+            Scalar::Bitcast { to, arg } => write!(f, "bitcast({arg}, {to})"),
             Scalar::Apply { operator, args, .. } => {
                 let name = operator.name();
                 match args.as_slice() {

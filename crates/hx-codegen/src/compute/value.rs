@@ -55,6 +55,33 @@ pub(super) fn wrapped(dtype: DType, value: Value) -> Value {
     }
 }
 
+/// Returns the same bits as a value of another type of this width. Floats narrower than 32 bits are held as their bits.
+pub(super) fn bitcast(from: DType, to: DType, value: &Value) -> Value {
+    let call = |name: &str| Value::word(format!("{name}({})", value.text));
+    let is_register = |dtype: DType| matches!(dtype, DType::F32 | DType::F64);
+    match (is_register(from), is_register(to)) {
+        (true, false) if from == DType::F32 => {
+            call(if to == DType::I32 { "__float_as_int" } else { "__float_as_uint" })
+        }
+        (true, false) => call("__double_as_longlong").cast_to(value_type(to)),
+        (false, true) if to == DType::F32 => call("__uint_as_float"),
+        (false, true) => call("__longlong_as_double"),
+        (..) if from.is_int() && to.is_float() => {
+            wrapped(unsigned(from), value.clone()).cast_to(value_type(to))
+        }
+        (..) => wrapped(to, value.cast_to(value_type(to))),
+    }
+}
+
+/// Returns the unsigned integer of the same width.
+fn unsigned(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 => DType::U8,
+        DType::I16 => DType::U16,
+        other => other,
+    }
+}
+
 /// Returns the C++ type of a value.
 pub(crate) fn value_type(dtype: DType) -> &'static str {
     match dtype {

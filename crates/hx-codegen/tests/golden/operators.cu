@@ -64,6 +64,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     unsigned char* __restrict__ out_i4_t,
     const unsigned char* __restrict__ in_i8_t,
     unsigned char* __restrict__ out_i8_t,
+    const unsigned short* __restrict__ in_i16_t,
+    unsigned short* __restrict__ out_i16_t,
     const int* __restrict__ in_i32_t,
     int* __restrict__ out_i32_t,
     const long long* __restrict__ in_i64_t,
@@ -84,21 +86,23 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     double* __restrict__ out_f64_t) {
     const int thread = (int)threadIdx.x;
     unsigned in_bool[1]; // 4 of bool
-    unsigned out_bool[8] = {}; // 32 of bool
+    unsigned out_bool[12] = {}; // 48 of bool
     unsigned in_i4[1] = {}; // 4 of i4
     unsigned out_i4[4] = {}; // 32 of i4
     unsigned in_i8[1]; // 4 of i8
     unsigned out_i8[4] = {}; // 16 of i8
+    unsigned in_i16[2]; // 4 of i16
+    unsigned out_i16[4] = {}; // 8 of i16
     int in_i32[4];
-    int out_i32[16];
+    int out_i32[20];
     long long in_i64[4];
-    long long out_i64[16];
+    long long out_i64[20];
     unsigned in_u16[2]; // 4 of u16
     unsigned out_u16[4] = {}; // 8 of u16
     unsigned in_u32[4];
-    unsigned out_u32[16];
+    unsigned out_u32[20];
     long long in_u64[4];
-    long long out_u64[14];
+    long long out_u64[18];
     unsigned in_f16[2]; // 4 of f16
     unsigned out_f16[8] = {}; // 16 of f16
     unsigned in_bf16[2]; // 4 of bf16
@@ -106,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     float in_f32[4];
     float out_f32[28];
     double in_f64[4];
-    double out_f64[26];
+    double out_f64[28];
     // loads
     #pragma unroll
     for (int i = 0; i < 1; ++i) {
@@ -126,6 +130,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     #pragma unroll
     for (int i = 0; i < 1; ++i) {
         asm("ld.global.b32 %0, [%1];" : "=r"(in_i8[i]) : "l"(in_i8_t + (thread * 4 + i * 4)));
+    }
+    #pragma unroll
+    for (int i = 0; i < 1; ++i) {
+        asm(
+            "ld.global.v2.b32 {%0, %1}, [%2];"
+            : "=r"(in_i16[i * 2]), "=r"(in_i16[i * 2 + 1])
+            : "l"(in_i16_t + (thread * 4 + i * 4)));
     }
     #pragma unroll
     for (int i = 0; i < 1; ++i) {
@@ -234,6 +245,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_bool[0] = hx_insert(out_bool[0], in_f32[1] == in_f32[2], 16, 8);
     // ($0 != $1)
     out_bool[0] = hx_insert(out_bool[0], in_f32[1] != in_f32[2], 24, 8);
+    // isnan($0)
+    out_bool[1] = hx_insert(out_bool[1], in_f32[1] != in_f32[1], 0, 8);
     // abs($0)
     asm("abs.f32 %0, %1;" : "=f"(out_f32[6]) : "f"(in_f32[1]));
     // min($0, $1)
@@ -265,13 +278,15 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // -$0
     out_f64[5] = -in_f64[1];
     // ($0 < $1)
-    out_bool[1] = hx_insert(out_bool[1], in_f64[1] < in_f64[2], 0, 8);
+    out_bool[1] = hx_insert(out_bool[1], in_f64[1] < in_f64[2], 8, 8);
     // ($0 <= $1)
-    out_bool[1] = hx_insert(out_bool[1], in_f64[1] <= in_f64[2], 8, 8);
+    out_bool[1] = hx_insert(out_bool[1], in_f64[1] <= in_f64[2], 16, 8);
     // ($0 == $1)
-    out_bool[1] = hx_insert(out_bool[1], in_f64[1] == in_f64[2], 16, 8);
+    out_bool[1] = hx_insert(out_bool[1], in_f64[1] == in_f64[2], 24, 8);
     // ($0 != $1)
-    out_bool[1] = hx_insert(out_bool[1], in_f64[1] != in_f64[2], 24, 8);
+    out_bool[2] = hx_insert(out_bool[2], in_f64[1] != in_f64[2], 0, 8);
+    // isnan($0)
+    out_bool[2] = hx_insert(out_bool[2], in_f64[1] != in_f64[1], 8, 8);
     // abs($0)
     asm("abs.f64 %0, %1;" : "=d"(out_f64[6]) : "d"(in_f64[1]));
     // min($0, $1)
@@ -298,9 +313,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_i32[1] = (int)((unsigned)in_i32[1] - (unsigned)in_i32[2]);
     // ($0 * $1)
     out_i32[2] = (int)((unsigned)in_i32[1] * (unsigned)in_i32[2]);
-    // ($0 && $1)
+    // ($0 & $1)
     out_i32[3] = in_i32[1] & in_i32[2];
-    // ($0 || $1)
+    // ($0 | $1)
     out_i32[4] = in_i32[1] | in_i32[2];
     // ($0 ^ $1)
     out_i32[5] = in_i32[1] ^ in_i32[2];
@@ -308,37 +323,43 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_i32[6] = (unsigned long long)in_i32[2] < 32 ? in_i32[1] << in_i32[2] : 0;
     // ($0 >> $1)
     out_i32[7] = in_i32[1] >> ((unsigned long long)in_i32[2] < 32 ? in_i32[2] : 31);
+    // popcount($0)
+    out_i32[8] = __popc(in_i32[1]);
+    // clz($0)
+    out_i32[9] = __clz(in_i32[1]);
+    // mulhi($0, $1)
+    out_i32[10] = __mulhi(in_i32[1], in_i32[2]);
     // ($0 < $1)
-    out_bool[2] = hx_insert(out_bool[2], in_i32[1] < in_i32[2], 0, 8);
+    out_bool[2] = hx_insert(out_bool[2], in_i32[1] < in_i32[2], 16, 8);
     // ($0 <= $1)
-    out_bool[2] = hx_insert(out_bool[2], in_i32[1] <= in_i32[2], 8, 8);
+    out_bool[2] = hx_insert(out_bool[2], in_i32[1] <= in_i32[2], 24, 8);
     // ($0 == $1)
-    out_bool[2] = hx_insert(out_bool[2], in_i32[1] == in_i32[2], 16, 8);
+    out_bool[3] = hx_insert(out_bool[3], in_i32[1] == in_i32[2], 0, 8);
     // ($0 != $1)
-    out_bool[2] = hx_insert(out_bool[2], in_i32[1] != in_i32[2], 24, 8);
+    out_bool[3] = hx_insert(out_bool[3], in_i32[1] != in_i32[2], 8, 8);
     // -$0
-    out_i32[8] = (int)(-(unsigned)in_i32[1]);
+    out_i32[11] = (int)(-(unsigned)in_i32[1]);
     // min($0, $1)
-    out_i32[9] = in_i32[1] < in_i32[2] ? in_i32[1] : in_i32[2];
+    out_i32[12] = in_i32[1] < in_i32[2] ? in_i32[1] : in_i32[2];
     // max($0, $1)
-    out_i32[10] = in_i32[1] > in_i32[2] ? in_i32[1] : in_i32[2];
+    out_i32[13] = in_i32[1] > in_i32[2] ? in_i32[1] : in_i32[2];
     // where($0, $1, $2)
-    out_i32[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_i32[2] : in_i32[3];
+    out_i32[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_i32[2] : in_i32[3];
     // abs($0)
-    out_i32[12] = in_i32[1] < 0 ? -in_i32[1] : in_i32[1];
+    out_i32[15] = in_i32[1] < 0 ? -in_i32[1] : in_i32[1];
     // ($0 / $1)
-    out_i32[13] = hx_floor_div((int)in_i32[1], (int)in_i32[2]);
+    out_i32[16] = hx_floor_div((int)in_i32[1], (int)in_i32[2]);
     // ($0 % $1)
-    out_i32[14] = hx_floor_mod((int)in_i32[1], (int)in_i32[2]);
+    out_i32[17] = hx_floor_mod((int)in_i32[1], (int)in_i32[2]);
     // ($0 + $1)
     out_u32[0] = in_u32[1] + in_u32[2];
     // ($0 - $1)
     out_u32[1] = in_u32[1] - in_u32[2];
     // ($0 * $1)
     out_u32[2] = in_u32[1] * in_u32[2];
-    // ($0 && $1)
+    // ($0 & $1)
     out_u32[3] = in_u32[1] & in_u32[2];
-    // ($0 || $1)
+    // ($0 | $1)
     out_u32[4] = in_u32[1] | in_u32[2];
     // ($0 ^ $1)
     out_u32[5] = in_u32[1] ^ in_u32[2];
@@ -346,35 +367,41 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_u32[6] = (unsigned long long)in_u32[2] < 32 ? in_u32[1] << in_u32[2] : 0;
     // ($0 >> $1)
     out_u32[7] = (unsigned long long)in_u32[2] < 32 ? in_u32[1] >> in_u32[2] : 0;
+    // popcount($0)
+    out_u32[8] = __popc(in_u32[1]);
+    // clz($0)
+    out_u32[9] = __clz((int)in_u32[1]);
+    // mulhi($0, $1)
+    out_u32[10] = __umulhi(in_u32[1], in_u32[2]);
     // ($0 < $1)
-    out_bool[3] = hx_insert(out_bool[3], in_u32[1] < in_u32[2], 0, 8);
+    out_bool[3] = hx_insert(out_bool[3], in_u32[1] < in_u32[2], 16, 8);
     // ($0 <= $1)
-    out_bool[3] = hx_insert(out_bool[3], in_u32[1] <= in_u32[2], 8, 8);
+    out_bool[3] = hx_insert(out_bool[3], in_u32[1] <= in_u32[2], 24, 8);
     // ($0 == $1)
-    out_bool[3] = hx_insert(out_bool[3], in_u32[1] == in_u32[2], 16, 8);
+    out_bool[4] = hx_insert(out_bool[4], in_u32[1] == in_u32[2], 0, 8);
     // ($0 != $1)
-    out_bool[3] = hx_insert(out_bool[3], in_u32[1] != in_u32[2], 24, 8);
+    out_bool[4] = hx_insert(out_bool[4], in_u32[1] != in_u32[2], 8, 8);
     // -$0
-    out_u32[8] = -in_u32[1];
+    out_u32[11] = -in_u32[1];
     // min($0, $1)
-    out_u32[9] = in_u32[1] < in_u32[2] ? in_u32[1] : in_u32[2];
+    out_u32[12] = in_u32[1] < in_u32[2] ? in_u32[1] : in_u32[2];
     // max($0, $1)
-    out_u32[10] = in_u32[1] > in_u32[2] ? in_u32[1] : in_u32[2];
+    out_u32[13] = in_u32[1] > in_u32[2] ? in_u32[1] : in_u32[2];
     // where($0, $1, $2)
-    out_u32[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_u32[2] : in_u32[3];
+    out_u32[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_u32[2] : in_u32[3];
     // ($0 / $1)
-    out_u32[12] = hx_div((unsigned)in_u32[1], (unsigned)in_u32[2]);
+    out_u32[15] = hx_div((unsigned)in_u32[1], (unsigned)in_u32[2]);
     // ($0 % $1)
-    out_u32[13] = hx_mod((unsigned)in_u32[1], (unsigned)in_u32[2]);
+    out_u32[16] = hx_mod((unsigned)in_u32[1], (unsigned)in_u32[2]);
     // ($0 + $1)
     out_i64[0] = (long long)((unsigned long long)in_i64[1] + (unsigned long long)in_i64[2]);
     // ($0 - $1)
     out_i64[1] = (long long)((unsigned long long)in_i64[1] - (unsigned long long)in_i64[2]);
     // ($0 * $1)
     out_i64[2] = (long long)((unsigned long long)in_i64[1] * (unsigned long long)in_i64[2]);
-    // ($0 && $1)
+    // ($0 & $1)
     out_i64[3] = in_i64[1] & in_i64[2];
-    // ($0 || $1)
+    // ($0 | $1)
     out_i64[4] = in_i64[1] | in_i64[2];
     // ($0 ^ $1)
     out_i64[5] = in_i64[1] ^ in_i64[2];
@@ -382,37 +409,43 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_i64[6] = (unsigned long long)in_i64[2] < 64 ? in_i64[1] << in_i64[2] : 0;
     // ($0 >> $1)
     out_i64[7] = in_i64[1] >> ((unsigned long long)in_i64[2] < 64 ? in_i64[2] : 63);
+    // popcount($0)
+    out_i64[8] = __popcll(in_i64[1]);
+    // clz($0)
+    out_i64[9] = __clzll(in_i64[1]);
+    // mulhi($0, $1)
+    out_i64[10] = __mul64hi(in_i64[1], in_i64[2]);
     // ($0 < $1)
-    out_bool[4] = hx_insert(out_bool[4], in_i64[1] < in_i64[2], 0, 8);
+    out_bool[4] = hx_insert(out_bool[4], in_i64[1] < in_i64[2], 16, 8);
     // ($0 <= $1)
-    out_bool[4] = hx_insert(out_bool[4], in_i64[1] <= in_i64[2], 8, 8);
+    out_bool[4] = hx_insert(out_bool[4], in_i64[1] <= in_i64[2], 24, 8);
     // ($0 == $1)
-    out_bool[4] = hx_insert(out_bool[4], in_i64[1] == in_i64[2], 16, 8);
+    out_bool[5] = hx_insert(out_bool[5], in_i64[1] == in_i64[2], 0, 8);
     // ($0 != $1)
-    out_bool[4] = hx_insert(out_bool[4], in_i64[1] != in_i64[2], 24, 8);
+    out_bool[5] = hx_insert(out_bool[5], in_i64[1] != in_i64[2], 8, 8);
     // -$0
-    out_i64[8] = (long long)(-(unsigned long long)in_i64[1]);
+    out_i64[11] = (long long)(-(unsigned long long)in_i64[1]);
     // min($0, $1)
-    out_i64[9] = in_i64[1] < in_i64[2] ? in_i64[1] : in_i64[2];
+    out_i64[12] = in_i64[1] < in_i64[2] ? in_i64[1] : in_i64[2];
     // max($0, $1)
-    out_i64[10] = in_i64[1] > in_i64[2] ? in_i64[1] : in_i64[2];
+    out_i64[13] = in_i64[1] > in_i64[2] ? in_i64[1] : in_i64[2];
     // where($0, $1, $2)
-    out_i64[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_i64[2] : in_i64[3];
+    out_i64[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_i64[2] : in_i64[3];
     // abs($0)
-    out_i64[12] = in_i64[1] < 0 ? -in_i64[1] : in_i64[1];
+    out_i64[15] = in_i64[1] < 0 ? -in_i64[1] : in_i64[1];
     // ($0 / $1)
-    out_i64[13] = hx_floor_div((long long)in_i64[1], (long long)in_i64[2]);
+    out_i64[16] = hx_floor_div((long long)in_i64[1], (long long)in_i64[2]);
     // ($0 % $1)
-    out_i64[14] = hx_floor_mod((long long)in_i64[1], (long long)in_i64[2]);
+    out_i64[17] = hx_floor_mod((long long)in_i64[1], (long long)in_i64[2]);
     // ($0 + $1)
     out_u64[0] = (unsigned long long)in_u64[1] + (unsigned long long)in_u64[2];
     // ($0 - $1)
     out_u64[1] = (unsigned long long)in_u64[1] - (unsigned long long)in_u64[2];
     // ($0 * $1)
     out_u64[2] = (unsigned long long)in_u64[1] * (unsigned long long)in_u64[2];
-    // ($0 && $1)
+    // ($0 & $1)
     out_u64[3] = (unsigned long long)in_u64[1] & (unsigned long long)in_u64[2];
-    // ($0 || $1)
+    // ($0 | $1)
     out_u64[4] = (unsigned long long)in_u64[1] | (unsigned long long)in_u64[2];
     // ($0 ^ $1)
     out_u64[5] = (unsigned long long)in_u64[1] ^ (unsigned long long)in_u64[2];
@@ -428,48 +461,54 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
         const unsigned long long hx_v1 = (unsigned long long)in_u64[2];
         out_u64[7] = (unsigned long long)hx_v1 < 64 ? hx_v0 >> hx_v1 : 0;
     }
+    // popcount($0)
+    out_u64[8] = __popcll((unsigned long long)in_u64[1]);
+    // clz($0)
+    out_u64[9] = __clzll((long long)(unsigned long long)in_u64[1]);
+    // mulhi($0, $1)
+    out_u64[10] = __umul64hi((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
     // ($0 < $1)
-    out_bool[5] = hx_insert(out_bool[5], (unsigned long long)in_u64[1] < (unsigned long long)in_u64[2], 0, 8);
+    out_bool[5] = hx_insert(out_bool[5], (unsigned long long)in_u64[1] < (unsigned long long)in_u64[2], 16, 8);
     // ($0 <= $1)
-    out_bool[5] = hx_insert(out_bool[5], (unsigned long long)in_u64[1] <= (unsigned long long)in_u64[2], 8, 8);
+    out_bool[5] = hx_insert(out_bool[5], (unsigned long long)in_u64[1] <= (unsigned long long)in_u64[2], 24, 8);
     // ($0 == $1)
-    out_bool[5] = hx_insert(out_bool[5], (unsigned long long)in_u64[1] == (unsigned long long)in_u64[2], 16, 8);
+    out_bool[6] = hx_insert(out_bool[6], (unsigned long long)in_u64[1] == (unsigned long long)in_u64[2], 0, 8);
     // ($0 != $1)
-    out_bool[5] = hx_insert(out_bool[5], (unsigned long long)in_u64[1] != (unsigned long long)in_u64[2], 24, 8);
+    out_bool[6] = hx_insert(out_bool[6], (unsigned long long)in_u64[1] != (unsigned long long)in_u64[2], 8, 8);
     // -$0
-    out_u64[8] = -(unsigned long long)in_u64[1];
+    out_u64[11] = -(unsigned long long)in_u64[1];
     // min($0, $1)
     {
         const unsigned long long hx_v0 = (unsigned long long)in_u64[1];
         const unsigned long long hx_v1 = (unsigned long long)in_u64[2];
-        out_u64[9] = hx_v0 < hx_v1 ? hx_v0 : hx_v1;
+        out_u64[12] = hx_v0 < hx_v1 ? hx_v0 : hx_v1;
     }
     // max($0, $1)
     {
         const unsigned long long hx_v0 = (unsigned long long)in_u64[1];
         const unsigned long long hx_v1 = (unsigned long long)in_u64[2];
-        out_u64[10] = hx_v0 > hx_v1 ? hx_v0 : hx_v1;
+        out_u64[13] = hx_v0 > hx_v1 ? hx_v0 : hx_v1;
     }
     // where($0, $1, $2)
-    out_u64[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? (unsigned long long)in_u64[2] : (unsigned long long)in_u64[3];
+    out_u64[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? (unsigned long long)in_u64[2] : (unsigned long long)in_u64[3];
     // ($0 / $1)
-    out_u64[12] = hx_div((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
+    out_u64[15] = hx_div((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
     // ($0 % $1)
-    out_u64[13] = hx_mod((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
-    // ($0 && $1)
-    out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) & (hx_extract(in_bool[0], 16, 8) != 0), 0, 8);
-    // ($0 || $1)
-    out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) | (hx_extract(in_bool[0], 16, 8) != 0), 8, 8);
+    out_u64[16] = hx_mod((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
+    // ($0 & $1)
+    out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) & (hx_extract(in_bool[0], 16, 8) != 0), 16, 8);
+    // ($0 | $1)
+    out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) | (hx_extract(in_bool[0], 16, 8) != 0), 24, 8);
     // ($0 ^ $1)
-    out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) ^ (hx_extract(in_bool[0], 16, 8) != 0), 16, 8);
+    out_bool[7] = hx_insert(out_bool[7], (hx_extract(in_bool[0], 8, 8) != 0) ^ (hx_extract(in_bool[0], 16, 8) != 0), 0, 8);
     // ($0 == $1)
-    out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) == (hx_extract(in_bool[0], 16, 8) != 0), 24, 8);
+    out_bool[7] = hx_insert(out_bool[7], (hx_extract(in_bool[0], 8, 8) != 0) == (hx_extract(in_bool[0], 16, 8) != 0), 8, 8);
     // ($0 != $1)
-    out_bool[7] = hx_insert(out_bool[7], (hx_extract(in_bool[0], 8, 8) != 0) != (hx_extract(in_bool[0], 16, 8) != 0), 0, 8);
+    out_bool[7] = hx_insert(out_bool[7], (hx_extract(in_bool[0], 8, 8) != 0) != (hx_extract(in_bool[0], 16, 8) != 0), 16, 8);
     // !$0
-    out_bool[7] = hx_insert(out_bool[7], !(hx_extract(in_bool[0], 8, 8) != 0), 8, 8);
+    out_bool[7] = hx_insert(out_bool[7], !(hx_extract(in_bool[0], 8, 8) != 0), 24, 8);
     // where($0, $1, $2)
-    out_bool[7] = hx_insert(out_bool[7], (hx_extract(in_bool[0], 8, 8) != 0) ? (hx_extract(in_bool[0], 16, 8) != 0) : (hx_extract(in_bool[0], 24, 8) != 0), 16, 8);
+    out_bool[8] = hx_insert(out_bool[8], (hx_extract(in_bool[0], 8, 8) != 0) ? (hx_extract(in_bool[0], 16, 8) != 0) : (hx_extract(in_bool[0], 24, 8) != 0), 0, 8);
     // fma($0, $1, $2)
     {
         unsigned short hx_v0;
@@ -506,8 +545,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_f32[22] = cosf(in_f32[1]);
     // erf($0)
     out_f32[23] = erff(in_f32[1]);
+    // pow($0, $1)
+    out_f32[24] = powf(in_f32[1], in_f32[2]);
     // rsqrt($0)
-    out_f32[24] = rsqrtf(in_f32[1]);
+    out_f32[25] = rsqrtf(in_f32[1]);
     // exp($0)
     out_f64[15] = exp(in_f64[1]);
     // log($0)
@@ -524,10 +565,12 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_f64[21] = cos(in_f64[1]);
     // erf($0)
     out_f64[22] = erf(in_f64[1]);
+    // pow($0, $1)
+    out_f64[23] = pow(in_f64[1], in_f64[2]);
     // rsqrt($0)
-    out_f64[23] = rsqrt(in_f64[1]);
+    out_f64[24] = rsqrt(in_f64[1]);
     // exp2($0)
-    out_f64[24] = exp2(in_f64[1]);
+    out_f64[25] = exp2(in_f64[1]);
     // ($0 + $1)
     asm("add.rn.f16x2 %0, %1, %2;" : "=r"(out_f16[1]) : "r"(in_f16[0]), "r"(in_f16[1]));
     // ($0 - $1)
@@ -586,23 +629,37 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
         out_i4[0] = hx_insert(out_i4[0], (int)((unsigned)((unsigned long long)hx_v1 < 32 ? hx_v0 << hx_v1 : 0) << 28) >> 28, 0, 4);
     }
     // ($0 >> 3.0)
-    out_u32[14] = in_u32[1] >> 3u;
+    out_u32[17] = in_u32[1] >> 3u;
     // (max(cast($0, f32), -0.5) * max(cast($0, f32), -0.5))
     {
         float hx_v0;
         asm("cvt.f32.f16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_f16[0] >> 16)));
         float hx_v1;
         asm("max.f32 %0, %1, %2;" : "=f"(hx_v1) : "f"(hx_v0), "f"(-0.5f));
-        out_f32[25] = hx_v1 * hx_v1;
+        out_f32[26] = hx_v1 * hx_v1;
     }
+    // bitcast($0, u32)
+    out_u32[18] = __float_as_uint(in_f32[1]);
+    // bitcast($0, f32)
+    out_f32[27] = __uint_as_float(in_i32[1]);
+    // bitcast($0, u64)
+    out_u64[17] = (unsigned long long)__double_as_longlong(in_f64[1]);
+    // bitcast($0, f64)
+    out_f64[26] = __longlong_as_double(in_i64[1]);
+    // bitcast($0, i16)
+    out_i16[0] = hx_insert(out_i16[0], (int)(short)(int)((unsigned short)(in_f16[0] >> 16)), 0, 16);
+    // bitcast($0, f16)
+    out_f16[6] = hx_insert(out_f16[6], (unsigned short)(((int)(short)hx_extract(in_i16[0], 16, 16)) & 0xffffu), 0, 16);
+    // bitcast($0, i64)
+    out_i64[18] = (long long)(unsigned long long)in_u64[1];
     // stores
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"(out_bool[i * 4]), "r"(out_bool[i * 4 + 1]), "r"(out_bool[i * 4 + 2]), "r"(out_bool[i * 4 + 3]),
-              "l"(out_bool_t + (thread * 32 + i * 16))
+              "l"(out_bool_t + (thread * 48 + i * 16))
             : "memory");
     }
     #pragma unroll
@@ -624,22 +681,31 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 1; ++i) {
+        asm volatile(
+            "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
+            :
+            : "r"(out_i16[i * 4]), "r"(out_i16[i * 4 + 1]), "r"(out_i16[i * 4 + 2]), "r"(out_i16[i * 4 + 3]),
+              "l"(out_i16_t + (thread * 8 + i * 8))
+            : "memory");
+    }
+    #pragma unroll
+    for (int i = 0; i < 5; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"(out_i32[i * 4]), "r"(out_i32[i * 4 + 1]), "r"(out_i32[i * 4 + 2]), "r"(out_i32[i * 4 + 3]),
-              "l"(out_i32_t + (thread * 16 + i * 4))
+              "l"(out_i32_t + (thread * 20 + i * 4))
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 10; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"((unsigned)out_i64[i * 2]), "r"((unsigned)(out_i64[i * 2] >> 32)),
               "r"((unsigned)out_i64[i * 2 + 1]), "r"((unsigned)(out_i64[i * 2 + 1] >> 32)),
-              "l"(out_i64_t + (thread * 16 + i * 2))
+              "l"(out_i64_t + (thread * 20 + i * 2))
             : "memory");
     }
     #pragma unroll
@@ -652,22 +718,22 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 5; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"(out_u32[i * 4]), "r"(out_u32[i * 4 + 1]), "r"(out_u32[i * 4 + 2]), "r"(out_u32[i * 4 + 3]),
-              "l"(out_u32_t + (thread * 16 + i * 4))
+              "l"(out_u32_t + (thread * 20 + i * 4))
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 9; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"((unsigned)out_u64[i * 2]), "r"((unsigned)(out_u64[i * 2] >> 32)),
               "r"((unsigned)out_u64[i * 2 + 1]), "r"((unsigned)(out_u64[i * 2 + 1] >> 32)),
-              "l"(out_u64_t + (thread * 14 + i * 2))
+              "l"(out_u64_t + (thread * 18 + i * 2))
             : "memory");
     }
     #pragma unroll
@@ -698,13 +764,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 13; ++i) {
+    for (int i = 0; i < 14; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"(__double2loint(out_f64[i * 2])), "r"(__double2hiint(out_f64[i * 2])),
               "r"(__double2loint(out_f64[i * 2 + 1])), "r"(__double2hiint(out_f64[i * 2 + 1])),
-              "l"(out_f64_t + (thread * 26 + i * 2))
+              "l"(out_f64_t + (thread * 28 + i * 2))
             : "memory");
     }
 }

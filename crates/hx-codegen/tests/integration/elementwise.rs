@@ -319,6 +319,11 @@ pub(crate) fn operators() -> ThreadProgram {
     );
     let square = apply(Operator::Mul, DType::F32, [twice.clone(), twice]);
     rows.push((vec![DType::F16], square));
+    // The bits of an element as one of another type.
+    use DType::{F16, F32, F64, I16, I32, I64, U64};
+    for (from, to) in [(F32, U32), (I32, F32), (F64, U64), (I64, F64), (F16, I16), (I16, F16), (U64, I64)] {
+        rows.push((vec![from], input(0, from).bitcast(to)));
+    }
     expressions("operators", rows)
 }
 
@@ -326,7 +331,8 @@ const OPERATORS: &[Operator] = {
     use Operator::*;
     &[
         Neg, Abs, Not, Exp, Exp2, Log, Log2, Sqrt, Rsqrt, Tanh, Sigmoid, Sin, Cos, Floor, Ceil, Round, Erf,
-        Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor, Shl, Shr, Lt, Le, Eq, Ne, Fma, Select,
+        IsNan, Popcount, Clz, Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor, Shl, Shr, Mulhi, Pow, Lt, Le,
+        Eq, Ne, Fma, Select,
     ]
 };
 

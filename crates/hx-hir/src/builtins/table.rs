@@ -24,6 +24,7 @@ super::families! {
         GridDim: "grid_dim", [], "The number of blocks along each axis of the grid.";
         Multiprocessors: "multiprocessors", [],
             "The multiprocessors of the device that runs the kernel, for grids such as `[min(multiprocessors, tiles)]`.";
+        Nan: "nan", [], "Not a number: the floating-point value that no comparison holds for.";
         Auto: "auto", [], "The compiler's choice; of a global layout, row-major.";
         Args: "args", [], "The arguments of `hx run FILE.hx -- ARGS`, as strings.";
     }
@@ -110,6 +111,10 @@ super::families! {
             "Elementwise conversion, rounding to nearest into floats and toward zero into integers.", method;
         Where: "where", [required("c"), required("x"), required("y")],
             "Element by element: `x` where `c` holds, else `y`.";
+        Bitcast: "bitcast", [required("t"), required("dtype")],
+            "The bits of each element as an element of another type of the same width.", method;
+        Pow: "pow", BINARY, "`a` to the power of `b`.", method;
+        Mulhi: "mulhi", BINARY, "The upper half of the product of two integers, as wide as they are.";
         Fma: "fma", [required("a"), required("b"), required("c")], "`a · b + c`, rounded once.";
         Cdiv: "cdiv", BINARY, "Quotient rounded up.";
         Print: "print", [rest("x")], "Prints values, on the simulator and the GPU alike.";
@@ -134,6 +139,9 @@ super::families! {
         Ceil: "ceil", UNARY, "Rounds up.", method;
         Round: "round", UNARY, "Rounds to nearest, ties to even.", method;
         Abs: "abs", UNARY, "Magnitude.", method;
+        Isnan: "isnan", UNARY, "Whether x is not a number.", method;
+        Popcount: "popcount", UNARY, "The number of bits that are 1.", method;
+        Clz: "clz", UNARY, "The number of zeros above the highest bit that is 1.", method;
     }
 
     /// Functions of layouts, in device code and in host code.
@@ -248,9 +256,7 @@ super::families! {
         Cumsum: "cumsum", [required("x"), required("axis")], "The running sum along an axis.", method;
         Softmax: "softmax", REDUCE, "`exp(x)` over its sum along `axis:`.", method;
         // Numbers.
-        Pow: "pow", BINARY, "`a` to the power of `b`.", method;
         Log10: "log10", UNARY, "Logarithm to base 10.", method;
-        Isnan: "isnan", UNARY, "Whether x is not a number.", method;
         Isinf: "isinf", UNARY, "Whether x is infinite.", method;
         Isfinite: "isfinite", UNARY, "Whether x is neither infinite nor NaN.", method;
         // Other shapes and kinds.

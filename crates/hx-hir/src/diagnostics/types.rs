@@ -17,11 +17,21 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::Annotation { expr, found, wanted } => annotation(at, *expr, found, wanted),
         TypeProblem::NoOperation { expr, op, lhs, rhs } => {
-            let message = match rhs {
-                Some(rhs) => format!("`{op}` has no meaning between {} and {}", lhs.what(), rhs.what()),
-                None => format!("`{op}` has no meaning for {}", lhs.what()),
+            let message = match (rhs, lhs) {
+                (Some(rhs), _) => format!("`{op}` has no meaning between {} and {}", lhs.what(), rhs.what()),
+                (None, Ty::Tensor(t)) if matches!(t.elem, Elem::Known(_)) => {
+                    format!("`{op}` has no meaning for elements of type `{}`", t.elem)
+                }
+                (None, _) => format!("`{op}` has no meaning for {}", lhs.what()),
             };
-            at.diagnostic(&codes::NO_SUCH_OPERATION, at.expr(*expr), message)
+            let found = at.diagnostic(&codes::NO_SUCH_OPERATION, at.expr(*expr), message);
+            match *op {
+                "^" => {
+                    found.help("a power is written `pow(x, y)`; `bitcast(x, u32)` gives the bits of an `f32`")
+                }
+                "&" | "|" | "<<" | ">>" | "~" => found.help("`bitcast(x, u32)` gives the bits of an `f32`"),
+                _ => found,
+            }
         }
         TypeProblem::DTypes { expr, found, other, wanted } => dtypes(at, *expr, found, *other, wanted),
         TypeProblem::NotMutable { expr, param, gathered } => not_mutable(at, *expr, *param, *gathered),

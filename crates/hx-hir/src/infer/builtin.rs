@@ -167,6 +167,14 @@ impl Infer<'_> {
                 let [t, dtype] = first(given)?;
                 self.cast(t, dtype)
             }
+            CommonFn::Bitcast => {
+                let [t, dtype] = first(given)?;
+                self.cast(t, dtype)
+            }
+            CommonFn::Pow | CommonFn::Mulhi => {
+                let [a, b] = first(given)?;
+                self.join(id, a, b)
+            }
             CommonFn::Where => {
                 let [c, x, y] = first(given)?;
                 self.select(id, c, x, y)
@@ -532,8 +540,14 @@ impl Infer<'_> {
 
     fn math(&mut self, function: MathFn, (at, x): Given) -> Ty {
         match x {
-            Ty::Tensor(t) => self.elementwise(at, t, function.name()),
-            Ty::Int(_) if function == MathFn::Abs => Ty::Int(None),
+            Ty::Tensor(t) => match (self.elementwise(at, t, function.name()), function) {
+                (Ty::Tensor(t), MathFn::Isnan) => {
+                    Ty::Tensor(TensorTy { elem: Elem::Known(DType::Bool), ..t })
+                }
+                (found, _) => found,
+            },
+            Ty::Int(_) | Ty::Float(_) if function == MathFn::Isnan => Ty::Bool,
+            Ty::Int(_) if matches!(function, MathFn::Abs | MathFn::Popcount | MathFn::Clz) => Ty::Int(None),
             Ty::Int(_) => Ty::Float(None),
             float @ Ty::Float(_) => float,
             quiet if quiet.is_quiet() => quiet,

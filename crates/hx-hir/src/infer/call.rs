@@ -138,18 +138,8 @@ impl<'a> Infer<'a> {
         }
         let given: Vec<Ty> = given.into_iter().flatten().map(|(_, ty)| ty).collect();
         match (self.returned(function, generics, &given), lifted) {
-            // A function of numbers applied to a tensor works on every element.
-            (number @ (Ty::Int(_) | Ty::Float(_) | Ty::Bool), Some((_, t))) => {
-                let elem = match number {
-                    Ty::Float(Some(elem @ Elem::Known(_))) => elem,
-                    Ty::Bool => Elem::Known(DType::Bool),
-                    // The type of an integer does not give its width.
-                    Ty::Int(_) if matches!(t.elem, Elem::Known(dtype) if !dtype.is_int()) => Elem::Unknown,
-                    _ => t.elem.clone(),
-                };
-                Ty::Tensor(TensorTy { elem, space: MemorySpace::Register, mutable: true, param: None, ..t })
-            }
-            (ty, _) => ty,
+            (ty, Some((_, t))) => of_every_element(ty, &t),
+            (ty, None) => ty,
         }
     }
 
@@ -311,4 +301,20 @@ impl<'a> Infer<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns the type of the result of a function of numbers, applied to every element of tensors that broadcast to `t`.
+fn of_every_element(number: Ty, t: &TensorTy) -> Ty {
+    let elem = match number {
+        Ty::Tuple(parts) => {
+            return Ty::Tuple(parts.iter().map(|part| of_every_element(part.clone(), t)).collect());
+        }
+        Ty::Float(Some(elem @ Elem::Known(_))) => elem,
+        Ty::Bool => Elem::Known(DType::Bool),
+        // The type of an integer does not give its width.
+        Ty::Int(_) if matches!(t.elem, Elem::Known(dtype) if !dtype.is_int()) => Elem::Unknown,
+        Ty::Int(_) | Ty::Float(_) => t.elem.clone(),
+        other => return other,
+    };
+    Ty::Tensor(TensorTy { elem, space: MemorySpace::Register, mutable: true, param: None, ..t.clone() })
 }

@@ -1,7 +1,7 @@
 //! Expressions: literals, operators, layouts, `if`, blocks.
 
 use hx_dtype::DType;
-use hx_index::Expr as Value;
+use hx_index::{BitOp, Expr as Value};
 
 use super::{Infer, MAX_TERMS, TypeProblem, is_missing};
 use crate::{
@@ -123,10 +123,11 @@ impl<'a> Infer<'a> {
             (_, quiet) if quiet.is_quiet() => quiet,
             (UnaryOp::Neg, Ty::Int(value)) => Ty::Int(value.map(|v| -v)),
             (UnaryOp::Neg, float @ Ty::Float(_)) => float,
-            (UnaryOp::Not, Ty::Bool) => Ty::Bool,
-            (_, Ty::Tensor(t)) => self.elementwise(operand, t, if op == UnaryOp::Neg { "-" } else { "!" }),
+            (UnaryOp::Not | UnaryOp::BitNot, Ty::Bool) => Ty::Bool,
+            (UnaryOp::BitNot, Ty::Int(_)) => Ty::Int(None),
+            (op, Ty::Tensor(t)) => self.elementwise(operand, t, op.text()),
             (op, lhs) => {
-                let op = if op == UnaryOp::Neg { "-" } else { "!" };
+                let op = op.text();
                 self.report(TypeProblem::NoOperation { expr: id, op, lhs, rhs: None })
             }
         }
@@ -173,7 +174,10 @@ impl<'a> Infer<'a> {
             (BinaryOp::Compose, Ty::Layout(_), Ty::Layout(_)) => Ty::Layout(None),
             (BinaryOp::Logic(LogicOp::And | LogicOp::Or), Ty::Bool, Ty::Bool) => Ty::Bool,
             (BinaryOp::Arith(op), Ty::Int(x), Ty::Int(y)) => self.int_op(id, op, x.as_ref(), y.as_ref(), rhs),
-            (BinaryOp::Arith(op), Ty::Float(x), Ty::Float(y)) if op != ArithOp::MatMul => match (x, y) {
+            (BinaryOp::Arith(ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor), Ty::Bool, Ty::Bool) => {
+                Ty::Bool
+            }
+            (BinaryOp::Arith(op), Ty::Float(x), Ty::Float(y)) if computes(op) => match (x, y) {
                 (Some(x), Some(y)) if x.differs(y) => self.report(TypeProblem::DTypes {
                     expr: rhs,
                     found: y.clone(),
@@ -184,7 +188,7 @@ impl<'a> Infer<'a> {
             },
             (BinaryOp::Arith(op), Ty::Float(x), Ty::Int(_))
             | (BinaryOp::Arith(op), Ty::Int(_), Ty::Float(x))
-                if op != ArithOp::MatMul =>
+                if computes(op) =>
             {
                 Ty::Float(x.clone())
             }
@@ -215,6 +219,7 @@ impl<'a> Infer<'a> {
                 ArithOp::Add => x.checked_add(y).is_none(),
                 ArithOp::Sub => x.checked_sub(y).is_none(),
                 ArithOp::Mul => x.checked_mul(y).is_none(),
+                ArithOp::Shl => BitOp::Shl.eval(x, y).is_none(),
                 _ => false,
             };
             if overflows {
@@ -227,6 +232,11 @@ impl<'a> Infer<'a> {
             ArithOp::Mul => (a * b).simplify(&self.facts),
             ArithOp::Div => a.div(b, &self.facts),
             ArithOp::Rem | ArithOp::MatMul => a.rem(b, &self.facts),
+            ArithOp::BitAnd => return Ty::Int(BitOp::And.apply(a, b, &self.facts)),
+            ArithOp::BitOr => return Ty::Int(BitOp::Or.apply(a, b, &self.facts)),
+            ArithOp::BitXor => return Ty::Int(BitOp::Xor.apply(a, b, &self.facts)),
+            ArithOp::Shl => return Ty::Int(BitOp::Shl.apply(a, b, &self.facts)),
+            ArithOp::Shr => return Ty::Int(BitOp::Shr.apply(a, b, &self.facts)),
         }))
     }
 
@@ -264,6 +274,10 @@ impl<'a> Infer<'a> {
             _ => Ty::Unknown,
         };
         match (op, result) {
+            (BinaryOp::Arith(op), Ty::Tensor(t)) if op.is_bitwise() && is_float(&t.elem) => {
+                let lhs = Ty::Tensor(t);
+                self.report(TypeProblem::NoOperation { expr: id, op: op.text(), lhs, rhs: None })
+            }
             (BinaryOp::Cmp(_), Ty::Tensor(t)) => Ty::Tensor(TensorTy { elem: Elem::Known(DType::Bool), ..t }),
             (_, result) => result,
         }
@@ -337,6 +351,15 @@ impl<'a> Infer<'a> {
             _ => Ty::Layout(None),
         }
     }
+}
+
+/// Reports whether floats compute with this operator.
+fn computes(op: ArithOp) -> bool {
+    op != ArithOp::MatMul && !op.is_bitwise()
+}
+
+fn is_float(elem: &Elem) -> bool {
+    matches!(elem, Elem::Known(dtype) if dtype.is_float())
 }
 
 fn is_int_tuple(ty: &Ty) -> bool {

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hx_base::codes;
-use hx_dtype::DType;
+use hx_dtype::{DType, Operator};
 use hx_hir::{Builtin, CommonFn, HostFn, LayoutFn, MathFn};
 
 use super::call::Args;
 use super::{Session, layouts};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
+use crate::bits;
 use crate::compare::{Tolerance, assert_close, assert_equal};
 use crate::dense::{Dense, Numbers, element_count};
 use crate::device::{CodeAnswer, CodeQuestion};
@@ -27,7 +28,10 @@ use crate::value::Value;
 pub(super) fn function(session: &mut Session<'_>, builtin: Builtin, args: &mut Args) -> HostResult<Value> {
     let value = match builtin {
         Builtin::Common(function) => common_fn(session, function, args)?,
-        Builtin::Math(function) => unary(unary_of(function), args)?,
+        Builtin::Math(function) => match unary_of(function) {
+            Ok(op) => unary(op, args)?,
+            Err(operator) => bits::count(operator, &args.required("x")?)?,
+        },
         Builtin::Layout(LayoutFn::Size) => size(&args.required("l")?)?,
         Builtin::Layout(_) | Builtin::HostLayout(_) => layouts::function(builtin, args)?,
         Builtin::Host(function) => host_fn(session, function, args)?,
@@ -54,6 +58,15 @@ fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> 
         CommonFn::Cast => {
             let x = args.required("t")?;
             cast(&x, args.required("dtype")?.dtype()?)
+        }
+        CommonFn::Bitcast => {
+            let x = args.required("t")?;
+            bits::bitcast(&x, args.required("dtype")?.dtype()?)
+        }
+        CommonFn::Mulhi => bits::mulhi(&args.required("a")?, &args.required("b")?),
+        CommonFn::Pow => {
+            let (a, b) = (args.required("a")?, args.required("b")?);
+            arith::binary(Binary::Pow, &a.dense()?, &b.dense()?).map(Value::from_dense)
         }
         CommonFn::Where => {
             let (c, x, y) = (args.required("c")?, args.required("x")?, args.required("y")?);
@@ -126,12 +139,7 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
             let axis = args.named("axis").map_or(Ok(-1), |v| v.int())?;
             softmax(&x, axis_of(axis, x.shape.len())?)
         }
-        HostFn::Pow => {
-            let (a, b) = (args.required("a")?, args.required("b")?);
-            arith::binary(Binary::Pow, &a.dense()?, &b.dense()?).map(Value::from_dense)
-        }
         HostFn::Log10 => unary(Unary::Log10, args),
-        HostFn::Isnan => unary(Unary::IsNan, args),
         HostFn::Isinf => unary(Unary::IsInf, args),
         HostFn::Isfinite => unary(Unary::IsFinite, args),
         HostFn::Reshape => {
@@ -153,9 +161,9 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
     }
 }
 
-/// Returns the elementwise function of a name that kernels have too.
-fn unary_of(function: MathFn) -> Unary {
-    match function {
+/// Returns the elementwise function of a name that kernels have too, or the operator on the bits of an element.
+fn unary_of(function: MathFn) -> Result<Unary, Operator> {
+    Ok(match function {
         MathFn::Exp2 => Unary::Exp2,
         MathFn::Exp => Unary::Exp,
         MathFn::Log2 => Unary::Log2,
@@ -171,7 +179,10 @@ fn unary_of(function: MathFn) -> Unary {
         MathFn::Ceil => Unary::Ceil,
         MathFn::Round => Unary::Round,
         MathFn::Abs => Unary::Abs,
-    }
+        MathFn::Isnan => Unary::IsNan,
+        MathFn::Popcount => return Err(Operator::Popcount),
+        MathFn::Clz => return Err(Operator::Clz),
+    })
 }
 
 fn unary(op: Unary, args: &mut Args) -> HostResult<Value> {

@@ -4,6 +4,7 @@ use hx_hir::{ArithOp, BinaryOp, CmpOp, ExprId, LogicOp, UnaryOp};
 
 use super::{EvalResult, Frame};
 use crate::arith::{self, Binary, Unary};
+use crate::bits;
 use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
@@ -52,6 +53,11 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
             let (x, y) = operands("@", a, b)?;
             matmul(&x, &y).map(Value::from_dense)
         }
+        BinaryOp::Arith(ArithOp::BitAnd) => elementwise(Binary::BitAnd),
+        BinaryOp::Arith(ArithOp::BitOr) => elementwise(Binary::BitOr),
+        BinaryOp::Arith(ArithOp::BitXor) => elementwise(Binary::BitXor),
+        BinaryOp::Arith(ArithOp::Shl) => elementwise(Binary::Shl),
+        BinaryOp::Arith(ArithOp::Shr) => elementwise(Binary::Shr),
         BinaryOp::Compose => super::layouts::compose(a, b),
         BinaryOp::Logic(LogicOp::And) => elementwise(Binary::And),
         BinaryOp::Logic(LogicOp::Or) => elementwise(Binary::Or),
@@ -125,15 +131,19 @@ pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
 }
 
 pub(super) fn unary(op: UnaryOp, value: &Value) -> HostResult<Value> {
-    let (unary, symbol) = match op {
-        UnaryOp::Neg => (Unary::Neg, "-"),
-        UnaryOp::Not => (Unary::Not, "!"),
+    let unary = match op {
+        UnaryOp::Neg => Unary::Neg,
+        UnaryOp::Not => Unary::Not,
+        UnaryOp::BitNot if matches!(value, Value::Bool(_) | Value::Int(_) | Value::Tensor(_)) => {
+            return bits::not(value);
+        }
+        UnaryOp::BitNot => return Err(bits::needs_integers("~")),
     };
     match value {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Tensor(_) => {
             arith::unary(unary, &value.dense()?).map(Value::from_dense)
         }
-        other => Err(HostError::ty(format!("`{symbol}` is not defined on {}", other.kind()))),
+        other => Err(HostError::ty(format!("`{}` is not defined on {}", op.text(), other.kind()))),
     }
 }
 

@@ -58,6 +58,28 @@ fn functions_and_selection() {
 }
 
 #[test]
+fn bits_are_those_of_64_bits_in_twos_complement() {
+    let (x, y) = (ints(&[2], &[12, -1]), ints(&[2], &[10, 3]));
+    check(binary(Binary::BitAnd, &x, &y), expect!["[2] Int([8, 3])"]);
+    check(binary(Binary::BitOr, &x, &y), expect!["[2] Int([14, -1])"]);
+    check(binary(Binary::BitXor, &x, &y), expect!["[2] Int([6, -4])"]);
+    check(binary(Binary::Shl, &x, &y), expect!["[2] Int([12288, -8])"]);
+    check(binary(Binary::Shr, &x, &ints(&[], &[70])), expect!["[2] Int([0, -1])"]);
+    check(
+        binary(Binary::Shl, &x, &ints(&[], &[62])),
+        expect![[r#"
+            HX0614: `12 << 62` overflows i64
+              help: mask what is to be lost first: `(x & mask) << n`"#]],
+    );
+    check(
+        binary(Binary::BitXor, &x, &floats(&[2], &[2.0, 2.0])),
+        expect![[r#"
+            HX0614: `^` needs integers or bools
+              help: a power is written `pow(x, y)`; `bitcast(x, u32)` gives the bits of an `f32`"#]],
+    );
+}
+
+#[test]
 fn masks_are_joined_element_by_element() {
     let mask =
         |shape: &[usize], bits: &[bool]| Dense { shape: shape.to_vec(), data: Numbers::Bool(bits.to_vec()) };

@@ -453,10 +453,10 @@ fn expressions_on_tensors_are_one_operation() {
               #2 top = reduce(x, axis: 1, max)
               #3 p = exp2(((x - top) * (s * 1.5)))
               #4 total = reduce(p, axis: 1, +)
-              #5 p = where(((index(1) <= (index(0) + (block_idx.x * 8))) && ((index(0) + (block_idx.x * 8)) < (n))), (p / total), 0.0)
+              #5 p = where(((index(1) <= (index(0) + (block_idx.x * 8))) & ((index(0) + (block_idx.x * 8)) < (n))), (p / total), 0.0)
               #6 p = (p + 1.0)
               #7 p = ((0.5 * p) * (1.0 + tanh((0.7978845834732056 * (p + (((0.044714998453855515 * p) * p) * p))))))
-              #8 q = where(((total == 0.0) || !((index(1) <= (index(0) + (block_idx.x * 8))) && ((index(0) + (block_idx.x * 8)) < (n)))), -inf, max(p, 0.5))
+              #8 q = where(((total == 0.0) | !((index(1) <= (index(0) + (block_idx.x * 8))) & ((index(0) + (block_idx.x * 8)) < (n)))), -inf, max(p, 0.5))
               #9 lost = reduce(q, axis: 0, min)
               #10 lost = s
               #11 value = cast(where(((3) < (block_idx.x)), q, -q), f16)

@@ -164,6 +164,8 @@ impl Compilation<'_> {
                 Ok(flat.constant(*bits, self.threads))
             }
             Scalar::Apply { operator, dtype, args } => self.operator(*operator, *dtype, args, flat),
+            // The bits of an element are held as such.
+            Scalar::Bitcast { arg, .. } => self.flatten(arg, flat),
             Scalar::Cast { to, arg } => {
                 let from = arg.dtype();
                 let arg = self.flatten(arg, flat)?;

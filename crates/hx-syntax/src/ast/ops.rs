@@ -47,6 +47,16 @@ pub enum ArithOp {
     Rem,
     /// `@`, the matrix product.
     MatMul,
+    /// `&`.
+    BitAnd,
+    /// `|`.
+    BitOr,
+    /// `^`.
+    BitXor,
+    /// `<<`.
+    Shl,
+    /// `>>`.
+    Shr,
 }
 
 /// An operator before its operand.
@@ -55,6 +65,8 @@ pub enum ArithOp {
 pub enum UnaryOp {
     Neg,
     Not,
+    /// `~`.
+    BitNot,
 }
 
 /// The operator of an assignment.
@@ -94,6 +106,12 @@ impl CmpOp {
 }
 
 impl ArithOp {
+    /// Reports whether the operator works on the bits of integers.
+    pub fn is_bitwise(self) -> bool {
+        use ArithOp::*;
+        matches!(self, BitAnd | BitOr | BitXor | Shl | Shr)
+    }
+
     /// Returns the spelling.
     pub fn text(self) -> &'static str {
         match self {
@@ -103,6 +121,11 @@ impl ArithOp {
             ArithOp::Div => "/",
             ArithOp::Rem => "%",
             ArithOp::MatMul => "@",
+            ArithOp::BitAnd => "&",
+            ArithOp::BitOr => "|",
+            ArithOp::BitXor => "^",
+            ArithOp::Shl => "<<",
+            ArithOp::Shr => ">>",
         }
     }
 }
@@ -113,6 +136,7 @@ impl UnaryOp {
         match self {
             UnaryOp::Neg => "-",
             UnaryOp::Not => "!",
+            UnaryOp::BitNot => "~",
         }
     }
 }
@@ -144,6 +168,11 @@ impl BinaryExpr {
                 T![/] => BinaryOp::Arith(ArithOp::Div),
                 T![%] => BinaryOp::Arith(ArithOp::Rem),
                 T![@] => BinaryOp::Arith(ArithOp::MatMul),
+                T![&] => BinaryOp::Arith(ArithOp::BitAnd),
+                T![|] => BinaryOp::Arith(ArithOp::BitOr),
+                T![^] => BinaryOp::Arith(ArithOp::BitXor),
+                T![<<] => BinaryOp::Arith(ArithOp::Shl),
+                T![>>] => BinaryOp::Arith(ArithOp::Shr),
                 COMPOSE => BinaryOp::Compose,
                 _ => return None,
             })
@@ -168,6 +197,7 @@ impl UnaryExpr {
             Some(match token.kind() {
                 T![-] => UnaryOp::Neg,
                 T![!] => UnaryOp::Not,
+                T![~] => UnaryOp::BitNot,
                 _ => return None,
             })
         })
@@ -190,6 +220,11 @@ impl AssignStmt {
                 T![*=] => AssignOp::Arith(ArithOp::Mul),
                 T![/=] => AssignOp::Arith(ArithOp::Div),
                 T![%=] => AssignOp::Arith(ArithOp::Rem),
+                T![&=] => AssignOp::Arith(ArithOp::BitAnd),
+                T![|=] => AssignOp::Arith(ArithOp::BitOr),
+                T![^=] => AssignOp::Arith(ArithOp::BitXor),
+                T![<<=] => AssignOp::Arith(ArithOp::Shl),
+                T![>>=] => AssignOp::Arith(ArithOp::Shr),
                 _ => return None,
             })
         })

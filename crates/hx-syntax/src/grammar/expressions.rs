@@ -1,7 +1,7 @@
 //! Parses expressions by precedence climbing.
 //!
-//! From loose to tight: `..`, `||`, `&&`, comparisons, `∘`, `:`, `+ -`, `* / % @`, prefix `- !`, and postfix (`f(x)`, `x[i]`,
-//! `x.T`). A closure is looser than all of them and is allowed in arguments only.
+//! From loose to tight: `..`, `||`, `&&`, comparisons, `∘`, `:`, `|`, `^`, `&`, `<< >>`, `+ -`, `* / % @`, prefix `- ! ~`, and
+//! postfix (`f(x)`, `x[i]`, `x.T`). A closure is looser than all of them and is allowed in arguments only.
 
 use super::*;
 
@@ -18,6 +18,7 @@ const EXPR_START: TokenSet = TokenSet::new(&[
     T!['{'],
     T![-],
     T![!],
+    T![~],
     T![..],
     T![new],
     T![_],
@@ -43,8 +44,8 @@ const ANGLE: Limits = Limits { is_angle: true, ..FREE };
 const AXIS: Limits = Limits { is_axis: true, ..HEADER };
 
 pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
-    // `where(` is a call of the select.
-    p.at_set(EXPR_START) || (p.at(T![where]) && p.nth_at(1, T!['('])) || is_misused_keyword(p)
+    // `where(` is a call of the select, and a reference of another language is reported where an operand begins.
+    p.at_set(EXPR_START) || p.at(T![&]) || (p.at(T![where]) && p.nth_at(1, T!['('])) || is_misused_keyword(p)
 }
 
 /// Reports whether a keyword is in the place of a name. The expression then continues after it.
@@ -148,8 +149,12 @@ fn binding_power(kind: SyntaxKind) -> Option<(u8, u8)> {
         T![==] | T![!=] | T![<] | T![<=] | T![>] | T![>=] => (5, 6),
         COMPOSE => (7, 8),
         T![:] => (9, 10),
-        T![+] | T![-] => (11, 12),
-        T![*] | T![/] | T![%] | T![@] => (13, 14),
+        T![|] => (11, 12),
+        T![^] => (13, 14),
+        T![&] => (15, 16),
+        T![<<] | T![>>] => (17, 18),
+        T![+] | T![-] => (19, 20),
+        T![*] | T![/] | T![%] | T![@] => (21, 22),
         _ => return None,
     })
 }
@@ -162,15 +167,18 @@ const ANGLES: TokenSet = TokenSet::new(&[T![<], T![<=], T![>=]]);
 // -x @ y.T - 1;
 // (4, 2) : (2, 1);
 // k / BK : 1;
+// ~a & b << 2 | c >> d + 1 ^ e == f;
+// f<A = g<B = swizzle<1, 0, 3>>>(x);
 // swizzle<3, 3, 3> ∘ (8, 8) : (8, 1) ∘ l == r;
 fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<CompletedMarker> {
     let mut lhs = unary_expr(p, limits)?;
     // The power of the operator that made `lhs`, if that operator does not associate.
     let mut last_single = None;
     loop {
-        let operator = match p.current() {
-            IDENT => foreign_operator(p),
-            kind => kind,
+        let (operator, raw) = match p.current() {
+            IDENT => (foreign_operator(p), 1),
+            kind if limits.is_angle => (kind, 1),
+            _ => p.operator(),
         };
         let Some((left, right)) = binding_power(operator) else { break };
         if left < min_power || (limits.is_angle && operator == T![>]) {
@@ -192,7 +200,7 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
         }
         last_single = is_single.then_some(left);
         let m = lhs.precede(p);
-        p.bump_as(operator);
+        p.bump_joint(operator, raw);
         if operator == T![+] && p.at(T![+]) && !EXPR_START.contains(p.nth(1)) {
             p.error_here(codes::OTHER_LANGUAGE, "found `++`: it is written `i += 1`");
             single(p, ERROR);
@@ -226,11 +234,19 @@ fn foreign_operator(p: &mut Parser<'_>) -> SyntaxKind {
 // --x; !c; -f(x).T;
 fn unary_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
     p.nested(|p| match p.current() {
-        T![-] | T![!] => {
+        T![-] | T![!] | T![~] => {
             let m = p.start();
             p.bump_any();
             unary_expr(p, limits);
             Some(m.complete(p, UNARY_EXPR))
+        }
+        T![&] => {
+            let message = "found `&` before an operand: tensors are passed without a reference";
+            p.error_here(codes::OTHER_LANGUAGE, message);
+            let m = p.start();
+            p.bump_any();
+            m.complete(p, ERROR);
+            unary_expr(p, limits)
         }
         IDENT if p.nth_is_word(0, "not") && matches!(p.nth(1), IDENT | T![true] | T![false]) => {
             let m = p.start();

@@ -251,10 +251,14 @@ fn baseline(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, BASELINE_STMT);
 }
 
+const ASSIGNMENTS: TokenSet =
+    TokenSet::new(&[T![=], T![+=], T![-=], T![*=], T![/=], T![%=], T![&=], T![|=], T![^=], T![<<=], T![>>=]]);
+
 // test expression_statement
 // f(x);
 // x = x + 1;
 // x[0] %= 1;
+// x <<= 2; x ^= y;
 // if c { } else { }
 // x
 fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end: End) {
@@ -269,16 +273,16 @@ fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end
     } else {
         expressions::expr(p);
     }
-    match p.current() {
-        T![=] | T![+=] | T![-=] | T![*=] | T![/=] | T![%=] => {
-            p.bump_any();
+    match p.operator() {
+        (operator, raw) if ASSIGNMENTS.contains(operator) => {
+            p.bump_joint(operator, raw);
             expressions::expr(p);
             end_of(p, end);
             m.complete(p, ASSIGN_STMT);
         }
         // The last expression of a body is its value, so it is no statement.
-        T!['}'] | EOF if !has_attributes => m.abandon(p),
-        T!['}'] | EOF => {
+        (T!['}'] | EOF, _) if !has_attributes => m.abandon(p),
+        (T!['}'] | EOF, _) => {
             m.complete(p, EXPR_STMT);
         }
         _ => {

@@ -29,6 +29,11 @@ pub enum SyntaxKind {
     PIPE,
     PIPE2,
     AMP2,
+    AMP,
+    CARET,
+    SHL,
+    SHR,
+    TILDE,
     BANG,
     EQ,
     EQ2,
@@ -47,6 +52,11 @@ pub enum SyntaxKind {
     STAREQ,
     SLASHEQ,
     PERCENTEQ,
+    AMPEQ,
+    PIPEEQ,
+    CARETEQ,
+    SHLEQ,
+    SHREQ,
     AS_KW,
     BENCH_KW,
     CONST_KW,
@@ -197,6 +207,11 @@ impl SyntaxKind {
         PIPE,
         PIPE2,
         AMP2,
+        AMP,
+        CARET,
+        SHL,
+        SHR,
+        TILDE,
         BANG,
         EQ,
         EQ2,
@@ -215,6 +230,11 @@ impl SyntaxKind {
         STAREQ,
         SLASHEQ,
         PERCENTEQ,
+        AMPEQ,
+        PIPEEQ,
+        CARETEQ,
+        SHLEQ,
+        SHREQ,
         AS_KW,
         BENCH_KW,
         CONST_KW,
@@ -410,6 +430,11 @@ impl SyntaxKind {
             PIPE => "|",
             PIPE2 => "||",
             AMP2 => "&&",
+            AMP => "&",
+            CARET => "^",
+            SHL => "<<",
+            SHR => ">>",
+            TILDE => "~",
             BANG => "!",
             EQ => "=",
             EQ2 => "==",
@@ -428,6 +453,11 @@ impl SyntaxKind {
             STAREQ => "*=",
             SLASHEQ => "/=",
             PERCENTEQ => "%=",
+            AMPEQ => "&=",
+            PIPEEQ => "|=",
+            CARETEQ => "^=",
+            SHLEQ => "<<=",
+            SHREQ => ">>=",
             AS_KW => "as",
             BENCH_KW => "bench",
             CONST_KW => "const",
@@ -538,6 +568,11 @@ macro_rules! T_ {
     [|] => { $crate::SyntaxKind::PIPE };
     [||] => { $crate::SyntaxKind::PIPE2 };
     [&&] => { $crate::SyntaxKind::AMP2 };
+    [&] => { $crate::SyntaxKind::AMP };
+    [^] => { $crate::SyntaxKind::CARET };
+    [<<] => { $crate::SyntaxKind::SHL };
+    [>>] => { $crate::SyntaxKind::SHR };
+    [~] => { $crate::SyntaxKind::TILDE };
     [!] => { $crate::SyntaxKind::BANG };
     [=] => { $crate::SyntaxKind::EQ };
     [==] => { $crate::SyntaxKind::EQ2 };
@@ -556,6 +591,11 @@ macro_rules! T_ {
     [*=] => { $crate::SyntaxKind::STAREQ };
     [/=] => { $crate::SyntaxKind::SLASHEQ };
     [%=] => { $crate::SyntaxKind::PERCENTEQ };
+    [&=] => { $crate::SyntaxKind::AMPEQ };
+    [|=] => { $crate::SyntaxKind::PIPEEQ };
+    [^=] => { $crate::SyntaxKind::CARETEQ };
+    [<<=] => { $crate::SyntaxKind::SHLEQ };
+    [>>=] => { $crate::SyntaxKind::SHREQ };
     [as] => { $crate::SyntaxKind::AS_KW };
     [bench] => { $crate::SyntaxKind::BENCH_KW };
     [const] => { $crate::SyntaxKind::CONST_KW };

@@ -62,9 +62,6 @@ pub(super) fn not_a_name(c: char) -> String {
 /// Returns the code and message for an ASCII character that starts no token.
 pub(super) fn unknown_ascii(c: char) -> (&'static str, String) {
     let hint = match c {
-        '&' => "found `&`: the logical operator is `&&`, and tensors are passed without a reference",
-        '^' => "found `^`: there is no such operator",
-        '~' => "found `~`: the logical negation is `!`",
         '?' => {
             "found `?`: a choice is written `if c { x } else { y }`, or `where(c, x, y)` element by element"
         }

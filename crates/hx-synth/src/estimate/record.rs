@@ -211,7 +211,7 @@ impl Recorder<'_> {
             Scalar::Input { index, .. } => self.values(map.inputs[*index as usize]),
             Scalar::Index { .. } => self.values(map.dst),
             Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
-            Scalar::Cast { arg, .. } => self.scalar(map, arg, work),
+            Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => self.scalar(map, arg, work),
             Scalar::Apply { operator, dtype, args } => {
                 let joined = contracted(*operator, *dtype, args);
                 let mut values: f64 = 0.0;

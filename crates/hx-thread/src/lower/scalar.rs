@@ -16,6 +16,7 @@ pub(super) fn hardware(value: &Scalar) -> Scalar {
             apply(*operator, *dtype, args)
         }
         Scalar::Cast { to, arg } => hardware(arg).cast(*to),
+        Scalar::Bitcast { to, arg } => hardware(arg).bitcast(*to),
         leaf => leaf.clone(),
     }
 }

@@ -28,6 +28,11 @@ const PUNCTUATION: &[(&str, &str)] = &[
     ("|", "PIPE"),
     ("||", "PIPE2"),
     ("&&", "AMP2"),
+    ("&", "AMP"),
+    ("^", "CARET"),
+    ("<<", "SHL"),
+    (">>", "SHR"),
+    ("~", "TILDE"),
     ("!", "BANG"),
     ("=", "EQ"),
     ("==", "EQ2"),
@@ -46,6 +51,11 @@ const PUNCTUATION: &[(&str, &str)] = &[
     ("*=", "STAREQ"),
     ("/=", "SLASHEQ"),
     ("%=", "PERCENTEQ"),
+    ("&=", "AMPEQ"),
+    ("|=", "PIPEEQ"),
+    ("^=", "CARETEQ"),
+    ("<<=", "SHLEQ"),
+    (">>=", "SHREQ"),
 ];
 
 /// Contextual keywords: words that are names, except in one place each.

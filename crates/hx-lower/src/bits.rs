@@ -1,0 +1,165 @@
+//! Operators on bits: those of the signs `& | ^ << >> ~`, `bitcast`, and the upper half of a product.
+//!
+//! An integer stays an expression of integers where one states the result, so that proofs see it. Elsewhere it becomes a number
+//! of the block.
+
+use hx_base::codes;
+use hx_dtype::{DType, Operator};
+use hx_hir::{ArithOp, ExprId};
+use hx_index::{BitOp, Cond, Expr};
+use hx_tile::Scalar;
+
+use crate::cx::Cx;
+use crate::elementwise::{condition, is_elementwise};
+use crate::error::Lower;
+use crate::value::{Lazy, Value};
+use crate::whole::{Whole, width};
+
+/// Returns the operator on the bits of integers; `None` for other arithmetic.
+pub(crate) fn bit_op(op: ArithOp) -> Option<(BitOp, Operator)> {
+    Some(match op {
+        ArithOp::BitAnd => (BitOp::And, Operator::And),
+        ArithOp::BitOr => (BitOp::Or, Operator::Or),
+        ArithOp::BitXor => (BitOp::Xor, Operator::Xor),
+        ArithOp::Shl => (BitOp::Shl, Operator::Shl),
+        ArithOp::Shr => (BitOp::Shr, Operator::Shr),
+        ArithOp::Add | ArithOp::Sub | ArithOp::Mul | ArithOp::Div | ArithOp::Rem | ArithOp::MatMul => {
+            return None;
+        }
+    })
+}
+
+/// Returns `op` of two conditions; `None` for a shift.
+pub(crate) fn of_conditions(op: ArithOp, a: &Cond, b: &Cond) -> Option<Cond> {
+    Some(match op {
+        ArithOp::BitAnd => a.clone().and(b.clone()),
+        ArithOp::BitOr => a.clone().or(b.clone()),
+        ArithOp::BitXor => {
+            let either = |x: &Cond, y: &Cond| x.clone().and(y.clone().negate());
+            either(a, b).or(either(b, a))
+        }
+        _ => return None,
+    })
+}
+
+impl Cx<'_> {
+    /// Applies an operator on bits to integers without a type, which have 64 bits.
+    pub(crate) fn int_bits(
+        &mut self,
+        id: ExprId,
+        (op, operator): (BitOp, Operator),
+        a: &Expr,
+        b: &Expr,
+    ) -> Lower<Value> {
+        if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
+            return match op.eval(x, y) {
+                Some(value) => Ok(Value::Int(Expr::constant(value))),
+                None => {
+                    let message = format!("`{x} << {y}` overflows 64 bits");
+                    self.fail(&codes::CONSTANT_ERROR, id, message)
+                }
+            };
+        }
+        self.short(id, a, b)?;
+        if let Some(value) = op.apply(a, b, &self.facts) {
+            return Ok(Value::Int(value));
+        }
+        let number = |value: &Expr| Scalar::Integer { value: value.clone(), dtype: DType::I64 };
+        Ok(Value::Scalar(Scalar::apply(operator, DType::I64, [number(a), number(b)])))
+    }
+
+    /// Applies an operator on bits to typed whole numbers; `None` if only an elementwise expression states the result.
+    pub(crate) fn whole_bits(
+        &self,
+        operator: Operator,
+        a: &Expr,
+        b: &Expr,
+        dtype: Option<DType>,
+    ) -> Option<Expr> {
+        let op = match operator {
+            Operator::And => BitOp::And,
+            Operator::Or => BitOp::Or,
+            Operator::Xor => BitOp::Xor,
+            Operator::Shl => BitOp::Shl,
+            Operator::Shr => BitOp::Shr,
+            _ => return None,
+        };
+        let width = dtype.and_then(width);
+        match (op, width) {
+            // A product that wraps has the bits of the shift.
+            (BitOp::Shl, Some(width)) => {
+                let by = b.as_const().and_then(|by| u32::try_from(by).ok()).filter(|by| *by < width.bits)?;
+                let power = Expr::constant(1i64.checked_shl(by).filter(|power| *power > 0)?);
+                Some(self.wrapping(Operator::Mul, a, &power, width))
+            }
+            // The other operators leave numbers of a type in its range.
+            _ => op.apply(a, b, &self.facts),
+        }
+    }
+
+    /// Evaluates `~x`.
+    pub(crate) fn bit_not(&mut self, id: ExprId, operand: ExprId, value: Value) -> Lower<Value> {
+        if let Value::Bool(cond) = value {
+            return Ok(Value::Bool(cond.negate()));
+        }
+        if let Some(Whole { value, dtype }) = value.whole() {
+            let unsigned = dtype.and_then(width).filter(|width| !width.signed);
+            let ones = Expr::constant(unsigned.map_or(-1, |width| width.range().1));
+            return Ok(Whole { value: (ones - value).simplify(&self.facts), dtype }.into_value());
+        }
+        let dtype = match &value {
+            Value::Tensor(t) => Some(t.dtype),
+            Value::Lazy(lazy) => Some(lazy.value.dtype()),
+            Value::Scalar(scalar) => Some(scalar.dtype()),
+            _ => None,
+        };
+        match dtype {
+            Some(DType::Bool) => self.apply(id, Operator::Not, vec![(operand, value)]),
+            Some(dtype) if dtype.is_int() => {
+                let ones = Value::Scalar(Scalar::Const { bits: dtype.mask(), dtype });
+                self.apply(id, Operator::Xor, vec![(operand, value), (operand, ones)])
+            }
+            Some(dtype) => {
+                let message = format!("found elements of type `{dtype}`, for which `~` has no meaning");
+                self.fail(&codes::NO_SUCH_OPERATION, id, message)
+            }
+            None => self.fail(&codes::NO_SUCH_OPERATION, id, format!("found {} after `~`", value.what())),
+        }
+    }
+
+    /// Evaluates `bitcast(t, T)`: the bits of each element as an element of another type of the same width.
+    pub(crate) fn bitcast(&mut self, id: ExprId, t: ExprId, dtype: ExprId) -> Lower<Value> {
+        let value = self.eval(t)?;
+        let to = self.dtype(dtype)?;
+        let value = match value {
+            Value::Tensor(_) => self.lazy_operand(t, value)?,
+            Value::Bool(cond) => Value::Scalar(condition(&cond)),
+            other => other,
+        };
+        let from = match &value {
+            Value::Lazy(lazy) => lazy.value.dtype(),
+            Value::Scalar(scalar) => scalar.dtype(),
+            other => {
+                let message = format!("found {}, wanted a tensor or a number of a type", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, t, message);
+            }
+        };
+        let whole_bytes = |dtype: DType| dtype != DType::Bool && dtype.bits() >= 8;
+        if from.bits() != to.bits() || !whole_bytes(from) || !whole_bytes(to) {
+            let message = format!(
+                "found elements of {} bits as `{to}` of {} bits, wanted two types of one width, of at least 8 bits",
+                from.bits(),
+                to.bits()
+            );
+            let error = self.error(&codes::DTYPE_MISMATCH, id, message).label(format!("from `{from}`"));
+            let error = error.help(format!("`cast(…, {to})` converts the values"));
+            return Err(self.report(error));
+        }
+        debug_assert!(is_elementwise(&value), "other values have been refused");
+        Ok(match value {
+            Value::Lazy(lazy) => Value::Lazy(Lazy { value: lazy.value.bitcast(to), ..lazy }),
+            Value::Scalar(scalar) => Value::Scalar(scalar.bitcast(to)),
+            other => other,
+        })
+    }
+}
