@@ -18,7 +18,7 @@ fn philox(c0: u32, c1: u32, c2: u32, c3: u32, k0: u32, k1: u32) -> (u32, u32, u3
     (x0, x1, x2, x3)
 }
 
-/// The counters of an array and the words made of them, for the test.
+/// The four words of each column of counters and keys.
 kernel philox_words<B = 128>(counters: u32[4, n], keys: u32[2, n], words: mut u32[4, n])
     grid [cdiv(n, B)]
     threads 128
