@@ -4,6 +4,7 @@
 //! platform: the transcendental ones come from `libm`, not from the machine's C library.
 
 use hx_base::interrupt::look;
+use hx_dtype::Operator;
 
 use crate::bits;
 use crate::dense::{Class, Dense, Numbers, broadcast_shape, element_count, show_shape};
@@ -68,6 +69,18 @@ impl Binary {
         }
     }
 
+    /// Returns the operator, if it works on the bits of integers.
+    fn on_bits(self) -> Option<Operator> {
+        Some(match self {
+            Binary::BitAnd => Operator::And,
+            Binary::BitOr => Operator::Or,
+            Binary::BitXor => Operator::Xor,
+            Binary::Shl => Operator::Shl,
+            Binary::Shr => Operator::Shr,
+            _ => return None,
+        })
+    }
+
     fn compares(self) -> bool {
         matches!(self, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)
     }
@@ -114,8 +127,8 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
         return logical(op, &a.broadcast_to(&shape), &b.broadcast_to(&shape))
             .map(|data| Dense { shape, data });
     }
-    if matches!(op, Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::Shl | Binary::Shr) {
-        return bits::binary(op, &shape, a, b).map(|data| Dense { shape, data });
+    if let Some(operator) = op.on_bits() {
+        return bits::binary(operator, &shape, a, b).map(|data| Dense { shape, data });
     }
     let class = a.data.class().max(b.data.class());
     let true_division = op == Binary::Div && !shape.is_empty();

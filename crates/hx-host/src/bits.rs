@@ -1,122 +1,41 @@
-//! Functions of the bits of elements, which depend on the element type and not only on the value.
+//! Operators on the bits of integers: `& | ^ << >>`.
 
-use hx_dtype::{DType, Operator};
+use hx_dtype::Operator;
 
-use crate::dense::{Class, Dense, Numbers, broadcast_shape, show_shape};
+use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
-use crate::stretch::{map, zip};
-use crate::tensor::HostTensor;
-use crate::value::Value;
-use crate::{Tensor, arith};
-
-/// Returns the integer type of a value; a number without a type has 64 bits.
-fn integers(name: &str, x: &Value) -> HostResult<DType> {
-    match x {
-        Value::Int(_) => Ok(DType::I64),
-        Value::Tensor(t) if t.dtype().is_int() => Ok(t.dtype()),
-        Value::Tensor(t) => Err(HostError::ty(format!("`{name}` needs integers, and found `{}`", t.dtype()))
-            .help("`bitcast(x, u32)` gives the bits of an `f32`")),
-        other => Err(HostError::ty(format!("`{name}` is not defined on {}", other.kind()))),
-    }
-}
-
-/// Evaluates `popcount(x)` and `clz(x)`.
-pub(crate) fn count(operator: Operator, x: &Value) -> HostResult<Value> {
-    let dtype = integers(operator.name(), x)?;
-    let tensor = x.tensor()?;
-    let counts = map(&tensor.bits(), |bits| operator.eval(dtype, &[bits]) as i64);
-    Ok(Value::from_dense(Dense { shape: tensor.shape().to_vec(), data: Numbers::Int(counts) }))
-}
-
-/// Evaluates `mulhi(a, b)` on integers of one type. A number without a type takes that of the other operand.
-pub(crate) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
-    let name = Operator::Mulhi.name();
-    let (x, y) = (integers(name, a)?, integers(name, b)?);
-    let dtype = match (a, b) {
-        (Value::Int(_), _) => y,
-        (_, Value::Int(_)) => x,
-        _ if x == y => x,
-        _ => {
-            let error = HostError::ty(format!("`{name}` needs one type, and found `{x}` and `{y}`"));
-            return Err(error.help(format!("`cast(…, {x})` converts")));
-        }
-    };
-    let (a, b) = (a.dense()?, b.dense()?);
-    let Some(shape) = broadcast_shape(&a.shape, &b.shape) else {
-        let (a, b) = (show_shape(&a.shape), show_shape(&b.shape));
-        return Err(HostError::shape(format!("shapes {a} and {b} do not broadcast in `{name}`")));
-    };
-    let [a, b] = [&a, &b].map(|x| x.broadcast_to(&shape).into_ints().unwrap_or_default());
-    let bits = |x: i64| x as u64 & dtype.mask();
-    let upper = zip(&a, &b, |x, y| {
-        let upper = Operator::Mulhi.eval(dtype, &[bits(x), bits(y)]);
-        if dtype.is_signed_int() { dtype.sign_extend(upper) } else { upper as i64 }
-    });
-    Ok(Value::from_dense(Dense { shape, data: Numbers::Int(upper) }))
-}
-
-/// Evaluates `~x`: the other bits of the element type.
-pub(crate) fn not(x: &Value) -> HostResult<Value> {
-    let dense = x.dense()?;
-    let unsigned = match x {
-        Value::Tensor(t) if t.dtype().is_int() && !t.dtype().is_signed_int() => t.dtype().mask() as i64,
-        _ => -1,
-    };
-    let data = match dense.data {
-        Numbers::Bool(v) => Numbers::Bool(map(&v, |x: bool| !x)),
-        Numbers::Int(v) => Numbers::Int(map(&v, |x: i64| !x & unsigned)),
-        Numbers::Float(_) => return Err(needs_integers("~")),
-    };
-    Ok(Value::from_dense(Dense { shape: dense.shape, data }))
-}
-
-/// Evaluates `bitcast(x, T)`: the bits of each element as an element of another type of the same width.
-pub(crate) fn bitcast(x: &Value, dtype: DType) -> HostResult<Value> {
-    let tensor = match x {
-        Value::Tensor(t) => t.clone(),
-        other => return Err(HostError::ty(format!("`bitcast` is not defined on {}", other.kind()))),
-    };
-    let from = tensor.dtype();
-    if from.bits() != dtype.bits() || [from, dtype].iter().any(|d| *d == DType::Bool || d.bits() < 8) {
-        let message = format!("`{from}` has {} bits, and `{dtype}` {}", from.bits(), dtype.bits());
-        let help =
-            format!("`bitcast` needs one width, of at least 8 bits; `cast(…, {dtype})` converts the values");
-        return Err(HostError::ty(message).help(help));
-    }
-    let cast = HostTensor::of_bits(dtype, tensor.shape(), &tensor.bits());
-    Ok(Value::Tensor(Tensor::from_host(cast)))
-}
+use crate::stretch::zip;
 
 /// The error of an operator on the bits of floats.
 pub(crate) fn needs_integers(symbol: &str) -> HostError {
     let error = HostError::ty(format!("`{symbol}` needs integers or bools"));
-    if symbol == arith::Binary::BitXor.symbol() {
+    if symbol == "^" {
         return error.help("a power is written `pow(x, y)`; `bitcast(x, u32)` gives the bits of an `f32`");
     }
     error.help("`bitcast(x, u32)` gives the bits of an `f32`")
 }
 
 /// Applies `& | ^ << >>` to integers of 64 bits, or to truth values.
-pub(crate) fn binary(op: arith::Binary, shape: &[usize], a: &Dense, b: &Dense) -> HostResult<Numbers> {
-    use arith::Binary::{BitAnd, BitOr, BitXor, Shl, Shr};
+pub(crate) fn binary(op: Operator, shape: &[usize], a: &Dense, b: &Dense) -> HostResult<Numbers> {
+    use Operator::{And, Or, Shl, Shr, Xor};
     let (x, y) = (a.broadcast_to(shape), b.broadcast_to(shape));
     if let (Numbers::Bool(x), Numbers::Bool(y)) = (&x, &y) {
         return match op {
-            BitAnd => Ok(Numbers::Bool(zip(x, y, |x, y| x & y))),
-            BitOr => Ok(Numbers::Bool(zip(x, y, |x, y| x | y))),
-            BitXor => Ok(Numbers::Bool(zip(x, y, |x, y| x ^ y))),
-            _ => Err(HostError::ty(format!("`{}` needs integers", op.symbol()))),
+            And => Ok(Numbers::Bool(zip(x, y, |x, y| x & y))),
+            Or => Ok(Numbers::Bool(zip(x, y, |x, y| x | y))),
+            Xor => Ok(Numbers::Bool(zip(x, y, |x, y| x ^ y))),
+            _ => Err(HostError::ty(format!("`{}` needs integers", op.name()))),
         };
     }
     if x.class().max(y.class()) == Class::Float {
-        return Err(needs_integers(op.symbol()));
+        return Err(needs_integers(op.name()));
     }
     let (x, y) = (x.into_ints().unwrap_or_default(), y.into_ints().unwrap_or_default());
     let shift = |y: i64| u32::try_from(y).ok().filter(|by| *by < 64);
     Ok(Numbers::Int(match op {
-        BitAnd => zip(&x, &y, |x, y| x & y),
-        BitOr => zip(&x, &y, |x, y| x | y),
-        BitXor => zip(&x, &y, |x, y| x ^ y),
+        And => zip(&x, &y, |x, y| x & y),
+        Or => zip(&x, &y, |x, y| x | y),
+        Xor => zip(&x, &y, |x, y| x ^ y),
         Shr => zip(&x, &y, |x, y| x >> shift(y).unwrap_or(63)),
         Shl => {
             let kept = |x: i64, by: u32| Some(x << by).filter(|shifted| shifted >> by == x);
@@ -127,6 +46,6 @@ pub(crate) fn binary(op: arith::Binary, shape: &[usize], a: &Dense, b: &Dense) -
             }
             shifted.into_iter().flatten().collect()
         }
-        _ => return Err(HostError::ty(format!("`{}` has no bits", op.symbol()))),
+        _ => return Err(HostError::ty(format!("`{}` has no bits", op.name()))),
     }))
 }

@@ -7,6 +7,7 @@
 //! Start at [`Session`].
 
 mod bench;
+mod bits;
 mod builtins;
 mod call;
 mod closures;

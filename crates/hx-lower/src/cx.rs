@@ -13,7 +13,6 @@ use hx_tile::{
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::peel::Peel;
-use crate::spread::Spread;
 use crate::value::{SymView, Tensor, Value};
 
 /// The place in the source that an operation or tensor comes from.
@@ -47,6 +46,15 @@ pub(crate) struct Frame<'db> {
     pub(crate) spread: Option<Spread>,
     /// The call that this frame inlines.
     pub(crate) call: Option<Origin>,
+}
+
+/// The elements that a function of numbers is applied to.
+pub(crate) struct Spread {
+    pub(crate) shape: Vec<i64>,
+    /// The type of a literal that a local starts with, if the literal fits it.
+    pub(crate) dtype: DType,
+    /// The locals that are assigned values of the elements.
+    pub(crate) locals: BTreeSet<PatId>,
 }
 
 /// A variable of the program.

@@ -9,17 +9,8 @@ use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId, ExprStore, Names, Pat, PatId, Resolution, StmtKind};
 use hx_tile::Scalar;
 
-use crate::cx::Cx;
+use crate::cx::{Cx, Spread};
 use crate::value::{Lazy, Tensor, Value};
-
-/// The elements that a function of numbers is applied to.
-pub(crate) struct Spread {
-    shape: Vec<i64>,
-    /// The type of a literal that a local starts with, if the literal fits it.
-    dtype: DType,
-    /// The locals that are assigned values of the elements.
-    locals: BTreeSet<PatId>,
-}
 
 impl Cx<'_> {
     /// Finds the locals of the innermost frame that are tensors from their start. The frame must be that of the body.

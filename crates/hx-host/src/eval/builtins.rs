@@ -8,10 +8,9 @@ use hx_dtype::{DType, Operator};
 use hx_hir::{Builtin, CommonFn, HostFn, LayoutFn, MathFn};
 
 use super::call::Args;
-use super::{Session, layouts};
+use super::{Session, bits, layouts};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
-use crate::bits;
 use crate::compare::{Tolerance, assert_close, assert_equal};
 use crate::dense::{Dense, Numbers, element_count};
 use crate::device::{CodeAnswer, CodeQuestion};

@@ -2,9 +2,9 @@
 
 use hx_hir::{ArithOp, BinaryOp, CmpOp, ExprId, LogicOp, UnaryOp};
 
-use super::{EvalResult, Frame};
+use super::{EvalResult, Frame, bits};
 use crate::arith::{self, Binary, Unary};
-use crate::bits;
+use crate::bits::needs_integers;
 use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
@@ -137,7 +137,7 @@ pub(super) fn unary(op: UnaryOp, value: &Value) -> HostResult<Value> {
         UnaryOp::BitNot if matches!(value, Value::Bool(_) | Value::Int(_) | Value::Tensor(_)) => {
             return bits::not(value);
         }
-        UnaryOp::BitNot => return Err(bits::needs_integers("~")),
+        UnaryOp::BitNot => return Err(needs_integers("~")),
     };
     match value {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Tensor(_) => {

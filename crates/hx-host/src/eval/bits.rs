@@ -1,0 +1,89 @@
+//! Functions of the bits of elements, which depend on the element type and not only on the value.
+
+use hx_dtype::{DType, Operator};
+
+use crate::Tensor;
+use crate::bits::needs_integers;
+use crate::dense::{Dense, Numbers, broadcast_shape, show_shape};
+use crate::error::{HostError, HostResult};
+use crate::stretch::{map, zip};
+use crate::tensor::HostTensor;
+use crate::value::Value;
+
+/// Returns the integer type of a value; a number without a type has 64 bits.
+fn integers(name: &str, x: &Value) -> HostResult<DType> {
+    match x {
+        Value::Int(_) => Ok(DType::I64),
+        Value::Tensor(t) if t.dtype().is_int() => Ok(t.dtype()),
+        Value::Tensor(t) => Err(HostError::ty(format!("`{name}` needs integers, and found `{}`", t.dtype()))
+            .help("`bitcast(x, u32)` gives the bits of an `f32`")),
+        other => Err(HostError::ty(format!("`{name}` is not defined on {}", other.kind()))),
+    }
+}
+
+/// Evaluates `popcount(x)` and `clz(x)`.
+pub(super) fn count(operator: Operator, x: &Value) -> HostResult<Value> {
+    let dtype = integers(operator.name(), x)?;
+    let tensor = x.tensor()?;
+    let counts = map(&tensor.bits(), |bits| operator.eval(dtype, &[bits]) as i64);
+    Ok(Value::from_dense(Dense { shape: tensor.shape().to_vec(), data: Numbers::Int(counts) }))
+}
+
+/// Evaluates `mulhi(a, b)` on integers of one type. A number without a type takes that of the other operand.
+pub(super) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
+    let name = Operator::Mulhi.name();
+    let (x, y) = (integers(name, a)?, integers(name, b)?);
+    let dtype = match (a, b) {
+        (Value::Int(_), _) => y,
+        (_, Value::Int(_)) => x,
+        _ if x == y => x,
+        _ => {
+            let error = HostError::ty(format!("`{name}` needs one type, and found `{x}` and `{y}`"));
+            return Err(error.help(format!("`cast(…, {x})` converts")));
+        }
+    };
+    let (a, b) = (a.dense()?, b.dense()?);
+    let Some(shape) = broadcast_shape(&a.shape, &b.shape) else {
+        let (a, b) = (show_shape(&a.shape), show_shape(&b.shape));
+        return Err(HostError::shape(format!("shapes {a} and {b} do not broadcast in `{name}`")));
+    };
+    let [a, b] = [&a, &b].map(|x| x.broadcast_to(&shape).into_ints().unwrap_or_default());
+    let bits = |x: i64| x as u64 & dtype.mask();
+    let upper = zip(&a, &b, |x, y| {
+        let upper = Operator::Mulhi.eval(dtype, &[bits(x), bits(y)]);
+        if dtype.is_signed_int() { dtype.sign_extend(upper) } else { upper as i64 }
+    });
+    Ok(Value::from_dense(Dense { shape, data: Numbers::Int(upper) }))
+}
+
+/// Evaluates `~x`: the other bits of the element type.
+pub(super) fn not(x: &Value) -> HostResult<Value> {
+    let dense = x.dense()?;
+    let unsigned = match x {
+        Value::Tensor(t) if t.dtype().is_int() && !t.dtype().is_signed_int() => t.dtype().mask() as i64,
+        _ => -1,
+    };
+    let data = match dense.data {
+        Numbers::Bool(v) => Numbers::Bool(map(&v, |x: bool| !x)),
+        Numbers::Int(v) => Numbers::Int(map(&v, |x: i64| !x & unsigned)),
+        Numbers::Float(_) => return Err(needs_integers("~")),
+    };
+    Ok(Value::from_dense(Dense { shape: dense.shape, data }))
+}
+
+/// Evaluates `bitcast(x, T)`: the bits of each element as an element of another type of the same width.
+pub(super) fn bitcast(x: &Value, dtype: DType) -> HostResult<Value> {
+    let tensor = match x {
+        Value::Tensor(t) => t.clone(),
+        other => return Err(HostError::ty(format!("`bitcast` is not defined on {}", other.kind()))),
+    };
+    let from = tensor.dtype();
+    if from.bits() != dtype.bits() || [from, dtype].iter().any(|d| *d == DType::Bool || d.bits() < 8) {
+        let message = format!("`{from}` has {} bits, and `{dtype}` {}", from.bits(), dtype.bits());
+        let help =
+            format!("`bitcast` needs one width, of at least 8 bits; `cast(…, {dtype})` converts the values");
+        return Err(HostError::ty(message).help(help));
+    }
+    let cast = HostTensor::of_bits(dtype, tensor.shape(), &tensor.bits());
+    Ok(Value::Tensor(Tensor::from_host(cast)))
+}
