@@ -21,6 +21,7 @@ pub mod index;
 pub mod matmul;
 pub mod memory;
 pub mod npy;
+mod order;
 pub mod pack;
 pub mod pattern;
 pub mod random;

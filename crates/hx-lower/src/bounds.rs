@@ -80,6 +80,9 @@ fn larger(value: &Value, left: &mut usize) -> bool {
         Value::Layout(layout) => entries(&layout.shape, left),
         Value::Scalar(scalar) => nodes(scalar, left),
         Value::Lazy(lazy) => nodes(&lazy.value, left),
+        Value::Choice(choice) => {
+            nodes(&choice.cond.value, left) || larger(&choice.then, left) || larger(&choice.otherwise, left)
+        }
         Value::Bool(cond) => comparisons(cond, left),
         _ => taken(left),
     }

@@ -111,6 +111,10 @@ impl<'db> Cx<'db> {
                 [_, _, _, Some(_), Some(at)] => self.two_of(at, "`scatter`", "`to`"),
                 _ => self.not_compiled(given),
             },
+            KernelFn::Argmax | KernelFn::Argmin => {
+                let [t, axis] = self.first(given)?;
+                self.position(id, function == KernelFn::Argmax, t, axis, hint)
+            }
             KernelFn::Reduce => {
                 let [t, axis, op] = self.first(given)?;
                 match self.closure_operator(op)? {

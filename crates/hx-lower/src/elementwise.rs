@@ -24,7 +24,7 @@ pub(crate) type Operand = (ExprId, Value);
 
 /// Reports whether arithmetic on this value is elementwise rather than integer arithmetic.
 pub(crate) fn is_elementwise(value: &Value) -> bool {
-    matches!(value, Value::Tensor(_) | Value::Lazy(_) | Value::Scalar(_))
+    matches!(value, Value::Tensor(_) | Value::Lazy(_) | Value::Scalar(_) | Value::Choice(_))
 }
 
 /// Returns the operator for a comparison, and whether its operands must be swapped.
@@ -169,10 +169,17 @@ impl Cx<'_> {
     }
 
     /// Converts an operand to an expression of the type `wanted`. Its shape is empty if all elements have the same value.
-    fn typed_operand(&mut self, at: ExprId, value: Value, wanted: DType, other: ExprId) -> Lower<Lazy> {
+    pub(crate) fn typed_operand(
+        &mut self,
+        at: ExprId,
+        value: Value,
+        wanted: DType,
+        other: ExprId,
+    ) -> Lower<Lazy> {
         let uniform = |value| Lazy { shape: Vec::new(), inputs: Vec::new(), value };
         let found = match value {
             Value::Lazy(lazy) if lazy.value.dtype() == wanted => return Ok(lazy),
+            Value::Choice(choice) => return self.chosen(at, &choice, wanted, other),
             Value::Scalar(scalar) if scalar.dtype() == wanted => return Ok(uniform(scalar)),
             Value::Lazy(lazy) => lazy.value.dtype(),
             Value::Scalar(scalar) => scalar.dtype(),
@@ -325,6 +332,7 @@ impl Cx<'_> {
     pub(crate) fn unwritten(&mut self, at: ExprId, value: &Value, mark: usize) -> Lower<()> {
         let held: Vec<TensorId> = match value {
             Value::Lazy(lazy) => lazy.inputs.clone(),
+            Value::Choice(choice) => choice.cond.inputs.clone(),
             Value::Tensor(t) => self.register_of(t).map(|(id, _)| id).into_iter().collect(),
             _ => return Ok(()),
         };
@@ -376,7 +384,7 @@ fn dtype_of(value: &Value) -> Option<DType> {
 }
 
 /// Renumbers the inputs of the expression so that they index the common list `inputs`, which grows as needed.
-fn renumber(lazy: &Lazy, inputs: &mut Vec<TensorId>) -> Scalar {
+pub(crate) fn renumber(lazy: &Lazy, inputs: &mut Vec<TensorId>) -> Scalar {
     lazy.value.map_leaves(&mut |leaf| match leaf {
         Scalar::Input { index, dtype } => {
             let id = lazy.inputs.get(*index as usize)?;

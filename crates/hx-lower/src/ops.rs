@@ -114,6 +114,11 @@ impl Cx<'_> {
         match self.eval(id)? {
             Value::Tensor(t) => Ok(t),
             Value::Lazy(lazy) => Ok(self.materialize(id, lazy, None)),
+            choice @ Value::Choice(_) => {
+                let message = format!("found {}, wanted a tensor", choice.what());
+                let error = self.error(&codes::TYPE_MISMATCH, id, message);
+                Err(self.report(error.help("`cast(…, f32)` fixes the type")))
+            }
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a tensor", other.what())),
         }
     }
@@ -368,6 +373,7 @@ impl Cx<'_> {
         let tensor = match value {
             Value::Tensor(tensor) => tensor,
             lazy @ (Value::Lazy(_) | Value::Scalar(_)) => return Ok(Self::cast_lazy(lazy, dtype)),
+            Value::Choice(choice) => return self.cast_choice(t, &choice, dtype),
             Value::Float(x) if dtype.is_float() => return Ok(Value::Scalar(Scalar::constant(x, dtype))),
             Value::Bool(cond) => return Ok(Value::Scalar(crate::elementwise::condition(&cond).cast(dtype))),
             other => return self.unsupported(id, format!("a conversion of {}", other.what())),

@@ -76,6 +76,11 @@ impl Cx<'_> {
         let mark = self.mark();
         let mut operands = self.operand_list(&[x, y])?;
         self.unwritten(c, &cond, mark)?;
+        if let Ok(literals) = <[Operand; 2]>::try_from(operands.clone())
+            && let Some(choice) = self.choice(&(c, cond.clone()), &literals)?
+        {
+            return Ok(choice);
+        }
         operands.insert(0, (c, cond));
         self.apply(id, Operator::Select, operands)
     }

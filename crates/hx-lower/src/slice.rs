@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_base::codes;
-use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, Pat, PatId, Resolution, StmtKind};
+use hx_hir::{Arg, Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, Pat, PatId, Resolution, StmtKind};
 use hx_index::Expr;
 use hx_layout::Layout;
 use hx_tile::{OpKind, Scalar, ScopeId, TensorId, TensorKind, View};
@@ -106,18 +106,37 @@ impl Cx<'_> {
         Ok(self.number_of(&var, tensor.dtype))
     }
 
-    /// Reports whether the body of an unrolled loop may use the counter to index a register tensor. The lowering must then
+    /// Reports whether the body of an unrolled loop may use the counter where a constant is wanted: as an index of a register
+    /// tensor, an axis, a shape, an order, or a compile-time argument. The lowering must then
     /// unroll the loop itself, so that the counter is a constant.
     pub(crate) fn indexes_registers(&self, body: ExprId, counter: PatId) -> bool {
         let mut found = false;
         let computed = self.bound_in(body);
         self.visit(body, &mut |cx, expr| {
-            if let HirExpr::Index { base, args } = &cx.store()[expr] {
-                found |=
-                    args.iter().any(|a| cx.mentions(*a, counter, &computed)) && cx.may_be_register(*base);
+            let mentions = |at: &ExprId| cx.mentions(*at, counter, &computed);
+            match &cx.store()[expr] {
+                HirExpr::Index { base, args } => {
+                    found |= args.iter().any(mentions) && cx.may_be_register(*base);
+                }
+                HirExpr::Path { generics, .. } => found |= generics.iter().any(|g| mentions(&g.value)),
+                HirExpr::Call { callee, args } => found |= cx.fixed(*callee, args).any(|at| mentions(&at)),
+                _ => {}
             }
         });
         found
+    }
+
+    /// Yields the arguments of a call that must be known at compile time.
+    fn fixed<'a>(&self, callee: ExprId, args: &'a [Arg]) -> impl Iterator<Item = ExprId> + 'a {
+        let params = match self.frame().names.exprs.get(callee) {
+            Some(Resolution::Builtin(builtin)) => builtin.params().unwrap_or_default(),
+            _ => &[],
+        };
+        let is_fixed = |name: &str| matches!(name, "axis" | "shape" | "order" | "dtype");
+        args.iter().enumerate().filter_map(move |(i, arg)| {
+            let name = arg.name.as_deref().or_else(|| params.get(i).map(|p| p.name))?;
+            is_fixed(name).then_some(arg.value)
+        })
     }
 
     /// Returns the locals that statements of a loop's body bind, which may be computed from its counter. If the loop itself is

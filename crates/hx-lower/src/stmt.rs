@@ -63,6 +63,7 @@ impl Cx<'_> {
             // Coordinates, and conditions on them, are cheaper to recompute than to keep in registers.
             Ok(Value::Lazy(lazy)) if lazy.inputs.is_empty() => Ok(Value::Lazy(lazy)),
             Ok(Value::Lazy(lazy)) => Ok(Value::Tensor(self.materialize(value, lazy, hint))),
+            Ok(Value::Choice(choice)) => Ok(self.kept_choice(value, choice)),
             Ok(number) => ty.map_or(Ok(number.clone()), |ty| self.number_of_type(value, number.clone(), ty)),
             failed => failed,
         };
@@ -158,6 +159,11 @@ impl Cx<'_> {
         };
         if self.frame().operands > 0 {
             return self.unsupported(place, "an assignment inside of an expression");
+        }
+        if let HirExpr::Index { base, args } = &self.store()[place]
+            && let Some(t) = self.whole_of_part(*base)?
+        {
+            return self.assign_part(place, &t, args, op, value);
         }
         let mut target = self.eval(place)?;
         if let (Value::Lazy(lazy), Some(pat)) = (&target, local) {
@@ -295,6 +301,10 @@ impl Cx<'_> {
         }
         match found {
             lazy @ Value::Lazy(_) => self.assign_lazy(place, dst, value, lazy),
+            choice @ Value::Choice(_) => {
+                let chosen = self.typed_operand(value, choice, dst.dtype, place)?;
+                self.assign_lazy(place, dst, value, Value::Lazy(chosen))
+            }
             Value::Tensor(src) => self.copy_values(place, value, &src, place, dst),
             other => {
                 let message = format!("found {}, wanted a tensor", other.what());

@@ -20,6 +20,24 @@ pub(crate) struct Lazy {
     pub(crate) value: Scalar,
 }
 
+/// A choice between literals for each element, which takes its type from its use.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Choice {
+    pub(crate) cond: Lazy,
+    pub(crate) then: Value,
+    pub(crate) otherwise: Value,
+}
+
+impl Choice {
+    /// Reports whether one of the literals is a floating-point number.
+    pub(crate) fn is_float(&self) -> bool {
+        [&self.then, &self.otherwise].into_iter().any(|part| match part {
+            Value::Choice(inner) => inner.is_float(),
+            literal => matches!(literal, Value::Float(_)),
+        })
+    }
+}
+
 /// A value of the interpreter: numbers are symbolic, tensors are views.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
@@ -32,6 +50,7 @@ pub(crate) enum Value {
     Scalar(Scalar),
     /// An elementwise expression.
     Lazy(Lazy),
+    Choice(Arc<Choice>),
     Bool(Cond),
     Str(SmolStr),
     DType(DType),
@@ -66,6 +85,7 @@ impl Value {
             Value::Float(_) => "a floating-point number".into(),
             Value::Scalar(_) => "a run-time number".into(),
             Value::Lazy(_) => "a register tensor".into(),
+            Value::Choice(_) => "a choice between literals, which has no type yet".into(),
             Value::Bool(_) => "a truth value".into(),
             Value::Str(_) => "a string".into(),
             Value::DType(d) => format!("the element type `{d}`"),

@@ -29,6 +29,10 @@ impl Cx<'_> {
         for &expr in exprs {
             for stmt in store.stmts_in(expr) {
                 let StmtKind::Assign { place, .. } = &store[stmt].kind else { continue };
+                let place = match &store[*place] {
+                    HirExpr::Index { base, .. } => base,
+                    _ => place,
+                };
                 let Some(Resolution::Local(pat)) = self.frame().names.exprs.get(*place) else { continue };
                 let pat = *pat;
                 if self.frame().variables.contains_key(&pat) {

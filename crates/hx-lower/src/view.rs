@@ -5,7 +5,7 @@
 //! its own, by which its elements are guarded. In shared memory, where nothing is guarded, it is an error.
 
 use hx_base::codes;
-use hx_hir::{Arg, Expr as HirExpr, ExprId};
+use hx_hir::{Arg, ExprId};
 use hx_index::{Atom, Expr, gcd};
 use hx_tile::Base;
 
@@ -16,7 +16,10 @@ use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
 
 impl Cx<'_> {
     pub(crate) fn field(&mut self, id: ExprId, base: ExprId, name: &str) -> Lower<Value> {
-        let value = self.eval(base)?;
+        let value = match self.eval(base)? {
+            Value::Lazy(lazy) => Value::Tensor(self.materialize(base, lazy, None)),
+            other => other,
+        };
         match (value, name) {
             (Value::Tensor(t), "T") => {
                 let rank = t.view.modes.len();
@@ -72,19 +75,9 @@ impl Cx<'_> {
                     }
                 }
             }
-            Value::Lazy(_) => {
-                let what = match &self.store()[base] {
-                    HirExpr::Binary { op, .. } => format!("the result of `{}`", op.text()),
-                    HirExpr::Call { callee, .. } => match &self.store()[*callee] {
-                        HirExpr::Path { path, .. } => format!("the result of `{path}`"),
-                        _ => "this expression".to_owned(),
-                    },
-                    _ => "an expression without a tensor of its own".to_owned(),
-                };
-                let error = self
-                    .error(&codes::NO_SUCH_OPERATION, base, format!("cannot index {what}: bind it first"))
-                    .help("`let t = …;` holds the values in a register tensor, and `t[..]` is a part of it");
-                Err(self.report(error))
+            Value::Lazy(lazy) => {
+                let t = self.materialize(base, lazy, None);
+                self.index_tensor(id, base, t, args)
             }
             other => {
                 let message = format!("found {} before `[`, wanted a tensor", other.what());

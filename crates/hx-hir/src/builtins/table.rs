@@ -86,6 +86,8 @@ super::families! {
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
         Sum: "sum", SUM,
             "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster: in all of them, in the block `to:`, or cut along the axis `scatter:` of the tensor, a part for each block.";
+        Argmax: "argmax", REDUCE, "The position of the largest element along `axis:`, the first of several, as `i32`.";
+        Argmin: "argmin", REDUCE, "The position of the least element along `axis:`, the first of several, as `i32`.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
@@ -253,6 +255,9 @@ super::families! {
             "All slices along an axis combined by `op`, a closure on two of them; the axis goes away.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
             "Every prefix of the slices along an axis combined by `op`.";
+        Argmax: "argmax", HOST_REDUCE, "The position of the largest element along `axis:`, the first of several.", method;
+        Argmin: "argmin", HOST_REDUCE, "The position of the least element along `axis:`, the first of several.", method;
+        Sort: "sort", REDUCE, "The elements along `axis:`, the last unless it is named, from the least to the largest.", method;
         Cumsum: "cumsum", [required("x"), required("axis")], "The running sum along an axis.", method;
         Softmax: "softmax", REDUCE, "`exp(x)` over its sum along `axis:`.", method;
         // Numbers.

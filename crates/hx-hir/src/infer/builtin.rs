@@ -102,6 +102,13 @@ impl Infer<'_> {
             KernelFn::Mbarrier => return None,
             KernelFn::Min | KernelFn::Max => return self.reduction(id, function, given),
             KernelFn::Sum => return self.sum(id, given),
+            KernelFn::Argmax | KernelFn::Argmin => {
+                let [t, axis] = first(given)?;
+                match self.reduce(&t, &axis) {
+                    Ty::Tensor(t) => Ty::Tensor(TensorTy { elem: Elem::Known(DType::I32), ..t }),
+                    other => other,
+                }
+            }
             KernelFn::Reduce => {
                 let [t, axis] = first(given)?;
                 self.each_part(t, |cx, part| cx.reduce(part, &axis))

@@ -139,7 +139,12 @@ impl Infer<'_> {
 
     fn assign(&mut self, place: ExprId, arithmetic: bool, value: ExprId) {
         let (target, found) = (self.expr(place), self.expr(value));
-        let local = match self.names.exprs.get(place) {
+        // A part of a register tensor may be assigned to if the whole may.
+        let (whole, is_part) = match (&self.store[place], &target) {
+            (Expr::Index { base, .. }, Ty::Tensor(t)) if t.space == MemorySpace::Register => (*base, true),
+            _ => (place, false),
+        };
+        let local = match self.names.exprs.get(whole) {
             Some(Resolution::Local(_)) => true,
             // A tensor parameter of a function may be assigned to.
             Some(Resolution::Param(_)) => matches!(target, Ty::Tensor(_)),
@@ -157,6 +162,9 @@ impl Infer<'_> {
             let space = if let Ty::Tensor(tensor) = &target { Some(tensor.space) } else { None };
             self.report(TypeProblem::NotAPlace { expr: place, space });
             return;
+        }
+        if is_part {
+            return self.assign_part(whole, value, &found);
         }
         match (&target, &found) {
             (Ty::Tensor(dst), _) => {
@@ -187,6 +195,28 @@ impl Infer<'_> {
                 }
             }
             (wanted, found) => self.check_annotation(value, found, wanted),
+        }
+    }
+
+    /// Checks an assignment to a part of a register tensor. The lowering, which knows the bounds, checks the shape of the value.
+    fn assign_part(&mut self, whole: ExprId, value: ExprId, found: &Ty) {
+        let Some(Ty::Tensor(dst)) = self.out.exprs.get(whole).cloned() else { return };
+        self.out.writes.params.extend(dst.param);
+        if !dst.mutable {
+            self.report(TypeProblem::NotMutable { expr: whole, param: dst.param, gathered: false });
+            return;
+        }
+        match found {
+            Ty::Tensor(src) if src.elem.differs(&dst.elem) => {
+                let (found, wanted) = (src.elem.clone(), dst.elem.clone());
+                self.report(TypeProblem::DTypes { expr: value, found, other: whole, wanted });
+            }
+            Ty::Tensor(_) | Ty::Int(_) | Ty::Float(_) | Ty::Bool => {}
+            quiet if quiet.is_quiet() => {}
+            other => {
+                let found = other.clone();
+                self.report(TypeProblem::Mismatch { expr: value, found, wanted: "a tensor or a number" });
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use crate::dense::{Dense, Numbers, element_count};
 use crate::device::{CodeAnswer, CodeQuestion};
 use crate::error::{HostError, HostResult};
 use crate::npy;
+use crate::order;
 use crate::pack::{pack, unpack};
 use crate::random::{self, Seed};
 use crate::reduce::{Reduction, axis_of, cumsum, reduce};
@@ -128,6 +129,21 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
         HostFn::Prod => reduction(Reduction::Prod, args),
         HostFn::Any => reduction(Reduction::Any, args),
         HostFn::All => reduction(Reduction::All, args),
+        HostFn::Argmax | HostFn::Argmin => {
+            let x = args.required("t")?.dense()?;
+            // Without an axis, the position is that in row-major order.
+            let (x, axis) = match args.named("axis") {
+                Some(axis) => (x.clone(), axis_of(axis.int()?, x.shape.len())?),
+                None => (Dense { shape: vec![x.data.len()], data: x.data }, 0),
+            };
+            let keep = keeps(args)?;
+            order::position(function == HostFn::Argmax, &x, axis, keep).map(Value::from_dense)
+        }
+        HostFn::Sort => {
+            let x = args.required("t")?.dense()?;
+            let axis = args.named("axis").map_or(Ok(-1), |v| v.int())?;
+            Ok(Value::from_dense(order::sort(&x, axis_of(axis, x.shape.len())?)))
+        }
         HostFn::Cumsum => {
             let x = args.required("x")?.dense()?;
             let axis = axis_of(args.required("axis")?.int()?, x.shape.len())?;
@@ -265,12 +281,17 @@ fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
         }
         Some(axis) => Some(vec![axis_of(axis.int()?, x.shape.len())?]),
     };
-    let keep = match args.named("keepdims") {
-        None => false,
-        Some(Value::Bool(keep)) => keep,
-        Some(other) => return Err(HostError::ty(format!("`keepdims:` is a bool, found {}", other.kind()))),
-    };
+    let keep = keeps(args)?;
     reduce(op, &x, axes.as_deref(), keep).map(Value::from_dense)
+}
+
+/// Returns the value of `keepdims:`.
+fn keeps(args: &mut Args) -> HostResult<bool> {
+    match args.named("keepdims") {
+        None => Ok(false),
+        Some(Value::Bool(keep)) => Ok(keep),
+        Some(other) => Err(HostError::ty(format!("`keepdims:` is a bool, found {}", other.kind()))),
+    }
 }
 
 fn softmax(x: &Dense, axis: usize) -> HostResult<Value> {

@@ -30,6 +30,7 @@ pub(super) const ALLOWED: &[Allowed] = &[
             "counted.rs",
             "device.rs",
             "eval/builtins.rs",
+            "eval/bits.rs",
             "eval/call.rs",
             "eval/closures.rs",
             "eval/layouts.rs",

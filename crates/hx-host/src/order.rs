@@ -1,0 +1,70 @@
+//! Functions that depend on the order of numbers: `argmax`, `argmin`, `sort`.
+
+use std::cmp::Ordering;
+
+use crate::dense::{Dense, Numbers};
+use crate::error::{HostError, HostResult};
+
+/// Returns the position of the largest element, or of the least, along each line of `axis`: of several the first. NaN counts as the
+/// extreme, as in NumPy. The axis goes away unless `keep` is set.
+pub fn position(largest: bool, a: &Dense, axis: usize, keep: bool) -> HostResult<Dense> {
+    if a.shape[axis] == 0 {
+        let name = if largest { "argmax" } else { "argmin" };
+        return Err(HostError::shape(format!("`{name}` of no elements")));
+    }
+    let positions = along(a, axis, |line, order| {
+        let better = |x: usize, best: usize| match order(line[x], line[best]) {
+            Ordering::Greater => largest || order(line[x], line[x]) == Ordering::Greater,
+            Ordering::Less => !largest,
+            Ordering::Equal => false,
+        };
+        let best = (1..line.len()).fold(0, |best, x| if better(x, best) { x } else { best });
+        vec![best as i64]
+    });
+    let mut shape = a.shape.clone();
+    if keep {
+        shape[axis] = 1;
+    } else {
+        shape.remove(axis);
+    }
+    Ok(Dense { shape, data: Numbers::Int(positions) })
+}
+
+/// Sorts each line of `axis`, the least element first; NaN comes last.
+pub fn sort(a: &Dense, axis: usize) -> Dense {
+    let sorted = along(a, axis, |line, order| {
+        let mut line: Vec<usize> = line.to_vec();
+        line.sort_by(|x, y| order(*x, *y));
+        line.into_iter().map(|at| at as i64).collect()
+    });
+    let at: Vec<usize> = sorted.into_iter().map(|at| at as usize).collect();
+    Dense { shape: a.shape.clone(), data: a.data.gather(&at) }
+}
+
+/// Calls `f` with the places of each line and the order of the elements at two places, and puts what it returns along the axis.
+fn along(
+    a: &Dense,
+    axis: usize,
+    f: impl Fn(&[usize], &dyn Fn(usize, usize) -> Ordering) -> Vec<i64>,
+) -> Vec<i64> {
+    let n = a.shape[axis];
+    let inner: usize = a.shape[axis + 1..].iter().product();
+    let outer: usize = a.shape[..axis].iter().product();
+    let order = |x: usize, y: usize| match &a.data {
+        Numbers::Float(v) => v[x].partial_cmp(&v[y]).unwrap_or_else(|| v[x].is_nan().cmp(&v[y].is_nan())),
+        Numbers::Int(v) => v[x].cmp(&v[y]),
+        Numbers::Bool(v) => v[x].cmp(&v[y]),
+    };
+    let mut out = Vec::new();
+    for o in 0..outer {
+        let columns: Vec<Vec<i64>> = (0..inner)
+            .map(|i| {
+                let line: Vec<usize> = (0..n).map(|k| (o * n + k) * inner + i).collect();
+                f(&line, &order)
+            })
+            .collect();
+        let count = columns.first().map_or(0, Vec::len);
+        out.extend((0..count).flat_map(|k| columns.iter().map(move |column| column[k])));
+    }
+    out
+}

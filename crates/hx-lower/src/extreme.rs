@@ -1,0 +1,53 @@
+//! The position of the largest or least element along an axis: a scan over elements and positions, whose last entry is the result.
+
+use hx_dtype::{DType, Operator};
+use hx_hir::ExprId;
+use hx_index::Expr;
+use hx_tile::{OpKind, Scalar, ViewMode};
+
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::{Lazy, Value};
+
+impl Cx<'_> {
+    /// Lowers `argmax(t, axis: …)` and `argmin(t, axis: …)`: of several such elements the first.
+    pub(crate) fn position(
+        &mut self,
+        id: ExprId,
+        largest: bool,
+        t: ExprId,
+        axis: ExprId,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let tensor = self.tensor(t)?;
+        let tensor = self.in_registers(t, &tensor, None)?;
+        let (src, tensor) = self.settled(t, &tensor, None)?;
+        let shape = self.tensors[src.0 as usize].shape.clone();
+        let axis = self.axis(axis, shape.len())?;
+        let positions = Lazy { shape: shape.clone(), inputs: Vec::new(), value: Scalar::Index { axis } };
+        let positions = self.materialize(id, positions, Some("position"));
+        let Some((positions, _)) = self.register_of(&positions) else { return Ok(Value::Error) };
+        let (elements, _) = self.new_register("extreme", tensor.dtype, shape.clone(), id);
+        let (found, _) = self.new_register("at", DType::I32, shape.clone(), id);
+        let op = later_if_better(largest, tensor.dtype);
+        let (dst, src) = (vec![elements, found], vec![src, positions]);
+        self.emit(OpKind::Scan { dst, src, axis, op }, id);
+        let mut last = self.whole(found);
+        last.offsets[axis] = Expr::constant(shape[axis] - 1);
+        last.modes[axis] = ViewMode { extent: 1, dim: axis, factor: Expr::constant(1) };
+        let (dst, result) = self.new_register(hint.unwrap_or("at"), DType::I32, last.shape(), id);
+        self.emit(OpKind::Slice { dst, src: last }, id);
+        Ok(Value::Tensor(result))
+    }
+}
+
+/// Returns the operator on (element, position) that takes the later operand if its element is better than the earlier one.
+fn later_if_better(largest: bool, dtype: DType) -> Vec<Scalar> {
+    let input = |index: u32| Scalar::Input { index, dtype: if index % 2 == 0 { dtype } else { DType::I32 } };
+    let (smaller, larger) = if largest { (input(0), input(2)) } else { (input(2), input(0)) };
+    let better = Scalar::apply(Operator::Lt, dtype, [smaller, larger]);
+    let pick = |of: DType, part: u32| {
+        Scalar::apply(Operator::Select, of, [better.clone(), input(2 + part), input(part)])
+    };
+    vec![pick(dtype, 0), pick(DType::I32, 1)]
+}
