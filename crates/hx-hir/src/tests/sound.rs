@@ -66,7 +66,7 @@ main { let x = zeros(f32, 4); b(x, 1); }
 fn types_that_do_not_fit_are_errors_of_their_item() {
     check_one(
         "fn f(x: f32) -> i32 { x }
-kernel a(x: f32[m]) grid [1] threads 32 { let v = load(tile(x, [32])[.., 0]); v[0..16] += 1.0; }
+kernel a(x: f32[m]) grid [1] threads 32 { tile(x, [32])[0..16, 0] += 1.0; }
 kernel b(x: f32[m]) grid [1] threads 32 { let v: i32 = 1.5; }
 kernel c(x: f32[m]) grid [1] threads 32 { let v = f(1.0); }
 kernel d(x: f32[m]) grid [1] threads 32 { let v = 1.0; }

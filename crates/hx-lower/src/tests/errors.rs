@@ -605,21 +605,31 @@ fn numbers_that_do_not_fit_their_type() {
 }
 
 #[test]
-fn an_expression_is_bound_before_it_is_indexed() {
+fn an_index_of_an_expression_is_one_of_a_tensor() {
     check(
         "kernel k(x: f32[32, 1], y: mut f32[32]) grid [1] threads 32 {
             copy((load(x) * 2.0)[.., 0], y);
             copy(exp(load(x))[.., 0], y);
         }",
         expect![[r#"
-            error[HX0218]: cannot index the result of `*`: bind it first
-                          copy((load(x) * 2.0)[.., 0], y);
-                                ^^^^^^^^^^^^^
-              help: `let t = …;` holds the values in a register tensor, and `t[..]` is a part of it
-            error[HX0218]: cannot index the result of `exp`: bind it first
-                          copy(exp(load(x))[.., 0], y);
-                               ^^^^^^^^^^^^
-              help: `let t = …;` holds the values in a register tensor, and `t[..]` is a part of it
+            kernel k threads 32
+              grid [1]
+              param x: f32[32, 1] : [1, 1] align 16
+              param y: mut f32[32] : [1] align 16
+              register x_tile: f32[32, 1]
+              register value: f32[32, 1]
+              register value_part: f32[32]
+              register x_tile_1: f32[32, 1]
+              register value_1: f32[32, 1]
+              register value_1_part: f32[32]
+              #0 copy(x[0..32, 0..1], x_tile)
+              #1 value = (x_tile * 2.0)
+              #2 value_part = value[.., 0]
+              #3 copy(value_part, y[0..32])
+              #4 copy(x[0..32, 0..1], x_tile_1)
+              #5 value_1 = exp(x_tile_1)
+              #6 value_1_part = value_1[.., 0]
+              #7 copy(value_1_part, y[0..32])
         "#]],
     );
 }
