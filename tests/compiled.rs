@@ -3,8 +3,8 @@
 //! its text has.
 //!
 //! It needs the CUDA compiler and its disassembler, and no GPU. The instances are those of `std`, `tests/kernels` and
-//! `book/examples`, so the gate grows with their tests. Of instances that differ only in what is known of dimensions and strides, the
-//! one with the longest text is compiled; with `HX_EVERY_INSTANCE=1` all are. Machine code is kept in `target/tmp`: a second run
+//! `book/examples`, so the gate grows with their tests. Of the instances of a kernel the one with the longest text is compiled, or one
+//! for all its compile-time arguments if it has instructions of warp groups or bulk copies; with `HX_EVERY_INSTANCE=1` all are. Machine code is kept in `target/tmp`: a second run
 //! compiles only the texts that changed.
 
 mod probes;
@@ -145,17 +145,21 @@ fn opcodes(cubin: &[u8]) -> BTreeSet<String> {
     opcodes.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_owned).collect()
 }
 
-/// Reports whether instances that differ only in what is known of dimensions and strides are all judged, which takes twice as long.
+/// Reports whether all instances are judged, which takes several times as long.
 fn every_instance() -> bool {
     std::env::var_os("HX_EVERY_INSTANCE").is_some_and(|value| value == "1")
 }
 
-/// Returns of each kernel with its compile-time arguments the instance with the longest text, the first of equal ones.
+/// Returns of each kernel the instance with the longest text, the first of equal ones; of a kernel with instructions of
+/// [`FAMILIES`], which lose most, one for all its compile-time arguments.
 fn longest(all: &[Launched]) -> Vec<&Launched> {
     let mut chosen: BTreeMap<&str, &Launched> = BTreeMap::new();
     for found in all {
-        // `path::kernel<BM = 64>`, without the facts behind it.
-        let end = found.name.rfind('>').map_or(found.name.len(), |at| at + 1);
+        // `path::kernel<BM = 64>`, without the facts behind it, or only `path::kernel`.
+        let end = match families(&found.text).is_empty() {
+            true => found.name.find(['<', ' ']).unwrap_or(found.name.len()),
+            false => found.name.rfind('>').map_or(found.name.len(), |at| at + 1),
+        };
         let longest = chosen.entry(&found.name[..end]).or_insert(found);
         if found.text.len() > longest.text.len() {
             *longest = found;

@@ -103,21 +103,21 @@ test "counters as axes" {
 }
 
 kernel extremes<T: type = f32>(x: T[m, n], row: mut i32[m, 2], column: mut i32[2, n])
-    where m <= 64, n <= 96
+    where m <= 32, n <= 64
     grid [1]
     threads 128
 {
-    let all = tile(x, [64, 96])[.., .., 0, 0];
+    let all = tile(x, [32, 64])[.., .., 0, 0];
     let v = load(all);
     let inside = (index(v, 0) < m) & (index(v, 1) < n);
     let (low, high) = (where(inside, v, cast(100, T)), where(inside, v, cast(-100, T)));
-    copy(argmax(high, axis: 1), tile(row, [64, 1])[.., .., 0, 0]);
-    copy(argmin(low, axis: 1), tile(row, [64, 1])[.., .., 0, 1]);
-    copy(argmax(high, axis: 0), tile(column, [1, 96])[.., .., 0, 0]);
-    copy(argmin(low.T, axis: 1).T, tile(column, [1, 96])[.., .., 1, 0]);
+    copy(argmax(high, axis: 1), tile(row, [32, 1])[.., .., 0, 0]);
+    copy(argmin(low, axis: 1), tile(row, [32, 1])[.., .., 0, 1]);
+    copy(argmax(high, axis: 0), tile(column, [1, 64])[.., .., 0, 0]);
+    copy(argmin(low.T, axis: 1).T, tile(column, [1, 64])[.., .., 1, 0]);
 }
 
-test "positions of extremes" for (T, m, n) in [(f32, 64, 96), (f16, 17, 5), (i32, 50, 60)] {
+test "positions of extremes" for (T, m, n) in [(f32, 32, 64), (f16, 17, 5), (i32, 30, 50)] {
     let x = cast(uniform(i32, [m, n], low: -20, high: 20, seed: 1), T);
     let (row, column) = (empty(i32, [m, 2]), empty(i32, [2, n]));
     extremes(x, row, column);

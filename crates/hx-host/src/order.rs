@@ -7,7 +7,7 @@ use crate::error::{HostError, HostResult};
 
 /// Returns the position of the largest element, or of the least, along each line of `axis`: of several the first. NaN counts as the
 /// extreme, as in NumPy. The axis goes away unless `keep` is set.
-pub fn position(largest: bool, a: &Dense, axis: usize, keep: bool) -> HostResult<Dense> {
+pub(crate) fn position(largest: bool, a: &Dense, axis: usize, keep: bool) -> HostResult<Dense> {
     if a.shape[axis] == 0 {
         let name = if largest { "argmax" } else { "argmin" };
         return Err(HostError::shape(format!("`{name}` of no elements")));
@@ -31,7 +31,7 @@ pub fn position(largest: bool, a: &Dense, axis: usize, keep: bool) -> HostResult
 }
 
 /// Sorts each line of `axis`, the least element first; NaN comes last.
-pub fn sort(a: &Dense, axis: usize) -> Dense {
+pub(crate) fn sort(a: &Dense, axis: usize) -> Dense {
     let sorted = along(a, axis, |line, order| {
         let mut line: Vec<usize> = line.to_vec();
         line.sort_by(|x, y| order(*x, *y));
