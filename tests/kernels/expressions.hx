@@ -102,29 +102,37 @@ test "counters as axes" {
     assert_close(y, wanted, ulp: 8);
 }
 
-kernel extremes<T: type = f32>(x: T[m, n], row: mut i32[m, 2], column: mut i32[2, n])
-    where m <= 32, n <= 64
-    grid [1]
-    threads 128
+kernel row_extremes<T: type = f32>(x: T[m, n], at: mut i32[m, 2])
+    where n <= 64
+    grid [cdiv(m, 16)]
+    threads 64
 {
-    let all = tile(x, [32, 64])[.., .., 0, 0];
-    let v = load(all);
-    let inside = (index(v, 0) < m) & (index(v, 1) < n);
-    let (low, high) = (where(inside, v, cast(100, T)), where(inside, v, cast(-100, T)));
-    copy(argmax(high, axis: 1), tile(row, [32, 1])[.., .., 0, 0]);
-    copy(argmin(low, axis: 1), tile(row, [32, 1])[.., .., 0, 1]);
-    copy(argmax(high, axis: 0), tile(column, [1, 64])[.., .., 0, 0]);
-    copy(argmin(low.T, axis: 1).T, tile(column, [1, 64])[.., .., 1, 0]);
+    let v = load(tile(x, [16, 64])[.., .., block_idx, 0]);
+    let inside = index(v, 1) < n;
+    copy(argmax(where(inside, v, cast(-100, T)), axis: 1), tile(at, [16, 1])[.., .., block_idx, 0]);
+    copy(argmin(where(inside, v, cast(100, T)), axis: 1), tile(at, [16, 1])[.., .., block_idx, 1]);
+}
+
+kernel column_extremes<T: type = f32>(x: T[m, n], at: mut i32[2, n])
+    where m <= 32
+    grid [cdiv(n, 16)]
+    threads 64
+{
+    let v = load(tile(x, [32, 16])[.., .., 0, block_idx]);
+    let inside = index(v, 0) < m;
+    copy(argmax(where(inside, v, cast(-100, T)), axis: 0), tile(at, [1, 16])[.., .., 0, block_idx]);
+    copy(argmin(where(inside, v, cast(100, T)).T, axis: 1).T, tile(at, [1, 16])[.., .., 1, block_idx]);
 }
 
 test "positions of extremes" for (T, m, n) in [(f32, 32, 64), (f16, 17, 5), (i32, 30, 50)] {
     let x = cast(uniform(i32, [m, n], low: -20, high: 20, seed: 1), T);
-    let (row, column) = (empty(i32, [m, 2]), empty(i32, [2, n]));
-    extremes(x, row, column);
-    assert_eq(row[.., 0], argmax(x, axis: 1));
-    assert_eq(row[.., 1], argmin(x, axis: 1));
-    assert_eq(column[0], argmax(x, axis: 0));
-    assert_eq(column[1], argmin(x, axis: 0));
+    let (rows, columns) = (empty(i32, [m, 2]), empty(i32, [2, n]));
+    row_extremes(x, rows);
+    column_extremes(x, columns);
+    assert_eq(rows[.., 0], argmax(x, axis: 1));
+    assert_eq(rows[.., 1], argmin(x, axis: 1));
+    assert_eq(columns[0], argmax(x, axis: 0));
+    assert_eq(columns[1], argmin(x, axis: 0));
 }
 
 test "the host sorts and finds" {
