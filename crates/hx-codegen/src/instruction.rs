@@ -291,7 +291,7 @@ pub(crate) fn operands(fragment: &Fragment) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Returns a literal of `count` elements of these bits, the lowest first.
-fn packed_literal(dtype: DType, bits: u64, count: usize) -> String {
+pub(crate) fn packed_literal(dtype: DType, bits: u64, count: usize) -> String {
     if dtype.bits() >= 32 {
         return literal(dtype, bits);
     }

@@ -10,6 +10,7 @@
 
 mod access;
 mod asm;
+mod atomic;
 mod bulk;
 mod compute;
 mod counter;

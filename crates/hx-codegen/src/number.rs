@@ -2,8 +2,9 @@
 
 use hx_dtype::DType;
 use hx_index::{Cond, Symbol};
-use hx_thread::Address;
+use hx_thread::{Address, Registers};
 
+use crate::access::Elements;
 use crate::emit::{Emitter, MalformedProgram};
 use crate::storage::scalar;
 
@@ -69,6 +70,35 @@ impl Emitter<'_> {
         self.printer.bound(var, range);
         let value = format!("({cut}){element}");
         let value = cond.map_or(value.clone(), |cond| format!("({cond}) ? {value} : -1"));
+        self.statement(&format!("const {c_type} {name} = {value};"));
+        Ok(())
+    }
+
+    /// Reads an integer of each thread from its registers.
+    pub(crate) fn read_index(&mut self, var: &Symbol, src: &Registers) -> Result<(), MalformedProgram> {
+        let (_, array) = self.array(src)?;
+        let (dtype, bits, signed) = (array.dtype, array.dtype.bits(), array.dtype.is_signed_int());
+        if bits < 8 || !dtype.is_int() {
+            return Err(MalformedProgram::Width { row: "a local integer".into(), dtype });
+        }
+        let element = Elements { array: &array, base: &src.base, offsets: &src.offsets };
+        let text = element.value(0, &mut self.printer);
+        let wide = bits == 64 || (bits == 32 && !signed);
+        let c_type = if wide { "long long" } else { "int" };
+        // Registers hold the bits of an element in a wider word.
+        let cut = match (bits, signed) {
+            (32, false) => "(unsigned)",
+            (..32, true) => &format!("({})", scalar(dtype)),
+            _ => "",
+        };
+        let name = self.declare(var, wide);
+        let range = match (bits, signed) {
+            (64, _) => (None, None),
+            (_, true) => (Some(-1 << (bits - 1)), Some((1 << (bits - 1)) - 1)),
+            (_, false) => (Some(0), Some((1 << bits) - 1)),
+        };
+        self.printer.bound(var, range);
+        let value = if cut.is_empty() { text } else { format!("{cut}({text})") };
         self.statement(&format!("const {c_type} {name} = {value};"));
         Ok(())
     }

@@ -230,7 +230,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
         | OpKind::Slice { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }
-        | OpKind::AtomicAdd { .. }
+        | OpKind::Atomic(_)
         | OpKind::ClusterSum { .. }
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => format!("`{}`", kind.name()),

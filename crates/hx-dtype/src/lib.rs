@@ -8,12 +8,14 @@
 //!
 //! Start at [`DType`].
 
+mod atomic;
 mod convert;
 mod dtype;
 mod float;
 mod operator;
 mod pack;
 
+pub use atomic::AtomicOp;
 pub use dtype::{DType, UnknownDType};
 pub use operator::Operator;
 pub use pack::{load, packed_bytes, store};

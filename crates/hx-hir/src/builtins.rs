@@ -222,6 +222,23 @@ pub fn builtin(name: &str, place: Place) -> Option<Builtin> {
     builtins().find(|b| b.name() == name && b.is_at(place))
 }
 
+impl KernelFn {
+    /// Reports whether a statement may drop the result: the function also changes memory.
+    pub fn drops_result(self) -> bool {
+        matches!(
+            self,
+            KernelFn::AtomicAdd
+                | KernelFn::AtomicMin
+                | KernelFn::AtomicMax
+                | KernelFn::AtomicAnd
+                | KernelFn::AtomicOr
+                | KernelFn::AtomicXor
+                | KernelFn::AtomicExchange
+                | KernelFn::AtomicCas
+        )
+    }
+}
+
 impl Method {
     /// Returns the methods of values of a type.
     pub fn all_of(ty: &Ty) -> &'static [Method] {

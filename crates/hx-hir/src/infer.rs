@@ -8,6 +8,7 @@ mod builtin;
 mod call;
 mod expr;
 mod host;
+mod picked;
 mod problem;
 mod roles;
 mod signature;

@@ -1,10 +1,11 @@
 //! Copies that nobody waits for: from global to shared memory, with and without a pipeline, and back.
 
 use hx_base::codes;
+use hx_dtype::AtomicOp;
 use hx_hir::ExprId;
 use hx_index::Expr;
-use hx_target::catalogue;
-use hx_tile::{Base, OpKind, Param, View};
+use hx_target::{Space, catalogue};
+use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View};
 
 use crate::cx::Cx;
 use crate::error::Lower;
@@ -36,6 +37,8 @@ impl Cx<'_> {
             return self.bad_dtype(src, from.dtype, dst, to.dtype);
         }
         self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
+        self.want_unpicked(src, &from)?;
+        self.want_unpicked(dst, &to)?;
         let ends = (from.space(), to.space());
         let adds = add.map(|add| self.const_bool(add, "`add`")).transpose()?.unwrap_or(false);
         if ends == ("shared", "global") && signal.is_none() && multicast.is_none() {
@@ -105,7 +108,7 @@ impl Cx<'_> {
         adds: bool,
     ) -> Lower<Value> {
         if adds {
-            self.want_addable(dst, to.dtype)?;
+            self.want_atomic_in(dst, AtomicOp::Add, to.dtype, Space::Global)?;
         }
         let (view, dst) = (self.static_view(src, from)?, self.static_view(dst, to)?);
         let is_bulk = catalogue().bulks.iter().any(|row| !row.is_load() && row.moves(to.dtype, adds));
@@ -123,7 +126,15 @@ impl Cx<'_> {
             return self.unsupported(src, "this operand");
         };
         let kind = match adds {
-            true => OpKind::AtomicAdd { src: held, dst },
+            true => OpKind::Atomic(Atomic {
+                op: AtomicOp::Add,
+                value: held,
+                compare: None,
+                old: None,
+                memory: dst,
+                order: MemoryOrder::Relaxed,
+                scope: MemoryScope::Gpu,
+            }),
             false => OpKind::Copy { src: self.whole(held), dst },
         };
         self.unit(kind, id)

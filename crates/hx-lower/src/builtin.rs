@@ -1,7 +1,7 @@
 //! Calls of built-in functions, by the families of their table.
 
 use hx_base::codes;
-use hx_dtype::Operator;
+use hx_dtype::{AtomicOp, Operator};
 use hx_hir::{Builtin, CommonFn, ExprId, KernelFn, MathFn};
 use hx_tile::{OpKind, SyncOp};
 
@@ -43,10 +43,8 @@ impl<'db> Cx<'db> {
             }
             KernelFn::GlobalView => self.global_view_of(given),
             KernelFn::Tile => self.tile_of(given),
-            KernelFn::Gather => {
-                let [t, rows] = self.first(given)?;
-                self.gather(t, rows)
-            }
+            KernelFn::Gather => self.picked_view(given, false),
+            KernelFn::Scatter => self.picked_view(given, true),
             KernelFn::Copy => {
                 let [src, dst] = self.first(given)?;
                 self.copy(id, src, dst)
@@ -77,10 +75,16 @@ impl<'db> Cx<'db> {
                 let [t] = self.first(given)?;
                 self.scalar(id, t)
             }
-            KernelFn::AtomicAdd => {
-                let [view, t] = self.first(given)?;
-                self.atomic_add(id, view, t)
-            }
+            KernelFn::AtomicAdd => self.atomic(given, AtomicOp::Add),
+            KernelFn::AtomicMin => self.atomic(given, AtomicOp::Min),
+            KernelFn::AtomicMax => self.atomic(given, AtomicOp::Max),
+            KernelFn::AtomicAnd => self.atomic(given, AtomicOp::And),
+            KernelFn::AtomicOr => self.atomic(given, AtomicOp::Or),
+            KernelFn::AtomicXor => self.atomic(given, AtomicOp::Xor),
+            KernelFn::AtomicExchange => self.atomic(given, AtomicOp::Exchange),
+            KernelFn::AtomicCas => self.atomic(given, AtomicOp::CompareExchange),
+            KernelFn::AtomicLoad => self.atomic(given, AtomicOp::Load),
+            KernelFn::AtomicStore => self.atomic(given, AtomicOp::Store),
             KernelFn::Gemm | KernelFn::GemmAsync => {
                 let [c, a, b] = self.first(given)?;
                 self.gemm(id, [c, a, b], args, function == KernelFn::GemmAsync)

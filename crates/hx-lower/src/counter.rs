@@ -232,7 +232,7 @@ fn whole_param(tensor: &Tensor) -> Option<ParamId> {
     let Base::Global(param) = tensor.view.base else { return None };
     let one = |shape: &[Expr]| matches!(shape, [extent] if extent.as_const() == Some(1));
     let whole =
-        one(&tensor.shape()) && tensor.view.offsets.iter().all(Expr::is_zero) && tensor.view.rows.is_none();
+        one(&tensor.shape()) && tensor.view.offsets.iter().all(Expr::is_zero) && tensor.view.picked.is_none();
     (whole && tensor.dtype == DType::I32 && tensor.view.offsets.len() == 1).then_some(param)
 }
 

@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Pipe, Requirement, Scope, ScopeId,
-    Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
+    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, Requirement, Scope,
+    ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
@@ -379,7 +379,7 @@ impl<'db> Cx<'db> {
     /// of the table.
     pub(crate) fn view_shape(&self, view: &SymView) -> Vec<Expr> {
         let mut shape = self.base_shape(view.base);
-        if let Some(rows) = &view.rows
+        if let Some(Picked::Rows(rows)) = view.picked.as_deref()
             && let Some(extent) = shape.get_mut(rows.dim)
         {
             *extent = rows.extent.clone();

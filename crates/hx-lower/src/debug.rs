@@ -97,7 +97,7 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    fn text(&mut self, id: ExprId) -> Lower<String> {
+    pub(crate) fn text(&mut self, id: ExprId) -> Lower<String> {
         match self.eval(id)? {
             Value::Str(text) => Ok(text.to_string()),
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a string", other.what())),

@@ -1,11 +1,13 @@
 //! The last step of lowering: drops unused tensors, and numbers operations and the loads that a solution may add without gaps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hx_tile::{Base, Op, OpId, OpKind, Stmt, Tensor, TensorId};
+use hx_dtype::AtomicOp;
+use hx_tile::{Base, Op, OpId, OpKind, Picked, Stmt, Tensor, TensorId};
 
 /// Drops tensors that no operation uses, and renumbers tensors and operations in order.
 pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
+    drop_unused_olds(body);
     let mut used = BTreeMap::new();
     visit(body, &mut |op| {
         each_tensor(&mut op.kind, &mut |id| {
@@ -39,6 +41,31 @@ pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
     kept.map(|(_, tensor)| tensor).collect()
 }
 
+/// Lets atomic accesses return nothing where nobody uses the elements as they were before. An access that acquires returns them
+/// always, because instructions that return nothing do not acquire.
+fn drop_unused_olds(body: &mut [Stmt]) {
+    let mut used = BTreeSet::new();
+    visit(body, &mut |op| {
+        let kept = match &mut op.kind {
+            OpKind::Atomic(atomic) => atomic.old.take(),
+            _ => None,
+        };
+        each_tensor(&mut op.kind, &mut |id| {
+            used.insert(*id);
+        });
+        if let OpKind::Atomic(atomic) = &mut op.kind {
+            atomic.old = kept;
+        }
+    });
+    visit(body, &mut |op| {
+        let OpKind::Atomic(atomic) = &mut op.kind else { return };
+        let returns = matches!(atomic.op, AtomicOp::Exchange | AtomicOp::CompareExchange);
+        if !returns && !atomic.order.acquires() && atomic.old.is_some_and(|old| !used.contains(&old)) {
+            atomic.old = None;
+        }
+    });
+}
+
 fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
     for stmt in stmts {
         match stmt {
@@ -70,9 +97,10 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         }
         OpKind::ReadNumber { src, .. } => f(src),
         OpKind::Scan { dst, src, .. } => dst.iter_mut().chain(src).for_each(f),
-        OpKind::AtomicAdd { src, dst } => {
-            f(src);
-            each_base(dst, f);
+        OpKind::Atomic(atomic) => {
+            f(&mut atomic.value);
+            atomic.compare.iter_mut().chain(&mut atomic.old).for_each(&mut *f);
+            each_base(&mut atomic.memory, f);
         }
         OpKind::Gemm { c, a, b, .. } => {
             f(c);
@@ -93,7 +121,12 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
 }
 
 fn each_base(view: &mut hx_tile::View, f: &mut dyn FnMut(&mut TensorId)) {
-    let table = view.rows.as_mut().map(|rows| &mut rows.base);
+    let (table, picks) = match &mut view.picked {
+        Some(Picked::Rows(rows)) => (Some(&mut rows.base), &mut [][..]),
+        Some(Picked::Elements(picks)) => (None, &mut picks[..]),
+        None => (None, &mut [][..]),
+    };
+    picks.iter_mut().for_each(|pick| f(&mut pick.index));
     for base in std::iter::once(&mut view.base).chain(table) {
         if let Base::Shared(id) | Base::Register(id) = base {
             f(id);

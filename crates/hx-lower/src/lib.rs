@@ -11,6 +11,7 @@
 
 mod asynchronous;
 mod bits;
+mod atomic;
 mod bounds;
 mod builtin;
 mod call;
@@ -32,6 +33,7 @@ mod layouts;
 mod ops;
 mod part;
 mod peel;
+mod picked;
 mod pipe;
 mod reduce;
 mod requirements;

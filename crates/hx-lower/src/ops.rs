@@ -218,7 +218,8 @@ impl Cx<'_> {
         let Some((id, shape)) = self.register_of(register) else {
             return self.unsupported(reg, "this operand");
         };
-        let Some(order) = register.view.as_permutation(&shape) else {
+        let straight = |order: &Vec<usize>| view.picks().is_empty() || order.is_sorted();
+        let Some(order) = register.view.as_permutation(&shape).filter(straight) else {
             let (part, _) = self.settled(reg, register, None)?;
             return Ok((part, view));
         };
@@ -566,10 +567,13 @@ impl Cx<'_> {
             return Ok(());
         }
         let name = self.base_name(t.view.base).to_owned();
-        if t.view.rows.is_some() {
+        if t.view.picked.is_some() && (self.is_written(t) || !t.is_global()) {
             let message =
                 format!("rows that `gather` picks of `{name}` are written, but they may only be read");
-            return self.fail(&codes::NOT_MUTABLE, at, message);
+            let error = self
+                .error(&codes::NOT_MUTABLE, at, message)
+                .help(format!("`scatter({name}, …)` picks what is written of a `mut` tensor"));
+            return Err(self.report(error));
         }
         let error = self
             .error(&codes::NOT_MUTABLE, at, format!("`{name}` is written, but it may only be read"))

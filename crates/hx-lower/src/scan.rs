@@ -1,10 +1,10 @@
-//! Scans, reductions by any operator, and atomic sums in global memory.
+//! Scans, and reductions by any operator.
 
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::Expr;
-use hx_tile::{Base, OpKind, Scalar, TensorId, ViewMode};
+use hx_tile::{OpKind, Scalar, TensorId, ViewMode};
 
 use crate::cx::Cx;
 use crate::error::Lower;
@@ -180,113 +180,6 @@ impl Cx<'_> {
             Value::Int(x) if dtype.is_int() => self.integer_operand(body, x, dtype),
             part => self.as_number(body, part, dtype),
         }
-    }
-
-    /// Lowers `atomic_add(view, t)`.
-    pub(crate) fn atomic_add(&mut self, id: ExprId, view: ExprId, t: ExprId) -> Lower<Value> {
-        let value = self.eval(view)?;
-        let to = self.want_global(view, value, "atomic_add")?;
-        let from = self.tensor(t)?;
-        self.want_mutable(view, &to)?;
-        if from.dtype != to.dtype {
-            return self.bad_dtype(t, from.dtype, view, to.dtype);
-        }
-        self.same_shape(id, (t, &from.shape()), (view, &to.shape()))?;
-        if !from.is_register() {
-            let message = format!("found a {} tensor, wanted a register one for `atomic_add`", from.space());
-            let error =
-                self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
-            return Err(self.report(error));
-        }
-        self.want_addable(view, to.dtype)?;
-        let dst = self.static_view(view, &to)?;
-        let (src, dst) = if self.register_order(&from).is_some() {
-            self.straighten(t, &from, view, &to)?
-        } else {
-            (self.settled(t, &from, None)?.0, dst)
-        };
-        self.emit(OpKind::AtomicAdd { src, dst }, id);
-        Ok(Value::Unit)
-    }
-
-    /// Refuses types of elements that no device adds in memory.
-    pub(crate) fn want_addable(&mut self, at: ExprId, dtype: DType) -> Lower<()> {
-        use DType::{Bf16, F16, F32, F64, I32, I64, U32, U64};
-        if matches!(dtype, F16 | Bf16 | F32 | F64 | I32 | U32 | U64 | I64) {
-            return Ok(());
-        }
-        let message = format!("found elements of type `{dtype}`, which no device adds in memory");
-        let error = self
-            .error(&codes::NO_SUCH_OPERATION, at, message)
-            .help("memory adds f16, bf16, f32, f64, i32, u32, i64 and u64");
-        Err(self.report(error))
-    }
-
-    /// Returns the order of the modes if the view of a register tensor only reorders them.
-    fn register_order(&self, t: &Tensor) -> Option<Vec<usize>> {
-        let (_, shape) = self.register_of(t)?;
-        t.view.as_permutation(&shape)
-    }
-
-    /// Lowers `gather(t, rows)`: a view of the global tensor `t` with the rows that the integer tensor `rows` picks.
-    pub(crate) fn gather(&mut self, t: ExprId, rows: ExprId) -> Lower<Value> {
-        let value = self.eval(t)?;
-        let tensor = self.want_global(t, value, "gather")?;
-        let table = self.tensor(rows)?;
-        if table.is_register() {
-            let message = "found a register tensor, wanted one in global or shared memory for the rows";
-            return self.fail(&codes::WRONG_MEMORY, rows, message);
-        }
-        if !table.dtype.is_int()
-            || !matches!(table.dtype.bits(), 8 | 16 | 32 | 64)
-            || table.dtype == DType::U64
-        {
-            let message = format!("found elements of type `{}`, wanted integers that name rows", table.dtype);
-            return self.fail(&codes::DTYPE_MISMATCH, rows, message);
-        }
-        let [mode] = &table.view.modes[..] else {
-            let message =
-                format!("found a tensor of rank {}, wanted 1 mode for the rows", table.view.modes.len());
-            return self.fail(&codes::RANK_MISMATCH, rows, message);
-        };
-        if let Base::Global(p) = table.view.base
-            && self.param_is_mutable(p)
-        {
-            let name = self.base_name(table.view.base).to_owned();
-            let error = self
-                .error(&codes::NOT_UNIFORM, rows, format!("`{name}` names rows, but the kernel may write it"))
-                .help(format!("pass `{name}` without `mut`"));
-            return Err(self.report(error));
-        }
-        let Some(first) = tensor.view.modes.first().cloned() else {
-            return self.fail(&codes::RANK_MISMATCH, t, "found one element, wanted rows to gather");
-        };
-        let shape = self.base_shape(tensor.view.base);
-        let alone = tensor.view.modes.iter().filter(|m| m.dim == first.dim).count() == 1;
-        let whole = first.factor.as_const() == Some(1)
-            && tensor.view.offsets.get(first.dim).is_some_and(Expr::is_zero)
-            && shape.get(first.dim).is_some_and(|extent| self.same(extent, &first.extent));
-        if tensor.view.rows.is_some() || !alone || !whole {
-            let error = self
-                .error(&codes::UNSUPPORTED, t, "rows of a part of a dimension cannot be gathered")
-                .help("gather from all rows, and take the part of the other dimensions afterwards");
-            return Err(self.report(error));
-        }
-        let mut view = tensor.view.clone();
-        view.modes[0].extent = mode.extent.clone();
-        view.rows = Some(Box::new(crate::value::SymRows {
-            dim: first.dim,
-            base: table.view.base,
-            offsets: table.view.offsets.clone(),
-            along: mode.dim,
-            factor: mode.factor.clone(),
-            extent: mode.extent.clone(),
-        }));
-        Ok(Value::Tensor(Tensor { mutable: false, ..tensor.with_view(view) }))
-    }
-
-    fn param_is_mutable(&self, p: hx_tile::ParamId) -> bool {
-        matches!(self.params.get(p.0 as usize), Some(hx_tile::Param::Tensor(t)) if t.mutable)
     }
 }
 

@@ -230,8 +230,13 @@ impl Cx<'_> {
 fn makes_view(function: Builtin) -> bool {
     matches!(
         function,
-        Builtin::Kernel(KernelFn::Tile | KernelFn::GlobalView | KernelFn::Gather | KernelFn::SharedTensor)
-            | Builtin::Common(CommonFn::Permute)
+        Builtin::Kernel(
+            KernelFn::Tile
+                | KernelFn::GlobalView
+                | KernelFn::Gather
+                | KernelFn::Scatter
+                | KernelFn::SharedTensor
+        ) | Builtin::Common(CommonFn::Permute)
     )
 }
 

@@ -7,7 +7,7 @@ use hx_dtype::DType;
 use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
-use hx_tile::{Base, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
+use hx_tile::{Base, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
@@ -273,12 +273,9 @@ pub(crate) struct SymView {
     pub(crate) pad: f64,
     /// See [`hx_tile::View::ends`].
     pub(crate) ends: Vec<(usize, Expr)>,
-    /// The table that picks rows, if there is one.
-    pub(crate) rows: Option<Box<SymRows>>,
+    /// See [`hx_tile::View::picked`].
+    pub(crate) picked: Option<Box<Picked>>,
 }
-
-/// See [`hx_tile::Rows`].
-pub(crate) type SymRows = hx_tile::Rows;
 
 /// A mode: `extent` steps of `factor` along dimension `dim` of the base.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -302,7 +299,7 @@ impl SymView {
             modes: shape.iter().enumerate().map(mode).collect(),
             pad: 0.0,
             ends: Vec::new(),
-            rows: None,
+            picked: None,
         }
     }
 
@@ -317,7 +314,7 @@ impl SymView {
             modes: self.modes.iter().map(mode).collect::<Option<_>>()?,
             pad: self.pad,
             ends: self.ends.clone(),
-            rows: self.rows.as_deref().cloned(),
+            picked: self.picked.as_deref().cloned(),
         })
     }
 

@@ -10,7 +10,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Scalar, Stmt, View};
+use hx_tile::{Picked, Scalar, Stmt, View};
 
 use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
@@ -235,15 +235,9 @@ impl Cx<'_> {
                     mode.extent = self.freeze_int(std::mem::take(&mut mode.extent));
                     mode.factor = self.freeze_int(std::mem::take(&mut mode.factor));
                 }
-                let rows = view.rows.map(|mut rows| {
-                    let now = rows.offsets.into_iter().map(|o| self.freeze_int(o)).collect();
-                    rows.offsets = now;
-                    rows.factor = self.freeze_int(std::mem::take(&mut rows.factor));
-                    rows.extent = self.freeze_int(std::mem::take(&mut rows.extent));
-                    rows
-                });
+                let picked = view.picked.map(|picked| Box::new(self.freeze_picked(*picked)));
                 let ends = view.ends.into_iter().map(|(dim, end)| (dim, self.freeze_int(end))).collect();
-                let view = SymView { base: view.base, offsets, modes, pad: view.pad, ends, rows };
+                let view = SymView { base: view.base, offsets, modes, pad: view.pad, ends, picked };
                 Value::Tensor(t.with_view(view))
             }
             other => other,
@@ -299,6 +293,25 @@ impl Cx<'_> {
         (var, value, ends)
     }
 
+    fn freeze_picked(&mut self, picked: Picked) -> Picked {
+        match picked {
+            Picked::Rows(mut rows) => {
+                let now = rows.offsets.into_iter().map(|o| self.freeze_int(o)).collect();
+                rows.offsets = now;
+                rows.factor = self.freeze_int(rows.factor);
+                rows.extent = self.freeze_int(rows.extent);
+                Picked::Rows(rows)
+            }
+            Picked::Elements(mut picks) => {
+                for pick in &mut picks {
+                    pick.factor = self.freeze_int(std::mem::take(&mut pick.factor));
+                    pick.extent = self.freeze_int(std::mem::take(&mut pick.extent));
+                }
+                Picked::Elements(picks)
+            }
+        }
+    }
+
     /// Loads the number that an index picks from a global tensor. It is the same for all threads, because nothing writes the
     /// tensor.
     pub(crate) fn load_scalar(&mut self, id: ExprId, base: ExprId, t: &Tensor) -> Lower<Value> {
@@ -321,6 +334,12 @@ impl Cx<'_> {
         }
         if t.dtype.bits() < 8 && t.dtype != DType::Bool || t.dtype.is_float() && t.dtype.bits() < 16 {
             return self.unsupported(id, format!("a number of type `{}` read from a tensor", t.dtype));
+        }
+        if t.view.picked.is_some() {
+            let error = self
+                .error(&codes::UNSUPPORTED, id, format!("an element of rows that `gather` picks of `{name}`"))
+                .help("read the number of the row first, as in `t[rows[i], j]`");
+            return Err(self.report(error));
         }
         let shape = self.base_shape(t.view.base);
         let ends = t.view.ends.iter().map(|(dim, end)| (&t.view.offsets[*dim], end));
@@ -351,7 +370,7 @@ impl Cx<'_> {
             modes: Vec::new(),
             pad: t.view.pad,
             ends: Vec::new(),
-            rows: None,
+            picked: None,
         };
         let origin = self.origin(id);
         self.push(Stmt::LoadScalar { var: var.clone(), src, origin });
@@ -366,7 +385,7 @@ impl Cx<'_> {
         }
     }
 
-    fn is_written(&self, t: &Tensor) -> bool {
+    pub(crate) fn is_written(&self, t: &Tensor) -> bool {
         let hx_tile::Base::Global(id) = t.view.base else { return false };
         matches!(self.params.get(id.0 as usize), Some(hx_tile::Param::Tensor(p)) if p.mutable)
     }

@@ -40,6 +40,7 @@ impl Cx<'_> {
     }
 
     pub(crate) fn permute(&mut self, id: ExprId, t: &Tensor, order: ExprId) -> Lower<Value> {
+        self.want_unpicked(id, t)?;
         let rank = t.view.modes.len();
         let mut axes = Vec::new();
         for axis in self.ints(order)? {
@@ -87,6 +88,7 @@ impl Cx<'_> {
     }
 
     fn index_tensor(&mut self, id: ExprId, base: ExprId, t: Tensor, args: &[ExprId]) -> Lower<Value> {
+        self.want_unpicked(base, &t)?;
         let rank = t.view.modes.len();
         let mut view = SymView { modes: Vec::new(), ..t.view.clone() };
         let mut mode = 0;
@@ -299,6 +301,7 @@ impl Cx<'_> {
         shape: ExprId,
         pad: f64,
     ) -> Lower<Value> {
+        self.want_unpicked(of, t)?;
         let sizes = self.ints(shape)?;
         if sizes.len() != t.view.modes.len() {
             let message = format!("found a tile of rank {}, wanted {}", sizes.len(), t.view.modes.len());
@@ -330,7 +333,7 @@ impl Cx<'_> {
     /// coordinates with it. `None` if coordinates of the base have no order along the mode: in other memories, in blocks, and for
     /// picked rows.
     fn own_end(&self, t: &Tensor, mode: &SymMode) -> Option<Expr> {
-        let is_walked = t.is_global() && t.view.rows.is_none() && !self.is_in_blocks(t.view.base);
+        let is_walked = t.is_global() && t.view.picked.is_none() && !self.is_in_blocks(t.view.base);
         let offset = t.view.offsets.get(mode.dim).filter(|_| is_walked)?;
         self.is_outermost(t, mode)
             .then(|| (offset.clone() + &mode.extent * &mode.factor).simplify(&self.facts))
@@ -338,6 +341,7 @@ impl Cx<'_> {
 
     /// Lowers `global_view(buffer, layout)`.
     pub(crate) fn global_view(&mut self, id: ExprId, t: &Tensor, layout: ExprId, pad: f64) -> Lower<Value> {
+        self.want_unpicked(id, t)?;
         let Value::Layout(l) = self.eval(layout)? else {
             return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
         };

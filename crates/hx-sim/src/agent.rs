@@ -260,6 +260,7 @@ impl<'a> Block<'a> {
             }
             Step::LoadInteger(l) => self.load_integer(l)?,
             Step::LoadIndex(l) => self.load_index(l)?,
+            Step::ReadIndex(r) => self.read_index(r)?,
             Step::Compute(c) => self.compute(c)?,
             Step::LaneExchange(e) => self.lane_exchange(e)?,
             Step::AsyncCopy(c) => self.async_copy(c)?,

@@ -7,11 +7,11 @@ pub(crate) mod evaluate;
 
 use std::sync::Arc;
 
-use hx_dtype::DType;
+use hx_dtype::{AtomicOp, DType};
 use hx_layout::Swizzle;
 use hx_target::GROUP;
 use hx_thread::{Arrivals, Fence, LogEntry, Warps};
-use hx_tile::{OpId, Origin};
+use hx_tile::{MemoryOrder, OpId, Origin};
 
 pub(crate) use counter::{CounterCode, DrawCode, DrawnCode};
 use evaluate::{Compute, Evaluate};
@@ -186,6 +186,7 @@ pub(crate) enum Step {
     Barrier,
     WarpBarrier,
     LoadIndex(Box<LoadIndex>),
+    ReadIndex(Box<ReadIndex>),
     LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),
     Multiply(Box<Multiply>),
@@ -329,14 +330,25 @@ pub(crate) struct Transfer {
     pub(crate) guard: Test,
     pub(crate) pad: u64,
     pub(crate) dtype: DType,
-    /// The transfer adds to memory atomically, instead of storing.
-    pub(crate) adds: bool,
+    /// The operation of an atomic transfer.
+    pub(crate) atomic: Option<AtomicCode>,
     /// Bytes that one address covers.
     pub(crate) access: usize,
     /// Bytes that one lane holds in registers.
     pub(crate) bytes: usize,
     /// How lanes exchange the addressed elements; `None` if each lane keeps its own.
     pub(crate) exchange: Option<Arc<Exchange>>,
+}
+
+/// What an atomic transfer does beside moving its registers.
+#[derive(Debug)]
+pub(crate) struct AtomicCode {
+    pub(crate) op: AtomicOp,
+    /// The value that a compare-exchange expects.
+    pub(crate) compare: Option<Regs>,
+    /// Gets the element as it was before.
+    pub(crate) old: Option<Regs>,
+    pub(crate) order: MemoryOrder,
 }
 
 /// Says which lane of a collective transfer holds which of the addressed elements.
@@ -508,6 +520,15 @@ pub(crate) struct LoadIndex {
     pub(crate) memory: Mem,
     pub(crate) offset: Formula,
     pub(crate) guard: Test,
+    pub(crate) dtype: DType,
+}
+
+/// Reads an integer of each thread from its registers.
+#[derive(Debug)]
+pub(crate) struct ReadIndex {
+    pub(crate) site: SiteId,
+    pub(crate) lanes: u32,
+    pub(crate) regs: Regs,
     pub(crate) dtype: DType,
 }
 

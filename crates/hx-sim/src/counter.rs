@@ -293,6 +293,7 @@ fn is_apart(step: &Step, warps: usize) -> bool {
         | Step::Barrier
         | Step::WarpBarrier
         | Step::LoadIndex(_)
+        | Step::ReadIndex(_)
         | Step::LoadInteger(_)
         | Step::Transfer(_)
         | Step::Send(_)

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
-use crate::overlay::{Overlay, Page, add};
+use crate::overlay::{Overlay, Page, apply};
 
 /// The last block that accessed a unit in one way, and the operation that did so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,8 +72,8 @@ pub(crate) fn merge(
         for ((now, data), _) in units.filter(|(_, done)| done.owned()) {
             now.copy_from_slice(data);
         }
-        for (unit, bits) in page.sums {
-            add(tensor.dtype, &mut bytes[unit * size..][..size], bits);
+        for (unit, op, bits) in page.sums {
+            apply(tensor.dtype, &mut bytes[unit * size..][..size], op, bits);
         }
     }
     Ok(())

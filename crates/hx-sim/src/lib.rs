@@ -26,6 +26,7 @@
 
 mod agent;
 mod arith;
+mod atomic;
 mod banks;
 mod block;
 mod bulk;

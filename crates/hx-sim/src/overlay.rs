@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hx_dtype::DType;
+use hx_dtype::{AtomicOp, DType};
 use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 
 use crate::code::SiteId;
@@ -182,8 +182,8 @@ pub(crate) struct Page {
     pub(crate) data: [u8; PAGE],
     /// Indexed by unit.
     pub(crate) done: Vec<Done>,
-    /// Pending sums for units that the block neither reads nor writes: the unit's number and the bits to add.
-    pub(crate) sums: Vec<(usize, u64)>,
+    /// Pending atomic operations on units that the block neither reads nor writes: the unit's number, the operation and its operand.
+    pub(crate) sums: Vec<(usize, AtomicOp, u64)>,
     marks: Marks,
 }
 
@@ -206,10 +206,10 @@ impl Page {
         }
         let Page { data, done, sums, .. } = self;
         let size = tensor.unit();
-        sums.retain(|&(unit, bits)| {
+        sums.retain(|&(unit, op, bits)| {
             let settled = units.contains(&unit);
             if settled {
-                add(tensor.dtype, &mut data[unit * size..][..size], bits);
+                apply(tensor.dtype, &mut data[unit * size..][..size], op, bits);
                 done[unit].settled = true;
             }
             !settled
@@ -227,10 +227,10 @@ impl Page {
     }
 }
 
-/// Adds to one element as the hardware does, with one rounding.
-pub(crate) fn add(dtype: DType, element: &mut [u8], bits: u64) {
+/// Applies an atomic operation to one element as the hardware does.
+pub(crate) fn apply(dtype: DType, element: &mut [u8], op: AtomicOp, bits: u64) {
     let now = hx_dtype::load(dtype, element, 0);
-    hx_dtype::store(dtype, element, 0, hx_dtype::Operator::Add.eval(dtype, &[now, bits]));
+    hx_dtype::store(dtype, element, 0, op.eval(dtype, now, bits, 0));
 }
 
 /// The pages of a tensor that one block touched.
@@ -322,7 +322,7 @@ impl Overlay {
         })
     }
 
-    /// Adds elements. The sums stay pending until the blocks are merged, unless the block has read or written the element.
+    /// Adds elements, as [`Overlay::combine`] does.
     ///
     /// # Errors
     /// On a race.
@@ -334,20 +334,62 @@ impl Overlay {
         who: Who<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        self.pieces(tensor, (at, bytes.len()), Deed::Add, |page, units, from| {
-            let mut raced = None;
-            for (unit, element) in units.zip(bytes[from..].chunks_exact(size)) {
-                let bits = hx_dtype::load(tensor.dtype, element, 0);
-                if page.done[unit].owned() {
-                    add(tensor.dtype, &mut page.data[unit * size..][..size], bits);
-                } else {
-                    page.sums.push((unit, bits));
-                }
-                page.done[unit].added = true;
-                let earlier = page.marks.touch(Kind::Add, unit, page.done.len(), who);
-                raced = raced.or(earlier.map(|earlier| (unit, earlier)));
+        let elements = bytes.chunks_exact(size).map(|element| hx_dtype::load(tensor.dtype, element, 0));
+        let sums = elements
+            .enumerate()
+            .map(|(i, bits)| self.combine(tensor, at + i * size, (AtomicOp::Add, bits), who));
+        sums.fold(Ok(()), Result::and)
+    }
+
+    /// Applies an operation whose result nobody takes to an element. It stays pending until the blocks are merged, unless the block
+    /// has read or written the element.
+    ///
+    /// # Errors
+    /// On a race.
+    pub(crate) fn combine(
+        &mut self,
+        tensor: &Tensor,
+        at: usize,
+        (op, bits): (AtomicOp, u64),
+        who: Who<'_>,
+    ) -> Result<(), Raced> {
+        let size = tensor.unit();
+        self.pieces(tensor, (at, size), Deed::Add, |page, units, _| {
+            let unit = units.start;
+            if page.done[unit].owned() {
+                apply(tensor.dtype, &mut page.data[unit * size..][..size], op, bits);
+            } else {
+                page.sums.push((unit, op, bits));
             }
-            raced
+            page.done[unit].added = true;
+            let earlier = page.marks.touch(Kind::Add, unit, page.done.len(), who);
+            earlier.map(|earlier| (unit, earlier))
         })
+    }
+
+    /// Changes an element atomically. Returns it as it was before.
+    ///
+    /// # Errors
+    /// On a race.
+    pub(crate) fn update(
+        &mut self,
+        tensor: &Tensor,
+        at: usize,
+        change: &dyn Fn(u64) -> u64,
+        who: Who<'_>,
+    ) -> Result<u64, Raced> {
+        let (size, mut old) = (tensor.unit(), 0);
+        self.pieces(tensor, (at, size), Deed::Add, |page, units, _| {
+            page.settle(tensor, units.clone());
+            let unit = units.start;
+            let element = &mut page.data[unit * size..][..size];
+            old = hx_dtype::load(tensor.dtype, element, 0);
+            hx_dtype::store(tensor.dtype, element, 0, change(old));
+            page.done[unit].added = true;
+            page.done[unit].settled = true;
+            let earlier = page.marks.touch(Kind::Add, unit, page.done.len(), who);
+            earlier.map(|earlier| (unit, earlier))
+        })?;
+        Ok(old)
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct SharedMemory {
     records: Vec<Record>,
     /// The last reads of a granule by each party of the clock, at `granule · parties + party`.
     reads: Vec<Pair<SiteId>>,
+    /// The last atomic accesses, as `reads`; empty until the first.
+    atomics: Vec<Pair<SiteId>>,
     granule: usize,
     /// Whether some copy of the program is asynchronous.
     asynchronous: bool,
@@ -59,6 +61,7 @@ impl SharedMemory {
             bytes: vec![0; code.shared_bytes],
             records: vec![Record::default(); granules],
             reads: vec![Pair::default(); granules * (code.parties.len() + 1)],
+            atomics: Vec::new(),
             granule: code.granule,
             asynchronous: code.asynchronous,
             check,
@@ -86,10 +89,60 @@ impl SharedMemory {
             {
                 return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
+            if let Some(atomic) = self.atomic_beside(i, touch, clock) {
+                return Err(race(touch, i * self.granule, (atomic, Deed::Add), false, code));
+            }
             let party = i * clock.parties() + clock.party(touch.epoch);
             self.reads[party].remember(touch.mark(), clock);
         }
         Ok(())
+    }
+
+    /// Checks and records an atomic access. Atomic accesses need no order among each other. One that only writes needs no earlier
+    /// value.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::read`] and [`SharedMemory::write`].
+    pub(crate) fn atomic(
+        &mut self,
+        touch: Touch,
+        only_writes: bool,
+        clock: &Clock,
+        code: &Code,
+    ) -> Result<(), Fault> {
+        self.expect_landed(touch, true, clock, code)?;
+        for i in self.granules(touch) {
+            let record = &mut self.records[i];
+            if only_writes {
+                record.tensor = touch.tensor as u32 + 1;
+            }
+            if record.tensor != touch.tensor as u32 + 1 {
+                return Err(uninitialized(touch, (i * self.granule).max(touch.at), code));
+            }
+            if !self.check {
+                continue;
+            }
+            let apart = |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != Known::Before;
+            let write = record.write.filter(apart).map(|write| (write, Deed::Write));
+            let parties = clock.parties();
+            let reads = &self.reads[i * parties..(i + 1) * parties];
+            let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));
+            if let Some(earlier) = write.or_else(read) {
+                return Err(race(touch, i * self.granule, earlier, true, code));
+            }
+            if self.atomics.is_empty() {
+                self.atomics.resize(self.reads.len(), Pair::default());
+            }
+            self.atomics[i * parties + clock.party(touch.epoch)].remember(touch.mark(), clock);
+        }
+        Ok(())
+    }
+
+    /// Returns an atomic access to a granule that nothing orders before an access.
+    fn atomic_beside(&self, granule: usize, touch: Touch, clock: &Clock) -> Option<Mark<SiteId>> {
+        let parties = clock.parties();
+        let atomics = self.atomics.get(granule * parties..(granule + 1) * parties)?;
+        atomics.iter().find_map(|atomic| atomic.meets(touch.epoch, clock))
     }
 
     /// Checks a read that an instruction may make through the asynchronous proxy from now on, until [`SharedMemory::end`].
@@ -201,7 +254,8 @@ impl SharedMemory {
             let write = || Some((record.write.filter(apart)?, Deed::Write));
             let reads = &self.reads[i * clock.parties()..(i + 1) * clock.parties()];
             let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));
-            if let Some(earlier) = write().or_else(read) {
+            let atomic = || Some((self.atomic_beside(i, touch, clock)?, Deed::Add));
+            if let Some(earlier) = write().or_else(read).or_else(atomic) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
         }

@@ -7,7 +7,7 @@ use hx_thread::Mark;
 
 use crate::banks;
 use crate::block::{Block, Scratch};
-use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, SiteId, Transfer};
+use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, ReadIndex, SiteId, Transfer};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 use crate::global::Tensor;
@@ -50,7 +50,10 @@ impl<'a> Block<'a> {
         }
         match (&t.exchange, t.load) {
             (None, true) => self.load(t, masked, &mut scratch)?,
-            (None, false) => self.store(t, &mut scratch)?,
+            (None, false) => match &t.atomic {
+                Some(atomic) => self.atomic_update(t, atomic, &mut scratch)?,
+                None => self.store(t, &mut scratch)?,
+            },
             (Some(exchange), true) => self.collective_load(t, exchange, &mut scratch)?,
             (Some(exchange), false) => self.collective_store(t, exchange, &mut scratch)?,
         }
@@ -282,6 +285,18 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
+    /// Reads an index of each thread from its registers.
+    pub(crate) fn read_index(&mut self, r: &'a ReadIndex) -> Result<(), SimError> {
+        let base = self.base(r.site, &r.regs)?;
+        self.expect_written(r.site, &r.regs, base)?;
+        let threads = self.agent.threads;
+        let first = (base + r.regs.offsets[0]) * threads;
+        let bits = &self.agent.registers[r.regs.array].bits[first..first + threads];
+        let found = bits.iter().map(|bits| crate::compute::number_of_bits(*bits, r.dtype)).collect();
+        self.agent.env.lanes[r.lanes as usize] = found;
+        Ok(())
+    }
+
     fn collective_load(
         &mut self,
         t: &Transfer,
@@ -369,7 +384,10 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    if tensor.mutable {
+                    if t.atomic.is_some() && tensor.mutable {
+                        let bits = self.global_update(t, thread, at, &|old| old)?;
+                        hx_dtype::store(t.dtype, out, 0, bits);
+                    } else if tensor.mutable {
                         let clock = self.config.check_races.then_some(&self.clock);
                         let who = Who { epoch, site: t.site, clock };
                         let read = self.overlays[p].read(tensor, at, out, who);
@@ -381,7 +399,10 @@ impl<'a> Block<'a> {
             }
             Mem::Shared(s) => {
                 let touch = Touch { at, len: t.access, tensor: s, epoch, site: t.site };
-                let checked = self.shared.read(touch, &self.clock, self.code);
+                let checked = match t.atomic {
+                    Some(_) => self.shared.atomic(touch, false, &self.clock, self.code),
+                    None => self.shared.read(touch, &self.clock, self.code),
+                };
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
                 out.copy_from_slice(&self.shared.bytes[at..at + out.len()]);
             }
@@ -400,11 +421,7 @@ impl<'a> Block<'a> {
                     let clock = self.config.check_races.then_some(&self.clock);
                     let who = Who { epoch, site: t.site, clock };
                     let overlay = &mut self.overlays[p];
-                    let done = if t.adds {
-                        overlay.add(tensor, at, bytes, who)
-                    } else {
-                        overlay.write(tensor, at, bytes, who)
-                    };
+                    let done = overlay.write(tensor, at, bytes, who);
                     done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                 }
             }

@@ -107,11 +107,12 @@ fn touch(mark: Mark<By>) -> Touch {
     Touch { op, thread: epoch.thread, collective: epoch.is_collective(), write }
 }
 
-/// The latest write to an element, and the reads since.
+/// The latest write to an element, and the reads and atomic accesses since.
 #[derive(Debug, Clone, Copy, Default)]
 struct Element {
     write: Option<Mark<By>>,
     reads: Pair<By>,
+    atomics: Pair<By>,
 }
 
 #[derive(Debug, Clone)]
@@ -146,6 +147,7 @@ impl State {
             for (mine, theirs) in elements.zip(other.elements.iter().flatten()) {
                 mine.write = newer(mine.write, theirs.write);
                 mine.reads = mine.reads.zip(theirs.reads, newer);
+                mine.atomics = mine.atomics.zip(theirs.atomics, newer);
             }
         }
         self.clock.meet(&other.clock);
@@ -278,7 +280,7 @@ impl Checker<'_> {
         if access.anywhere && !self.rules.any_thread {
             return;
         }
-        let Access { buffer, op, lanes, write, completion, only, .. } = *access;
+        let Access { buffer, op, lanes, write, atomic, completion, only, .. } = *access;
         let (unit, clock) = (self.units[buffer], &state.clock);
         let by = By { op, write, passed: clock.passed(), only };
         for &(thread, first) in access.threads.iter() {
@@ -294,11 +296,15 @@ impl Checker<'_> {
                 if let Some(earlier) = element.write {
                     self.compare(earlier, here, clock, (buffer, index * unit));
                 }
-                if write {
-                    for earlier in element.reads.iter() {
-                        self.compare(earlier, here, clock, (buffer, index * unit));
-                    }
-                    *element = Element { write: Some(here), reads: Pair::default() };
+                let reads = element.reads.iter().filter(|_| write);
+                let atomics = element.atomics.iter().filter(|_| !atomic);
+                for earlier in reads.chain(atomics) {
+                    self.compare(earlier, here, clock, (buffer, index * unit));
+                }
+                if atomic {
+                    element.atomics.remember(here, clock);
+                } else if write {
+                    *element = Element { write: Some(here), ..Element::default() };
                 } else {
                     element.reads.remember(here, clock);
                 }

@@ -132,6 +132,11 @@ impl Scope {
         self.replace(Named { symbol: symbol.clone(), values: Column::Same(None), guess: None });
     }
 
+    /// Binds a new name to a number of which nothing is known.
+    pub(crate) fn unknown(&mut self, symbol: &Symbol) {
+        self.known.push(Named { symbol: symbol.clone(), values: Column::Same(None), guess: None });
+    }
+
     /// Binds a new name to a number that is read from memory. Its value is unknown; in addresses the run assumes one.
     pub(crate) fn read(&mut self, symbol: &Symbol) {
         let guess = self.anything.map(|number| Column::Same(Some(number)));

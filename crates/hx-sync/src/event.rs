@@ -50,6 +50,8 @@ pub(crate) struct Access {
     /// The number of threads that take part in the access of a thread, itself among them.
     pub(crate) lanes: u16,
     pub(crate) write: bool,
+    /// Whether the access is atomic. It needs no order with other atomic accesses.
+    pub(crate) atomic: bool,
     /// The time from which the access is complete.
     pub(crate) completion: Completion,
     /// Whether only a launch knows the address. The access may then be anywhere, and covers the whole buffer.

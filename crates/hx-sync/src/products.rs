@@ -163,6 +163,7 @@ mod tests {
             op: OpId(1),
             lanes: 128,
             write: false,
+            atomic: false,
             completion: Completion::Product,
             anywhere: false,
             only: None,

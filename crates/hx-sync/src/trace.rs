@@ -204,6 +204,8 @@ impl<'a> Tracer<'a, '_> {
                 self.scope.read(var);
             }
             Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard, out),
+            // Threads that look up elements may find any, and different ones.
+            Stmt::ReadIndex { var, .. } => self.scope.unknown(var),
             // Numbers computed from data are known only at run time.
             Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
             Stmt::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
@@ -288,7 +290,8 @@ impl<'a> Tracer<'a, '_> {
     fn load_index(&mut self, var: &Symbol, address: &Address, guard: &Cond, out: &mut Vec<Event>) {
         let dtype = self.program.memory_dtype(address.memory);
         let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
-        let read = Move { bytes, addressing: (1, 1), write: false, completion: Completion::AtOnce };
+        let completion = Completion::AtOnce;
+        let read = Move { bytes, addressing: (1, 1), write: false, atomic: false, completion };
         self.access(address, read, guard, out);
         self.scope.read(var);
     }

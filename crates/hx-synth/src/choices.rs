@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hx_target::{Arch, CopyRow, GemmRow, catalogue};
 use hx_tile::{
-    Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, OpId, OpKind,
+    Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
     OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
     TileProgram, View,
 };
@@ -95,9 +95,35 @@ pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype, arch)?;
         solution.constraints.push(copy_demand(op.id, access.row));
         let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
+        let choice = accompanied(cx, known, op, transfer.register, choice)?;
         solution.choices.insert(op.id, Choice::Copy(choice));
     }
     Ok(())
+}
+
+/// Adds to a choice where each thread holds the companions of the elements that it moves.
+fn accompanied(
+    cx: &Cx<'_, '_>,
+    known: &Layouts,
+    op: &Op,
+    register: TensorId,
+    mut choice: CopyChoice,
+) -> Result<CopyChoice, Failure> {
+    let issues = choice.register.mode(1);
+    let extents: Vec<i64> = issues.leaves().iter().map(|leaf| leaf.0).collect();
+    for companion in op.kind.companions() {
+        let table = cx.pool.positions(&known[companion].tv, &known[register].tv);
+        let at = |table: Rc<[i64]>| {
+            let each = (0..issues.size()).map(|i| table.get(issues.eval(i) as usize).copied());
+            layout_of_table(&extents, &each.collect::<Option<Vec<i64>>>()?)
+        };
+        choice.companions.push(table.and_then(at).ok_or_else(|| {
+            let [index, moved] = [companion, register].map(|t| cx.program().tensor(t).name.as_str());
+            let message = format!("`{index}` and `{moved}` lie in no common order");
+            Failure::new(FailureKind::Conflict, message).at(op.id)
+        })?);
+    }
+    Ok(choice)
 }
 
 /// Returns the sides of the instruction to which a copy's constraint refers.
@@ -320,6 +346,12 @@ fn accessed(
             if let Some(OpKind::Rearrange { dst, src, .. }) = cx.program().op(*op).map(|op| &op.kind) {
                 exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
             } else {
+                let of = cx.program().op(*op);
+                let transfer = of.and_then(|of| Some((of, Transfer::of(of)?.register)));
+                let choice = match transfer {
+                    Some((of, register)) => accompanied(cx, known, of, register, choice)?,
+                    None => choice,
+                };
                 solution.choices.insert(*op, Choice::Copy(choice));
             }
         }
@@ -485,6 +517,14 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
                 }
                 Choice::Slice(choice)
             }
+            OpKind::Atomic(atomic) => {
+                let spread = parts::spread(program, op, atomic, known, offset);
+                if let Some(Choice::Copy(choice)) = solution.choices.get_mut(&op.id) {
+                    choice.spread = spread;
+                    solution.shared_bytes = spread.map_or(solution.shared_bytes, |s| s.offset + s.bytes);
+                }
+                continue;
+            }
             OpKind::Scan { dst, src, axis, .. } => {
                 let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset, arch)?;
                 if !choice.scratch.is_empty() {
@@ -503,7 +543,6 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }
             | OpKind::ReadNumber { .. }
-            | OpKind::AtomicAdd { .. }
             | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => continue,

@@ -74,7 +74,7 @@ impl<'p> Component<'p> {
     }
 
     pub(crate) fn copies(&self) -> impl Iterator<Item = (&'p Op, f64)> + '_ {
-        let moves = |kind: &OpKind| matches!(kind, OpKind::Copy { .. } | OpKind::AtomicAdd { .. });
+        let moves = |kind: &OpKind| matches!(kind, OpKind::Copy { .. } | OpKind::Atomic(_));
         self.ops.iter().filter(move |(op, _)| moves(&op.kind)).copied()
     }
 }

@@ -149,7 +149,7 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
+            | OpKind::Atomic(_)
             | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => claims.push(Claim::Operation(op.id)),

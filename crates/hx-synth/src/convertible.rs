@@ -37,7 +37,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
+            | OpKind::Atomic(_)
             | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => None,

@@ -45,7 +45,7 @@ impl<'p> Cx<'_, 'p> {
         let (program, op_id) = (self.program(), op.id);
         let threads = program.threads_of(op);
         Ok(match &op.kind {
-            OpKind::Copy { .. } | OpKind::AtomicAdd { .. } => {
+            OpKind::Copy { .. } | OpKind::Atomic(_) => {
                 let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
                 let dtype = program.tensor(transfer.register).dtype;
                 let tv = &known[transfer.register].tv;

@@ -70,7 +70,7 @@ fn of_op(program: &TileProgram, arch: Arch, pool: &Pool, op: &Op) -> f64 {
         | OpKind::Slice { .. }
         | OpKind::Scan { .. }
         | OpKind::ReadNumber { .. }
-        | OpKind::AtomicAdd { .. }
+        | OpKind::Atomic(_)
         | OpKind::ClusterSum { .. }
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => 0.0,

@@ -2,7 +2,8 @@
 
 use hx_target::{Arch, Reach, WARP, catalogue};
 use hx_tile::{
-    Op, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode, TileProgram, View,
+    Atomic, Op, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode, TileProgram,
+    View,
 };
 
 use crate::distribution::{Tv, at_warps, layout_of_table};
@@ -200,6 +201,21 @@ fn places(part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Op
 /// Returns the bytes of shared memory through which `elements` elements of a tensor move.
 fn scratch_bytes(tensor: &Tensor, elements: i64) -> u32 {
     (elements * i64::from(tensor.dtype.bits()).max(8) / 8) as u32
+}
+
+/// Returns the shared memory through which threads get the results of an atomic access: of several threads that hold an element,
+/// one accesses memory. `None` if each element has one thread, or if nobody asks for results.
+pub(crate) fn spread(
+    program: &TileProgram,
+    op: &Op,
+    atomic: &Atomic,
+    known: &Layouts,
+    offset: u32,
+) -> Option<Scratch> {
+    let tensor = program.tensor(atomic.old?);
+    let shares = known[atomic.value].tv.thread.iter().any(|mode| mode.is_still() && mode.extent > 1);
+    let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
+    shares.then_some(Scratch { offset, bytes })
 }
 
 /// Chooses how the elements of a part reach their threads. Scratch memory starts at byte `offset`.

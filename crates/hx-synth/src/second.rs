@@ -64,7 +64,7 @@ enum Access {
 
 /// Returns `None` if the operation does not copy to or from the tensor in a way that can be repeated.
 fn access(op: &Op, tensor: TensorId) -> Option<Access> {
-    let is_it = |view: &View| view.base == Base::Shared(tensor) && view.rows.is_none();
+    let is_it = |view: &View| view.base == Base::Shared(tensor) && view.picked.is_none();
     let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. }) = &op.kind else { return None };
     if is_it(dst) {
         Some(Access::Write)

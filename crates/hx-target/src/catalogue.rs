@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use hx_dtype::{DType, Operator};
+use hx_dtype::{AtomicOp, DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
@@ -17,8 +17,8 @@ pub struct CopyRow {
     pub to: Space,
     /// The number of lanes that execute one instruction together.
     pub threads: u32,
-    /// The element type, if the instruction adds to memory instead of writing it.
-    pub adds: Option<DType>,
+    /// The operation and element type of an atomic instruction.
+    pub atomic: Option<AtomicForm>,
     /// The width of the elements that `memory` and `register` count. Only collective instructions have it.
     pub element_bits: Option<u32>,
     /// Bytes moved for each lane.
@@ -41,8 +41,20 @@ pub struct CopyRow {
     pub latency: f64,
     /// The oldest architecture that has the instruction.
     pub arch: u32,
-    /// PTX with `{r}` for the registers and `{a}` for the address.
+    /// PTX with `{r}` for the registers and `{a}` for the address. An atomic instruction also has `{m}` for its order and scope,
+    /// `{o}` for the element as it was before, and `{c}` for the value to compare with.
     pub ptx: String,
+}
+
+/// What an atomic instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AtomicForm {
+    pub op: AtomicOp,
+    pub dtype: DType,
+    /// Whether the instruction returns the element as it was before. Loads, which only read it, do not count.
+    #[serde(default)]
+    pub returns: bool,
 }
 
 /// A copy row for one element type.
@@ -103,7 +115,7 @@ impl CopyRow {
                     access: i64::from(self.access * 8 / bits),
                 })
             }
-            _ if self.adds.is_some_and(|adds| adds != dtype) => None,
+            _ if self.atomic.is_some_and(|atomic| atomic.dtype != dtype) => None,
             _ => {
                 let values = i64::from(self.bytes * 8 / bits);
                 if values == 0 || !(self.bytes * 8).is_multiple_of(bits) {
@@ -354,7 +366,11 @@ pub fn catalogue() -> &'static Catalogue {
         let exchanges = parse(include_str!("../catalogue/exchange.toml"));
         let boxes = parse(include_str!("../catalogue/bulk.toml"));
         Catalogue {
-            copies: parse(include_str!("../catalogue/copy.toml")).copies,
+            copies: [
+                parse(include_str!("../catalogue/copy.toml")).copies,
+                crate::atomic::rows(include_str!("../catalogue/atomic.toml")),
+            ]
+            .concat(),
             gemms: products.gemms,
             reaches: products.reaches,
             converts: parse(include_str!("../catalogue/convert.toml")).converts,
@@ -465,14 +481,25 @@ impl Catalogue {
 
     /// Returns the copies between two memories, in the order of the catalogue: widest first.
     pub fn copies_between(&self, from: Space, to: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
-        let plain = self.copies.iter().filter(|r| r.adds.is_none());
+        let plain = self.copies.iter().filter(|r| r.atomic.is_none());
         plain.filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
     }
 
-    /// Returns the instructions that add elements of this type to global memory, in the order of the catalogue: widest
-    /// first.
-    pub fn adds_of(&self, dtype: DType, arch: Arch) -> impl Iterator<Item = &CopyRow> {
-        self.copies.iter().filter(move |r| r.adds == Some(dtype) && r.arch <= arch.number())
+    /// Returns the atomic instructions of this form on a memory, in the order of the catalogue: widest first.
+    pub fn atomics_of(&self, form: AtomicForm, space: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
+        let fits = move |r: &&CopyRow| r.atomic == Some(form) && r.memory_space() == space;
+        self.copies.iter().filter(fits).filter(move |r| r.arch <= arch.number())
+    }
+
+    /// Returns the element types that some target accesses by this operation in this memory.
+    pub fn types_of_atomic(&self, op: AtomicOp, space: Space) -> Vec<DType> {
+        let has = |dtype: &DType| {
+            let is = |r: &CopyRow| {
+                r.memory_space() == space && r.atomic.is_some_and(|a| a.op == op && a.dtype == *dtype)
+            };
+            self.copies.iter().any(is)
+        };
+        DType::ALL.into_iter().filter(has).collect()
     }
 
     /// Returns the products of these element types that read both operands from registers.

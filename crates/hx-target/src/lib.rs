@@ -9,6 +9,7 @@
 //! Start at [`Catalogue`].
 
 mod arch;
+mod atomic;
 mod bulk;
 mod catalogue;
 mod family;
@@ -24,8 +25,8 @@ mod tests;
 pub use arch::{Arch, Feature, Limits, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Residency};
 pub use bulk::{BulkRow, MapLimits};
 pub use catalogue::{
-    Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, GemmRow, GroupRow, Reach, SyncRow,
-    catalogue,
+    AtomicForm, Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, GemmRow, GroupRow, Reach,
+    SyncRow, catalogue,
 };
 pub use machine::{MACHINE_TEXT, Machine, machine};
 pub use operand::{Fragment, Operand};

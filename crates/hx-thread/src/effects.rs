@@ -73,6 +73,7 @@ impl Stmt {
             | Stmt::Assign { .. }
             | Stmt::LetNumber { .. }
             | Stmt::AssignNumber { .. }
+            | Stmt::ReadIndex { .. }
             | Stmt::Log(_)
             | Stmt::Put(_)
             | Stmt::Roles(_)

@@ -35,9 +35,9 @@ pub use lower::{LowerError, lower};
 pub use marks::{Mark, Pair};
 pub use phase::Phase;
 pub use program::{
-    Arrivals, AsyncCopy, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange, Fence, Fill,
-    Group, Lane, Lanes, Log, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray, Registers, Role,
-    SendChunk, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer,
+    Arrivals, AsyncCopy, AtomicUse, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange,
+    Fence, Fill, Group, Lane, Lanes, Log, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray,
+    Registers, Role, SendChunk, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 pub use reached::Runs;
 pub use text::emit_thread;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpId, Origin, Requirement, Scalar, Scope, ScopeId, barriers_of};
+use hx_tile::{MemoryOrder, MemoryScope, OpId, Origin, Requirement, Scalar, Scope, ScopeId, barriers_of};
 
 use crate::{Address, Bulk, BulkStore, Counter, Draw, Drawn, LogEntry, Memory, TensorMap};
 
@@ -239,6 +239,11 @@ pub enum Stmt {
         address: Address,
         guard: Cond,
     },
+    /// Defines an integer in each thread with the value of an element that it holds.
+    ReadIndex {
+        var: Symbol,
+        src: Registers,
+    },
     /// Defines a local number of the value's type, the same for the block. Its inputs are single elements. In expressions of
     /// integers a truth value is 1 or 0.
     LetNumber {
@@ -417,6 +422,19 @@ pub struct Transfer {
     pub guard: Cond,
     /// The value for threads whose guard fails, as bits of the element type.
     pub pad: u64,
+    /// What an atomic row needs beside the registers that it moves.
+    pub atomic: Option<AtomicUse>,
+}
+
+/// The operands and the meaning of an atomic access.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AtomicUse {
+    /// The value that a compare-exchange expects.
+    pub compare: Option<Registers>,
+    /// Gets the element as it was before; threads whose guard fails get the padding.
+    pub old: Option<Registers>,
+    pub order: MemoryOrder,
+    pub scope: MemoryScope,
 }
 
 /// Stores 16 bytes of each thread in the shared memory of another block of the cluster, and does not wait for it. The barrier there

@@ -6,8 +6,8 @@ use hx_index::Cond;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory, MultiplyAsync,
-    Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram,
+    Address, Arrivals, AtomicUse, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory,
+    MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram,
 };
 
 /// Returns the program as text, one instruction a line.
@@ -121,7 +121,8 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Wait { groups } => format!("wait {groups}"),
         Stmt::Transfer(t) => {
             let guard = guard_text("if", &t.guard);
-            format!("{} {} <> {}{guard}", t.row, registers(&t.registers), address(&t.address))
+            let atomic = t.atomic.as_ref().map_or(String::new(), |atomic| atomic_text(program, atomic));
+            format!("{} {} <> {}{atomic}{guard}", t.row, registers(&t.registers), address(&t.address))
         }
         Stmt::AsyncCopy(c) => {
             let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
@@ -166,6 +167,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             let otherwise = if *guard == Cond::True { "" } else { ", else -1" };
             format!("let {var} = {}{}{otherwise}", address(from), guard_text("if", guard))
         }
+        Stmt::ReadIndex { var, src } => format!("let {var} = {}", registers(src)),
         Stmt::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
         Stmt::Log(l) => log_text(program, l.entry),
         Stmt::Await { barrier, index, parity } => {
@@ -193,6 +195,14 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("fill {} = {value:?}", registers(&f.dst))
         }
     }
+}
+
+fn atomic_text(program: &ThreadProgram, atomic: &AtomicUse) -> String {
+    let AtomicUse { compare, old, order, scope } = atomic;
+    let compare =
+        compare.as_ref().map_or(String::new(), |r| format!(" where {}", registers_text(program, r)));
+    let old = old.as_ref().map_or(String::new(), |r| format!(" was {}", registers_text(program, r)));
+    format!("{compare}{old}, {} {}", order.name(), scope.name())
 }
 
 fn send_text(program: &ThreadProgram, s: &SendChunk) -> String {

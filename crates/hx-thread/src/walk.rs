@@ -41,6 +41,7 @@ impl Stmt {
             | Stmt::Assign { .. }
             | Stmt::LoadInteger { .. }
             | Stmt::LoadIndex { .. }
+            | Stmt::ReadIndex { .. }
             | Stmt::LetNumber { .. }
             | Stmt::AssignNumber { .. }
             | Stmt::Log(_)

@@ -98,10 +98,10 @@ impl<'a> Collector<'a> {
         self
     }
 
-    /// Adds a view, and the table that selects its rows.
+    /// Adds a view, and the table that picks its rows. Registers that pick elements are operands.
     fn view(mut self, mode: Mode, view: &'a View, completion: Completion) -> Collector<'a> {
         self.0.push(Access::of(Region::View(view), mode, completion));
-        let table = view.rows.as_ref().map(Region::Table);
+        let table = view.rows().map(Region::Table);
         self.0.extend(table.map(|table| Access::of(table, Mode::Read, Completion::AtOnce)));
         self
     }
@@ -117,10 +117,13 @@ impl OpKind {
         let all = Collector::default();
         match self {
             OpKind::Fill { dst, .. } => all.registers(Mode::Write, [*dst]).effects(),
-            OpKind::Copy { src, dst } => all
-                .view(Mode::Write, dst, Completion::AtOnce)
-                .view(Mode::Read, src, Completion::AtOnce)
-                .effects(),
+            OpKind::Copy { src, dst } => {
+                let picks = dst.picks().iter().chain(src.picks()).map(|pick| pick.index);
+                all.view(Mode::Write, dst, Completion::AtOnce)
+                    .view(Mode::Read, src, Completion::AtOnce)
+                    .registers(Mode::Read, picks)
+                    .effects()
+            }
             // A solution that loads an operand makes it a register tensor. One that it leaves in shared memory is read by
             // descriptor.
             OpKind::Gemm { c, a, b, asynchronous, .. } => {
@@ -167,9 +170,11 @@ impl OpKind {
                 let [dst, src] = [dst, src].map(|tensors| tensors.iter().copied());
                 all.registers(Mode::Write, dst).registers(Mode::Read, src).effects()
             }
-            OpKind::AtomicAdd { src, dst } => {
-                all.registers(Mode::Read, [*src]).view(Mode::Add, dst, Completion::AtOnce).effects()
-            }
+            OpKind::Atomic(atomic) => all
+                .registers(Mode::Write, atomic.results())
+                .registers(Mode::Read, atomic.operands())
+                .view(Mode::Add, &atomic.memory, Completion::AtOnce)
+                .effects(),
             // The memory through which blocks exchange values is no tensor: only these operations access it.
             OpKind::ClusterSum { x, parts, .. } => {
                 let mode = if parts.is_empty() { Mode::Update } else { Mode::Write };
@@ -183,10 +188,11 @@ impl OpKind {
 
 #[cfg(test)]
 mod tests {
+    use hx_dtype::AtomicOp;
     use hx_index::Expr;
 
     use super::*;
-    use crate::{Operand, ParamId, PipeId, SyncOp};
+    use crate::{Atomic, MemoryOrder, MemoryScope, Operand, ParamId, Pick, Picked, PipeId, SyncOp};
 
     /// Formats accesses as in `write r0, read s1 [group]`. An operation that orders has no accesses: formats its order.
     fn shown(kind: &OpKind) -> String {
@@ -225,14 +231,26 @@ mod tests {
         let operand = |tensor| Operand::register(tensor, &[4]);
         let staged = Operand { view: shared.clone(), load: None };
         let mut gathered = View::whole(Base::Global(ParamId(0)), &[4]);
-        gathered.rows = Some(Rows {
+        gathered.picked = Some(Picked::Rows(Rows {
             dim: 0,
             base: Base::Shared(s3),
             offsets: vec![Expr::default()],
             along: 0,
             factor: Expr::constant(1),
             extent: Expr::constant(4),
-        });
+        }));
+        let whole = View::whole(Base::Global(ParamId(0)), &[4]);
+        let pick = Pick { dim: 0, index: r1, factor: Expr::constant(1), extent: Expr::constant(4) };
+        let scattered = View { picked: Some(Picked::Elements(vec![pick])), ..whole.clone() };
+        let adds = Atomic {
+            op: AtomicOp::Add,
+            value: r0,
+            compare: None,
+            old: None,
+            memory: whole,
+            order: MemoryOrder::Relaxed,
+            scope: MemoryScope::Gpu,
+        };
         let cases = [
             (OpKind::Fill { dst: r0, value: 0.0 }, "write r0"),
             (OpKind::Copy { src: gathered.clone(), dst: register(r0) }, "write r0, read g0, read table s3"),
@@ -273,10 +291,12 @@ mod tests {
                 "write r0, read r1, write s3, read s3",
             ),
             (OpKind::Slice { dst: r0, src: register(r1) }, "write r0, read r1"),
+            (OpKind::Atomic(adds.clone()), "read r0, add g0"),
             (
-                OpKind::AtomicAdd { src: r0, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
-                "read r0, add g0",
+                OpKind::Atomic(Atomic { old: Some(r2), memory: scattered.clone(), ..adds }),
+                "write r2, read r0, read r1, add g0",
             ),
+            (OpKind::Copy { src: register(r0), dst: scattered }, "write g0, read r0, read r1"),
             (OpKind::ClusterSum { x: r0, parts: vec![], axis: 0, to: None }, "update r0"),
             (
                 OpKind::ClusterSum { x: r0, parts: vec![r1, r2], axis: 0, to: None },

@@ -69,7 +69,7 @@ impl<'p> Held<'p> {
                 | OpKind::Slice { .. }
                 | OpKind::ReadNumber { .. }
                 | OpKind::Scan { .. }
-                | OpKind::AtomicAdd { .. }
+                | OpKind::Atomic(_)
                 | OpKind::Print { .. }
                 | OpKind::Assert { .. } => continue,
             };

@@ -9,6 +9,7 @@
 //!
 //! Start at [`TileProgram`], then [`Solution`].
 
+mod atomic;
 mod block;
 mod cost;
 mod counter;
@@ -33,6 +34,7 @@ mod sync_op;
 mod text;
 mod view;
 
+pub use atomic::{Atomic, MemoryOrder, MemoryScope};
 pub use cost::{Cost, Resource, Takes};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use edits::{Edits, Load, Move};
@@ -64,4 +66,4 @@ pub use sync_op::SyncOp;
 pub use text::{
     choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,
 };
-pub use view::{Base, Rows, View, ViewMode};
+pub use view::{Base, Pick, Picked, Rows, View, ViewMode};

@@ -7,8 +7,8 @@ use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
 use crate::{
-    Base, Counter, Map, Mode, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
-    SyncOp, TensorId, TurnsId, View,
+    Atomic, Base, Counter, Map, Mode, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope,
+    ScopeId, SyncOp, TensorId, TurnsId, View,
 };
 
 /// An instance of a kernel: compile-time parameters are replaced by their values, run-time dimensions are symbolic.
@@ -241,8 +241,8 @@ pub enum OpKind {
     /// Scans tensors of one shape along an axis, inclusively, by an associative operator on tuples. `op[i]` is component `i`
     /// of the operator; its inputs `0..n` are the earlier operand, its inputs `n..2n` the later one.
     Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar> },
-    /// Adds every element of a register tensor to its element of a global view, atomically for all threads of the grid.
-    AtomicAdd { src: TensorId, dst: View },
+    /// Accesses every element of a view of memory atomically, with the same element of a register tensor.
+    Atomic(Atomic),
     /// Adds to every element of `x` the same element of the other blocks of the cluster along this axis, in the order of their
     /// coordinates. With `to`, only the block with this coordinate gets the sum, and the others keep their elements. With `parts`,
     /// one for each block, each block sets its `x` to the sum of the parts with its coordinate. All blocks of the cluster execute it.
@@ -412,7 +412,13 @@ impl OpKind {
         };
         match self {
             OpKind::Fill { dst, .. } => *dst = with,
-            OpKind::Copy { src, dst } => [src, dst].into_iter().for_each(view),
+            OpKind::Copy { src, dst } => match operand {
+                0 => [src, dst].into_iter().for_each(view),
+                index => {
+                    let mut picks = dst.picks_mut().iter_mut().chain(src.picks_mut());
+                    picks.nth(index - 1).into_iter().for_each(|pick| pick.index = with);
+                }
+            },
             OpKind::Gemm { c, a, b, .. } => match operand {
                 0 => *c = with,
                 read => {
@@ -435,7 +441,8 @@ impl OpKind {
                 None => dst[operand] = with,
                 Some(input) => src[input] = with,
             },
-            OpKind::ReadNumber { src, .. } | OpKind::AtomicAdd { src, .. } => *src = with,
+            OpKind::ReadNumber { src, .. } => *src = with,
+            OpKind::Atomic(atomic) => atomic.replace(operand, with),
             OpKind::ClusterSum { x, parts, .. } => match operand.checked_sub(1) {
                 None => *x = with,
                 Some(part) => parts[part] = with,
@@ -463,7 +470,7 @@ impl OpKind {
             OpKind::Slice { .. } => "slice",
             OpKind::ReadNumber { .. } => "scalar",
             OpKind::Scan { .. } => "scan",
-            OpKind::AtomicAdd { .. } => "atomic_add",
+            OpKind::Atomic(atomic) => atomic.op.name(),
             OpKind::ClusterSum { .. } => "sum",
             OpKind::Print { .. } => "print",
             OpKind::Assert { .. } => "assert",
@@ -494,8 +501,14 @@ impl OpKind {
                 let reads = self.registers().into_iter().enumerate().skip(results);
                 reads.filter(|(_, tensor)| !self.writes(*tensor)).collect()
             }
+            // The register that an operation moves stays as it is; indices and values to compare with follow it.
+            OpKind::Copy { .. } => self.registers().into_iter().enumerate().skip(1).collect(),
+            OpKind::Atomic(atomic) => {
+                let operands = atomic.results().chain(atomic.operands()).enumerate();
+                let moved = usize::from(!atomic.is_load()) + atomic.results().count();
+                operands.skip(moved).collect()
+            }
             OpKind::Fill { .. }
-            | OpKind::Copy { .. }
             | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
             | OpKind::Store { .. }
@@ -503,7 +516,32 @@ impl OpKind {
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
+            | OpKind::ClusterSum { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => Vec::new(),
+        }
+    }
+
+    /// Returns the register tensors that have the distribution of the one that the operation moves between registers and memory:
+    /// indices, values to compare with, and the elements as they were before.
+    pub fn companions(&self) -> Vec<TensorId> {
+        match self {
+            OpKind::Copy { src, dst } => {
+                dst.picks().iter().chain(src.picks()).map(|pick| pick.index).collect()
+            }
+            OpKind::Atomic(atomic) => atomic.companions().collect(),
+            OpKind::Fill { .. }
+            | OpKind::Sync(_)
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::CopyAsync { .. }
+            | OpKind::Store { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
             | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => Vec::new(),

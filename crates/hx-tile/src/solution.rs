@@ -232,6 +232,11 @@ pub struct CopyChoice {
     pub memory: Layout,
     /// `[value, issue]` → position among the values of the thread in the register tensor.
     pub register: Layout,
+    /// For each companion of the operation ([`crate::OpKind::companions`]): `[issue]` → position among the values of the thread in
+    /// that tensor, with the modes of `register`.
+    pub companions: Vec<Layout>,
+    /// The shared memory through which threads get the elements that another thread's atomic access returned.
+    pub spread: Option<Scratch>,
     /// Bytes that one address covers.
     pub bytes: u32,
     /// Bank conflicts, for shared memory.

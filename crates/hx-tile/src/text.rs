@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Map, Op, OpKind, Param, Reason, ReduceChoice, Role, Rounds, Route, ScopeId,
-    Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
+    Atomic, Base, Choice, CopyChoice, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role, Rounds,
+    Route, ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -178,7 +178,7 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Slice { dst, src } => format!("{} = {}", name(dst), part_text(program, src)),
         OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
         OpKind::Scan { dst, src, axis, op } => scan_text(program, dst, src, *axis, op),
-        OpKind::AtomicAdd { src, dst } => format!("atomic_add({}, {})", view_text(program, dst), name(src)),
+        OpKind::Atomic(atomic) => atomic_text(program, atomic),
         OpKind::ClusterSum { x, parts, axis, to } => {
             let to = to.map_or(String::new(), |to| format!(", to: {to}"));
             let from = match parts.as_slice() {
@@ -286,13 +286,16 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     let mut dims = Vec::new();
     for (dim, offset) in view.offsets.iter().enumerate() {
         let mut parts = Vec::new();
-        for mode in view.modes.iter().filter(|m| m.dim == dim) {
+        let picks = !view.picks().is_empty();
+        for mode in view.modes.iter().filter(|m| m.dim == dim && !picks) {
             let by = match mode.factor.as_const() {
                 Some(1) => String::new(),
                 _ => format!(" by {}", mode.factor),
             };
             parts.push(format!("0..{}{by}", mode.extent));
         }
+        let pick = view.picks().iter().find(|pick| pick.dim == dim);
+        parts.extend(pick.map(|pick| pick_text(program, pick)));
         if !offset.is_zero() || parts.is_empty() {
             parts.insert(0, offset.to_string());
         }
@@ -302,7 +305,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
     let ends: String =
         view.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
-    let rows = view.rows.as_ref().map_or(String::new(), |r| {
+    let rows = view.rows().map_or(String::new(), |r| {
         let table = match r.base {
             Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
             Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
@@ -311,6 +314,21 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
         format!(" rows {table}[{}..]", at.join(", "))
     });
     format!("{base}[{}]{permuted}{ends}{rows}", dims.join(", "))
+}
+
+/// Formats an index that picks elements, as in `bins by 2`.
+fn pick_text(program: &TileProgram, pick: &Pick) -> String {
+    let index = &program.tensor(pick.index).name;
+    if pick.factor.as_const() == Some(1) { index.clone() } else { format!("{index} by {}", pick.factor) }
+}
+
+fn atomic_text(program: &TileProgram, atomic: &Atomic) -> String {
+    let name = |id: TensorId| program.tensor(id).name.clone();
+    let result = atomic.results().map(|id| format!("{} = ", name(id))).collect::<String>();
+    let view = view_text(program, &atomic.memory);
+    let compare = atomic.compare.map_or(String::new(), |id| format!(", {}", name(id)));
+    let value = if atomic.is_load() { String::new() } else { format!(", {}", name(atomic.value)) };
+    format!("{result}{}({view}{compare}{value}{})", atomic.op.name(), atomic.meaning_text())
 }
 
 /// Returns layouts and instructions as text, each with a line that gives the reason.

@@ -26,8 +26,29 @@ pub struct View {
     /// The ends of the view that are not those of its global base: dimensions of the base, each with the first coordinate past the
     /// end. A dimension may have several.
     pub ends: Vec<(usize, Expr)>,
-    /// The table, if one dimension of the base is looked up and not walked.
-    pub rows: Option<Rows>,
+    /// The indices, if dimensions of the base are looked up and not walked.
+    pub picked: Option<Picked>,
+}
+
+/// The dimensions of a base whose coordinates are looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Picked {
+    /// A table in memory picks rows.
+    Rows(Rows),
+    /// Index tensors in registers pick single elements. Every mode of the view is one of theirs, and takes no step in the base:
+    /// its factor is 0.
+    Elements(Vec<Pick>),
+}
+
+/// Coordinates from a register tensor of the view's shape. The element of the view at `c` has the coordinate
+/// `offset + factor · index[c]` in dimension `dim`. It does not exist unless `0 ≤ index[c] < extent`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pick {
+    pub dim: usize,
+    /// A register tensor of integers, distributed as the values that are moved.
+    pub index: TensorId,
+    pub factor: Expr,
+    pub extent: Expr,
 }
 
 /// Rows selected by a table. The coordinate `c` that a view has in dimension `dim` of its base is the number of a row; the
@@ -66,7 +87,7 @@ impl View {
             modes: modes.map(|(dim, &extent)| ViewMode { extent, dim, factor: Expr::constant(1) }).collect(),
             pad: 0.0,
             ends: Vec::new(),
-            rows: None,
+            picked: None,
         }
     }
 
@@ -75,9 +96,43 @@ impl View {
         self.modes.iter().map(|m| m.extent).collect()
     }
 
-    /// Returns the tensors that the view refers to: the base, and the table that selects rows.
+    /// Returns the tensors that the view refers to: the base, and those that pick rows or elements.
     pub fn bases(&self) -> impl Iterator<Item = Base> {
-        std::iter::once(self.base).chain(self.rows.iter().map(|r| r.base))
+        let picks = self.picks().iter().map(|pick| Base::Register(pick.index));
+        std::iter::once(self.base).chain(self.rows().map(|r| r.base)).chain(picks)
+    }
+
+    /// Returns the table, if one picks rows.
+    pub fn rows(&self) -> Option<&Rows> {
+        match &self.picked {
+            Some(Picked::Rows(rows)) => Some(rows),
+            Some(Picked::Elements(_)) | None => None,
+        }
+    }
+
+    /// Returns the index tensors that pick elements.
+    pub fn picks(&self) -> &[Pick] {
+        match &self.picked {
+            Some(Picked::Elements(picks)) => picks,
+            Some(Picked::Rows(_)) | None => &[],
+        }
+    }
+
+    /// Returns [`View::picks`] to change them.
+    pub fn picks_mut(&mut self) -> &mut [Pick] {
+        match &mut self.picked {
+            Some(Picked::Elements(picks)) => picks,
+            Some(Picked::Rows(_)) | None => &mut [],
+        }
+    }
+
+    /// Reports whether the coordinates in a dimension of the base are looked up.
+    pub fn is_picked(&self, dim: usize) -> bool {
+        match &self.picked {
+            Some(Picked::Rows(rows)) => rows.dim == dim,
+            Some(Picked::Elements(picks)) => picks.iter().any(|pick| pick.dim == dim),
+            None => false,
+        }
     }
 
     /// Returns the register tensor, if that is the base.

@@ -71,7 +71,7 @@ impl Check<'_> {
         if !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
             return Err(format!("the runs of `{name}` do not have its {rank} dimensions"));
         }
-        if param.block.is_some() || global.rows.is_some() {
+        if param.block.is_some() || global.picked.is_some() {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
         let bytes = i64::from(param.dtype.bits()) / 8;
@@ -112,7 +112,7 @@ impl Check<'_> {
         if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
             return Err(format!("the boxes of `{name}` do not have its {rank} dimensions"));
         }
-        if param.block.is_some() || global.rows.is_some() || global.pad != 0.0 {
+        if param.block.is_some() || global.picked.is_some() || global.pad != 0.0 {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
         let bytes = i64::from(param.dtype.bits()) / 8;

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol, gcd};
-use hx_target::{CopyAtom, catalogue};
-use hx_tile::{Base, CopyChoice, Op, SharedLayout, Tensor, TensorId, TensorParam, View, coordinate, index};
+use hx_target::{AtomicForm, CopyAtom, catalogue};
+use hx_tile::{
+    Atomic, Base, CopyChoice, Op, SharedLayout, Tensor, TensorId, TensorParam, View, coordinate, index,
+};
 
 use crate::starts::starts;
 use crate::{Check, Checked, Held, Walk};
@@ -31,25 +33,51 @@ impl Copied<'_> {
 }
 
 impl Check<'_> {
-    /// Checks an atomic sum. It accesses the elements that a store would access.
-    pub(crate) fn atomic_add(&self, src: TensorId, dst: &View, choice: &CopyChoice) -> Checked {
+    /// Checks an atomic access. It accesses the elements that a copy would access.
+    pub(crate) fn atomic(&self, op: &Op, atomic: &Atomic, choice: &CopyChoice) -> Checked {
         let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
-        let dtype = self.program.tensor(src).dtype;
-        if row.adds != Some(dtype) {
-            return Err(format!("`{}` does not add elements of type `{dtype}`", row.name));
+        let Tensor { dtype, shape, .. } = self.program.tensor(atomic.value);
+        let wanted = AtomicForm { op: atomic.op, dtype: *dtype, returns: atomic.old.is_some() };
+        if row.atomic != Some(wanted) {
+            return Err(format!("`{}` is no {} of elements of type `{dtype}`", row.name, atomic.op.name()));
         }
-        let shape = &self.program.tensor(src).shape;
-        self.transferred(&View::whole(Base::Register(src), shape), dst, choice)
+        let register = View::whole(Base::Register(atomic.value), shape);
+        let ends = if atomic.is_load() { [&atomic.memory, &register] } else { [&register, &atomic.memory] };
+        let held = [atomic.old, atomic.compare].into_iter().flatten().collect();
+        self.transferred(ends, held, choice)?;
+        atomic.old.map_or(Ok(()), |old| self.returned(op, old, choice))
+    }
+
+    /// Checks that the access sets every value of its results, in every thread that holds one.
+    fn returned(&self, op: &Op, old: TensorId, choice: &CopyChoice) -> Checked {
+        let (held, info) = (self.held(old)?, self.program.tensor(old));
+        let mut positions: Vec<i64> =
+            (0..choice.companions[0].size()).map(|i| choice.companions[0].eval(i)).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        if positions.len() as i64 != held.values {
+            return Err(format!("{} of {} values of `{}` are set", positions.len(), held.values, info.name));
+        }
+        let mut seen = BTreeSet::new();
+        let shares = (0..held.threads).any(|thread| !seen.insert(held.coordinate(thread, 0)));
+        let bytes = i64::from(self.scope(op.scope).groups) * info.size() * i64::from(info.dtype.bits()) / 8;
+        match &choice.spread {
+            Some(scratch) if i64::from(scratch.bytes) >= bytes => Ok(()),
+            None if !shares => Ok(()),
+            _ => Err(format!("threads share elements of `{}`, with no memory to pass them on", info.name)),
+        }
     }
 
     pub(crate) fn copy(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
-        if catalogue().copy(&choice.row).is_some_and(|row| row.adds.is_some()) {
-            return Err(format!("`{}` adds, where a copy writes", choice.row));
+        if catalogue().copy(&choice.row).is_some_and(|row| row.atomic.is_some()) {
+            return Err(format!("`{}` is atomic, where a copy moves", choice.row));
         }
-        self.transferred(src, dst, choice)
+        self.transferred([src, dst], Vec::new(), choice)
     }
 
-    fn transferred(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
+    /// Checks one instruction between registers and a memory. `held` are the tensors beside the one that is moved, before the
+    /// indices of the memory's view.
+    fn transferred(&self, [src, dst]: [&View; 2], mut held: Vec<TensorId>, choice: &CopyChoice) -> Checked {
         let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
         let (memory, register) = match (src.register(), dst.register()) {
             (None, Some(register)) if row.is_load() => (src, register),
@@ -66,6 +94,8 @@ impl Check<'_> {
         let dtype = self.program.tensor(register).dtype;
         let atom =
             row.atom(dtype).ok_or_else(|| format!("`{}` moves no elements of type `{dtype}`", row.name))?;
+        held.extend(memory.picks().iter().map(|pick| pick.index));
+        let beside = held;
         let held = self.held(register)?;
         if held.distribution.tile != choice.tile {
             return Err(format!(
@@ -82,10 +112,41 @@ impl Check<'_> {
         let copied = Copied { choice, atom, lanes: i64::from(row.threads), threads, issues };
         self.exchange(&copied, &held, register)?;
         self.every_position_once(&copied, held.values)?;
+        self.accompanied(&copied, &held, &beside)?;
+        if !memory.picks().is_empty() && (copied.atom.access != 1 || row.is_collective()) {
+            return Err(format!("`{}` moves several elements at an address that is picked", row.name));
+        }
         match memory.base {
             Base::Global(_) => self.global_access(&copied, memory, &self.program.tensor(register).shape),
             _ => self.shared_access(&copied, memory, &self.program.tensor(register).shape),
         }
+    }
+
+    /// Checks that each thread finds, beside each element that it moves, the same element of the tensors `beside`.
+    fn accompanied(&self, c: &Copied<'_>, held: &Held<'_>, beside: &[TensorId]) -> Checked {
+        if c.choice.companions.len() != beside.len() {
+            return Err(format!("{} tensors, and positions for {}", beside.len(), c.choice.companions.len()));
+        }
+        for (tensor, positions) in beside.iter().zip(&c.choice.companions) {
+            let (other, name) = (self.held(*tensor)?, &self.program.tensor(*tensor).name);
+            if positions.size() != c.issues || c.atom.values != 1 || other.threads != c.threads {
+                return Err(format!("{} positions of `{name}` for {} values", positions.size(), c.issues));
+            }
+            for thread in 0..c.threads {
+                for issue in 0..c.issues {
+                    let moved = held.coordinate(thread, c.position(0, issue));
+                    let position = positions.eval(issue);
+                    let found = position < other.values && other.coordinate(thread, position) == moved;
+                    let outside = !within(&moved, &self.program.tensor(*tensor).shape);
+                    if !found && !outside {
+                        return Err(format!(
+                            "thread {thread} does not find {moved:?} of `{name}` at position {position}"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Checks the paper's `f ∘ p⁻¹ = g ∘ q⁻¹`: each element of the instruction's tile is the same element of the tensor on
@@ -258,7 +319,7 @@ impl Check<'_> {
             return Err(format!("`{}` is aligned to {} B only", param.name, param.align));
         }
         begins_aligned(facts, view, param, width)?;
-        let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+        let picked = |dim: usize| view.is_picked(dim);
         // For each dimension, the greatest common divisor of the coordinates of all addresses.
         let mut common = vec![0; c.choice.tile.len()];
         // Pairs of an element's number and its steps that are already checked: most accesses have the same.
@@ -303,7 +364,7 @@ impl Check<'_> {
 
 /// Checks that a view begins at a multiple of the access along each dimension.
 fn begins_aligned(facts: &Facts, view: &View, param: &TensorParam, width: i64) -> Checked {
-    let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+    let picked = |dim: usize| view.is_picked(dim);
     for (dim, (offset, stride)) in view.offsets.iter().zip(&param.stride).enumerate() {
         // The table may select any row.
         if picked(dim) && !facts.divides(width, stride) {

@@ -138,7 +138,7 @@ impl<'p> Check<'p> {
             (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(r))) => {
                 self.rearrange([*dst, *src], *through, r)
             }
-            (OpKind::AtomicAdd { src, dst }, Some(Choice::Copy(c))) => self.atomic_add(*src, dst, c),
+            (OpKind::Atomic(atomic), Some(Choice::Copy(c))) => self.atomic(op, atomic, c),
             (OpKind::Slice { dst, src }, Some(Choice::Slice(s))) => self.slice(op, *dst, src, s),
             (OpKind::ReadNumber { src, .. }, _) => self.read_number(*src),
             (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
@@ -164,7 +164,7 @@ impl<'p> Check<'p> {
                 | OpKind::Reduce { .. }
                 | OpKind::Slice { .. }
                 | OpKind::Scan { .. }
-                | OpKind::AtomicAdd { .. },
+                | OpKind::Atomic(_),
                 _,
             ) => Err("no instruction was chosen".into()),
         }

@@ -95,6 +95,9 @@ impl Check<'_> {
             Some(Choice::Slice(slice)) => {
                 slice.through.iter().map(|scratch| [scratch.offset, scratch.offset + scratch.bytes]).collect()
             }
+            Some(Choice::Copy(copy)) => {
+                copy.spread.iter().map(|scratch| [scratch.offset, scratch.offset + scratch.bytes]).collect()
+            }
             Some(Choice::Scan(scan)) => {
                 scan.scratch.iter().map(|scratch| [scratch.offset, scratch.offset + scratch.bytes]).collect()
             }
@@ -130,8 +133,8 @@ fn threads(scope: &Scope) -> std::ops::Range<u64> {
 /// Returns the register and shared tensors that an operation reads or writes.
 fn used(kind: &OpKind) -> Vec<TensorId> {
     let of = |view: &View| {
-        let bases = [Some(view.base), view.rows.as_ref().map(|rows| rows.base)];
-        bases.into_iter().flatten().filter_map(|base| match base {
+        let bases: Vec<Base> = view.bases().collect();
+        bases.into_iter().filter_map(|base| match base {
             Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
             Base::Global(_) => None,
         })
@@ -148,7 +151,7 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::Slice { dst, src } => of(src).chain([*dst]).collect(),
         OpKind::ReadNumber { src, .. } => vec![*src],
         OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
-        OpKind::AtomicAdd { src, dst } => of(dst).chain([*src]).collect(),
+        OpKind::Atomic(a) => of(&a.memory).chain([a.value]).chain(a.old).chain(a.compare).collect(),
         OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
         OpKind::Assert { cond, .. } => vec![*cond],

@@ -201,17 +201,14 @@ fn flat<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
 }
 
 fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
-    let is = |view: &View| {
-        let bases = [Some(view.base), view.rows.as_ref().map(|rows| rows.base)];
-        bases.contains(&Some(Base::Shared(tensor)))
-    };
+    let is = |view: &View| view.bases().any(|base| base == Base::Shared(tensor));
     match kind {
         OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
             is(src) || is(dst)
         }
         OpKind::Gemm { a, b, .. } => is(&a.view) || is(&b.view),
         OpKind::Slice { src, .. } => is(src),
-        OpKind::AtomicAdd { dst, .. } => is(dst),
+        OpKind::Atomic(atomic) => is(&atomic.memory),
         OpKind::Rearrange { through, .. } => *through == Some(tensor),
         // These operations access registers only, or nothing.
         OpKind::Fill { .. }

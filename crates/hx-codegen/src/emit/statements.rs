@@ -46,6 +46,7 @@ impl Emitter<'_> {
             Stmt::Assign { var, value } => self.assign(var, value),
             Stmt::LoadInteger { var, address } => self.load_integer(var, address),
             Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard),
+            Stmt::ReadIndex { var, src } => self.read_index(var, src),
             Stmt::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
             Stmt::AssignNumber { var, value } => self.number(var, value, &[], false),
             Stmt::While { cond, body } => {
@@ -158,7 +159,11 @@ impl Emitter<'_> {
         let declares = group.body.iter().any(|s| {
             matches!(
                 s,
-                Stmt::Let { .. } | Stmt::Uniform { .. } | Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. }
+                Stmt::Let { .. }
+                    | Stmt::Uniform { .. }
+                    | Stmt::LoadInteger { .. }
+                    | Stmt::LoadIndex { .. }
+                    | Stmt::ReadIndex { .. }
             )
         });
         let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };

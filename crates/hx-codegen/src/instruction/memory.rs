@@ -42,13 +42,21 @@ impl Emitter<'_> {
             sequence.asm.inputs = self.store_operands(elements, row).ok_or_else(width)?;
             sequence.asm.inputs.push(address);
         }
+        let mut ptx = std::borrow::Cow::Borrowed(&row.ptx);
+        if let (Some(used), Some(form)) = (&t.atomic, row.atomic) {
+            let meaning = self.meaning(used, t.address.memory, form.op);
+            *ptx.to_mut() = row.ptx.replace("{m}", &meaning);
+            self.atomic_operands(used, t.pad, &mut sequence)?;
+        }
         let words = row.words as usize;
         let load = row.is_load();
-        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+        self.sequence(&row.name, &ptx, sequence, &|name| match name {
             "r" if load => Some(Slots::Outputs(0..words)),
             "r" => Some(Slots::Inputs(0..words)),
             "a" if load => Some(Slots::Input(0)),
             "a" => Some(Slots::Input(words)),
+            "o" => Some(Slots::Outputs(0..1)),
+            "c" => Some(Slots::Input(words + 1)),
             _ => None,
         })
     }

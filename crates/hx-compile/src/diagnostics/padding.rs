@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
             Base::Global(param) => {
                 let dim = mode.dim;
                 let told = view.pad != 0.0 || self.meant.contains(&param);
-                if told || mode.extent == 1 || view.rows.as_ref().is_some_and(|rows| rows.dim == dim) {
+                if told || mode.extent == 1 || view.is_picked(dim) {
                     return None;
                 }
                 let first = view.offsets.get(dim)?.clone();

@@ -17,6 +17,9 @@ const TENSOR: [BuiltinParam; 3] = [required("dtype"), required("shape"), named("
 const RANDOM: [BuiltinParam; 3] = [required("dtype"), required("shape"), named("seed")];
 const FILLED: [BuiltinParam; 2] = [required("dtype"), required("shape")];
 
+const PICKED: [BuiltinParam; 4] = [required("t"), required("rows"), optional("j"), optional("k")];
+const ATOMIC: [BuiltinParam; 4] = [required("view"), required("t"), named("order"), named("scope")];
+
 super::families! {
     /// Names for values.
     Value(BuiltinValue) {
@@ -40,8 +43,10 @@ super::families! {
             "A tensor held in registers; its layout is inferred unless `layout:` pins it.";
         SharedTensor: "shared_tensor", TENSOR,
             "A tensor in shared memory; its layout is inferred unless `layout:` pins it.";
-        Gather: "gather", [required("t"), required("rows")],
-            "A global view whose rows are picked by an index tensor.";
+        Gather: "gather", PICKED,
+            "A view whose rows a tensor in memory picks, or whose elements register tensors pick, one for each mode; to read.";
+        Scatter: "scatter", PICKED,
+            "As `gather`, to write: for `copy` and atomic accesses. Elements outside of `t` are dropped.";
         // Data movement and conversion.
         Copy: "copy", [required("src"), required("dst")], "Moves a tile between any two memories.";
         CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast"), named("add")],
@@ -53,8 +58,28 @@ super::families! {
         Index: "index", [required("t"), required("axis")],
             "The logical coordinate of each element along an axis.";
         Scalar: "scalar", [required("t")], "The only element of a tensor, the same for all threads.";
-        AtomicAdd: "atomic_add", [required("view"), required("t")],
-            "Adds a register tensor to global memory, element by element.";
+        // Atomic accesses.
+        AtomicAdd: "atomic_add", ATOMIC,
+            "Adds a register tensor to memory, element by element; returns the elements as they were before.";
+        AtomicMin: "atomic_min", ATOMIC,
+            "Replaces elements of memory by the smaller of them and a register tensor; returns them as they were before.";
+        AtomicMax: "atomic_max", ATOMIC,
+            "Replaces elements of memory by the larger of them and a register tensor; returns them as they were before.";
+        AtomicAnd: "atomic_and", ATOMIC,
+            "Combines integers in memory with a register tensor by `&`; returns them as they were before.";
+        AtomicOr: "atomic_or", ATOMIC,
+            "Combines integers in memory with a register tensor by `|`; returns them as they were before.";
+        AtomicXor: "atomic_xor", ATOMIC,
+            "Combines integers in memory with a register tensor by `^`; returns them as they were before.";
+        AtomicExchange: "atomic_exchange", ATOMIC,
+            "Writes a register tensor to memory, and returns the elements as they were before.";
+        AtomicCas: "atomic_cas",
+            [required("view"), required("expected"), required("t"), named("order"), named("scope")],
+            "Writes the elements of `t` where memory holds those of `expected`; returns the elements as they were before.";
+        AtomicLoad: "atomic_load", [required("view"), named("order"), named("scope")],
+            "A new register tensor with the elements of the view, which other threads may be changing.";
+        AtomicStore: "atomic_store", ATOMIC,
+            "Writes a register tensor to memory that other threads may be reading.";
         // Matrix product.
         Gemm: "gemm", [required("c"), required("a"), required("b"), named("warps")],
             "`c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.";

@@ -208,9 +208,7 @@ fn not_mutable(at: &Reporter<'_>, expr: ExprId, param: Option<u32>, gathered: bo
     if gathered {
         let message = format!("rows that `gather` picks of `{name}` are written, but they may only be read");
         let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
-        return found.help(format!(
-            "what begins at one row may be written, one row at a time: `tile({name}[rows[i].., ..], …)` begins at row `rows[i]`"
-        ));
+        return found.help(format!("`scatter({name}, …)` picks what is written of a `mut` tensor"));
     }
     let message = format!("`{name}` is written, but it is not marked `mut`");
     let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);

@@ -46,7 +46,11 @@ impl Infer<'_> {
             }
             KernelFn::Gather => {
                 let [t, rows] = first(given)?;
-                self.gather(&t, &rows)
+                self.picked(&t, &rows, given, false)
+            }
+            KernelFn::Scatter => {
+                let [t, rows] = first(given)?;
+                self.picked(&t, &rows, given, true)
             }
             KernelFn::Copy => {
                 let [src, dst] = first(given)?;
@@ -61,9 +65,27 @@ impl Infer<'_> {
                 Ty::Pipeline
             }
             KernelFn::Counter => self.counter(given)?,
-            KernelFn::AtomicAdd => {
+            KernelFn::AtomicAdd
+            | KernelFn::AtomicMin
+            | KernelFn::AtomicMax
+            | KernelFn::AtomicAnd
+            | KernelFn::AtomicOr
+            | KernelFn::AtomicXor
+            | KernelFn::AtomicExchange => {
+                let [view, t] = first(given)?;
+                self.atomic(id, view, &[t])
+            }
+            KernelFn::AtomicCas => {
+                let [view, expected, t] = first(given)?;
+                self.atomic(id, view, &[expected, t])
+            }
+            KernelFn::AtomicStore => {
                 let [view, t] = first(given)?;
                 self.copy(id, t, view)
+            }
+            KernelFn::AtomicLoad => {
+                let [view] = first(given)?;
+                self.load(view.0, &view.1)
             }
             KernelFn::Load => {
                 let [view] = first(given)?;
@@ -281,7 +303,7 @@ impl Infer<'_> {
         }
     }
 
-    fn copy(&mut self, id: ExprId, src: Given, dst: Given) -> Ty {
+    pub(super) fn copy(&mut self, id: ExprId, src: Given, dst: Given) -> Ty {
         let (from, to) = (self.want_tensor(src.0, &src.1), self.want_tensor(dst.0, &dst.1));
         match &to {
             Ok(to) => self.want_mutable(dst.0, to),
@@ -527,21 +549,6 @@ impl Infer<'_> {
         match (self.reduce(t, axis), &t.1) {
             (Ty::Tensor(found), Ty::Tensor(t)) => Ty::Tensor(TensorTy { shape: t.shape.clone(), ..found }),
             (other, _) => other,
-        }
-    }
-
-    fn gather(&mut self, t: &Given, rows: &Given) -> Ty {
-        let tensor = self.want_tensor_in((t.0, &t.1), MemorySpace::Global, "gather");
-        let (tensor, rows) = match (tensor, self.want_tensor(rows.0, &rows.1)) {
-            (Ok(tensor), Ok(rows)) => (tensor, rows),
-            (Err(quiet), _) | (_, Err(quiet)) => return quiet,
-        };
-        match (&rows.shape[..], tensor.shape.split_first()) {
-            ([count], Some((_, rest))) => {
-                let shape = std::iter::once(count.clone()).chain(rest.iter().cloned()).collect();
-                Ty::Tensor(TensorTy { shape, mutable: false, gathered: true, ..tensor })
-            }
-            _ => Ty::Unknown,
         }
     }
 

@@ -5,8 +5,8 @@ use hx_index::{Expr as Value, Symbol};
 
 use super::{Infer, TypeProblem};
 use crate::{
-    Db, Expr, ExprId, Item, MemorySpace, Method, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy, Ty,
-    body_of,
+    Builtin, Db, Expr, ExprId, Item, MemorySpace, Method, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy,
+    Ty, body_of,
 };
 
 /// Reports whether a body has `warp_groups`, which determine the number of threads themselves.
@@ -76,8 +76,12 @@ impl Infer<'_> {
         }
     }
 
-    /// Reports whether a statement may drop the value of this expression: a call that also waits.
+    /// Reports whether a statement may drop the value of this expression: a call that also waits, or that changes memory.
     fn drops_result(&self, expr: ExprId) -> bool {
+        if let Expr::Call { callee, .. } = &self.store[expr] {
+            let called = self.names.exprs.get(*callee);
+            return matches!(called, Some(Resolution::Builtin(Builtin::Kernel(f))) if f.drops_result());
+        }
         let Expr::MethodCall { receiver, name, .. } = &self.store[expr] else { return false };
         let method = self.out.exprs.get(*receiver).and_then(|base| Method::of(base, name));
         method.is_some_and(Method::drops_result)

@@ -399,7 +399,7 @@ fn what_is_not_mut_stays() {
             error[HX0207]: rows that `gather` picks of `c` are written, but they may only be read
               copy(load(tile(a, [8, 8])[.., .., 0, 0]), tile(gather(c, tile(e, [8])[.., 0]), [8, 8])[.., .., 0, 0]);
                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-              help: what begins at one row may be written, one row at a time: `tile(c[rows[i].., ..], …)` begins at row `rows[i]`
+              help: `scatter(c, …)` picks what is written of a `mut` tensor
         "#]],
     );
     check(

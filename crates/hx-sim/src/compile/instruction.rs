@@ -12,7 +12,7 @@ use hx_thread::{Address, Memory, Param, Part};
 use super::Compilation;
 use crate::bulk::PIECE;
 use crate::code::{
-    AsyncCopy, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer,
+    AsyncCopy, AtomicCode, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer,
 };
 use crate::error::SimError;
 
@@ -50,6 +50,7 @@ impl Compilation<'_> {
         if t.pad & !dtype.mask() != 0 {
             return self.malformed(format!("the padding {:#x} is wider than {dtype}", t.pad));
         }
+        let atomic = self.atomic(t, row, dtype)?;
         let access = if row.is_collective() { row.access } else { row.bytes } as usize;
         if matches!(memory, Mem::Shared(_)) {
             self.granule = self.granule.min(access);
@@ -63,11 +64,42 @@ impl Compilation<'_> {
             guard,
             pad: t.pad,
             dtype,
-            adds: row.adds.is_some(),
+            atomic,
             access,
             bytes: row.bytes as usize,
             exchange,
         })
+    }
+
+    /// Compiles what an atomic transfer does beside moving its registers.
+    fn atomic(
+        &mut self,
+        t: &hx_thread::Transfer,
+        row: &CopyRow,
+        dtype: DType,
+    ) -> Result<Option<AtomicCode>, SimError> {
+        let (form, used) = match (&row.atomic, &t.atomic) {
+            (None, None) => return Ok(None),
+            (Some(form), Some(used)) => (form, used),
+            _ => {
+                return self
+                    .malformed(format!("`{}` is atomic, and its transfer is not, or neither", row.name));
+            }
+        };
+        if form.returns != used.old.is_some() {
+            return self
+                .malformed(format!("`{}` returns the element as it was, or nobody takes it", row.name));
+        }
+        for regs in used.old.iter().chain(&used.compare) {
+            self.expect_type(&t.row, regs, dtype)?;
+            self.expect_values(&t.row, "registers", regs.offsets.len(), 1)?;
+        }
+        Ok(Some(AtomicCode {
+            op: form.op,
+            compare: used.compare.as_ref().map(|regs| self.regs(regs)).transpose()?,
+            old: used.old.as_ref().map(|regs| self.written(regs)).transpose()?,
+            order: used.order,
+        }))
     }
 
     /// Returns the memory of an address. It must be of the kind that the row reads or writes.

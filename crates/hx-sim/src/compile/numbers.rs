@@ -4,7 +4,7 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_thread::{Address, Memory, Param, Registers};
 
 use super::{Compilation, Local};
-use crate::code::{LoadIndex, LoadInteger, Mem, SetNumber, Step};
+use crate::code::{LoadIndex, LoadInteger, Mem, ReadIndex, SetNumber, Step};
 use crate::error::SimError;
 use crate::formula::Binding;
 
@@ -107,6 +107,18 @@ impl Compilation<'_> {
         let (offset, guard) = (self.formula(&address.offset)?, self.test(guard)?);
         let load = LoadIndex { site: self.site, lanes, memory, offset, guard, dtype };
         Ok((Local::new(Binding::Lanes(lanes)), Step::LoadIndex(Box::new(load))))
+    }
+
+    pub(super) fn read_index(&mut self, var: &Symbol, src: &Registers) -> Result<(Local, Step), SimError> {
+        let lanes = self.lanes;
+        self.lanes += 1;
+        let (regs, dtype) = (self.regs(src)?, self.program.array(src.array).dtype);
+        self.expect_values("an index", "registers", regs.offsets.len(), 1)?;
+        if !dtype.is_int() || dtype.bits() < 8 {
+            return self.malformed(format!("`{var}` is an integer, but is read from elements of {dtype}"));
+        }
+        let read = ReadIndex { site: self.site, lanes, regs, dtype };
+        Ok((Local::new(Binding::Lanes(lanes)), Step::ReadIndex(Box::new(read))))
     }
 
     pub(super) fn load_integer(

@@ -85,6 +85,10 @@ impl<'a> Compilation<'a> {
                 let made = self.load_index(var, address, guard)?;
                 self.bind(var, made, hidden)
             }
+            Stmt::ReadIndex { var, src } => {
+                let made = self.read_index(var, src)?;
+                self.bind(var, made, hidden)
+            }
             Stmt::LoadInteger { var, address } => {
                 let made = self.load_integer(var, address)?;
                 self.bind(var, made, hidden)

@@ -81,7 +81,7 @@ fn needs_machine(op: &Op) -> bool {
         | OpKind::Slice { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }
-        | OpKind::AtomicAdd { .. }
+        | OpKind::Atomic(_)
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => false,
     }
@@ -301,7 +301,7 @@ impl Translator<'_> {
             }
             Some((start.clone(), length))
         };
-        if view.rows.is_some() {
+        if view.picked.is_some() {
             return None;
         }
         let ranges = view.offsets.iter().enumerate().map(range).collect::<Option<_>>()?;

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use hx_index::{Cond, Expr, gcd};
 use hx_target::{CopyRow, catalogue};
-use hx_thread::{Address, AsyncCopy, Memory, MultiplyAsync, Transfer};
-use hx_tile::Completion;
+use hx_thread::{Address, AsyncCopy, AtomicUse, Memory, MultiplyAsync, Transfer};
+use hx_tile::{Completion, MemoryOrder};
 
 use super::Tracer;
 use crate::column::is_among;
@@ -20,12 +20,14 @@ pub(super) struct Move {
     /// `(n, k)`: `n` threads move data together, and the first `k` of them supply an address that counts.
     pub(super) addressing: (u32, u32),
     pub(super) write: bool,
+    pub(super) atomic: bool,
     pub(super) completion: Completion,
 }
 
 impl Move {
     fn of(row: &CopyRow, write: bool, completion: Completion) -> Move {
-        Move { bytes: row.access, addressing: row.addressing(), write, completion }
+        let atomic = row.atomic.is_some();
+        Move { bytes: row.access, addressing: row.addressing(), write, atomic, completion }
     }
 }
 
@@ -33,6 +35,11 @@ impl<'a> Tracer<'a, '_> {
     pub(super) fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
         let Some(row) = catalogue().copy(&transfer.row) else { return };
         let access = Move::of(row, !row.is_load(), Completion::AtOnce);
+        // A barrier may order what an atomic access tells of other blocks, and this trace has one block.
+        let tells = |atomic: &AtomicUse| {
+            row.is_load() || atomic.old.is_some() || atomic.order != MemoryOrder::Relaxed
+        };
+        self.trace.complete &= !transfer.atomic.as_ref().is_some_and(tells);
         self.access(&transfer.address, access, &transfer.guard, out);
     }
 
@@ -67,6 +74,7 @@ impl<'a> Tracer<'a, '_> {
                 op: self.op,
                 lanes: row.threads as u16,
                 write: false,
+                atomic: false,
                 completion: Completion::Product,
                 anywhere: false,
                 only: self.only,
@@ -109,7 +117,7 @@ impl<'a> Tracer<'a, '_> {
     pub(super) fn access(
         &mut self,
         address: &Address,
-        Move { bytes, addressing, write, completion }: Move,
+        Move { bytes, addressing, write, atomic, completion }: Move,
         guard: &Cond,
         out: &mut Vec<Event>,
     ) {
@@ -146,7 +154,8 @@ impl<'a> Tracer<'a, '_> {
         *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
         let (op, only, lanes) = (self.op, self.only, addressing.0 as u16);
         let threads = threads.into();
-        let access = Access { buffer, op, lanes, write, completion, anywhere: false, only, len, threads };
+        let access =
+            Access { buffer, op, lanes, write, atomic, completion, anywhere: false, only, len, threads };
         if !access.threads.is_empty() {
             out.push(Event::Access(access.clone()));
         }

@@ -28,11 +28,14 @@ pub(crate) fn strides(param: &TensorParam, view: &View) -> Vec<Expr> {
 /// Returns which dimension is contiguous, and how many of its elements one access may move at every offset of the view.
 pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam) -> Alignment {
     let facts = &program.facts;
+    if !view.picks().is_empty() {
+        return Alignment { run: None, elements: 1, limit: "index tensors pick single elements".into() };
+    }
     if let Some(block) = &param.block {
         return in_blocks(facts, view, param, block);
     }
     let strides = strides(param, view);
-    let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+    let picked = |dim: usize| view.is_picked(dim);
     let contiguous = strides
         .iter()
         .enumerate()
@@ -112,7 +115,7 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
     let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
     let run_of = |mode: usize, dim: usize| Run::in_block(mode, modes[dim].leaves());
     // Rows that a table picks are not contiguous.
-    let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+    let picked = |dim: usize| view.is_picked(dim);
     let walks = |m: &ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
     let mut runs = view.modes.iter().enumerate().filter(|(_, m)| walks(m)).map(|(i, m)| run_of(i, m.dim));
     let Some(run) = runs.find(|run| run.width() > 1) else {
@@ -164,15 +167,11 @@ pub(crate) fn best(
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
-    let (from, to) =
-        if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
     let dim = aligned.run.as_ref().map_or(0, |run| run.dim);
     let held = aligned.run.as_ref().map_or(1, |run| vector::held(tv, run));
     // If the tile is larger than the tensor, no vector may cross the tensor's edge.
     let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
-    let plain = catalogue().copies_between(from, to, arch).filter(|_| !transfer.adds());
-    let sums = catalogue().adds_of(dtype, arch).filter(|_| transfer.adds());
-    for row in plain.chain(sums) {
+    for row in transfer.rows(dtype, arch) {
         let Some(atom) = row.atom(dtype) else { continue };
         if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
             continue;
@@ -210,16 +209,18 @@ pub(crate) fn best(
 
 /// Returns the failure of a transfer that no instruction makes.
 fn no_row(transfer: &Transfer<'_>, dtype: DType, arch: Arch) -> Failure {
-    let (what, place) = match (transfer.is_load, transfer.adds()) {
-        (true, _) => ("loads", "from"),
-        (_, true) => ("adds", "in"),
-        _ => ("stores", "to"),
+    let form = transfer.atomic(dtype);
+    let (what, place) = match (transfer.is_load, form) {
+        (_, Some(form)) => (form.op.verb(), "in"),
+        (true, None) => ("loads", "from"),
+        (false, None) => ("stores", "to"),
     };
     let message =
         format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} global memory");
     let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
-    let can = |arch| catalogue().adds_of(dtype, arch).next().is_some();
-    if transfer.adds() { failure.or_later(arch, can) } else { failure }
+    let Some(form) = form else { return failure };
+    let can = |arch| catalogue().atomics_of(form, Space::Global, arch).next().is_some();
+    failure.or_later(arch, can)
 }
 
 /// Adds to a failure why elements narrower than a byte do not move by whole bytes. A thread holds `held` neighbours along the

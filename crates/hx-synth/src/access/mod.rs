@@ -10,8 +10,9 @@ pub(crate) use run::{Run, is_packed};
 
 use std::cell::OnceCell;
 
+use hx_dtype::DType;
 use hx_layout::{Layout, LayoutError};
-use hx_target::{CopyRow, Space, WARP, WAVEFRONT_BYTES};
+use hx_target::{Arch, AtomicForm, CopyRow, Space, WARP, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Base, CopyChoice, Op, OpKind, Reason, TensorId, TileMode, View, modes_layout};
 
 use crate::distribution::Placed;
@@ -27,8 +28,9 @@ pub(crate) struct Transfer<'p> {
 
 impl<'p> Transfer<'p> {
     pub(crate) fn of(op: &'p Op) -> Option<Transfer<'p>> {
-        if let OpKind::AtomicAdd { src, dst } = &op.kind {
-            return Some(Transfer { op, register: *src, memory: dst, is_load: false });
+        if let OpKind::Atomic(atomic) = &op.kind {
+            let (register, memory) = (atomic.value, &atomic.memory);
+            return Some(Transfer { op, register, memory, is_load: atomic.is_load() });
         }
         let OpKind::Copy { src, dst } = &op.kind else { return None };
         match (src.register(), dst.register()) {
@@ -38,9 +40,24 @@ impl<'p> Transfer<'p> {
         }
     }
 
-    /// Reports whether the copy adds to memory instead of overwriting it.
-    pub(crate) fn adds(&self) -> bool {
-        matches!(self.op.kind, OpKind::AtomicAdd { .. })
+    /// Returns the form of the instruction, if the access is atomic.
+    pub(crate) fn atomic(&self, dtype: DType) -> Option<AtomicForm> {
+        let OpKind::Atomic(atomic) = &self.op.kind else { return None };
+        Some(AtomicForm { op: atomic.op, dtype, returns: atomic.old.is_some() })
+    }
+
+    /// Returns the instructions for elements of this type, widest first. Elements that index tensors pick are moved one at a time.
+    pub(crate) fn rows(&self, dtype: DType, arch: Arch) -> Vec<&'static CopyRow> {
+        let memory = if self.shared().is_some() { Space::Shared } else { Space::Global };
+        let all: Vec<&'static CopyRow> = match self.atomic(dtype) {
+            Some(form) => catalogue().atomics_of(form, memory, arch).collect(),
+            None if self.is_load => catalogue().copies_between(memory, Space::Register, arch).collect(),
+            None => catalogue().copies_between(Space::Register, memory, arch).collect(),
+        };
+        let is_single =
+            |row: &&CopyRow| !row.is_collective() && row.atom(dtype).is_some_and(|atom| atom.values == 1);
+        let picks = !self.memory.picks().is_empty();
+        all.into_iter().filter(|row| !picks || is_single(row)).collect()
     }
 
     /// Returns the shared tensor, if the memory is one.
@@ -145,6 +162,8 @@ impl Access {
             tile: self.tile.clone(),
             memory: self.memory_layout()?,
             register: Layout::unit(),
+            companions: Vec::new(),
+            spread: None,
             bytes: self.row.access,
             conflicts: None,
             reason,
@@ -172,6 +191,8 @@ impl Access {
             tile: self.tile.clone(),
             memory: self.memory_layout()?,
             register: Layout::concat(&[Layout::flat(&self.values)?, Layout::flat(&positions)?])?,
+            companions: Vec::new(),
+            spread: None,
             bytes: self.row.access,
             conflicts: None,
             reason,

@@ -179,7 +179,10 @@ fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
 /// Returns the constraints of one operation. A new operation with constraints of its own, such as a scan, adds an arm here.
 fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constraint> {
     match &op.kind {
-        OpKind::Copy { src, dst } => copy(src, dst).into_iter().collect(),
+        OpKind::Copy { src, dst } => match copy(src, dst) {
+            Some((register, memory)) => moved(op, register, memory),
+            None => vec![],
+        },
         OpKind::CopyAsync { src, dst, .. } => vec![Constraint::Move { from: src.base, to: dst.base }],
         OpKind::Gemm { c, a, b, .. } => {
             vec![Constraint::Gemm { c: *c, a: a.view.register(), b: b.view.register() }]
@@ -204,7 +207,7 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
             }
             None => vec![],
         },
-        OpKind::AtomicAdd { src, dst } => vec![Constraint::Copy { register: *src, memory: dst.base }],
+        OpKind::Atomic(atomic) => moved(op, atomic.value, atomic.memory.base),
         // The threads with the same number hold the same elements in all blocks, whatever the layout of a whole tensor.
         OpKind::ClusterSum { x, parts, .. } => {
             parts.iter().map(|part| Constraint::Equal { a: *x, b: *part }).collect()
@@ -218,12 +221,26 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
     }
 }
 
-fn copy(src: &View, dst: &View) -> Option<Constraint> {
+/// Returns the register tensor and the memory of a copy.
+fn copy(src: &View, dst: &View) -> Option<(TensorId, Base)> {
     match (src.register(), dst.register()) {
-        (None, Some(register)) => Some(Constraint::Copy { register, memory: src.base }),
-        (Some(register), None) => Some(Constraint::Copy { register, memory: dst.base }),
+        (None, Some(register)) => Some((register, src.base)),
+        (Some(register), None) => Some((register, dst.base)),
         _ => None,
     }
+}
+
+/// Returns the constraints of an operation that moves elements between registers and a memory. Indices and other companions are
+/// distributed as the elements.
+fn moved(op: &Op, register: TensorId, memory: Base) -> Vec<Constraint> {
+    let companions = op.kind.companions().into_iter().filter(|companion| *companion != register);
+    let equal = companions.map(|b| Constraint::Equal { a: register, b });
+    // Results are set where the values are, so their threads may not hold more elements either.
+    let old = match &op.kind {
+        OpKind::Atomic(atomic) => atomic.old.map(|a| Constraint::Equal { a, b: register }),
+        _ => None,
+    };
+    std::iter::once(Constraint::Copy { register, memory }).chain(equal).chain(old).collect()
 }
 
 /// Returns the constraints of an expression. Operands of the result's shape come first: a broadcast operand follows from the

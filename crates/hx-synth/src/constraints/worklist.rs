@@ -133,9 +133,10 @@ impl System<'_> {
             let at = operands.iter().skip(results).position(|t| *t == tensor)?;
             Some(Move::of(op, at + results))
         });
-        let others = operands[1..results].iter().position(|t| *t == second);
+        // A scatter has no result.
+        let others = operands.iter().take(results).skip(1).position(|t| *t == second);
         let result = others.map_or(0, |at| at + 1);
-        inputs.chain([Move::of(op, result)]).collect()
+        inputs.chain((results > 0).then(|| Move::of(op, result))).collect()
     }
 
     /// Returns the failure for a violated constraint.

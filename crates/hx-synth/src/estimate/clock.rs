@@ -91,7 +91,7 @@ impl Clock {
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. }
+            | OpKind::Atomic(_)
             | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => {}

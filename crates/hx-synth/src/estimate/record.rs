@@ -46,7 +46,9 @@ impl Recorder<'_> {
                 let memory = if src.register().is_some() { dst } else { src };
                 self.copy(memory, choice, threads)
             }
-            (OpKind::AtomicAdd { dst, .. }, Some(Choice::Copy(choice))) => self.copy(dst, choice, threads),
+            (OpKind::Atomic(atomic), Some(Choice::Copy(choice))) => {
+                self.copy(&atomic.memory, choice, threads)
+            }
             (OpKind::CopyAsync { src, .. }, Some(Choice::Copy(choice))) => {
                 self.asynchronous(src, choice, threads)
             }
@@ -86,7 +88,7 @@ impl Recorder<'_> {
             (
                 OpKind::Gemm { .. }
                 | OpKind::Copy { .. }
-                | OpKind::AtomicAdd { .. }
+                | OpKind::Atomic(_)
                 | OpKind::CopyAsync { .. }
                 | OpKind::Store { .. }
                 | OpKind::Reduce { .. }

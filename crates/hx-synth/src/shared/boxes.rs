@@ -139,7 +139,7 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
     if bytes == 0 {
         return Err(format!("elements of type `{}` are narrower than a byte", param.dtype));
     }
-    if param.block.is_some() || view.rows.is_some() {
+    if param.block.is_some() || view.picked.is_some() {
         return Err(format!("the rows of `{name}` are picked, or its elements lie in blocks"));
     }
     if view.pad != 0.0 {

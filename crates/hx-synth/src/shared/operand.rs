@@ -112,7 +112,7 @@ fn constraint(
     let [x, k] = view.modes.as_slice() else {
         return Err(format!("the view of `{}` has {} dimensions", info.name, view.modes.len()));
     };
-    if x.dim == k.dim || view.rows.is_some() {
+    if x.dim == k.dim || view.picked.is_some() {
         return Err(format!("the view of `{}` is no tile of it", info.name));
     }
     let mut constraint = Constraint { swizzle: Some(swizzle), ..Constraint::free(&info.shape) };

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{CopyRow, Space, catalogue};
+use hx_target::{Arch, CopyRow, Space, catalogue};
 use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
@@ -16,7 +16,7 @@ use super::joint::joints;
 use super::operand::{self, Issued};
 use super::{asynchronous, bulk, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
-use crate::access::{Access, Run, collective, is_packed, vector};
+use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
 use crate::cx::Cx;
 use crate::distribution::{Tv, key};
@@ -167,9 +167,8 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
         if let Some(met) = cx.pool.ideals.borrow().get(&entry) {
             return Ok(*met);
         }
-        let (from, to) = ends(used);
-        let mut rows: Vec<(f64, &'static CopyRow)> = catalogue()
-            .copies_between(from, to, cx.arch)
+        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, cx.arch)
+            .into_iter()
             .filter(|row| !cx.single || !row.is_collective())
             .filter_map(|row| {
                 Some((cost::shared_least(threads, row, tv.values() / row.atom(dtype)?.values), row))
@@ -266,8 +265,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
     options.multicast = matches!(u.op.kind, OpKind::CopyAsync { multicast: Some(_), .. });
     let accesses = match &u.end {
         End::Register(tv) => {
-            let (from, to) = ends(u);
-            let rows = catalogue().copies_between(from, to, arch);
+            let rows = rows_of(u, dtype, arch).into_iter();
             let rows = rows.filter(|row| !cx.single || !row.is_collective());
             let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
@@ -361,15 +359,26 @@ fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Option
         let known = (!known.allows(width)).then(|| amount(known.elements, dtype));
         return asynchronous::unaligned(u.op.id, name, dtype, width, known.as_deref(), why);
     }
-    let (what, place) = if u.reads { ("loads", "from") } else { ("stores", "to") };
+    let form = Transfer::of(u.op).and_then(|transfer| transfer.atomic(dtype));
+    let (what, place) = match form {
+        Some(form) => (form.op.verb(), "in"),
+        None if u.reads => ("loads", "from"),
+        None => ("stores", "to"),
+    };
     let message =
         format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} shared memory");
     failure(message).help(parts_bytes(dtype, why)).help(by_way_of_bytes(dtype))
 }
 
-/// Returns the source and destination memory of a use.
-fn ends(u: &Use<'_>) -> (Space, Space) {
-    if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) }
+/// Returns the instructions that may make a use between registers and shared memory: those of its operation, or those of an
+/// exchange between threads.
+fn rows_of(u: &Use<'_>, dtype: DType, arch: Arch) -> Vec<&'static CopyRow> {
+    if let Some(transfer) = Transfer::of(u.op) {
+        return transfer.rows(dtype, arch);
+    }
+    let (from, to) =
+        if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
+    catalogue().copies_between(from, to, arch).collect()
 }
 
 /// Returns the ways in which one instruction implements the copy.

@@ -32,7 +32,7 @@ pub(super) fn cut(
     if bytes == 0 {
         return Err(format!("elements of type `{}` are narrower than a byte", param.dtype));
     }
-    if param.block.is_some() || global.rows.is_some() {
+    if param.block.is_some() || global.picked.is_some() {
         return Err(format!("the rows of `{name}` are picked, or its elements lie in blocks"));
     }
     let (dims, extents) = longest(param, global)

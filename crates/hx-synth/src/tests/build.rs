@@ -66,7 +66,7 @@ pub(super) fn tile_of(param: u32, offsets: [Expr; 2], extents: [i64; 2]) -> View
         modes,
         pad: 0.0,
         ends: Vec::new(),
-        rows: None,
+        picked: None,
     }
 }
 

@@ -255,6 +255,7 @@ impl DryRun<'_> {
             }
             Stmt::LoadInteger { var, .. }
             | Stmt::LoadIndex { var, .. }
+            | Stmt::ReadIndex { var, .. }
             | Stmt::LetNumber { var, .. }
             | Stmt::AssignNumber { var, .. } => {
                 self.vars.insert(var.clone(), None);

@@ -3,7 +3,8 @@
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Base, CopyChoice, Op, TensorId, TileMode, View, tile_modes};
 
-use super::layout::{digits, unrolled};
+use super::layout::digits;
+use super::picked::{around, atomic_use, coordinates};
 use super::{LowerError, Lowering};
 use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
 
@@ -65,7 +66,7 @@ impl Lowering<'_> {
         fixed: Option<(usize, Expr)>,
     ) -> Result<Body, LowerError> {
         let Ends { op, memory, register, is_load, choice, thread, issue, steps } = *ends;
-        let mut loops = Vec::new();
+        let (mut loops, mut counts) = (Vec::new(), vec![Expr::default(); issue.len()]);
         let mut base = Expr::default();
         for (j, (mode, step)) in issue.iter().zip(steps).enumerate().filter(|(_, (m, _))| m.extent > 1) {
             let counted = match &fixed {
@@ -77,16 +78,19 @@ impl Lowering<'_> {
                 }
             };
             base = base + counted.scale(*step);
+            counts[j] = counted.clone();
             for (coordinate, stride) in at.iter_mut().zip(&mode.strides) {
                 *coordinate = coordinate.clone() + counted.scale(*stride);
             }
         }
         let values = choice.register.mode(0);
         let shape = &self.program.tensor(register).shape;
-        let picked = self.picked(op, memory, &at, &facts)?;
-        let coordinates = self.coordinates(memory, &at, picked.as_ref());
-        let mut guard =
-            in_tile(shape, &at, &choice.tile, &facts).and(self.in_bounds(memory, &coordinates, &facts));
+        let beside = self.beside(op, choice, &counts)?;
+        let picked = self.picked(op, memory, (&at, &beside), &facts)?;
+        let coordinates = coordinates(memory, &at, picked.as_ref());
+        let exists = picked.as_ref().map_or(Cond::True, |picked| picked.exists.clone());
+        let inside = exists.and(self.in_bounds(memory, &coordinates, &facts));
+        let mut guard = in_tile(shape, &at, &choice.tile, &facts).and(inside);
         // The lanes of a collective instruction act together, so lanes that repeat an address take part as well.
         let collective =
             hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
@@ -103,6 +107,7 @@ impl Lowering<'_> {
             address: self.address(op, memory, &coordinates, &facts)?,
             guard,
             pad: self.program.tensor(register).dtype.encode(memory.pad),
+            atomic: atomic_use(op, &beside),
         };
         // The first counter is innermost: this is the order of the values in registers.
         loops.reverse();
@@ -130,13 +135,13 @@ impl Lowering<'_> {
             }
             loops.push((counter, mode.extent));
         }
-        let picked = self.picked(op, src, &at, &facts)?;
-        let from = self.coordinates(src, &at, picked.as_ref());
+        let picked = self.picked(op, src, (&at, &[]), &facts)?;
+        let from = coordinates(src, &at, picked.as_ref());
         let copy = AsyncCopy {
             row: choice.row.clone(),
             signals: super::signal::barrier_of_copy(op),
             src: self.address(op, src, &from, &facts)?,
-            dst: self.address(op, dst, &self.coordinates(dst, &at, None), &facts)?,
+            dst: self.address(op, dst, &coordinates(dst, &at, None), &facts)?,
             active: lowest_of_replicas(&thread, self.facts_of(op)).and(in_tile(
                 &src.shape(),
                 &at,
@@ -191,55 +196,6 @@ impl Lowering<'_> {
         (body, at)
     }
 
-    /// Returns the coordinates, in the view's base, of the view's element at `at`. In the dimension of a picked row, the
-    /// coordinate is the row that the thread has looked up.
-    fn coordinates(&self, view: &View, at: &[Expr], picked: Option<&Picked>) -> Vec<Expr> {
-        (0..view.offsets.len())
-            .map(|dim| match picked {
-                Some(picked) if picked.dim == dim => Expr::symbol(picked.var.clone()),
-                _ => view.coordinate(dim, at),
-            })
-            .collect()
-    }
-
-    /// Returns the row that each thread looks up, if the view picks rows.
-    fn picked(&self, op: &Op, view: &View, at: &[Expr], facts: &Facts) -> Result<Option<Picked>, LowerError> {
-        let Some(rows) = &view.rows else { return Ok(None) };
-        let count = view.coordinate(rows.dim, at);
-        let inside = |x: &Expr, extent: &Expr| {
-            Cond::cmp(CmpOp::Le, Expr::default(), x.clone(), facts).and(Cond::cmp(
-                CmpOp::Lt,
-                x.clone(),
-                extent.clone(),
-                facts,
-            ))
-        };
-        let mut guard = inside(&count, &rows.extent);
-        let mut table = rows.offsets.clone();
-        table[rows.along] = (table[rows.along].clone() + &rows.factor * &count).simplify(facts);
-        if let Base::Global(id) = rows.base
-            && let Some(param) = self.program.tensor_param(id)
-        {
-            for (coordinate, extent) in table.iter().zip(&param.shape) {
-                guard = guard.and(inside(coordinate, extent));
-            }
-        }
-        let base = View {
-            base: rows.base,
-            offsets: table.clone(),
-            modes: Vec::new(),
-            ..View::whole(rows.base, &[])
-        };
-        let address = self.address(op, &base, &table, facts)?;
-        let var = self.counter("picked", op, super::Local::Row as u32);
-        Ok(Some(Picked {
-            dim: rows.dim,
-            depends: count.symbols().into_iter().collect(),
-            var: var.clone(),
-            load: Stmt::LoadIndex { var, address, guard },
-        }))
-    }
-
     /// Returns the condition under which an element lies within the bounds of a global buffer, without what the facts prove.
     /// The elements of one access lie inside together or not at all.
     fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
@@ -255,16 +211,6 @@ impl Lowering<'_> {
     }
 }
 
-/// A row that each thread looks up before it accesses memory.
-struct Picked {
-    /// The dimension of the base in which the row is looked up.
-    dim: usize,
-    var: Symbol,
-    load: Stmt,
-    /// The symbols that the row depends on.
-    depends: Vec<Symbol>,
-}
-
 /// Names a thread's coordinate along a dimension: `row` and `col` in a tile of rank 2, `x0`, `x1` and so on in others.
 fn coordinate_name(dim: usize, rank: usize) -> String {
     match (rank, dim) {
@@ -272,16 +218,6 @@ fn coordinate_name(dim: usize, rank: usize) -> String {
         (2, _) => "col".to_owned(),
         _ => format!("x{dim}"),
     }
-}
-
-/// Puts loops around an access, outermost first. The row is looked up outside of the loops that do not change it.
-fn around(loops: &[(Symbol, i64)], picked: Option<Picked>, access: Stmt) -> Body {
-    let Some(picked) = picked else { return unrolled(loops, vec![access]) };
-    let (outer, inner): (Vec<_>, Vec<_>) =
-        loops.iter().cloned().partition(|(counter, _)| picked.depends.contains(counter));
-    let mut body = vec![picked.load];
-    body.extend(unrolled(&inner, vec![access]));
-    unrolled(&outer, body)
 }
 
 /// Returns the condition under which a coordinate lies in a tensor that is smaller than its tile.

@@ -141,6 +141,7 @@ impl Fences {
                 ..accesses
             },
             Stmt::Let { .. }
+            | Stmt::ReadIndex { .. }
             | Stmt::Uniform { .. }
             | Stmt::Barrier
             | Stmt::WarpBarrier

@@ -34,7 +34,7 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             | OpKind::Slice { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
-            | OpKind::AtomicAdd { .. } => return None,
+            | OpKind::Atomic(_) => return None,
         };
         Some(LogEntry { op: op.id, origin: op.origin, kind, text: text.clone(), value })
     };

@@ -10,6 +10,7 @@ mod elementwise;
 mod fences;
 mod layout;
 mod log;
+mod picked;
 mod pipe;
 mod product;
 mod rearrange;
@@ -368,11 +369,7 @@ impl<'p> Lowering<'p> {
             (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(choice))) => {
                 self.rearrange(op, [*dst, *src], *through, &choice.route)
             }
-            (OpKind::AtomicAdd { src, dst }, Some(Choice::Copy(choice))) => {
-                let shape = &self.program.tensor(*src).shape;
-                let whole = hx_tile::View::whole(hx_tile::Base::Register(*src), shape);
-                self.copy(op, &whole, dst, choice)
-            }
+            (OpKind::Atomic(atomic), Some(Choice::Copy(choice))) => self.atomic(op, atomic, choice),
             (OpKind::Slice { dst, src }, Some(Choice::Slice(choice))) => self.slice(op, *dst, src, choice),
             (OpKind::Scan { dst, src, axis, op: value }, Some(Choice::Scan(choice))) => {
                 self.scan(op, (dst, src), *axis, value, choice)
@@ -405,7 +402,7 @@ impl<'p> Lowering<'p> {
                 | OpKind::Slice { .. }
                 | OpKind::ReadNumber { .. }
                 | OpKind::Scan { .. }
-                | OpKind::AtomicAdd { .. },
+                | OpKind::Atomic(_),
                 _,
             ) => Err(self.error(op, "no instruction was chosen")),
         }

@@ -148,7 +148,7 @@ impl Lowering<'_> {
         let own = self.own(r.op, r.dst, &walk)?;
         let other = self.other(r)?;
         let transfer = |row: String, registers: Registers, part: Expr, guard: Cond| {
-            Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0 })
+            Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0, atomic: None })
         };
         let store = transfer(self.single(r.op, r.dtype, false)?, own.clone(), part, writes);
         let counter = self.counter("part", r.op, 28);

@@ -436,7 +436,7 @@ impl Lowering<'_> {
             let address = Address { memory: Memory::Shared(meeting.buffers[i]), offset };
             let row = self.single(s.op, s.dtypes[i], load)?;
             let (registers, guard) = (registers.clone(), guard.clone());
-            Ok(Stmt::Transfer(Transfer { row, registers, address, guard, pad: 0 }))
+            Ok(Stmt::Transfer(Transfer { row, registers, address, guard, pad: 0, atomic: None }))
         };
         registers.iter().enumerate().map(transfer).collect()
     }

@@ -49,7 +49,13 @@ impl Lowering<'_> {
 
     /// Moves a part through shared memory. The lowest thread that holds an element stores it; after a barrier each thread
     /// loads its own.
-    fn through_shared(&self, op: &Op, dst: TensorId, src: TensorId, view: &View) -> Result<Body, LowerError> {
+    pub(super) fn through_shared(
+        &self,
+        op: &Op,
+        dst: TensorId,
+        src: TensorId,
+        view: &View,
+    ) -> Result<Body, LowerError> {
         let buffer = *self
             .scratch
             .get(&op.id)
@@ -92,6 +98,7 @@ impl Lowering<'_> {
             address: address(offset.simplify(&walk.facts)),
             guard,
             pad: 0,
+            atomic: None,
         });
         let mut body = vec![Stmt::Barrier];
         body.extend(walk.setup);
@@ -120,6 +127,7 @@ impl Lowering<'_> {
             address: address(offset.simplify(&walk.facts)),
             guard: in_tile(shape, &walk.at, &held.tile, &walk.facts),
             pad: 0,
+            atomic: None,
         });
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![load]));

@@ -265,7 +265,7 @@ impl Lowering<'_> {
                 let slot = (from + sums.blocks - 1 - target) % sums.blocks;
                 let address = self.place_in_slot(sum, Expr::constant(i64::from(slot)), &chunk.at);
                 let row = load.clone();
-                Stmt::Transfer(Transfer { row, registers, address, guard: Cond::True, pad: 0 })
+                Stmt::Transfer(Transfer { row, registers, address, guard: Cond::True, pad: 0, atomic: None })
             };
             // The sum of two blocks is the same in both orders.
             let before = if target < 2 { 0 } else { 1 };

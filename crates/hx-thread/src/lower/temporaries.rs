@@ -2,7 +2,7 @@
 
 use hx_tile::{
     Choice, Lanes, OpId, OpKind, RearrangeChoice, ReduceChoice, Route, SUM_CHUNK, ScanChoice, ScopeId,
-    SliceChoice, Solution, TensorId, TileProgram,
+    Scratch, Solution, TensorId, TileProgram,
 };
 
 use super::{scan, sum};
@@ -30,7 +30,8 @@ pub(super) fn of(program: &TileProgram, solution: &Solution, op: OpId) -> Tempor
         (Choice::Rearrange(RearrangeChoice { route: Route::Lanes(lanes), .. }), [dst]) => {
             names.exchange(*dst, lanes)
         }
-        (Choice::Slice(choice), [dst]) => names.slice(*dst, choice),
+        (Choice::Slice(choice), [dst]) => names.slice(*dst, choice.through.as_ref()),
+        (Choice::Copy(choice), [dst]) => names.slice(*dst, choice.spread.as_ref()),
         (Choice::Scan(choice), results) => names.scan(results, choice, solution),
         (
             Choice::Copy(_)
@@ -82,9 +83,9 @@ impl Names<'_> {
         Temporaries { arrays: array.into_iter().collect(), buffers: Vec::new() }
     }
 
-    fn slice(&self, dst: TensorId, choice: &SliceChoice) -> Temporaries {
-        let through = choice.through.iter();
-        let buffers = through.map(|through| self.buffer(dst, through.offset, through.bytes)).collect();
+    fn slice(&self, dst: TensorId, through: Option<&Scratch>) -> Temporaries {
+        let buffers =
+            through.into_iter().map(|through| self.buffer(dst, through.offset, through.bytes)).collect();
         Temporaries { arrays: Vec::new(), buffers }
     }
 

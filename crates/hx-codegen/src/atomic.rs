@@ -1,0 +1,74 @@
+//! Emits what atomic instructions need beside the registers that they move: their order and scope, the value to compare with, and
+//! the element as it was before.
+
+use hx_dtype::AtomicOp;
+use hx_target::{Arch, Feature};
+use hx_thread::{AtomicUse, Memory, Registers};
+use hx_tile::{MemoryOrder, MemoryScope};
+
+use crate::access::Elements;
+use crate::emit::{Emitter, MalformedProgram};
+use crate::instruction::{Sequence, packed_literal};
+use crate::storage::literal;
+
+impl Emitter<'_> {
+    /// Adds the value to compare with behind the inputs, and the element as it was before to the outputs.
+    pub(crate) fn atomic_operands(
+        &mut self,
+        atomic: &AtomicUse,
+        pad: u64,
+        sequence: &mut Sequence,
+    ) -> Result<(), MalformedProgram> {
+        if let Some(registers) = &atomic.compare {
+            let (_, array) = self.array(registers)?;
+            let Registers { base, offsets, .. } = registers;
+            let elements = Elements { array: &array, base, offsets };
+            sequence.asm.inputs.push(elements.read(&mut self.printer));
+        }
+        if let Some(registers) = &atomic.old {
+            let (index, array) = self.array(registers)?;
+            let Registers { base, offsets, .. } = registers;
+            let elements = Elements { array: &array, base, offsets };
+            sequence.asm.in_place = sequence.asm.guard.is_some();
+            let target = self.target(index, elements, sequence);
+            let initial = match target.temporary {
+                None => literal(array.dtype, pad),
+                Some(_) => packed_literal(array.dtype, pad, 1),
+            };
+            let initial = sequence.asm.in_place.then_some(initial);
+            sequence.output(target, initial.as_deref());
+        }
+        Ok(())
+    }
+
+    /// Returns the modifiers for the order and the scope of an atomic access. Without modifiers an update is relaxed at the scope of
+    /// the device; a load or a store would not be atomic.
+    pub(crate) fn meaning(&self, atomic: &AtomicUse, memory: Memory, op: AtomicOp) -> String {
+        let AtomicUse { order, scope, .. } = atomic;
+        let is_plain = matches!(op, AtomicOp::Load | AtomicOp::Store);
+        let is_default = match memory {
+            Memory::Global(_) => *scope == MemoryScope::Gpu,
+            Memory::Shared(_) => *scope == MemoryScope::Block,
+        };
+        if *order == MemoryOrder::Relaxed && is_default && !is_plain {
+            return String::new();
+        }
+        let order = match order {
+            MemoryOrder::Relaxed => "relaxed",
+            MemoryOrder::Acquire => "acquire",
+            MemoryOrder::Release => "release",
+            MemoryOrder::AcquireRelease => "acq_rel",
+        };
+        format!(".{order}.{}", scope_word(*scope, self.arch))
+    }
+}
+
+/// Returns the modifier of a scope. Targets without clusters have the next larger scope.
+fn scope_word(scope: MemoryScope, arch: Arch) -> &'static str {
+    match scope {
+        MemoryScope::Block => "cta",
+        MemoryScope::Cluster if arch >= Feature::Clusters.arch() => "cluster",
+        MemoryScope::Cluster | MemoryScope::Gpu => "gpu",
+        MemoryScope::System => "sys",
+    }
+}

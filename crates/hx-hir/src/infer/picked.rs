@@ -1,0 +1,80 @@
+//! The types of views that index tensors pick, and of atomic accesses.
+
+use super::call::Given;
+use super::{Infer, TypeProblem};
+use crate::{ExprId, MemorySpace, TensorTy, Ty};
+
+impl Infer<'_> {
+    /// Infers the type of `gather(t, rows)` or `scatter(t, rows)`. An index tensor in memory picks rows. Index tensors in
+    /// registers, one for each mode of `t`, pick single elements: the view has their shape.
+    pub(super) fn picked(&mut self, t: &Given, rows: &Given, given: &[Option<Given>], scatters: bool) -> Ty {
+        let mut shapes = Vec::new();
+        let mut in_registers = false;
+        for (at, ty) in given.iter().skip(1).flatten() {
+            match self.want_tensor(*at, ty) {
+                Ok(index) => {
+                    in_registers |= index.space == MemorySpace::Register;
+                    shapes.push(index.shape);
+                }
+                Err(quiet) => return quiet,
+            }
+        }
+        let tensor = match self.want_tensor(t.0, &t.1) {
+            Ok(tensor) => tensor,
+            Err(quiet) => return quiet,
+        };
+        let wanted = if in_registers { "global or shared" } else { "global" };
+        let is_there = match tensor.space {
+            MemorySpace::Global => true,
+            MemorySpace::Shared => in_registers,
+            MemorySpace::Register => false,
+        };
+        if !is_there {
+            let operation = if scatters { "scatter" } else { "gather" }.to_owned();
+            return self.report(TypeProblem::Memory { expr: t.0, found: tensor.space, wanted, operation });
+        }
+        let mutable = scatters && tensor.mutable;
+        let view = |shape| Ty::Tensor(TensorTy { shape, mutable, gathered: !scatters, ..tensor.clone() });
+        if in_registers {
+            if shapes.len() != tensor.shape.len() {
+                let (expr, found) = (rows.0, shapes.len());
+                let rank = tensor.shape.len();
+                let s = if rank == 1 { "" } else { "s" };
+                let wanted = format!("{rank} index tensor{s} in registers, one for each mode");
+                return self.report(TypeProblem::Rank { expr, found, wanted });
+            }
+            return view(shapes.swap_remove(0));
+        }
+        match (&shapes[..], tensor.shape.split_first()) {
+            ([rows], Some((_, rest))) if rows.len() == 1 => view(rows.iter().chain(rest).cloned().collect()),
+            _ => Ty::Unknown,
+        }
+    }
+
+    /// Infers the type of an atomic access: a register tensor of the elements as they were before.
+    pub(super) fn atomic(&mut self, id: ExprId, view: Given, values: &[Given]) -> Ty {
+        let (at, memory) = view.clone();
+        for (i, value) in values.iter().enumerate() {
+            let tensors = [&memory, &value.1].map(|ty| match ty {
+                Ty::Tensor(t) => Some(t.clone()),
+                _ => None,
+            });
+            match tensors {
+                [Some(to), Some(from)] if i > 0 => self.same_tile((at, &to), (value.0, &from), id),
+                _ => {
+                    self.copy(id, value.clone(), view.clone());
+                }
+            }
+        }
+        match memory {
+            Ty::Tensor(t) => Ty::Tensor(TensorTy {
+                space: MemorySpace::Register,
+                mutable: true,
+                param: None,
+                gathered: false,
+                ..t
+            }),
+            _ => Ty::Unknown,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Views that index tensors pick: `gather` to read, `scatter` to write.
+
+use hx_base::codes;
+use hx_dtype::DType;
+use hx_hir::ExprId;
+use hx_index::Expr;
+use hx_tile::{Base, Pick, Picked, Rows, TensorId};
+
+use crate::cx::{Cx, shape_text};
+use crate::error::Lower;
+use crate::given::Given;
+use crate::value::{SymMode, SymView, Tensor, Value};
+
+impl Cx<'_> {
+    /// Lowers `gather(t, rows)` or `scatter(t, rows)`. One index tensor in memory picks rows of a global tensor; index tensors in
+    /// registers, one for each mode of `t`, pick single elements.
+    pub(crate) fn picked_view(&mut self, given: &Given<'_, '_>, scatters: bool) -> Lower<Value> {
+        let [t, rows] = self.first(given)?;
+        let value = self.eval(t)?;
+        let index = self.tensor(rows)?;
+        let indices: Vec<ExprId> = given.slots.iter().skip(1).flatten().copied().collect();
+        let picked = if index.is_register() || indices.len() > 1 {
+            let tensor = self.want_memory(t, value, given.name)?;
+            self.want_unpicked(t, &tensor)?;
+            let view = self.elements(t, &tensor, &indices)?;
+            tensor.with_view(view)
+        } else {
+            let tensor = self.want_global(t, value, given.name)?;
+            let view = self.rows(t, &tensor, rows, &index)?;
+            tensor.with_view(view)
+        };
+        Ok(Value::Tensor(Tensor { mutable: scatters && picked.mutable, ..picked }))
+    }
+
+    /// Returns the view of the rows that a table in memory picks.
+    fn rows(&mut self, t: ExprId, tensor: &Tensor, rows: ExprId, table: &Tensor) -> Lower<SymView> {
+        self.want_index(rows, table.dtype, "rows")?;
+        let [mode] = &table.view.modes[..] else {
+            let message =
+                format!("found a tensor of rank {}, wanted 1 mode for the rows", table.view.modes.len());
+            return self.fail(&codes::RANK_MISMATCH, rows, message);
+        };
+        if let Base::Global(p) = table.view.base
+            && self.param_is_mutable(p)
+        {
+            let name = self.base_name(table.view.base).to_owned();
+            let error = self
+                .error(&codes::NOT_UNIFORM, rows, format!("`{name}` names rows, but the kernel may write it"))
+                .help(format!("pass `{name}` without `mut`"));
+            return Err(self.report(error));
+        }
+        let Some(first) = tensor.view.modes.first().cloned() else {
+            return self.fail(&codes::RANK_MISMATCH, t, "found one element, wanted rows to gather");
+        };
+        let shape = self.base_shape(tensor.view.base);
+        let alone = tensor.view.modes.iter().filter(|m| m.dim == first.dim).count() == 1;
+        let whole = first.factor.as_const() == Some(1)
+            && tensor.view.offsets.get(first.dim).is_some_and(Expr::is_zero)
+            && shape.get(first.dim).is_some_and(|extent| self.same(extent, &first.extent));
+        if tensor.view.picked.is_some() || !alone || !whole {
+            let error = self
+                .error(&codes::UNSUPPORTED, t, "rows of a part of a dimension cannot be gathered")
+                .help("gather from all rows, and take the part of the other dimensions afterwards");
+            return Err(self.report(error));
+        }
+        let mut view = tensor.view.clone();
+        view.modes[0].extent = mode.extent.clone();
+        view.picked = Some(Box::new(Picked::Rows(Rows {
+            dim: first.dim,
+            base: table.view.base,
+            offsets: table.view.offsets.clone(),
+            along: mode.dim,
+            factor: mode.factor.clone(),
+            extent: mode.extent.clone(),
+        })));
+        Ok(view)
+    }
+
+    /// Returns the view of the elements whose coordinates are in register tensors of one shape.
+    fn elements(&mut self, t: ExprId, tensor: &Tensor, indices: &[ExprId]) -> Lower<SymView> {
+        let modes = &tensor.view.modes;
+        if indices.len() != modes.len() {
+            let (found, wanted) = (indices.len(), modes.len());
+            let s = if wanted == 1 { "" } else { "s" };
+            let message = format!("found {found}, wanted {wanted} index tensor{s} in registers");
+            let label = format!("has the shape `{}`", shape_text(&tensor.shape()));
+            let at = indices.last().copied().unwrap_or(t);
+            let error = self.error(&codes::RANK_MISMATCH, at, message).also(self.place(t), label);
+            return Err(self.report(error));
+        }
+        if let Some(mode) = modes.iter().find(|m| modes.iter().filter(|n| n.dim == m.dim).count() > 1) {
+            let name = self.base_name(tensor.view.base).to_owned();
+            let message = format!("two modes of the view walk dimension {} of `{name}`", mode.dim);
+            let error = self
+                .error(&codes::UNSUPPORTED, t, message)
+                .help(format!("pick elements of `{name}` itself, and compute the index"));
+            return Err(self.report(error));
+        }
+        let mut picks = Vec::new();
+        for (at, mode) in indices.iter().zip(modes) {
+            let index = self.index_of_elements(*at)?;
+            picks.push(Pick {
+                dim: mode.dim,
+                index,
+                factor: mode.factor.clone(),
+                extent: mode.extent.clone(),
+            });
+        }
+        let Some(dim) = picks.first().map(|pick| pick.dim) else {
+            return self.fail(&codes::RANK_MISMATCH, t, "found one element, wanted elements to pick");
+        };
+        let shapes: Vec<Vec<i64>> =
+            picks.iter().map(|p| self.tensors[p.index.0 as usize].shape.clone()).collect();
+        if let Some(i) = shapes.iter().position(|shape| *shape != shapes[0]) {
+            let message =
+                format!("found the shape `{:?}`, wanted `{:?}` as of the first index", shapes[i], shapes[0]);
+            return self.fail(&codes::SHAPE_MISMATCH, indices[i], message);
+        }
+        let mode = |extent: &i64| SymMode { extent: Expr::constant(*extent), dim, factor: Expr::default() };
+        let view = SymView { modes: shapes[0].iter().map(mode).collect(), ..tensor.view.clone() };
+        Ok(SymView { picked: Some(Box::new(Picked::Elements(picks))), ..view })
+    }
+
+    /// Returns the register tensor of an index.
+    fn index_of_elements(&mut self, at: ExprId) -> Lower<TensorId> {
+        let index = self.tensor(at)?;
+        if !index.is_register() {
+            let message =
+                format!("found a {} tensor, wanted a register one that picks elements", index.space());
+            let error =
+                self.error(&codes::WRONG_MEMORY, at, message).help("`load(…)` moves a tile into registers");
+            return Err(self.report(error));
+        }
+        self.want_index(at, index.dtype, "elements")?;
+        Ok(self.settled(at, &index, None)?.0)
+    }
+
+    fn want_index(&mut self, at: ExprId, dtype: DType, what: &str) -> Lower<()> {
+        if dtype.is_int() && matches!(dtype.bits(), 8 | 16 | 32 | 64) && dtype != DType::U64 {
+            return Ok(());
+        }
+        let message = format!("found elements of type `{dtype}`, wanted integers that name {what}");
+        self.fail(&codes::DTYPE_MISMATCH, at, message)
+    }
+
+    /// Refuses to cut or reorder a view whose elements index tensors pick.
+    pub(crate) fn want_unpicked(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
+        if !matches!(t.view.picked.as_deref(), Some(Picked::Elements(_))) {
+            return Ok(());
+        }
+        let name = self.base_name(t.view.base).to_owned();
+        let message = format!("elements of `{name}` that an index tensor picks cannot be cut or reordered");
+        let error = self.error(&codes::UNSUPPORTED, at, message).help("cut or reorder the index tensor");
+        Err(self.report(error))
+    }
+
+    /// Returns a tensor in global or shared memory.
+    pub(crate) fn want_memory(&mut self, at: ExprId, value: Value, what: &str) -> Lower<Tensor> {
+        match value {
+            Value::Tensor(t) if !t.is_register() => Ok(t),
+            Value::Tensor(_) | Value::Lazy(_) => {
+                let message = format!("found a register tensor, wanted one in memory for `{what}`");
+                self.fail(&codes::WRONG_MEMORY, at, message)
+            }
+            other => {
+                let message = format!("found {}, wanted a tensor in memory for `{what}`", other.what());
+                self.fail(&codes::TYPE_MISMATCH, at, message)
+            }
+        }
+    }
+
+    fn param_is_mutable(&self, p: hx_tile::ParamId) -> bool {
+        matches!(self.params.get(p.0 as usize), Some(hx_tile::Param::Tensor(t)) if t.mutable)
+    }
+}
