@@ -20,3 +20,20 @@ test "a histogram counts every value once" for (m, n) in [(1024, 16), (1000, 7),
         assert_eq(hist[b], sum(where(x == b, 1, 0)));
     }
 }
+
+/// As `histogram`. Each block counts in shared memory first, and adds its counts to those of the others at the end.
+kernel private_histogram<B = 1024, N = 256>(x: i32[m], hist: mut i32[N])
+    grid [min(multiprocessors, cdiv(m, B))]
+    threads 128
+{
+    let counts = shared_tensor(i32, [N]);
+    copy(register_tensor_of_zeros(), counts);
+    sync();
+    let ones = register_tensor(i32, [B]);
+    fill(ones, 1);
+    for t in block_idx..cdiv(m, B) step grid_dim {
+        atomic_add(scatter(counts, load(tile(x, [B], pad: -1)[.., t])), ones);
+    }
+    sync();
+    atomic_add(hist, load(counts));
+}

@@ -39,6 +39,9 @@ impl<'a> Block<'a> {
                 }
             }
         }
+        if atomic.order.releases() {
+            self.told.release();
+        }
         if let Some(regs) = &atomic.old {
             let base = self.base(t.site, regs)?;
             self.set_written(t.site, regs, base)?;
@@ -60,12 +63,13 @@ impl<'a> Block<'a> {
         (atomic, value, compare): (&AtomicCode, u64, u64),
     ) -> Result<u64, SimError> {
         let (op, dtype) = (atomic.op, t.dtype);
+        self.meet(t, at, atomic);
         match t.memory {
             Mem::Global(p) if atomic.old.is_none() && op.commutes() => {
                 let Some(tensor) = &self.tensors[p] else { return Ok(0) };
                 let epoch = self.now(thread, 1);
                 let clock = self.config.check_races.then_some(&self.clock);
-                let who = Who { epoch, site: t.site, clock };
+                let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
                 let done = self.overlays[p].combine(tensor, at, (op, value), who);
                 done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                 Ok(0)
@@ -85,6 +89,15 @@ impl<'a> Block<'a> {
         }
     }
 
+    /// Learns and leaves what an atomic access to an element of global memory says.
+    pub(crate) fn meet(&mut self, t: &Transfer, at: usize, atomic: &AtomicCode) {
+        if let Mem::Global(p) = t.memory
+            && self.code.communicates
+        {
+            self.told.meet(self.left, (p, at), atomic.order, atomic.op == AtomicOp::Store);
+        }
+    }
+
     /// Changes an element of global memory atomically. Returns it as it was before.
     pub(crate) fn global_update(
         &mut self,
@@ -97,7 +110,7 @@ impl<'a> Block<'a> {
         let Some(tensor) = &self.tensors[p] else { return Ok(0) };
         let epoch = self.now(thread, 1);
         let clock = self.config.check_races.then_some(&self.clock);
-        let who = Who { epoch, site: t.site, clock };
+        let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
         let done = self.overlays[p].update(tensor, at, change, who);
         done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))
     }

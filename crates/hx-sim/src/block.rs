@@ -15,6 +15,7 @@ use crate::overlay::Overlay;
 use crate::phases::Phases;
 use crate::report::Counters;
 use crate::shared::SharedMemory;
+use crate::told::{Left, Stamp, Told};
 use crate::turn::{NamedBarrier, Order};
 use hx_thread::{Clock, Epoch};
 
@@ -86,6 +87,9 @@ pub(crate) struct Block<'a> {
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
+    /// What blocks left at elements of global memory, and what this block knows of the others.
+    pub(crate) left: &'a Left,
+    pub(crate) told: Told,
     steps: u32,
 }
 
@@ -96,6 +100,7 @@ impl<'a> Block<'a> {
         config: &'a Config<'a>,
         (rank, index): (usize, [u32; 3]),
         log: BlockLog,
+        (left, told): (&'a Left, Told),
     ) -> Block<'a> {
         let (blocks, stride) = (code.cluster.iter().product(), code.stride() as u32);
         let clock = match blocks {
@@ -123,6 +128,8 @@ impl<'a> Block<'a> {
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
             log,
+            left,
+            told,
             steps: 0,
         }
     }
@@ -143,6 +150,12 @@ impl<'a> Block<'a> {
     #[inline]
     pub(crate) fn now(&self, thread: usize, lanes: u16) -> Epoch {
         self.clock.access((self.agent.first + thread) as u32, lanes)
+    }
+
+    /// Returns the stamp of an access to global memory now, if blocks communicate.
+    #[inline]
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        self.code.communicates.then(|| self.told.now())
     }
 
     /// Returns the error of a fault in a statement of `site`. `thread`, of the running agent, is `None` if the fault concerns the whole block.

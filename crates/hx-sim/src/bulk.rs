@@ -171,7 +171,7 @@ impl<'a> Block<'a> {
                 let out = &mut bytes[skip..skip + len];
                 if tensor.mutable {
                     let clock = self.config.check_races.then_some(&self.clock);
-                    let who = Who { epoch, site: c.site, clock };
+                    let who = Who { epoch, site: c.site, clock, stamp: self.stamp() };
                     let read = self.overlays[global].read(tensor, at, out, who);
                     read.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
                 } else {
@@ -287,7 +287,7 @@ impl<'a> Block<'a> {
             };
             let bytes = &self.shared.bytes[piece.at + skip..piece.at + skip + len];
             let clock = self.config.check_races.then_some(&self.clock);
-            let who = Who { epoch, site: c.site, clock };
+            let who = Who { epoch, site: c.site, clock, stamp: self.stamp() };
             let overlay = &mut self.overlays[global];
             let done = if c.adds {
                 overlay.add(tensor, at, bytes, who)

@@ -37,6 +37,8 @@ pub(crate) struct Code {
     pub(crate) granule: usize,
     /// Whether some copy is asynchronous.
     pub(crate) asynchronous: bool,
+    /// Whether blocks see what others did to global memory: atomic accesses return values, or order other accesses.
+    pub(crate) communicates: bool,
     /// The tensor maps of the program.
     pub(crate) maps: Vec<MapCode>,
     pub(crate) barriers: Vec<hx_thread::Barrier>,

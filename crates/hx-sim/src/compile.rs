@@ -48,6 +48,7 @@ pub(crate) fn compile(
         lanes: 0,
         granule: 16,
         asynchronous: false,
+        communicates: false,
         logging: None,
         exchanges: BTreeMap::new(),
         products: BTreeMap::new(),
@@ -69,6 +70,7 @@ pub(crate) fn compile(
         granule: c.granule,
         barriers: program.barriers.clone(),
         asynchronous: c.asynchronous,
+        communicates: c.communicates,
         maps,
         counters,
         grid,
@@ -163,6 +165,8 @@ struct Compilation<'a> {
     lanes: u32,
     granule: usize,
     asynchronous: bool,
+    /// See [`Code::communicates`].
+    communicates: bool,
     /// The log entry whose elements the current statements record.
     logging: Option<usize>,
     /// Keyed by row and by the number of elements a lane holds, because one row moves elements of several widths.

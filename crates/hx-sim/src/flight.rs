@@ -148,6 +148,7 @@ impl<'a> Block<'a> {
     /// # Errors
     /// If another access to the source races with this copy.
     fn fetch(&mut self, c: &AsyncCopy, epoch: Epoch, source: Option<usize>) -> Result<(), SimError> {
+        let stamp = self.stamp();
         let bytes = &mut self.agent.flight.joined(c.signals).bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
@@ -157,7 +158,8 @@ impl<'a> Block<'a> {
             out.copy_from_slice(&tensor.bytes[at..at + c.access]);
             return Ok(());
         }
-        let who = Who { epoch, site: c.site, clock: self.config.check_races.then_some(&self.clock) };
+        let clock = self.config.check_races.then_some(&self.clock);
+        let who = Who { epoch, site: c.site, clock, stamp };
         let read = self.overlays[c.src].read(tensor, at, out, who);
         read.map_err(|raced| self.global_race(tensor, (c.site, epoch.thread), raced))
     }

@@ -1,6 +1,6 @@
 //! Merges what the blocks did to a tensor, in the order of the blocks, and finds races between blocks.
 //!
-//! No barrier orders the accesses of two blocks. They race on an element if one block changes it and the other reads it or stores
+//! No barrier orders the accesses of two blocks, but atomic accesses may ([`crate::told`]). Otherwise they race on an element if one block changes it and the other reads it or stores
 //! another value, or if one block adds to it and the other reads or stores it.
 
 use std::collections::BTreeMap;
@@ -9,12 +9,14 @@ use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
 use crate::overlay::{Overlay, Page, apply};
+use crate::told::{Stamp, Told};
 
 /// The last block that accessed a unit in one way, and the operation that did so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Owner {
     pub(crate) block: u32,
     pub(crate) site: SiteId,
+    stamp: Stamp,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +58,7 @@ pub(crate) fn merge(
     tensor: &mut Tensor,
     history: &mut History,
     overlay: Overlay,
-    block: u32,
+    (block, told): (u32, &Told),
     check: bool,
 ) -> Result<(), Clash> {
     let size = tensor.unit();
@@ -66,7 +68,8 @@ pub(crate) fn merge(
         let bytes = &mut tensor.bytes[start..start + len];
         if check {
             let past = history.pages.entry(number).or_insert_with(|| Box::new(Past::new(bytes, size)));
-            past.pass(&page, bytes, block).map_err(|clash| Clash { byte: start + clash.byte, ..clash })?;
+            past.pass(&page, bytes, (block, told))
+                .map_err(|clash| Clash { byte: start + clash.byte, ..clash })?;
         }
         let units = bytes.chunks_exact_mut(size).zip(page.data.chunks_exact(size)).zip(&page.done);
         for ((now, data), _) in units.filter(|(_, done)| done.owned()) {
@@ -90,7 +93,7 @@ impl Past {
     ///
     /// # Errors
     /// On a clash. Its `byte` counts from the start of the page.
-    fn pass(&mut self, page: &Page, now: &[u8], block: u32) -> Result<(), Clash> {
+    fn pass(&mut self, page: &Page, now: &[u8], (block, told): (u32, &Told)) -> Result<(), Clash> {
         let size = PAGE / self.owners.len();
         for (unit, (owners, done)) in self.owners.iter_mut().zip(&page.done).enumerate() {
             if !done.anything() {
@@ -99,7 +102,8 @@ impl Past {
             let bytes = unit * size..(unit + 1) * size;
             let (before, now, data) = (&self.before[bytes.clone()], &now[bytes.clone()], &page.data[bytes]);
             let meets = |deed: Deed, holds: bool, other: Option<Owner>, other_deed: Deed| {
-                let other = other.filter(|_| holds)?;
+                let knew = |other: &Owner| told.knew(page.stamp(unit, deed), other.block, other.stamp);
+                let other = other.filter(|other| holds && !knew(other))?;
                 Some(Clash { byte: unit * size, deed, site: page.site(unit, deed), other, other_deed })
             };
             let Owners { writer, reader, adder } = *owners;
@@ -113,7 +117,9 @@ impl Past {
             if let Some(clash) = clash {
                 return Err(clash);
             }
-            let own = |deed: Deed| Some(Owner { block, site: page.site(unit, deed) });
+            let own = |deed: Deed| {
+                Some(Owner { block, site: page.site(unit, deed), stamp: page.stamp(unit, deed) })
+            };
             if done.written {
                 owners.writer = own(Deed::Write);
             }

@@ -20,6 +20,7 @@ use crate::history::{Clash, History, merge};
 use crate::log::{BlockLog, LaunchLog};
 use crate::overlay::Overlay;
 use crate::report::{Counters, Report};
+use crate::told::{Left, Told};
 
 /// Number of blocks that run before their changes are merged. It bounds the memory for the changes.
 const BATCH: u64 = 256;
@@ -232,6 +233,7 @@ struct Outcome {
     barriers: u64,
     /// How many numbers it drew from each counter.
     drawn: Vec<u64>,
+    told: Told,
 }
 
 fn run_grid(
@@ -248,12 +250,16 @@ fn run_grid(
     let mut report = Report { blocks, ..Report::default() };
     let together = u64::from(code.cluster.iter().product::<u32>());
     let runs = blocks / together;
+    let left = Left::default();
     let mut first = 0;
     while first < runs {
-        let last = (first + BATCH.div_ceil(together)).min(runs);
-        for Ran { logs, outcome } in run_batch(code, grid, first..last, tensors, config, log.plan()) {
+        // A block that communicates finds memory as the blocks before it left it.
+        let batch = if code.communicates { 1 } else { BATCH.div_ceil(together) };
+        let last = (first + batch).min(runs);
+        for Ran { logs, outcome } in run_batch((code, &left), grid, first..last, tensors, config, log.plan())
+        {
             logs.iter().for_each(|told| log.merge(&code.log, told));
-            for Outcome { number, overlays, counters, barriers, drawn: here } in outcome? {
+            for Outcome { number, overlays, counters, barriers, drawn: here, told } in outcome? {
                 drawn.iter_mut().zip(here).for_each(|(all, here)| *all += here);
                 report.barriers += barriers;
                 for (total, here) in totals.iter_mut().zip(counters) {
@@ -261,14 +267,16 @@ fn run_grid(
                 }
                 for ((tensor, history), overlay) in tensors.iter_mut().zip(&mut histories).zip(overlays) {
                     let Some(tensor) = tensor else { continue };
-                    merge(tensor, history, overlay, number as u32, config.check_races).map_err(|clash| {
-                        block_race(
-                            code,
-                            tensor,
-                            clash,
-                            [number, u64::from(clash.other.block)].map(|n| block_index(grid, n)),
-                        )
-                    })?;
+                    merge(tensor, history, overlay, (number as u32, &told), config.check_races).map_err(
+                        |clash| {
+                            block_race(
+                                code,
+                                tensor,
+                                clash,
+                                [number, u64::from(clash.other.block)].map(|n| block_index(grid, n)),
+                            )
+                        },
+                    )?;
                 }
             }
         }
@@ -286,7 +294,7 @@ fn run_grid(
 
 /// Returns the outcomes of some runs, each of a block or of a cluster, in their order, up to and including the first error.
 fn run_batch(
-    code: &Code,
+    (code, left): (&Code, &Left),
     grid: [u64; 3],
     runs: std::ops::Range<u64>,
     tensors: &[Option<Tensor>],
@@ -301,7 +309,7 @@ fn run_batch(
             if number > failed.load(Ordering::Relaxed) {
                 return None;
             }
-            let ran = run_together(code, grid, u64::from(number), tensors, config, plan);
+            let ran = run_together((code, left), grid, u64::from(number), tensors, config, plan);
             if ran.outcome.is_err() {
                 failed.fetch_min(number, Ordering::Relaxed);
             }
@@ -320,7 +328,7 @@ fn run_batch(
 
 /// Runs the blocks that run together as number `number`.
 fn run_together(
-    code: &Code,
+    (code, left): (&Code, &Left),
     grid: [u64; 3],
     number: u64,
     tensors: &[Option<Tensor>],
@@ -333,7 +341,8 @@ fn run_together(
         return Ran { logs: logs.collect(), outcome: Err(Fault::Cancelled.into()) };
     }
     let new = |(rank, (block, log)): (usize, (&u64, BlockLog))| {
-        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log)
+        let told = (left, Told::new(*block as u32));
+        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log, told)
     };
     let mut blocks: Vec<Block<'_>> = members.iter().zip(logs).enumerate().map(new).collect();
     let result = match blocks.as_mut_slice() {
@@ -342,10 +351,10 @@ fn run_together(
     };
     let (mut logs, mut outcomes) = (Vec::new(), Vec::new());
     for (number, block) in members.into_iter().zip(blocks) {
-        let Block { overlays, counters, barriers, log, tickets, .. } = block;
+        let Block { overlays, counters, barriers, log, tickets, told, .. } = block;
         let drawn = tickets.drawn().collect();
         logs.push(log);
-        outcomes.push(Outcome { number, overlays, counters, barriers, drawn });
+        outcomes.push(Outcome { number, overlays, counters, barriers, drawn, told });
     }
     Ran { logs, outcome: result.map(|()| outcomes) }
 }

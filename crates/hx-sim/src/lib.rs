@@ -53,6 +53,7 @@ mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
+mod told;
 mod transfer;
 mod turn;
 

@@ -18,6 +18,7 @@ use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
+use crate::told::Stamp;
 
 /// The time and operation of an access to a tensor.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Who<'c> {
     pub(crate) epoch: Epoch,
     /// `None` if races are not checked.
     pub(crate) clock: Option<&'c Clock>,
+    /// When the block accesses the element; `None` if blocks do not communicate.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 /// An access, and an earlier one that nothing orders before it.
@@ -185,6 +188,8 @@ pub(crate) struct Page {
     /// Pending atomic operations on units that the block neither reads nor writes: the unit's number, the operation and its operand.
     pub(crate) sums: Vec<(usize, AtomicOp, u64)>,
     marks: Marks,
+    /// When the block read, wrote and updated each unit; empty if blocks do not communicate.
+    stamps: Vec<[Option<Stamp>; 3]>,
 }
 
 impl Page {
@@ -194,7 +199,7 @@ impl Page {
         let len = from.len().min(PAGE);
         data[..len].copy_from_slice(&from[..len]);
         let done = vec![Done::default(); PAGE / tensor.unit()];
-        Page { data, done, sums: Vec::new(), marks: Marks::default() }
+        Page { data, done, sums: Vec::new(), marks: Marks::default(), stamps: Vec::new() }
     }
 
     /// Adds pending sums of some units to their bytes. Called before the block reads or writes these units.
@@ -214,6 +219,22 @@ impl Page {
             }
             !settled
         });
+    }
+
+    /// Checks an access of a kind for races, and remembers it.
+    #[inline]
+    fn touch(&mut self, kind: Kind, unit: usize, who: Who<'_>) -> Option<(usize, Earlier)> {
+        if let Some(now) = who.stamp {
+            self.stamps.resize(self.done.len(), [None; 3]);
+            let of = &mut self.stamps[unit][kind.deed() as usize];
+            of.get_or_insert(now).releases = now.releases;
+        }
+        Some((unit, self.marks.touch(kind, unit, self.done.len(), who)?))
+    }
+
+    /// Returns when the block accessed a unit in this way.
+    pub(crate) fn stamp(&self, unit: usize, deed: Deed) -> Stamp {
+        self.stamps.get(unit).and_then(|of| of[deed as usize]).unwrap_or_default()
     }
 
     /// Returns the operation with which the block accessed a unit.
@@ -286,8 +307,7 @@ impl Overlay {
             let mut raced = None;
             for unit in units {
                 page.done[unit].read = true;
-                let earlier = page.marks.touch(kind, unit, page.done.len(), who);
-                raced = raced.or(earlier.map(|earlier| (unit, earlier)));
+                raced = raced.or(page.touch(kind, unit, who));
             }
             raced
         })
@@ -310,12 +330,11 @@ impl Overlay {
             let bytes = &bytes[from..from + units.len() * size];
             let place = units.start * size..units.end * size;
             let mut raced = None;
-            let there = page.data[place.clone()].chunks_exact(size);
-            for ((unit, now), before) in units.zip(bytes.chunks_exact(size)).zip(there) {
+            for (unit, now) in units.zip(bytes.chunks_exact(size)) {
                 page.done[unit].written = true;
-                let kind = if now == before { Kind::Keep } else { Kind::Change };
-                let earlier = page.marks.touch(kind, unit, page.done.len(), who);
-                raced = raced.or(earlier.map(|earlier| (unit, earlier)));
+                let keeps = *now == page.data[unit * size..][..size];
+                let kind = if keeps { Kind::Keep } else { Kind::Change };
+                raced = raced.or(page.touch(kind, unit, who));
             }
             page.data[place].copy_from_slice(bytes);
             raced
@@ -362,8 +381,7 @@ impl Overlay {
                 page.sums.push((unit, op, bits));
             }
             page.done[unit].added = true;
-            let earlier = page.marks.touch(Kind::Add, unit, page.done.len(), who);
-            earlier.map(|earlier| (unit, earlier))
+            page.touch(Kind::Add, unit, who)
         })
     }
 
@@ -387,8 +405,7 @@ impl Overlay {
             hx_dtype::store(tensor.dtype, element, 0, change(old));
             page.done[unit].added = true;
             page.done[unit].settled = true;
-            let earlier = page.marks.touch(Kind::Add, unit, page.done.len(), who);
-            earlier.map(|earlier| (unit, earlier))
+            page.touch(Kind::Add, unit, who)
         })?;
         Ok(old)
     }

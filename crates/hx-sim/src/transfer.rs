@@ -384,12 +384,13 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    if t.atomic.is_some() && tensor.mutable {
+                    if let Some(atomic) = t.atomic.as_ref().filter(|_| tensor.mutable) {
+                        self.meet(t, at, atomic);
                         let bits = self.global_update(t, thread, at, &|old| old)?;
                         hx_dtype::store(t.dtype, out, 0, bits);
                     } else if tensor.mutable {
                         let clock = self.config.check_races.then_some(&self.clock);
-                        let who = Who { epoch, site: t.site, clock };
+                        let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
                         let read = self.overlays[p].read(tensor, at, out, who);
                         read.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                     } else {
@@ -419,7 +420,7 @@ impl<'a> Block<'a> {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
                     let clock = self.config.check_races.then_some(&self.clock);
-                    let who = Who { epoch, site: t.site, clock };
+                    let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
                     let overlay = &mut self.overlays[p];
                     let done = overlay.write(tensor, at, bytes, who);
                     done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;

@@ -8,6 +8,7 @@ use hx_index::Cond;
 use hx_layout::Layout;
 use hx_target::{BulkRow, CopyRow, Fragment, GemmRow, Space, catalogue};
 use hx_thread::{Address, Memory, Param, Part};
+use hx_tile::MemoryOrder;
 
 use super::Compilation;
 use crate::bulk::PIECE;
@@ -93,6 +94,10 @@ impl Compilation<'_> {
         for regs in used.old.iter().chain(&used.compare) {
             self.expect_type(&t.row, regs, dtype)?;
             self.expect_values(&t.row, "registers", regs.offsets.len(), 1)?;
+        }
+        if row.memory_space() == Space::Global {
+            let tells = form.returns || !form.op.commutes() || row.is_load();
+            self.communicates |= tells || used.order != MemoryOrder::Relaxed;
         }
         Ok(Some(AtomicCode {
             op: form.op,
