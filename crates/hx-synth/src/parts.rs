@@ -212,7 +212,7 @@ pub(crate) fn spread(
     known: &Layouts,
     offset: u32,
 ) -> Option<Scratch> {
-    let tensor = program.tensor(atomic.old?);
+    let tensor = program.tensor(atomic.results().next()?);
     let shares = known[atomic.value].tv.thread.iter().any(|mode| mode.is_still() && mode.extent > 1);
     let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
     shares.then_some(Scratch { offset, bytes })

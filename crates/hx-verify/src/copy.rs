@@ -45,11 +45,14 @@ impl Check<'_> {
         let ends = if atomic.is_load() { [&atomic.memory, &register] } else { [&register, &atomic.memory] };
         let held = [atomic.old, atomic.compare].into_iter().flatten().collect();
         self.transferred(ends, held, choice)?;
-        atomic.old.map_or(Ok(()), |old| self.returned(op, old, choice))
+        if let Some(old) = atomic.old {
+            self.returned(old, choice)?;
+        }
+        atomic.results().next().map_or(Ok(()), |result| self.spread(op, result, choice))
     }
 
     /// Checks that the access sets every value of its results, in every thread that holds one.
-    fn returned(&self, op: &Op, old: TensorId, choice: &CopyChoice) -> Checked {
+    fn returned(&self, old: TensorId, choice: &CopyChoice) -> Checked {
         let (held, info) = (self.held(old)?, self.program.tensor(old));
         let mut positions: Vec<i64> =
             (0..choice.companions[0].size()).map(|i| choice.companions[0].eval(i)).collect();
@@ -58,6 +61,12 @@ impl Check<'_> {
         if positions.len() as i64 != held.values {
             return Err(format!("{} of {} values of `{}` are set", positions.len(), held.values, info.name));
         }
+        Ok(())
+    }
+
+    /// Checks that threads which share an element of a result get it from the one that makes the access.
+    fn spread(&self, op: &Op, result: TensorId, choice: &CopyChoice) -> Checked {
+        let (held, info) = (self.held(result)?, self.program.tensor(result));
         let mut seen = BTreeSet::new();
         let shares = (0..held.threads).any(|thread| !seen.insert(held.coordinate(thread, 0)));
         let bytes = i64::from(self.scope(op.scope).groups) * info.size() * i64::from(info.dtype.bits()) / 8;

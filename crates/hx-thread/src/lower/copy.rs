@@ -94,7 +94,9 @@ impl Lowering<'_> {
         // The lanes of a collective instruction act together, so lanes that repeat an address take part as well.
         let collective =
             hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
-        if !is_load && !collective {
+        // Threads that share an element may find different values, if each loads it while others change it.
+        let alone = !is_load || matches!(op.kind, hx_tile::OpKind::Atomic(_));
+        if alone && !collective {
             guard = lowest_of_replicas(thread, self.facts_of(op)).and(guard);
         }
         let transfer = Transfer {

@@ -28,11 +28,11 @@ impl Lowering<'_> {
             true => self.copy(op, &atomic.memory, &whole, choice)?,
             false => self.copy(op, &whole, &atomic.memory, choice)?,
         };
-        let (Some(old), Some(_)) = (atomic.old, &choice.spread) else { return Ok(access) };
+        let (Some(result), Some(_)) = (atomic.results().next(), &choice.spread) else { return Ok(access) };
         // Both parts use the same names, so the access has a scope of its own.
         let mut body = vec![Stmt::If { cond: Cond::True, then: access, otherwise: Vec::new() }];
-        let shape = &self.program.tensor(old).shape;
-        body.extend(self.through_shared(op, old, old, &View::whole(Base::Register(old), shape))?);
+        let whole = View::whole(Base::Register(result), &self.program.tensor(result).shape);
+        body.extend(self.through_shared(op, result, result, &whole)?);
         Ok(body)
     }
 
