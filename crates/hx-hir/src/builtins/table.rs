@@ -66,11 +66,11 @@ super::families! {
         AtomicMax: "atomic_max", ATOMIC,
             "Replaces elements of memory by the larger of them and a register tensor; returns them as they were before.";
         AtomicAnd: "atomic_and", ATOMIC,
-            "Combines integers in memory with a register tensor by `&`; returns them as they were before.";
+            "Combines the bits of integers in memory and of a register tensor by and; returns them as they were before.";
         AtomicOr: "atomic_or", ATOMIC,
-            "Combines integers in memory with a register tensor by `|`; returns them as they were before.";
+            "Combines the bits of integers in memory and of a register tensor by or; returns them as they were before.";
         AtomicXor: "atomic_xor", ATOMIC,
-            "Combines integers in memory with a register tensor by `^`; returns them as they were before.";
+            "Combines the bits of integers in memory and of a register tensor by exclusive or; returns them as they were before.";
         AtomicExchange: "atomic_exchange", ATOMIC,
             "Writes a register tensor to memory, and returns the elements as they were before.";
         AtomicCas: "atomic_cas",
