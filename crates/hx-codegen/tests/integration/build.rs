@@ -70,7 +70,7 @@ fn space(memory: Memory) -> Space {
 }
 
 fn transfer(row: String, registers: Registers, memory: Memory, offset: Expr) -> Transfer {
-    Transfer { row, registers, address: Address { memory, offset }, guard: Cond::True, pad: 0 }
+    Transfer { row, registers, address: Address { memory, offset }, guard: Cond::True, pad: 0, atomic: None }
 }
 
 /// Loads `bytes` bytes in each thread.

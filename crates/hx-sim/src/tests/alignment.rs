@@ -78,7 +78,8 @@ fn every_instruction_wants_aligned_addresses() {
     let mut shifted = Vec::new();
     for row in &catalogue().copies {
         let fits = |dtype: &DType| {
-            row.atom(*dtype).is_some_and(|atom| atom.access > 1) && row.adds.is_none_or(|adds| adds == *dtype)
+            row.atom(*dtype).is_some_and(|atom| atom.access > 1)
+                && row.atomic.is_none_or(|form| form.dtype == *dtype)
         };
         // Rows with single-element accesses are skipped: single elements are aligned at every position.
         let Some(dtype) = TYPES.into_iter().find(fits) else { continue };

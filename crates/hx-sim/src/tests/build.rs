@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{
-    Address, AsyncCopy, Compute, Convert, Exchange, Fill, Group, Lane, Memory, Multiply, Param, RegId,
-    RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
+    Address, AsyncCopy, AtomicUse, Compute, Convert, Exchange, Fill, Group, Lane, Memory, Multiply, Param,
+    RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
-use hx_tile::{OpId, Origin, Scalar, Scope, ScopeId};
+use hx_tile::{MemoryOrder, MemoryScope, OpId, Origin, Scalar, Scope, ScopeId};
 
 use crate::{Argument, Config, Report, SimError, run};
 
@@ -67,7 +67,10 @@ pub(super) fn guarded(
     pad: u64,
 ) -> Stmt {
     let address = Address { memory, offset };
-    Stmt::Transfer(Transfer { row: row.into(), registers, address, guard, pad })
+    let (order, scope) = (MemoryOrder::Relaxed, MemoryScope::Gpu);
+    let form = hx_target::catalogue().copy(row).and_then(|row| row.atomic);
+    let atomic = form.map(|_| AtomicUse { compare: None, old: None, order, scope });
+    Stmt::Transfer(Transfer { row: row.into(), registers, address, guard, pad, atomic })
 }
 
 pub(super) fn multiply(row: &str, c: Registers, a: Registers, b: Registers) -> Stmt {

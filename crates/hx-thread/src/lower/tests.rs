@@ -48,7 +48,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
             modes: vec![mode(0, 1), mode(1, extent)],
             pad: 0.0,
             ends: Vec::new(),
-            rows: None,
+            picked: None,
         }
     };
     let own = |tensor: u32, extent: i64| View::whole(Base::Register(TensorId(tensor)), &[1, extent]);
