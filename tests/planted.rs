@@ -84,7 +84,7 @@ fn races_show_both_accesses() {
     "#]].assert_eq(&said("in_place_rotate"));
     expect![[r#"
         device: simulator (sm_90a)
-        error[HX0618]: adds to element 1 ([1]) of `y`, which thread 0 wrote in #1 `copy(t, y[0..128])`, with no barrier in between
+        error[HX0618]: updates element 1 ([1]) of `y`, which thread 0 wrote in #1 `copy(t, y[0..128])`, with no barrier in between
             ╭─[ $ROOT/tests/planted/bugs/sum_onto_a_store.hx:12:5 ]
             │
           9 │     copy(t, y);
@@ -132,12 +132,12 @@ fn races_show_both_accesses() {
     "#]].assert_eq(&said("source_of_a_copy_overwritten"));
     expect![[r#"
         device: simulator (sm_90a)
-        error[HX0618]: reads element 0 ([0]) of `y`, which block [0, 0, 0] adds to
+        error[HX0618]: reads element 0 ([0]) of `y`, which block [0, 0, 0] updates
             ╭─[ $ROOT/tests/planted/bugs/sums_of_blocks_read_early.hx:11:14 ]
             │
           9 │     atomic_add(y, sum(t, axis: 0));
             │     ───────────────┬──────────────
-            │                    ╰──────────────── block [0, 0, 0] added to it here
+            │                    ╰──────────────── block [0, 0, 0] updated it here
             │
          11 │     copy(t / load(y), tile(z, [64])[.., i]);
             │              ───┬───

@@ -56,6 +56,18 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "copy(r, sh);\nsync();\ncopy_async(sh, gy, add: true);\nwait_stores(0);",
             ),
             ("`atomic_add`", "atomic_add(gy, r);"),
+            (
+                "`atomic_min`, `atomic_max`, `atomic_and`, `atomic_or`, `atomic_xor`, `atomic_exchange`, `atomic_cas`, with the elements as they were before",
+                "kernel k(x: i32[64], y: mut i32[64], z: mut i32[64]) grid [1] threads 32 {\n    let t = load(x);\n    let a = atomic_min(y, t) + atomic_max(y, t) + atomic_and(y, t) + atomic_or(y, t) + atomic_xor(y, t);\n    copy(a + atomic_exchange(y, t) + atomic_cas(y, t, a), z);\n}",
+            ),
+            (
+                "`atomic_load`, `atomic_store` with `order:` and `scope:`",
+                "kernel k(x: mut i32[64]) grid [1] threads 32 {\n    let t = atomic_load(x, order: \"acquire\", scope: \"system\");\n    atomic_store(x, t, order: \"release\");\n}",
+            ),
+            (
+                "`gather`, `scatter` by index tensors in registers",
+                "kernel k(x: f32[m], i: i32[64], y: mut f32[n]) grid [1] threads 32 {\n    let r = load(i);\n    atomic_add(scatter(y, r), load(gather(x, r)));\n}",
+            ),
             ("`rearrange`", "let t = rearrange(r, auto);\ncopy(t, gy);"),
             (
                 "`pipeline`, copies with `signal:`, `acquire`, `wait`, `release`",

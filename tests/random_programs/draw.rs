@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_target::catalogue;
 
-use super::draw_more::packs;
+use super::draw_more::{added, packs};
 use super::program::{
     Binary, Compare, Condition, Feed, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step,
     Store, Value, ViewKind, Way, bounds, exact, is_narrow, is_unsigned, sums_of,
@@ -146,7 +146,7 @@ impl Draw {
         if packed {
             stored[1] = value.shape[1];
         }
-        let adds = catalogue().copies.iter().any(|row| row.adds == Some(value.dtype));
+        let adds = catalogue().copies.iter().any(|row| added(row) == Some(value.dtype));
         let exact_sum = value.range.magnitude().saturating_mul(self.blocks) <= exact(value.dtype);
         if packed && store == Store::Transposed || store == Store::Added && !(adds && exact_sum) {
             store = Store::Direct;

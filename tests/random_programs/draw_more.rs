@@ -1,6 +1,7 @@
 //! Draws steps that take a tile apart or along an axis, and rare kinds of expressions.
 
-use hx_dtype::DType;
+use hx_dtype::{AtomicOp, DType};
+use hx_target::{AtomicForm, CopyRow, Space};
 
 use super::draw::Draw;
 use super::program::{
@@ -11,6 +12,13 @@ use super::program::{
 /// Reports whether rows of packed elements are whole bytes.
 pub(super) fn packs([_, columns]: Shape, dtype: DType) -> bool {
     columns % i64::from(8.max(8 / dtype.bits())) == 0
+}
+
+/// Returns the type of the elements that an instruction adds to global memory.
+pub(super) fn added(row: &CopyRow) -> Option<DType> {
+    let sums = |form: &AtomicForm| form.op == AtomicOp::Add && !form.returns;
+    let form = row.atomic.filter(sums)?;
+    (row.memory_space() == Space::Global).then_some(form.dtype)
 }
 
 impl Draw {

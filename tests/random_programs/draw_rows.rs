@@ -5,6 +5,7 @@ use hx_dtype::DType;
 use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, catalogue};
 
 use super::draw::Draw;
+use super::draw_more::added;
 use super::program::{
     Binary, Compare, Condition, Input, Join, Node, Op, POINTS, Range, Shape, Store, Value, ViewKind, Way,
     exact, is_narrow, is_unsigned,
@@ -27,7 +28,7 @@ fn asked(case: u64) -> Option<Asked> {
     // Products by descriptor need warp groups and tiles of 64 rows: rings draw them.
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
-    all.extend(copies.iter().filter(|row| row.adds.is_some()).map(Asked::Add));
+    all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
     // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {
         all.extend(gemms.iter().copied().map(Asked::Gemm));
@@ -66,7 +67,7 @@ impl Draw {
         }
         self.divided_by_zero(case);
         let Some(Asked::Add(row)) = asked(case) else { return };
-        let Some(dtype) = row.adds else { return };
+        let Some(dtype) = added(row) else { return };
         // The width is an odd multiple of the row's elements, so that twice as many do not fit.
         let each = i64::from(row.bytes * 8 / dtype.bits());
         let shape = [self.pick(&[4, 8, 16, 32]), each * self.pick(&[1, 3, 5])];

@@ -46,10 +46,7 @@ pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
 fn drop_unused_olds(body: &mut [Stmt]) {
     let mut used = BTreeSet::new();
     visit(body, &mut |op| {
-        let kept = match &mut op.kind {
-            OpKind::Atomic(atomic) => atomic.old.take(),
-            _ => None,
-        };
+        let kept = if let OpKind::Atomic(atomic) = &mut op.kind { atomic.old.take() } else { None };
         each_tensor(&mut op.kind, &mut |id| {
             used.insert(*id);
         });

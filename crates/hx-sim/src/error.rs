@@ -33,8 +33,8 @@ pub struct Place {
 pub enum Deed {
     Read,
     Write,
-    /// Adds atomically, as `atomic_add` does.
-    Add,
+    /// Accesses it atomically, as `atomic_add` does.
+    Atomic,
 }
 
 impl Deed {
@@ -43,7 +43,7 @@ impl Deed {
         match self {
             Deed::Read => "read",
             Deed::Write => "wrote",
-            Deed::Add => "added to",
+            Deed::Atomic => "updated",
         }
     }
 }
@@ -186,7 +186,7 @@ pub enum Fault {
         blocked: Vec<Blocked>,
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread changes the element;
-    /// the other reads it, stores another value or adds to it.
+    /// the other reads it, stores another value or updates it atomically.
     #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", disturbs(*.deed, .earlier.deed), coordinate(.coord))]
     GlobalRace {
         tensor: String,
@@ -232,11 +232,11 @@ fn present(deed: Deed) -> &'static str {
     match deed {
         Deed::Read => "reads",
         Deed::Write => "writes",
-        Deed::Add => "adds to",
+        Deed::Atomic => "updates",
     }
 }
 
-/// Returns the verb of the later access. A store races with a sum whatever its value; with any other access it races only if it
+/// Returns the verb of the later access. A store races with an atomic update whatever its value; with any other access it races only if it
 /// stores another value.
 fn disturbs(deed: Deed, earlier: Deed) -> &'static str {
     match (deed, earlier) {
@@ -249,7 +249,7 @@ fn other_block(deed: Deed, earlier: Deed) -> &'static str {
     match (deed, earlier) {
         (Deed::Write, Deed::Write) => "sets to another value",
         (_, Deed::Write) => "changes",
-        (_, Deed::Add) => "adds to",
+        (_, Deed::Atomic) => "updates",
         (_, Deed::Read) => "reads",
     }
 }

@@ -1,7 +1,7 @@
 //! Merges what the blocks did to a tensor, in the order of the blocks, and finds races between blocks.
 //!
 //! No barrier orders the accesses of two blocks, but atomic accesses may ([`crate::told`]). Otherwise they race on an element if one block changes it and the other reads it or stores
-//! another value, or if one block adds to it and the other reads or stores it.
+//! another value, or if one block updates it atomically and the other reads or stores it.
 
 use std::collections::BTreeMap;
 
@@ -107,10 +107,10 @@ impl Past {
                 Some(Clash { byte: unit * size, deed, site: page.site(unit, deed), other, other_deed })
             };
             let Owners { writer, reader, adder } = *owners;
-            let clash = meets(Deed::Write, done.written, adder, Deed::Add)
-                .or_else(|| meets(Deed::Read, done.read, adder, Deed::Add))
-                .or_else(|| meets(Deed::Add, done.added, writer, Deed::Write))
-                .or_else(|| meets(Deed::Add, done.added, reader, Deed::Read))
+            let clash = meets(Deed::Write, done.written, adder, Deed::Atomic)
+                .or_else(|| meets(Deed::Read, done.read, adder, Deed::Atomic))
+                .or_else(|| meets(Deed::Atomic, done.added, writer, Deed::Write))
+                .or_else(|| meets(Deed::Atomic, done.added, reader, Deed::Read))
                 .or_else(|| meets(Deed::Write, done.written && data != now, writer, Deed::Write))
                 .or_else(|| meets(Deed::Write, done.written && data != before, reader, Deed::Read))
                 .or_else(|| meets(Deed::Read, done.read && now != before, writer, Deed::Write));
@@ -127,7 +127,7 @@ impl Past {
                 owners.reader = own(Deed::Read);
             }
             if done.added {
-                owners.adder = own(Deed::Add);
+                owners.adder = own(Deed::Atomic);
             }
         }
         Ok(())

@@ -3,8 +3,8 @@
 //! The overlay tracks elements one by one; packed elements are tracked by the byte that holds them ([`Tensor::unit`]). Two
 //! threads race on an element if no barrier orders them and one of them
 //!
-//! - stores another value, and the other reads, stores or adds (two stores of the same value do not race),
-//! - adds, and the other reads or stores (two adds do not race).
+//! - stores another value, and the other reads, stores or updates it (two stores of the same value do not race),
+//! - updates it atomically, and the other reads or stores (two atomic updates do not race).
 //!
 //! An asynchronous copy reads its source at some time between its issue and the wait for it. Until the wait, even its own thread
 //! may not change the source.
@@ -74,7 +74,7 @@ impl Kind {
         match self {
             Kind::Read | Kind::Copy => Deed::Read,
             Kind::Change | Kind::Keep => Deed::Write,
-            Kind::Add => Deed::Add,
+            Kind::Add => Deed::Atomic,
         }
     }
 }
@@ -242,7 +242,7 @@ impl Page {
         let kinds: &[Kind] = match deed {
             Deed::Read => &[Kind::Read, Kind::Copy],
             Deed::Write => &[Kind::Change, Kind::Keep],
-            Deed::Add => &[Kind::Add],
+            Deed::Atomic => &[Kind::Add],
         };
         kinds.iter().find_map(|kind| self.marks.site(*kind, unit, self.done.len())).unwrap_or_default()
     }
@@ -373,7 +373,7 @@ impl Overlay {
         who: Who<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        self.pieces(tensor, (at, size), Deed::Add, |page, units, _| {
+        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _| {
             let unit = units.start;
             if page.done[unit].owned() {
                 apply(tensor.dtype, &mut page.data[unit * size..][..size], op, bits);
@@ -397,7 +397,7 @@ impl Overlay {
         who: Who<'_>,
     ) -> Result<u64, Raced> {
         let (size, mut old) = (tensor.unit(), 0);
-        self.pieces(tensor, (at, size), Deed::Add, |page, units, _| {
+        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _| {
             page.settle(tensor, units.clone());
             let unit = units.start;
             let element = &mut page.data[unit * size..][..size];

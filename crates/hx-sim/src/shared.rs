@@ -90,7 +90,7 @@ impl SharedMemory {
                 return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
             if let Some(atomic) = self.atomic_beside(i, touch, clock) {
-                return Err(race(touch, i * self.granule, (atomic, Deed::Add), false, code));
+                return Err(race(touch, i * self.granule, (atomic, Deed::Atomic), false, code));
             }
             let party = i * clock.parties() + clock.party(touch.epoch);
             self.reads[party].remember(touch.mark(), clock);
@@ -254,7 +254,7 @@ impl SharedMemory {
             let write = || Some((record.write.filter(apart)?, Deed::Write));
             let reads = &self.reads[i * clock.parties()..(i + 1) * clock.parties()];
             let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));
-            let atomic = || Some((self.atomic_beside(i, touch, clock)?, Deed::Add));
+            let atomic = || Some((self.atomic_beside(i, touch, clock)?, Deed::Atomic));
             if let Some(earlier) = write().or_else(read).or_else(atomic) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
@@ -334,7 +334,7 @@ fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), co
     let (tensor, element) = (&code.shared[touch.tensor].name, element(touch, byte, code));
     let (thread, earlier) = (code.own(earlier.epoch.thread), &code.sites[earlier.by as usize].title);
     let deed = match deed {
-        Deed::Write | Deed::Add => "write to",
+        Deed::Write | Deed::Atomic => "write to",
         Deed::Read => "read of",
     };
     Fault::Malformed(format!(

@@ -1,10 +1,9 @@
-//! The atomic instructions: reads the rows of `atomic.toml`, each of which stands for several instructions.
+//! The atomic instructions: writes out the rows of `atomic.toml`, each of which stands for several instructions.
 
 use hx_dtype::{AtomicOp, DType};
 use serde::Deserialize;
 
-use crate::catalogue::AtomicForm;
-use crate::{CopyRow, Space};
+use crate::Space;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,22 +32,23 @@ struct Row {
     arch: u32,
 }
 
-/// Returns the instructions that a file of atomic rows stands for.
-pub(crate) fn rows(text: &str) -> Vec<CopyRow> {
-    // The file is part of the program, and every test reads it.
-    let file: File = toml::from_str(text).unwrap_or_else(|e| panic!("atomic.toml is malformed: {e}"));
-    let mut out = Vec::new();
+/// Returns the instructions that a file of atomic rows stands for, as rows of copies.
+///
+/// # Errors
+/// If the file is malformed.
+pub(crate) fn expanded(text: &str) -> Result<String, toml::de::Error> {
+    let file: File = toml::from_str(text)?;
+    let mut out = String::new();
     for row in &file.atomic {
         for (number, dtype) in row.types.iter().enumerate() {
             for space in [Space::Global, Space::Shared] {
                 for returns in forms(row.op) {
-                    let form = AtomicForm { op: row.op, dtype: *dtype, returns: *returns };
-                    out.push(row.instruction(form, space, number > 0, &file.latency));
+                    out += &row.instruction((*dtype, *returns), space, number > 0, &file.latency);
                 }
             }
         }
     }
-    out
+    Ok(out)
 }
 
 /// Returns whether the instructions of an operation return the element as it was before.
@@ -64,44 +64,41 @@ fn forms(op: AtomicOp) -> &'static [bool] {
 
 impl Row {
     /// Returns one instruction. If `is_other`, an earlier type of the row has the same spelling, so the name adds the type.
-    fn instruction(&self, form: AtomicForm, space: Space, is_other: bool, latency: &Latencies) -> CopyRow {
-        let AtomicForm { op, dtype, returns } = form;
-        let (verb, operands) = match (op, returns) {
+    fn instruction(
+        &self,
+        (dtype, returns): (DType, bool),
+        space: Space,
+        is_other: bool,
+        latency: &Latencies,
+    ) -> String {
+        let (verb, operands) = match (self.op, returns) {
             (AtomicOp::Load, _) => ("ld", "{r}, [{a}]"),
             (AtomicOp::Store, _) => ("st", "[{a}], {r}"),
             (AtomicOp::CompareExchange, _) => ("atom", "{o}, [{a}], {c}, {r}"),
             (_, true) => ("atom", "{o}, [{a}], {r}"),
             (_, false) => ("red", "[{a}], {r}"),
         };
-        let (memory, suffix) = (space.name(), &self.suffix);
-        let plain = match op {
+        let (memory, Row { suffix, bits, issue, arch, .. }) = (space.name(), self);
+        let plain = match self.op {
             AtomicOp::Load | AtomicOp::Store => format!("{verb}.relaxed.{memory}.{suffix}"),
             _ => format!("{verb}.{memory}.{suffix}"),
         };
-        let loads = op == AtomicOp::Load;
-        let bytes = self.bits / 8;
-        CopyRow {
-            name: if is_other { format!("{plain}.{dtype}") } else { plain },
-            from: if loads { space } else { Space::Register },
-            to: if loads { Space::Register } else { space },
-            threads: 1,
-            atomic: Some(form),
-            element_bits: None,
-            bytes,
-            access: bytes,
-            word: self.bits,
-            words: 1,
-            memory: None,
-            register: None,
-            issue: self.issue,
-            latency: match (space, returns || loads) {
-                (Space::Global, false) => latency.global,
-                (Space::Global, true) => latency.global_returning,
-                (_, false) => latency.shared,
-                (_, true) => latency.shared_returning,
-            },
-            arch: self.arch,
-            ptx: format!("{verb}{{m}}.{memory}.{suffix} {operands};"),
-        }
+        let name = if is_other { format!("{plain}.{dtype}") } else { plain };
+        let loads = self.op == AtomicOp::Load;
+        let ends = if loads { [memory, "register"] } else { ["register", memory] };
+        let latency = match (space, returns || loads) {
+            (Space::Global, false) => latency.global,
+            (Space::Global, true) => latency.global_returning,
+            (_, false) => latency.shared,
+            (_, true) => latency.shared_returning,
+        };
+        let (op, bytes) = (self.op.word(), bits / 8);
+        format!(
+            "[[copy]]\nname = '{name}'\nfrom = '{}'\nto = '{}'\nthreads = 1\n\
+             atomic = {{ op = '{op}', dtype = '{dtype}', returns = {returns} }}\n\
+             bytes = {bytes}\naccess = {bytes}\nword = {bits}\nwords = 1\nissue = {issue:?}\nlatency = {latency:?}\n\
+             arch = {arch}\nptx = '{verb}{{m}}.{memory}.{suffix} {operands};'\n",
+            ends[0], ends[1]
+        )
     }
 }

@@ -365,12 +365,10 @@ pub fn catalogue() -> &'static Catalogue {
         let products = parse(include_str!("../catalogue/gemm.toml"));
         let exchanges = parse(include_str!("../catalogue/exchange.toml"));
         let boxes = parse(include_str!("../catalogue/bulk.toml"));
+        let atomic = crate::atomic::expanded(include_str!("../catalogue/atomic.toml"));
+        let atomic = atomic.unwrap_or_else(|e| panic!("atomic.toml is malformed: {e}"));
         Catalogue {
-            copies: [
-                parse(include_str!("../catalogue/copy.toml")).copies,
-                crate::atomic::rows(include_str!("../catalogue/atomic.toml")),
-            ]
-            .concat(),
+            copies: [parse(include_str!("../catalogue/copy.toml")).copies, parse(&atomic).copies].concat(),
             gemms: products.gemms,
             reaches: products.reaches,
             converts: parse(include_str!("../catalogue/convert.toml")).converts,

@@ -89,7 +89,7 @@ family! {
     UNINITIALIZED_READ = "HX0617", "uninitialized-read", Error, "a kernel read what nothing wrote";
 
     /// The simulator saw two threads access one element, one of them changing it, and nothing orders the accesses: in shared
-    /// memory; in a tensor of the launch, if a thread of the block changes an element that another reads, stores or adds to;
+    /// memory; in a tensor of the launch, if a thread of the block changes an element that another reads, stores or updates;
     /// or between blocks, which nothing orders. A thread that changes the source of an asynchronous copy before the wait for
     /// it races with the copy.
     ///

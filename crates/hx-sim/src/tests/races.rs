@@ -139,7 +139,7 @@ fn sums_race_with_all_but_sums() {
     check_order(
         &[Do::Store(thread(), c(5)), Do::Add(turned())],
         expect![[r#"
-        adds to element 63 ([63]) of `a`, which thread 63 wrote in #0 `copy(r, a)`, with no barrier in between
+        updates element 63 ([63]) of `a`, which thread 63 wrote in #0 `copy(r, a)`, with no barrier in between
           thread 0, block [0, 0, 0], #1 `atomic_add(a, r)`
     "#]],
         6.0,
@@ -147,7 +147,7 @@ fn sums_race_with_all_but_sums() {
     check_order(
         &[Do::Add(turned()), Do::Store(thread(), c(5))],
         expect![[r#"
-        writes element 0 ([0]) of `a`, which thread 63 added to in #0 `atomic_add(a, r)`, with no barrier in between
+        writes element 0 ([0]) of `a`, which thread 63 updated in #0 `atomic_add(a, r)`, with no barrier in between
           thread 0, block [0, 0, 0], #1 `copy(r, a)`
     "#]],
         5.0,
@@ -156,7 +156,7 @@ fn sums_race_with_all_but_sums() {
     check_order(
         &[Do::Add(turned()), Do::Store(thread(), c(0))],
         expect![[r#"
-        writes element 0 ([0]) of `a`, which thread 63 added to in #0 `atomic_add(a, r)`, with no barrier in between
+        writes element 0 ([0]) of `a`, which thread 63 updated in #0 `atomic_add(a, r)`, with no barrier in between
           thread 0, block [0, 0, 0], #1 `copy(r, a)`
     "#]],
         0.0,
@@ -164,7 +164,7 @@ fn sums_race_with_all_but_sums() {
     check_order(
         &[Do::Read(thread()), Do::Add(turned())],
         expect![[r#"
-        adds to element 63 ([63]) of `a`, which thread 63 read in #0 `copy(a, r)`, with no barrier in between
+        updates element 63 ([63]) of `a`, which thread 63 read in #0 `copy(a, r)`, with no barrier in between
           thread 0, block [0, 0, 0], #1 `atomic_add(a, r)`
     "#]],
         1.0,
@@ -172,7 +172,7 @@ fn sums_race_with_all_but_sums() {
     check_order(
         &[Do::Add(turned()), Do::Read(thread())],
         expect![[r#"
-        reads element 0 ([0]) of `a`, which thread 63 added to in #0 `atomic_add(a, r)`, with no barrier in between
+        reads element 0 ([0]) of `a`, which thread 63 updated in #0 `atomic_add(a, r)`, with no barrier in between
           thread 0, block [0, 0, 0], #1 `copy(a, r)`
     "#]],
         1.0,
@@ -226,7 +226,7 @@ fn sums_race_with_other_blocks() {
         vec![Do::Add(thread())],
         vec![Do::Read(c(3))],
         expect![[r#"
-        reads element 3 ([3]) of `a`, which block [0, 0, 0] adds to
+        reads element 3 ([3]) of `a`, which block [0, 0, 0] updates
           block [1, 0, 0], #0 `copy(a, r)`
     "#]],
     );
@@ -234,7 +234,7 @@ fn sums_race_with_other_blocks() {
         vec![Do::Read(thread())],
         vec![Do::Read(c(3)), Do::Add(c(3))],
         expect![[r#"
-        adds to element 3 ([3]) of `a`, which block [0, 0, 0] reads
+        updates element 3 ([3]) of `a`, which block [0, 0, 0] reads
           block [1, 0, 0], #1 `atomic_add(a, r)`
     "#]],
     );
@@ -242,7 +242,7 @@ fn sums_race_with_other_blocks() {
         vec![Do::Add(thread())],
         vec![Do::Add(c(3)), Do::Read(c(3))],
         expect![[r#"
-            reads element 3 ([3]) of `a`, which block [0, 0, 0] adds to
+            reads element 3 ([3]) of `a`, which block [0, 0, 0] updates
               block [1, 0, 0], #1 `copy(a, r)`
         "#]],
     );
@@ -250,7 +250,7 @@ fn sums_race_with_other_blocks() {
         vec![Do::Add(thread())],
         vec![Do::Store(c(3), c(0))],
         expect![[r#"
-        writes element 3 ([3]) of `a`, which block [0, 0, 0] adds to
+        writes element 3 ([3]) of `a`, which block [0, 0, 0] updates
           block [1, 0, 0], #0 `copy(r, a)`
     "#]],
     );

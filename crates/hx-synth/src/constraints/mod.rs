@@ -236,10 +236,8 @@ fn moved(op: &Op, register: TensorId, memory: Base) -> Vec<Constraint> {
     let companions = op.kind.companions().into_iter().filter(|companion| *companion != register);
     let equal = companions.map(|b| Constraint::Equal { a: register, b });
     // Results are set where the values are, so their threads may not hold more elements either.
-    let old = match &op.kind {
-        OpKind::Atomic(atomic) => atomic.old.map(|a| Constraint::Equal { a, b: register }),
-        _ => None,
-    };
+    let old = if let OpKind::Atomic(atomic) = &op.kind { atomic.old } else { None };
+    let old = old.map(|a| Constraint::Equal { a, b: register });
     std::iter::once(Constraint::Copy { register, memory }).chain(equal).chain(old).collect()
 }
 
