@@ -90,7 +90,7 @@ family! {
 
     /// The simulator saw two threads access one element, one of them changing it, and nothing orders the accesses: in shared
     /// memory; in a tensor of the launch, if a thread of the block changes an element that another reads, stores or updates;
-    /// or between blocks, which nothing orders. A thread that changes the source of an asynchronous copy before the wait for
+    /// or between blocks, which only atomic accesses order that release and acquire. A thread that changes the source of an asynchronous copy before the wait for
     /// it races with the copy.
     ///
     /// The finding shows both places. Within a block a `sync();` between them fixes the race; each of several blocks needs
