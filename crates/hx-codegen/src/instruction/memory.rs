@@ -31,7 +31,8 @@ impl Emitter<'_> {
         };
         let mut sequence = Sequence::default();
         sequence.asm.in_place = guard.is_some() && row.is_load();
-        sequence.asm.effects = !row.is_load() || !self.is_constant(t.address.memory);
+        // Another launch may be changing what an atomic load reads.
+        sequence.asm.effects = !row.is_load() || t.atomic.is_some() || !self.is_constant(t.address.memory);
         sequence.asm.guard = guard;
         let address = self.address(&t.address)?;
         if row.is_load() {
