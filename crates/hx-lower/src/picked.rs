@@ -17,16 +17,18 @@ impl Cx<'_> {
     pub(crate) fn picked_view(&mut self, given: &Given<'_, '_>, scatters: bool) -> Lower<Value> {
         let [t, rows] = self.first(given)?;
         let value = self.eval(t)?;
-        let index = self.tensor(rows)?;
-        let indices: Vec<ExprId> = given.slots.iter().skip(1).flatten().copied().collect();
-        let picked = if index.is_register() || indices.len() > 1 {
+        let mut indices = Vec::new();
+        for at in given.slots.iter().skip(1).flatten() {
+            indices.push((*at, self.tensor(*at)?));
+        }
+        let picked = if indices.len() > 1 || indices[0].1.is_register() {
             let tensor = self.want_memory(t, value, given.name)?;
             self.want_unpicked(t, &tensor)?;
             let view = self.elements(t, &tensor, &indices)?;
             tensor.with_view(view)
         } else {
             let tensor = self.want_global(t, value, given.name)?;
-            let view = self.rows(t, &tensor, rows, &index)?;
+            let view = self.rows(t, &tensor, rows, &indices[0].1)?;
             tensor.with_view(view)
         };
         Ok(Value::Tensor(Tensor { mutable: scatters && picked.mutable, ..picked }))
@@ -77,14 +79,14 @@ impl Cx<'_> {
     }
 
     /// Returns the view of the elements whose coordinates are in register tensors of one shape.
-    fn elements(&mut self, t: ExprId, tensor: &Tensor, indices: &[ExprId]) -> Lower<SymView> {
+    fn elements(&mut self, t: ExprId, tensor: &Tensor, indices: &[(ExprId, Tensor)]) -> Lower<SymView> {
         let modes = &tensor.view.modes;
         if indices.len() != modes.len() {
             let (found, wanted) = (indices.len(), modes.len());
             let s = if wanted == 1 { "" } else { "s" };
             let message = format!("found {found}, wanted {wanted} index tensor{s} in registers");
             let label = format!("has the shape `{}`", shape_text(&tensor.shape()));
-            let at = indices.last().copied().unwrap_or(t);
+            let at = indices.last().map_or(t, |(at, _)| *at);
             let error = self.error(&codes::RANK_MISMATCH, at, message).also(self.place(t), label);
             return Err(self.report(error));
         }
@@ -97,8 +99,8 @@ impl Cx<'_> {
             return Err(self.report(error));
         }
         let mut picks = Vec::new();
-        for (at, mode) in indices.iter().zip(modes) {
-            let index = self.index_of_elements(*at)?;
+        for ((at, index), mode) in indices.iter().zip(modes) {
+            let index = self.index_of_elements(*at, index)?;
             picks.push(Pick {
                 dim: mode.dim,
                 index,
@@ -114,7 +116,7 @@ impl Cx<'_> {
         if let Some(i) = shapes.iter().position(|shape| *shape != shapes[0]) {
             let message =
                 format!("found the shape `{:?}`, wanted `{:?}` as of the first index", shapes[i], shapes[0]);
-            return self.fail(&codes::SHAPE_MISMATCH, indices[i], message);
+            return self.fail(&codes::SHAPE_MISMATCH, indices[i].0, message);
         }
         let mode = |extent: &i64| SymMode { extent: Expr::constant(*extent), dim, factor: Expr::default() };
         let view = SymView { modes: shapes[0].iter().map(mode).collect(), ..tensor.view.clone() };
@@ -122,8 +124,7 @@ impl Cx<'_> {
     }
 
     /// Returns the register tensor of an index.
-    fn index_of_elements(&mut self, at: ExprId) -> Lower<TensorId> {
-        let index = self.tensor(at)?;
+    fn index_of_elements(&mut self, at: ExprId, index: &Tensor) -> Lower<TensorId> {
         if !index.is_register() {
             let message =
                 format!("found a {} tensor, wanted a register one that picks elements", index.space());
@@ -132,7 +133,7 @@ impl Cx<'_> {
             return Err(self.report(error));
         }
         self.want_index(at, index.dtype, "elements")?;
-        Ok(self.settled(at, &index, None)?.0)
+        Ok(self.settled(at, index, None)?.0)
     }
 
     fn want_index(&mut self, at: ExprId, dtype: DType, what: &str) -> Lower<()> {

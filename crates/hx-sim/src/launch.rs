@@ -92,6 +92,11 @@ pub fn run_with_log(
     symbols.extend((0u8..).zip(grid).map(|(axis, blocks)| (Symbol::GridDim(axis), blocks as i64)));
     let lookup = |s: &Symbol| symbols.get(s).copied();
     let code = compile(program, &symbols, &numbers)?;
+    if code.communicates && code.cluster.iter().product::<u32>() > 1 {
+        let text = "the blocks of a cluster exchange data and make atomic accesses whose results or order count, which the \
+                    simulator does not run: try a GPU";
+        return argument_error(text.to_owned());
+    }
     if let Some((blocks, size)) =
         grid.iter().zip(code.cluster).find(|(blocks, size)| *blocks % u64::from(*size) != 0)
     {

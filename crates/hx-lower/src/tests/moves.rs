@@ -117,6 +117,56 @@ fn parts_scans_and_numbers() {
 
 /// No `where` clause makes a number of the launch a constant, so the finding does not ask for one.
 #[test]
+fn index_tensors_pick_elements_and_atomic_accesses_return_them() {
+    check(
+        "kernel probe(x: f32[m, n], i: i32[64], h: mut i32[4, n], s: mut f32[m])
+         grid [1] threads 64 {
+            let at = load(i);
+            let t = load(gather(x, at, index(at, 0)));
+            copy(t, scatter(s, at * 2));
+            let old = atomic_max(scatter(h[3, 5..], at), at);
+            atomic_add(scatter(h[2, ..], old), at);
+            let c = shared_tensor(i32, [64]);
+            atomic_store(c, at, order: \"release\");
+            atomic_cas(c, at, old, scope: \"cluster\");
+            let now = atomic_load(c, order: \"acquire\");
+            copy(now, h[0, 0..64]);
+        }",
+        expect![[r#"
+            kernel probe threads 64
+              grid [1]
+              param x: f32[m, n] : [n, 1] align 16
+              param i: i32[64] : [1] align 16
+              param h: mut i32[4, n] : [n, 1] align 16
+              param s: mut f32[m] : [1] align 16
+              fact m % 16 == 0
+              fact n % 16 == 0
+              register at: i32[64]
+              register value: i32[64]
+              register t: f32[64]
+              register value_1: i32[64]
+              register old: i32[64]
+              shared c: i32[64]
+              register old_2: i32[64]
+              register now: i32[64]
+              #0 copy(i[0..64], at)
+              #1 value = index(0)
+              #2 copy(x[at, value], t)
+              #3 value_1 = (at * (2))
+              #4 copy(t, s[value_1])
+              #5 old = atomic_max(h[3, 5 + at], at)
+              #6 atomic_add(h[2, old], at)
+              #7 sync()
+              #8 atomic_store(c[0..64], at, order: release)
+              #9 old_2 = atomic_cas(c[0..64], at, old, scope: cluster)
+              #10 now = atomic_load(c[0..64], order: acquire)
+              #11 sync()
+              #12 copy(now, h[0, 0..64])
+        "#]],
+    );
+}
+
+#[test]
 fn an_index_of_registers_is_a_constant() {
     check(
         "kernel probe(a: f16[4, 64], i: i32, c: mut f16[64]) grid [1] threads 32 {
