@@ -114,6 +114,7 @@ function expressions(place) {
       node($, 'method_call', 'method_call_expr'),
       node($, 'field', 'field_expr'),
       node($, 'index', 'index_expr'),
+      node($, 'guarded', 'guarded_expr'),
     ),
   );
   define('call', ($) =>
@@ -133,6 +134,9 @@ function expressions(place) {
     seq(field('base', rule($, 'postfix')), '.', field('field', $._field_name)),
   );
   define('index', ($) => seq(field('base', rule($, 'postfix')), field('indices', $.index_list)));
+  define('guarded', ($) =>
+    seq(field('read', node($, 'index', 'index_expr')), 'else', field('otherwise', rule($, 'unary'))),
+  );
   return rules;
 }
 

@@ -109,6 +109,9 @@ impl Collector {
                     e.index_list().into_iter().flat_map(|l| l.args()).map(|a| self.expr(Some(a))).collect();
                 Expr::Index { base, args }
             }
+            ast::Expr::GuardedExpr(e) => {
+                Expr::Guarded { read: self.expr(e.read()), otherwise: self.expr(e.otherwise()) }
+            }
             ast::Expr::TupleExpr(e) => Expr::Tuple(e.fields().map(|f| self.tuple_field(f)).collect()),
             ast::Expr::ArrayExpr(e) => Expr::Array(e.elements().map(|x| self.expr(Some(x))).collect()),
             ast::Expr::NewExpr(_) => Expr::New,

@@ -100,6 +100,11 @@ pub enum Expr {
         base: ExprId,
         args: Vec<ExprId>,
     },
+    /// `t[i, j] else value`. The read is an [`Expr::Index`] in sound text.
+    Guarded {
+        read: ExprId,
+        otherwise: ExprId,
+    },
     /// `(a, b)`, `(8,)`, `(warp: 4, lane: 8)`, `()`.
     Tuple(Vec<TupleField>),
     /// `[a, b]`.

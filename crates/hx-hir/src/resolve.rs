@@ -455,6 +455,7 @@ impl<'a> Resolver<'a> {
                 self.expr(*base);
                 self.all(args);
             }
+            Expr::Guarded { read, otherwise } => self.all(&[*read, *otherwise]),
             Expr::Tuple(fields) => fields.iter().for_each(|f| self.expr(f.value)),
             Expr::Array(elements) => self.all(elements),
             Expr::Layout { shape, stride } => self.all(&[*shape, *stride]),

@@ -23,6 +23,7 @@ impl ExprStore {
                 f(*base);
                 args.iter().for_each(|a| f(*a));
             }
+            Expr::Guarded { read, otherwise } => [*read, *otherwise].into_iter().for_each(f),
             Expr::Tuple(fields) => fields.iter().for_each(|field| f(field.value)),
             Expr::Array(elements) => elements.iter().for_each(|e| f(*e)),
             Expr::Layout { shape, stride } => [*shape, *stride].into_iter().for_each(f),

@@ -213,6 +213,7 @@ impl<'a> Frame<'_, 'a> {
                 self.at(id, operators::field(&base, name))
             }
             Expr::Index { base, args } => self.index(id, *base, args),
+            Expr::Guarded { read, otherwise } => self.guarded(id, *read, *otherwise),
             Expr::Tuple(fields) => self.tuple(id, fields),
             Expr::Array(elements) => {
                 let values: EvalResult<Vec<Value>> = elements.iter().map(|e| self.expr(*e)).collect();
@@ -248,6 +249,32 @@ impl<'a> Frame<'_, 'a> {
         }
         let indices = self.indices(args)?;
         self.at(id, operators::index(&base, &indices))
+    }
+
+    /// Evaluates `read else otherwise`, in which a negative index is outside too.
+    fn guarded(&mut self, id: ExprId, read: ExprId, otherwise: ExprId) -> EvalResult<Value> {
+        let body = self.body;
+        let Expr::Index { base, args } = &body.store[read] else { return self.expr(read) };
+        let base = self.expr(*base)?;
+        let indices = self.indices(args)?;
+        let Value::Tensor(t) = &base else {
+            let message = format!("found {} before `else`, wanted an element of a tensor", base.kind());
+            return Err(self.fail(id, HostError::ty(message)));
+        };
+        let at: Option<Vec<i64>> = indices
+            .iter()
+            .map(|index| match index {
+                Index::At(i) => Some(*i),
+                _ => None,
+            })
+            .collect();
+        let shape = t.shape();
+        let Some(at) = at.filter(|at| at.len() == shape.len()) else {
+            let message = "`else` guards the read of one element: it takes an index for each mode";
+            return Err(self.fail(id, HostError::ty(message)));
+        };
+        let inside = at.iter().zip(shape).all(|(i, extent)| usize::try_from(*i).is_ok_and(|i| i < *extent));
+        if inside { self.at(id, operators::index(&base, &indices)) } else { self.expr(otherwise) }
     }
 
     /// Evaluates a tuple, in which `_` means a mode that a tiler keeps, even in a cell.

@@ -43,7 +43,7 @@ impl Cx<'_> {
     }
 
     /// Returns the choice as an expression of elements of type `wanted`.
-    pub(crate) fn chosen(
+    pub(crate) fn typed_choice(
         &mut self,
         at: ExprId,
         choice: &Choice,
@@ -69,7 +69,7 @@ impl Cx<'_> {
     /// Lowers `cast(where(c, x, y), T)` of literals. Those with a fraction are converted as any float is.
     pub(crate) fn cast_choice(&mut self, at: ExprId, choice: &Choice, to: DType) -> Lower<Value> {
         let is_float = choice.is_float() && !to.is_float();
-        let chosen = self.chosen(at, choice, if is_float { UNTYPED } else { to }, at)?;
+        let chosen = self.typed_choice(at, choice, if is_float { UNTYPED } else { to }, at)?;
         Ok(Self::cast_lazy(Value::Lazy(chosen), to))
     }
 

@@ -179,7 +179,7 @@ impl Cx<'_> {
         let uniform = |value| Lazy { shape: Vec::new(), inputs: Vec::new(), value };
         let found = match value {
             Value::Lazy(lazy) if lazy.value.dtype() == wanted => return Ok(lazy),
-            Value::Choice(choice) => return self.chosen(at, &choice, wanted, other),
+            Value::Choice(choice) => return self.typed_choice(at, &choice, wanted, other),
             Value::Scalar(scalar) if scalar.dtype() == wanted => return Ok(uniform(scalar)),
             Value::Lazy(lazy) => lazy.value.dtype(),
             Value::Scalar(scalar) => scalar.dtype(),

@@ -1,6 +1,6 @@
 //! The errors of lowering, with their places, and their rendering as diagnostics.
 
-use hx_base::{Code, Diagnostic, SourceFile, TextRange};
+use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, SourceFile, TextRange};
 use hx_hir::{Db, ExprId, Item, ItemKey, PatId, body_source_map, signature_source_map};
 
 /// A place in an item, by ids rather than text ranges.
@@ -66,8 +66,19 @@ pub struct LowerError {
     pub labels: Vec<(Place, String)>,
     pub notes: Vec<String>,
     pub help: Vec<String>,
+    pub fix: Option<LowerFix>,
     /// The calls through which the function with the error was inlined, innermost first.
     pub calls: Vec<Place>,
+}
+
+/// A text that, inserted after a place, makes the error go away.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LowerFix {
+    /// The action, in the imperative.
+    pub title: String,
+    pub after: Place,
+    pub text: String,
+    pub applicability: Applicability,
 }
 
 impl LowerError {
@@ -80,6 +91,7 @@ impl LowerError {
             labels: Vec::new(),
             notes: Vec::new(),
             help: Vec::new(),
+            fix: None,
             calls: Vec::new(),
         }
     }
@@ -117,6 +129,13 @@ impl LowerError {
         }
         diagnostic.notes.clone_from(&self.notes);
         diagnostic.help.clone_from(&self.help);
+        if let Some(fix) = &self.fix
+            && let Some((file, range)) = fix.after.range(db)
+        {
+            let edits = vec![Edit { file, range: TextRange::empty(range.end()), text: fix.text.clone() }];
+            let (title, applicability) = (fix.title.clone(), fix.applicability);
+            diagnostic = diagnostic.with_fix(Fix { title, edits, applicability });
+        }
         Some(diagnostic)
     }
 }

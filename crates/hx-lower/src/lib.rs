@@ -26,6 +26,7 @@ mod error;
 mod extreme;
 mod finish;
 mod given;
+mod guarded;
 mod header;
 mod inline;
 mod instance;

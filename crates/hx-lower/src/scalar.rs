@@ -51,6 +51,7 @@ impl<'db> Cx<'db> {
             }
             HirExpr::Field { base, name } => self.field(id, *base, name)?,
             HirExpr::Index { base, args } => self.index(id, *base, args)?,
+            HirExpr::Guarded { read, otherwise } => self.guarded(id, *read, *otherwise)?,
             HirExpr::Tuple(fields) => {
                 // The labels of a layout's modes are for readers and have no effect.
                 Value::Tuple(fields.iter().map(|f| self.eval(f.value)).collect::<Lower<_>>()?)

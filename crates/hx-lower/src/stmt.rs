@@ -445,17 +445,39 @@ impl Cx<'_> {
         }
         let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
         self.thaw(&branches);
-        // A condition on numbers that do not change holds throughout its branch.
-        let stated = if self.mentions_variables(&cond) { Vec::new() } else { self.facts.holds(&cond) };
-        let (a, mut then_stmts) = self.nested(|cx| cx.inside("`if`", condition, |cx| cx.eval(then)));
+        // A condition on numbers that do not change holds throughout its branch, and its negation in the other one.
+        let fixed = !self.mentions_variables(&cond);
+        let stated = if fixed { self.facts.holds(&cond) } else { Vec::new() };
+        let (a, then_stmts) = self.nested(|cx| cx.inside("`if`", condition, |cx| cx.eval(then)));
         self.facts.forget(&stated);
-        let (b, mut else_stmts) = self.nested(|cx| match otherwise {
+        let stated = if fixed { self.facts.holds(&cond.clone().negate()) } else { Vec::new() };
+        let (b, else_stmts) = self.nested(|cx| match otherwise {
             Some(otherwise) => cx.inside("`if`", condition, |cx| cx.eval(otherwise)),
             None => Ok(Value::Unit),
         });
+        self.facts.forget(&stated);
+        if otherwise.is_none() {
+            if !then_stmts.is_empty() {
+                self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+            }
+            return a.map(|_| Value::Unit);
+        }
+        let branches = [(then, a, then_stmts), (otherwise.unwrap_or(id), b, else_stmts)];
+        self.chosen(id, hint, cond, branches)
+    }
+
+    /// Returns the value of the branch that a condition picks at run time. Each branch is an expression, its value and its
+    /// statements.
+    pub(crate) fn chosen(
+        &mut self,
+        id: ExprId,
+        hint: Option<&str>,
+        cond: Cond,
+        [(then, a, mut then_stmts), (otherwise, b, mut else_stmts)]: [(ExprId, Lower<Value>, Vec<Stmt>); 2],
+    ) -> Lower<Value> {
         let wholes = |v: &Lower<Value>| v.as_ref().ok().and_then(Value::whole);
         if let (Some(x), Some(y)) = (wholes(&a), wholes(&b)) {
-            let at = [then, otherwise.unwrap_or(id)];
+            let at = [then, otherwise];
             let dtype = self.common_type(&at, &[x.clone(), y.clone()])?;
             let (var, value, [then_end, else_end]) = self.picked(dtype, &x.value, &y.value);
             then_stmts.push(then_end);
@@ -471,17 +493,13 @@ impl Cx<'_> {
                 return a.and(b);
             }
         };
-        if a == b || otherwise.is_none() {
+        if a == b {
             if !then_stmts.is_empty() || !else_stmts.is_empty() {
                 self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
             }
-            return Ok(if a == b { a } else { Value::Unit });
+            return Ok(a);
         }
-        let made = self.either(
-            id,
-            hint,
-            [(then, a, &mut then_stmts), (otherwise.unwrap_or(id), b, &mut else_stmts)],
-        );
+        let made = self.either(id, hint, [(then, a, &mut then_stmts), (otherwise, b, &mut else_stmts)]);
         self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
         made
     }

@@ -7,6 +7,7 @@ mod debug;
 mod errors;
 mod functions;
 mod grids;
+mod guards;
 mod locals;
 mod moves;
 mod peel;

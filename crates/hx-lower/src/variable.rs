@@ -10,12 +10,12 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Picked, Scalar, Stmt, View};
+use hx_tile::{Picked, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
 use crate::error::Lower;
-use crate::value::{Lazy, SymView, Tensor, Value};
+use crate::value::{Lazy, SymView, Value};
 use crate::whole::{state_range, width};
 
 /// The element type of a variable whose first value consists of literals only.
@@ -310,83 +310,5 @@ impl Cx<'_> {
                 Picked::Elements(picks)
             }
         }
-    }
-
-    /// Loads the number that an index picks from a global tensor. It is the same for all threads, because nothing writes the
-    /// tensor.
-    pub(crate) fn load_scalar(&mut self, id: ExprId, base: ExprId, t: &Tensor) -> Lower<Value> {
-        let name = self.base_name(t.view.base).to_owned();
-        if !t.is_global() {
-            let message =
-                format!("found an element of a {} tensor, wanted one of a global tensor", t.space());
-            let error = self
-                .error(&codes::NOT_UNIFORM, id, message)
-                .label("threads may see different numbers")
-                .help("`scalar(t)` makes a tensor of one element a number of the block: `scalar(load(t[i..i + 1]))`");
-            return Err(self.report(error));
-        }
-        if t.mutable || self.is_written(t) {
-            let message = format!(
-                "found an element of `{name}`, which the kernel may write, so it may differ between threads"
-            );
-            let error = self.error(&codes::NOT_UNIFORM, id, message);
-            return Err(self.report(error));
-        }
-        if t.dtype.bits() < 8 && t.dtype != DType::Bool || t.dtype.is_float() && t.dtype.bits() < 16 {
-            return self.unsupported(id, format!("a number of type `{}` read from a tensor", t.dtype));
-        }
-        if t.view.picked.is_some() {
-            let error = self
-                .error(&codes::UNSUPPORTED, id, format!("an element of rows that `gather` picks of `{name}`"))
-                .help("read the number of the row first, as in `t[rows[i], j]`");
-            return Err(self.report(error));
-        }
-        let shape = self.base_shape(t.view.base);
-        let ends = t.view.ends.iter().map(|(dim, end)| (&t.view.offsets[*dim], end));
-        for (offset, extent) in t.view.offsets.iter().zip(&shape).chain(ends) {
-            let inside =
-                self.facts.proves_le(&Expr::default(), offset) && self.facts.proves_lt(offset, extent);
-            if !inside {
-                let error = self
-                    .error(
-                        &codes::VIEW_OUTSIDE_BUFFER,
-                        id,
-                        format!("cannot prove that `{offset}` is below `{extent}`"),
-                    )
-                    .label("a number is read without a guard")
-                    .also(
-                        self.place(base),
-                        format!("`{name}` has the shape `{}`", crate::cx::shape_text(&shape)),
-                    )
-                    .help("state what holds in a `where` clause");
-                return Err(self.report(error));
-            }
-        }
-        let var = self.new_var(format!("{name}_value").into());
-        self.readable(id, t.dtype)?;
-        let src = View {
-            base: t.view.base,
-            offsets: t.view.offsets.clone(),
-            modes: Vec::new(),
-            pad: t.view.pad,
-            ends: Vec::new(),
-            picked: None,
-        };
-        let origin = self.origin(id);
-        self.push(Stmt::LoadScalar { var: var.clone(), src, origin });
-        Ok(self.number_of(&var, t.dtype))
-    }
-
-    /// Refuses element types whose numbers, once read, do not fit the integers of the program.
-    pub(crate) fn readable(&mut self, id: ExprId, dtype: DType) -> Lower<()> {
-        match dtype {
-            DType::U64 => self.unsupported(id, "a number of type `u64` read from a tensor"),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn is_written(&self, t: &Tensor) -> bool {
-        let hx_tile::Base::Global(id) = t.view.base else { return false };
-        matches!(self.params.get(id.0 as usize), Some(hx_tile::Param::Tensor(p)) if p.mutable)
     }
 }

@@ -6,7 +6,7 @@
 
 use hx_base::codes;
 use hx_hir::{Arg, ExprId};
-use hx_index::{Atom, Expr, gcd};
+use hx_index::{Atom, CmpOp, Cond, Expr, gcd};
 use hx_tile::Base;
 
 use crate::cx::{Cx, shape_text};
@@ -92,8 +92,21 @@ impl Cx<'_> {
         let rank = t.view.modes.len();
         let mut view = SymView { modes: Vec::new(), ..t.view.clone() };
         let mut mode = 0;
+        let mut indices = Vec::with_capacity(args.len());
         for &arg in args {
             let index = self.eval(arg)?;
+            indices.push((arg, self.as_integer(arg, index)?));
+        }
+        if rank > 0 && indices.len() == rank && !t.is_register() {
+            let integers = indices.iter().map(|(arg, index)| match index {
+                Value::Int(i) => Some((*arg, i.clone())),
+                _ => None,
+            });
+            if let Some(integers) = integers.collect::<Option<Vec<_>>>() {
+                return self.unguarded(id, (base, &t), &integers);
+            }
+        }
+        for (arg, index) in indices {
             if index == Value::New {
                 // A mode of extent 1 makes no step, so its dimension does not matter.
                 view.modes.push(SymMode { extent: Expr::constant(1), dim: 0, factor: Expr::default() });
@@ -111,9 +124,6 @@ impl Cx<'_> {
         }
         // Trailing indices may be omitted.
         view.modes.extend(t.view.modes.iter().skip(mode).cloned());
-        if view.modes.is_empty() && rank > 0 && !t.is_register() {
-            return self.load_scalar(id, base, &t.with_view(view));
-        }
         if t.is_register() && view.modes != t.view.modes {
             return self.register_part(id, &t.with_view(view));
         }
@@ -128,7 +138,7 @@ impl Cx<'_> {
         old: SymMode,
         index: Value,
     ) -> Lower<()> {
-        match self.as_integer(arg, index)? {
+        match index {
             Value::Int(i) => {
                 view.ends.extend(self.check_index(arg, t, &old, &i)?);
                 let at = &mut view.offsets[old.dim];
@@ -170,17 +180,24 @@ impl Cx<'_> {
         mode: &SymMode,
         i: &Expr,
     ) -> Lower<Option<(usize, Expr)>> {
-        let zero = Expr::default();
-        if self.facts.proves_lt(i, &zero) || self.facts.proves_le(&mode.extent, i) {
-            let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
-            return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
-        }
+        self.not_surely_outside(arg, mode, i)?;
         self.known_in_registers(arg, t, i)?;
         self.nonnegative(arg, t, mode, i)?;
         if self.facts.proves_lt(i, &mode.extent) || self.is_guarded(t, mode) {
             return Ok(None);
         }
-        self.ends_itself(arg, t, mode, || format!("the index `{i}` may be `{}` or more", mode.extent))
+        self.ends_itself(arg, t, mode, || {
+            (format!("the index `{i}` may be `{}` or more", mode.extent), below(i, &mode.extent))
+        })
+    }
+
+    /// Refuses an index that is outside of the mode in every launch.
+    pub(crate) fn not_surely_outside(&mut self, arg: ExprId, mode: &SymMode, i: &Expr) -> Lower<()> {
+        if self.facts.proves_lt(i, &Expr::default()) || self.facts.proves_le(&mode.extent, i) {
+            let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
+            return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
+        }
+        Ok(())
     }
 
     /// Checks a range of a mode. Returns the end of the view that has to guard it, if nothing else does.
@@ -209,7 +226,9 @@ impl Cx<'_> {
         if self.is_guarded(t, mode) {
             return Ok(None);
         }
-        self.ends_itself(arg, t, mode, || format!("the range may end after `{}`", mode.extent))
+        self.ends_itself(arg, t, mode, || {
+            (format!("the range may end after `{}`", mode.extent), at_most(to, &mode.extent))
+        })
     }
 
     /// Returns the end that a view needs because steps past the end of a mode would stay inside of the tensor.
@@ -221,11 +240,11 @@ impl Cx<'_> {
         at: ExprId,
         t: &Tensor,
         mode: &SymMode,
-        why: impl FnOnce() -> String,
+        missing: impl FnOnce() -> (String, Cond),
     ) -> Lower<Option<(usize, Expr)>> {
         match self.own_end(t, mode) {
             Some(end) => Ok(Some((mode.dim, end))),
-            None => self.not_inside(at, t, why()),
+            None => self.not_inside(at, t, missing()),
         }
     }
 
@@ -238,22 +257,21 @@ impl Cx<'_> {
         if self.facts.proves_le(&Expr::default(), i) || self.is_guarded_below(t, mode) {
             return Ok(());
         }
-        let error = self
-            .error(&codes::VIEW_OUTSIDE_BUFFER, arg, format!("cannot prove that `{i}` is not negative"))
-            .help("state what holds in a `where` clause");
-        Err(self.report(error))
+        self.not_inside(arg, t, (format!("`{i}` may be negative"), at_most(&Expr::default(), i)))
     }
 
-    fn not_inside<T>(&mut self, arg: ExprId, t: &Tensor, why: String) -> Lower<T> {
+    fn not_inside<T>(&mut self, arg: ExprId, t: &Tensor, (why, missing): (String, Cond)) -> Lower<T> {
         let name = self.base_name(t.view.base).to_owned();
-        let error = self
+        let mut error = self
             .error(
                 &codes::VIEW_OUTSIDE_BUFFER,
                 arg,
                 format!("cannot prove that this stays inside of its part of `{name}`"),
             )
-            .label(why)
-            .help("state what holds in a `where` clause");
+            .label(why);
+        if let Some(advice) = self.advice(&[missing]) {
+            error = error.help(advice);
+        }
         Err(self.report(error))
     }
 
@@ -275,7 +293,7 @@ impl Cx<'_> {
 
     /// Reports whether any step past the end of the mode also leaves the dimension at its end or the view at its own, where accesses
     /// are guarded.
-    fn is_guarded(&self, t: &Tensor, mode: &SymMode) -> bool {
+    pub(crate) fn is_guarded(&self, t: &Tensor, mode: &SymMode) -> bool {
         if !t.is_global() {
             return false;
         }
@@ -317,8 +335,12 @@ impl Cx<'_> {
                 return self.fail(&codes::NOT_CONSTANT, shape, message);
             };
             if !self.facts.divides(b, &mode.extent) && !self.is_guarded(t, mode) {
-                let why = || format!("the last tile of {b} may reach past `{}`", mode.extent);
-                ends.extend(self.ends_itself(id, t, mode, why)?);
+                let rest = mode.extent.rem(&Expr::constant(b), &self.facts);
+                let missing = || {
+                    let why = format!("the last tile of {b} may reach past `{}`", mode.extent);
+                    (why, Cond::Cmp(CmpOp::Eq, rest, Expr::default()))
+                };
+                ends.extend(self.ends_itself(id, t, mode, missing)?);
             }
             let count = mode.extent.ceil_div(&Expr::constant(b), &self.facts);
             inner.push(SymMode { extent: Expr::constant(b), ..mode.clone() });
@@ -417,12 +439,13 @@ impl Cx<'_> {
             }
             let first = t.view.offsets[buffer.dim].clone() + &buffer.factor * &low;
             if !self.facts.proves_le(&Expr::default(), &first) {
-                return self.not_inside(at, t, format!("the first element may be at `{first}`"));
+                let why = format!("the first element may be at `{first}`");
+                return self.not_inside(at, t, (why, at_most(&Expr::default(), &first)));
             }
             let high = high.simplify(&self.facts);
             if !self.facts.proves_lt(&high, &buffer.extent) && !self.is_guarded(t, buffer) {
                 let why = format!("it reaches `{high}` where the part has `{}`", buffer.extent);
-                return self.not_inside(at, t, why);
+                return self.not_inside(at, t, (why, below(&high, &buffer.extent)));
             }
         }
         Ok(())
@@ -452,6 +475,14 @@ impl Cx<'_> {
         }
         Ok(pad)
     }
+}
+
+fn below(a: &Expr, b: &Expr) -> Cond {
+    Cond::Cmp(CmpOp::Lt, a.clone(), b.clone())
+}
+
+fn at_most(a: &Expr, b: &Expr) -> Cond {
+    Cond::Cmp(CmpOp::Le, a.clone(), b.clone())
 }
 
 /// Returns a lower bound of `⌊x / d⌋ · factor` if `factor` is a positive multiple of `d`: the division drops at most `d - 1` of

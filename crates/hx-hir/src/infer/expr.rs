@@ -3,6 +3,7 @@
 use hx_dtype::DType;
 use hx_index::{BitOp, Expr as Value};
 
+use super::tensor::Outside;
 use super::{Infer, MAX_TERMS, TypeProblem, is_missing};
 use crate::{
     ArithOp, BinaryOp, Block, CmpOp, Elem, Expr, ExprId, Extent, Literal, LogicOp, MemorySpace, TensorTy, Ty,
@@ -33,7 +34,8 @@ impl<'a> Infer<'a> {
             Expr::Call { callee, args } => self.call(id, *callee, args),
             Expr::MethodCall { receiver, name, args } => self.method_call(id, *receiver, name, args),
             Expr::Field { base, name } => self.field(id, *base, name),
-            Expr::Index { base, args } => self.index(id, *base, args),
+            Expr::Index { base, args } => self.index(id, *base, args, Outside::Refused),
+            Expr::Guarded { read, otherwise } => self.guarded(*read, *otherwise),
             Expr::Tuple(fields) => {
                 let parts = fields.iter().map(|f| self.expr(f.value)).collect();
                 self.compound(id, parts, Ty::Tuple)

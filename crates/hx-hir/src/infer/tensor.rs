@@ -3,7 +3,15 @@
 use hx_index::Expr as Value;
 
 use super::{Infer, TypeProblem, scalar_ty};
-use crate::{Elem, ExprId, Extent, MemorySpace, Name, TensorTy, Ty, is_compile_time};
+use crate::{Elem, Expr, ExprId, Extent, MemorySpace, Name, TensorTy, Ty, is_compile_time};
+
+/// The meaning of an index that is provably outside of its tensor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outside {
+    Refused,
+    /// `else` names the value of such an element.
+    Guarded,
+}
 
 impl Infer<'_> {
     pub(super) fn field(&mut self, id: ExprId, base: ExprId, name: &Name) -> Ty {
@@ -22,12 +30,23 @@ impl Infer<'_> {
         }
     }
 
-    pub(super) fn index(&mut self, id: ExprId, base: ExprId, args: &[ExprId]) -> Ty {
+    /// Infers `read else otherwise`. Whether the read is that of one element is known when the kernel is lowered.
+    pub(super) fn guarded(&mut self, read: ExprId, otherwise: ExprId) -> Ty {
+        let found = match &self.store[read] {
+            Expr::Index { base, args } => self.index(read, *base, args, Outside::Guarded),
+            _ => self.expr(read),
+        };
+        self.out.exprs.insert(read, found.clone());
+        self.expr(otherwise);
+        found
+    }
+
+    pub(super) fn index(&mut self, id: ExprId, base: ExprId, args: &[ExprId], outside: Outside) -> Ty {
         let found = self.expr(base);
         let indices: Vec<Ty> = args.iter().map(|a| self.expr(*a)).collect();
         match found {
             quiet if quiet.is_quiet() => quiet,
-            Ty::Tensor(t) => self.index_tensor(id, base, t, args, indices),
+            Ty::Tensor(t) => self.index_tensor(id, (base, t), args, indices, outside),
             Ty::Tuple(parts) | Ty::Array(parts) => self.index_list(id, &parts, args, &indices),
             Ty::Layout(_) => Ty::Unknown,
             lhs => self.report(TypeProblem::NoOperation { expr: id, op: "[…]", lhs, rhs: None }),
@@ -52,10 +71,10 @@ impl Infer<'_> {
     fn index_tensor(
         &mut self,
         id: ExprId,
-        base: ExprId,
-        t: TensorTy,
+        (base, t): (ExprId, TensorTy),
         args: &[ExprId],
         indices: Vec<Ty>,
+        outside: Outside,
     ) -> Ty {
         let taken = indices.iter().filter(|i| **i != Ty::New).count();
         if taken > t.shape.len() {
@@ -72,6 +91,7 @@ impl Infer<'_> {
             }
             let Some(extent) = modes.next() else { break };
             match index {
+                Ty::Int(_) if outside == Outside::Guarded => {}
                 Ty::Int(value) => self.check_index(arg, value.as_ref(), extent.as_ref()),
                 Ty::Range { start, end } => {
                     shape.push(range_extent(start.as_deref(), end.as_deref(), extent))

@@ -180,15 +180,13 @@ fn views_stay_inside() {
             error[HX0210]: cannot prove that this stays inside of its part of `a`
                           let beyond = global_view(a[0..32, ..], (64, BK) : (k, 1));
                                                                  ^^^^^^^^^^^^^^^^^ it reaches `63` where the part has `32`
-              help: state what holds in a `where` clause
             error[HX0210]: cannot prove that this stays inside of its part of `a`
                           let half = tile(gather(a, table)[0..40, ..], [16, 16]);
                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the last tile of 16 may reach past `40`
-              help: state what holds in a `where` clause
             error[HX0210]: cannot prove that this stays inside of its part of `s`
                           let maybe = s[bm, ..];
                                         ^^ the index `block_idx.x` may be `4` or more
-              help: state what holds in a `where` clause
+              help: `if block_idx.x < 4 { … }` around it provides the proof
             error[HX0211]: found the end `8`, wanted at most `4`
                           let long = s[0..8, ..];
                                        ^^^^
@@ -198,7 +196,6 @@ fn views_stay_inside() {
             error[HX0210]: cannot prove that this stays inside of its part of `a`
                           let negative = global_view(a, (4) : (0 - 1));
                                                         ^^^^^^^^^^^^^ the first element may be at `-3`
-              help: state what holds in a `where` clause
         "#]],
     );
 }
@@ -256,15 +253,15 @@ fn conditions_keep_an_index_inside() {
             error[HX0210]: cannot prove that this stays inside of its part of `s`
                               if next <= 4 { let over = s[next, ..]; }
                                                           ^^^^ the index `i + 1` may be `4` or more
-              help: state what holds in a `where` clause
+              help: `if i + 1 < 4 { … }` around it provides the proof
             error[HX0210]: cannot prove that this stays inside of its part of `s`
                               let after = s[next, ..];
                                             ^^^^ the index `i + 1` may be `4` or more
-              help: state what holds in a `where` clause
-            error[HX0210]: cannot prove that `n` is not negative
+              help: `if i + 1 < 4 { … }` around it provides the proof
+            error[HX0210]: cannot prove that this stays inside of its part of `s`
                                   let changed = s[n, ..];
-                                                  ^
-              help: state what holds in a `where` clause
+                                                  ^ `n` may be negative
+              help: bind the number to a name with `let`, and test that name with `if`
         "#]],
     );
 }
@@ -532,12 +529,14 @@ fn parts_scans_and_sums_say_what_is_wrong() {
                           let e = exp2(m);
                                        ^
               help: `cast(…, f32)` converts a number
-            error[HX0210]: cannot prove that `0` is below `m`
+            error[HX0210]: cannot prove that this element of `t` exists
                           while number < t[0] { number = cast(1.0, f16); }
-                                         ^^^^ a number is read without a guard
+                                         ^^^^ not proven: `0 < m`
                           while number < t[0] { number = cast(1.0, f16); }
                                          - `t` has the shape `[m]`
-              help: state what holds in a `where` clause
+              help: state it in the header: `where 0 < m`
+              help: `… else 0.0` after the index guards the read: an element outside is `0.0`
+              fix: guard the read with `else 0.0` (`` → ` else 0.0`)
         "#]],
     );
 }

@@ -2094,6 +2094,41 @@ impl AstNode for IndexExpr {
     }
 }
 
+/// A node of kind `GUARDED_EXPR`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct GuardedExpr {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl GuardedExpr {
+    pub fn read(&self) -> Option<Expr> {
+        support::child(&self.syntax)
+    }
+    pub fn else_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, ELSE_KW)
+    }
+    pub fn otherwise(&self) -> Option<Expr> {
+        support::children(&self.syntax).nth(1)
+    }
+}
+
+impl AstNode for GuardedExpr {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == GUARDED_EXPR
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
 /// A node of kind `UNARY_EXPR`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UnaryExpr {
@@ -2966,6 +3001,7 @@ pub enum Expr {
     MethodCallExpr(MethodCallExpr),
     FieldExpr(FieldExpr),
     IndexExpr(IndexExpr),
+    GuardedExpr(GuardedExpr),
     UnaryExpr(UnaryExpr),
     BinaryExpr(BinaryExpr),
     LayoutExpr(LayoutExpr),
@@ -2992,6 +3028,7 @@ impl AstNode for Expr {
                 | METHOD_CALL_EXPR
                 | FIELD_EXPR
                 | INDEX_EXPR
+                | GUARDED_EXPR
                 | UNARY_EXPR
                 | BINARY_EXPR
                 | LAYOUT_EXPR
@@ -3015,6 +3052,7 @@ impl AstNode for Expr {
             METHOD_CALL_EXPR => MethodCallExpr::cast(syntax).map(Self::MethodCallExpr),
             FIELD_EXPR => FieldExpr::cast(syntax).map(Self::FieldExpr),
             INDEX_EXPR => IndexExpr::cast(syntax).map(Self::IndexExpr),
+            GUARDED_EXPR => GuardedExpr::cast(syntax).map(Self::GuardedExpr),
             UNARY_EXPR => UnaryExpr::cast(syntax).map(Self::UnaryExpr),
             BINARY_EXPR => BinaryExpr::cast(syntax).map(Self::BinaryExpr),
             LAYOUT_EXPR => LayoutExpr::cast(syntax).map(Self::LayoutExpr),
@@ -3039,6 +3077,7 @@ impl AstNode for Expr {
             Self::MethodCallExpr(it) => it.syntax(),
             Self::FieldExpr(it) => it.syntax(),
             Self::IndexExpr(it) => it.syntax(),
+            Self::GuardedExpr(it) => it.syntax(),
             Self::UnaryExpr(it) => it.syntax(),
             Self::BinaryExpr(it) => it.syntax(),
             Self::LayoutExpr(it) => it.syntax(),
@@ -3103,6 +3142,12 @@ impl From<FieldExpr> for Expr {
 impl From<IndexExpr> for Expr {
     fn from(node: IndexExpr) -> Expr {
         Expr::IndexExpr(node)
+    }
+}
+
+impl From<GuardedExpr> for Expr {
+    fn from(node: GuardedExpr) -> Expr {
+        Expr::GuardedExpr(node)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parses expressions by precedence climbing.
 //!
 //! From loose to tight: `..`, `||`, `&&`, comparisons, `∘`, `:`, `|`, `^`, `&`, `<< >>`, `+ -`, `* / % @`, prefix `- ! ~`, and
-//! postfix (`f(x)`, `x[i]`, `x.T`). A closure is looser than all of them and is allowed in arguments only.
+//! postfix (`f(x)`, `x[i]`, `x.T`, `x[i] else y`). A closure is looser than all of them and is allowed in arguments only.
 
 use super::*;
 
@@ -281,11 +281,25 @@ fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
                 inner.complete(p, INDEX_LIST);
                 m.complete(p, INDEX_EXPR)
             }
+            // Before a block, `x[i] else {` is an `if` whose block is missing.
+            T![else] if lhs.kind() == INDEX_EXPR && !(limits.is_header && p.nth_at(1, T!['{'])) => {
+                return Some(guarded_expr(p, lhs, limits));
+            }
             T![.] => field_or_method(p, lhs),
             T![as] | T![!] if foreign_postfix(p) => continue,
             _ => return Some(lhs),
         };
     }
+}
+
+// test guarded_expr
+// t[i, j] else 0.0; -t[i] else -1 + x; t[i] else u[i] else f(x)[0];
+/// Parses the value of an element outside of the tensor. It binds to the index alone.
+fn guarded_expr(p: &mut Parser<'_>, read: CompletedMarker, limits: Limits) -> CompletedMarker {
+    let m = read.precede(p);
+    p.bump(T![else]);
+    unary_expr(p, limits);
+    m.complete(p, GUARDED_EXPR)
 }
 
 /// Wraps `x as f32` and `assert!(c)` in an error node. Reports whether there was one.

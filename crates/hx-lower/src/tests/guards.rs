@@ -1,0 +1,107 @@
+//! Reads that are proven inside of their tensor, and reads with a guard.
+
+use expect_test::expect;
+
+use super::check;
+
+#[test]
+fn a_guarded_read_is_a_branch() {
+    check(
+        "kernel f(t: i32[m, n], x: f16[m], i: i32, y: mut f32[32]) where n >= 4 grid [1] threads 32 {
+            let a = t[i, 2] else -1;
+            let b = x[a] else 0.5;
+            let c = x[7] else (x[6] else 1.0);
+            if i >= 0 && i < m { let d = t[i, 3] else 0; }
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param t: i32[m, n] : [n, 1] align 16
+              param x: f16[m] : [1] align 16
+              param i: i32
+              param y: mut f32[32] : [1] align 16
+              where n >= 4
+              fact m % 16 == 0
+              fact n % 16 == 0
+              let picked = 0
+              if 0 <= i && i < m
+                let t_value = t[i, 2]
+                picked = t_value
+              else
+                picked = -1
+              let picked = 0.0
+              if 0 <= picked && picked < m
+                let x_value = x[picked]
+                picked = x_value
+              else
+                picked = 0.5
+              let picked = 0.0
+              if 7 < m
+                let x_value = x[7]
+                picked = x_value
+              else
+                let picked = 0.0
+                if 6 < m
+                  let x_value = x[6]
+                  picked = x_value
+                else
+                  picked = 1.0
+                picked = picked
+              if 0 <= i && i < m
+                let t_value = t[i, 3]
+        "#]],
+    );
+}
+
+#[test]
+fn a_read_without_a_proof_offers_a_guard() {
+    check(
+        "kernel f(t: i32[m, n], x: f16[m], f: bool[n], i: i32, y: mut f32[32]) where i >= 0 grid [4] threads 32 {
+            let a = t[i, 2];
+            let b = x[block_idx];
+            let c = f[a];
+            let d = t[..4, i] else 0;
+            let e = t[i] else 0;
+            let g = y[i] else 0.0;
+            let h = x[i] else 1;
+            let j = t[i, i] else 0.5;
+            let k = block_idx[i] else 0;
+        }",
+        expect![[r#"
+            error[HX0218]: `[…]` has no meaning for an integer
+                          let k = block_idx[i] else 0;
+                                  ^^^^^^^^^^^^
+            error[HX0210]: cannot prove that this element of `t` exists
+                          let a = t[i, 2];
+                                  ^^^^^^^ not proven: `i < m` and `2 < n`
+                          let a = t[i, 2];
+                                  - `t` has the shape `[m, n]`
+              help: state it in the header: `where i < m, 2 < n`
+              help: `… else 0` after the index guards the read: an element outside is `0`
+              fix: guard the read with `else 0` (`` → ` else 0`)
+            error[HX0210]: cannot prove that this element of `x` exists
+                          let b = x[block_idx];
+                                  ^^^^^^^^^^^^ not proven: `block_idx.x < m`
+                          let b = x[block_idx];
+                                  - `x` has the shape `[m]`
+              help: `if block_idx.x < m { … }` around it provides the proof
+              help: `… else 0.0` after the index guards the read: an element outside is `0.0`
+              fix: guard the read with `else 0.0` (`` → ` else 0.0`)
+            error[HX0203]: found a range as an index before `else`, wanted an integer
+                          let d = t[..4, i] else 0;
+                                    ^^^
+              help: `else` guards the read of one element; `pad:` of `tile` and `global_view` is the value of a view outside of its tensor
+            error[HX0206]: found 1 index before `else`, wanted 2: one for each mode
+                          let e = t[i] else 0;
+                                  ^^^^
+                          let e = t[i] else 0;
+                                  - has the shape `[m, n]`
+            error[HX0214]: found an element of `y`, which the kernel may write, so it may differ between threads
+                          let g = y[i] else 0.0;
+                                  ^^^^
+            error[HX0203]: found a floating-point number, wanted a number of type `i32`
+                          let j = t[i, i] else 0.5;
+                                               ^^^
+        "#]],
+    );
+}
