@@ -109,6 +109,8 @@ impl Cx<'_> {
     ) -> Lower<Value> {
         if adds {
             self.want_atomic_in(dst, AtomicOp::Add, to.dtype, Space::Global)?;
+        } else {
+            self.want_distinct(dst, to)?;
         }
         let (view, dst) = (self.static_view(src, from)?, self.static_view(dst, to)?);
         let is_bulk = catalogue().bulks.iter().any(|row| !row.is_load() && row.moves(to.dtype, adds));

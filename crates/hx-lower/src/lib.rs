@@ -33,6 +33,7 @@ mod instance;
 mod layouts;
 mod ops;
 mod part;
+mod overlap;
 mod peel;
 mod picked;
 mod pipe;

@@ -141,6 +141,7 @@ impl Cx<'_> {
         to: &Tensor,
     ) -> Lower<()> {
         self.want_mutable(dst, to)?;
+        self.want_distinct(dst, to)?;
         if from.dtype != to.dtype {
             return self.bad_dtype(src, from.dtype, dst, to.dtype);
         }

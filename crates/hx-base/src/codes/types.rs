@@ -505,4 +505,21 @@ family! {
     /// }
     /// ```
     BAD_TUNE = "HX0228", "bad-tune", Error, "an axis of `tune` has no values, or wrong ones";
+
+    /// Two modes of a view step along the same dimension, and their steps may meet: the view is a window, whose elements
+    /// overlap. It can be read, but a copy to it would write an element several times, in an order that nothing defines. The same
+    /// holds for a mode of stride 0.
+    ///
+    /// ```hx fails
+    /// kernel spread(x: f32[32, 3], y: mut f32[m]) grid [1] threads 32 {
+    ///     copy(load(x), global_view(y, (32, 3) : (2, 1)));
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel spread(x: f32[32, 3], y: mut f32[m]) grid [1] threads 32 {
+    ///     copy(load(x), global_view(y, (32, 3) : (3, 1)));
+    /// }
+    /// ```
+    OVERLAPPING_WRITE = "HX0229", "overlapping-write", Error, "a copy would write an element several times";
 }

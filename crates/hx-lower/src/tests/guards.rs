@@ -1,4 +1,4 @@
-//! Reads that are proven inside of their tensor, and reads with a guard.
+//! Reads that are proven inside of their tensor, reads with a guard, and views that overlap.
 
 use expect_test::expect;
 
@@ -102,6 +102,41 @@ fn a_read_without_a_proof_offers_a_guard() {
             error[HX0203]: found a floating-point number, wanted a number of type `i32`
                           let j = t[i, i] else 0.5;
                                                ^^^
+        "#]],
+    );
+}
+
+#[test]
+fn windows_are_only_read() {
+    check(
+        "kernel f(x: f32[m], y: mut f32[m], z: mut f32[m, n], s: i32) grid [1] threads 32 {
+            let t = load(global_view(x[4 - 1..], (32, 4) : (1, 2)));
+            copy(t, global_view(y, (32, 4) : (1, 32)));
+            copy(t, global_view(y, (32, 4) : (4, 1)));
+            copy(t, global_view(y[200..], (32, 4) : (-4, 1)));
+            copy(t, global_view(z, (32, 4) : (n, 1)));
+            copy(t, global_view(y, (32, 4) : (1, 31)));
+            copy(t, global_view(y, (32, 4) : (2, 3)));
+            copy(t, global_view(y, (32, 4) : (0, 1)));
+            copy_async(t, global_view(y, (32, 4) : (3, 1)));
+        }",
+        expect![[r#"
+            error[HX0229]: this view of `y` may hold an element twice, so it may only be read
+                          copy(t, global_view(y, (32, 4) : (1, 31)));
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not proven to be distinct: the steps `32 : 1` and `4 : 31` along dimension 0
+              help: a stride that is at least the reach of the other modes of its dimension keeps elements apart; `atomic_add` adds to elements that overlap
+            error[HX0229]: this view of `y` may hold an element twice, so it may only be read
+                          copy(t, global_view(y, (32, 4) : (2, 3)));
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not proven to be distinct: the steps `32 : 2` and `4 : 3` along dimension 0
+              help: a stride that is at least the reach of the other modes of its dimension keeps elements apart; `atomic_add` adds to elements that overlap
+            error[HX0229]: this view of `y` may hold an element twice, so it may only be read
+                          copy(t, global_view(y, (32, 4) : (0, 1)));
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not proven to be distinct: the steps `32 : 0` along dimension 0
+              help: a stride that is at least the reach of the other modes of its dimension keeps elements apart; `atomic_add` adds to elements that overlap
+            error[HX0218]: found `copy_async` from register to global memory, wanted one from global to shared memory or back
+                          copy_async(t, global_view(y, (32, 4) : (3, 1)));
+                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              help: `copy` and `load` move values to and from registers, and wait for them
         "#]],
     );
 }
