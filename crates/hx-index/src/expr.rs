@@ -154,6 +154,13 @@ impl Expr {
         self.terms.get(&Vec::new()).copied().unwrap_or(0)
     }
 
+    /// Makes the sum of one product.
+    pub(crate) fn product(monomial: Monomial, coefficient: i64) -> Expr {
+        let mut sum = Expr::default();
+        sum.add_term(monomial, coefficient);
+        sum
+    }
+
     fn add_term(&mut self, monomial: Monomial, coefficient: i64) {
         let entry = self.terms.entry(monomial);
         match entry {
@@ -299,9 +306,17 @@ impl Expr {
     }
 
     pub fn minimum(&self, other: &Expr, facts: &Facts) -> Expr {
-        if facts.proves_le(self, other) {
+        self.least(other, |a, b| facts.proves_le(a, b))
+    }
+
+    pub fn maximum(&self, other: &Expr, facts: &Facts) -> Expr {
+        self.greatest(other, |a, b| facts.proves_le(a, b))
+    }
+
+    fn least(&self, other: &Expr, is_at_most: impl Fn(&Expr, &Expr) -> bool) -> Expr {
+        if is_at_most(self, other) {
             self.clone()
-        } else if facts.proves_le(other, self) {
+        } else if is_at_most(other, self) {
             other.clone()
         } else {
             let (a, b) = if self <= other { (self, other) } else { (other, self) };
@@ -309,10 +324,10 @@ impl Expr {
         }
     }
 
-    pub fn maximum(&self, other: &Expr, facts: &Facts) -> Expr {
-        if facts.proves_le(self, other) {
+    fn greatest(&self, other: &Expr, is_at_most: impl Fn(&Expr, &Expr) -> bool) -> Expr {
+        if is_at_most(self, other) {
             other.clone()
-        } else if facts.proves_le(other, self) {
+        } else if is_at_most(other, self) {
             self.clone()
         } else {
             let (a, b) = if self <= other { (self, other) } else { (other, self) };
@@ -365,15 +380,20 @@ impl Expr {
         for (m, c) in self.terms() {
             let exact = m.iter().enumerate().find_map(|(i, atom)| match atom {
                 Atom::Div(x, by) => {
-                    let d = by.as_const()?;
-                    (d > 0 && c % d == 0 && facts.divisor(x) % d == 0).then(|| (i, x.clone(), c / d))
+                    let mut others = m.clone();
+                    others.remove(i);
+                    if let Some(d) = by.as_const() {
+                        let is_whole = d > 0 && c % d == 0 && facts.is_exact(x, by);
+                        return is_whole.then(|| (others, x.clone(), c / d));
+                    }
+                    let (factors, 1) = by.single_term()? else { return None };
+                    let others = remove_factors(&others, factors)?;
+                    facts.is_exact(x, by).then(|| (others, x.clone(), c))
                 }
                 _ => None,
             });
             match exact {
-                Some((i, x, c)) => {
-                    let mut others = m.clone();
-                    others.remove(i);
+                Some((others, x, c)) => {
                     let product = &Expr { terms: BTreeMap::from([(others, c)]) } * &x;
                     sum = sum + product.simplify(facts);
                 }
@@ -489,12 +509,13 @@ impl Atom {
 
     fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let sub = |e: &Expr| e.substitute(facts, with);
+        let is_at_most = |a: &Expr, b: &Expr| facts.bounds_prove_nonnegative(b.clone() - a.clone());
         match self {
             Atom::Symbol(s) => with(s).unwrap_or_else(|| Expr::symbol(s.clone())),
             Atom::Div(a, b) => sub(a).div(&sub(b), facts),
             Atom::Mod(a, b) => sub(a).rem(&sub(b), facts),
-            Atom::Min(a, b) => sub(a).minimum(&sub(b), facts),
-            Atom::Max(a, b) => sub(a).maximum(&sub(b), facts),
+            Atom::Min(a, b) => sub(a).least(&sub(b), is_at_most),
+            Atom::Max(a, b) => sub(a).greatest(&sub(b), is_at_most),
             Atom::Xor(a, b) => sub(a).xor(&sub(b)),
             Atom::And(a, mask) => sub(a).and(*mask),
             Atom::Wrap(a, width) => sub(a).wrap(*width, facts),

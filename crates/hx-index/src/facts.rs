@@ -14,10 +14,11 @@ pub struct Facts {
     upper: BTreeMap<Symbol, Expr>,
     /// Expressions that are stated to be at least 0.
     nonnegative: BTreeSet<Expr>,
+    /// Symbols that are equal to an expression of others, which mentions no symbol of this map.
+    defined: BTreeMap<Symbol, Expr>,
+    /// Dividends and divisors that leave no remainder.
+    exact: BTreeSet<(Expr, Expr)>,
 }
-
-/// The largest number of bounds that a proof substitutes one after the other.
-const PROOF_STEPS: usize = 8;
 
 impl Facts {
     /// States that `divisor` divides `symbol`, in addition to known divisors.
@@ -45,7 +46,7 @@ impl Facts {
         }
     }
 
-    /// States the order that a condition implies for sums of symbols. Returns the statements that are new, for [`Facts::forget`].
+    /// States the order that a condition implies. Returns the statements that are new, for [`Facts::forget`].
     pub fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
         let at_least = |low: &Expr, high: &Expr| high.clone() - low.clone();
         let stated = match cond {
@@ -53,20 +54,88 @@ impl Facts {
             Cond::Cmp(CmpOp::Le, a, b) => vec![at_least(a, b)],
             Cond::Cmp(CmpOp::Eq, a, b) => vec![at_least(a, b), at_least(b, a)],
             Cond::And(all) => return all.iter().flat_map(|cond| self.holds(cond)).collect(),
+            // At the end of a range, an inequality is an order.
+            Cond::Cmp(CmpOp::Ne, a, b) if self.proves_le(a, b) => vec![at_least(a, b) - Expr::constant(1)],
+            Cond::Cmp(CmpOp::Ne, a, b) if self.proves_le(b, a) => vec![at_least(b, a) - Expr::constant(1)],
             Cond::Cmp(CmpOp::Ne, ..) | Cond::True | Cond::False | Cond::Or(_) => Vec::new(),
         };
-        // Only sums of symbols are stated. Simplifying a quotient or the like runs proofs of its own, which would consult this
-        // statement again, without end.
-        let plain = |difference: &Expr| {
-            difference.terms().all(|(m, _)| m.iter().all(|atom| matches!(atom, Atom::Symbol(_))))
-        };
-        let stated = stated.into_iter().filter(plain);
+        let stated = stated.into_iter().filter(|difference| difference.as_const().is_none());
         stated.filter(|difference| self.nonnegative.insert(difference.clone())).collect()
     }
 
     /// Withdraws the statements of [`Facts::holds`].
     pub fn forget(&mut self, stated: &[Expr]) {
         stated.iter().for_each(|difference| _ = self.nonnegative.remove(difference));
+    }
+
+    /// Withdraws the statements about a symbol, because its value changes.
+    pub fn forget_symbol(&mut self, symbol: &Symbol) {
+        self.nonnegative.retain(|difference| !difference.mentions(symbol));
+    }
+
+    /// Replaces the range of a symbol, whose value has changed.
+    pub fn set_range(&mut self, symbol: &Symbol, (low, high): (Option<i64>, Option<i64>)) {
+        self.lower.remove(symbol);
+        self.upper.remove(symbol);
+        // An upper bound alone would imply the lower bound 0.
+        if let Some(low) = low {
+            self.lower.insert(symbol.clone(), low);
+            if let Some(high) = high {
+                self.upper.insert(symbol.clone(), Expr::constant(high));
+            }
+        }
+    }
+
+    /// States that a division leaves no remainder, unless the divisor is 0.
+    pub fn exact(&mut self, dividend: &Expr, divisor: &Expr) {
+        self.exact.insert((dividend.clone(), divisor.clone()));
+    }
+
+    /// Reports whether a division by a divisor other than 0 is known to leave no remainder.
+    pub(crate) fn is_exact(&self, dividend: &Expr, divisor: &Expr) -> bool {
+        match divisor.as_const() {
+            Some(by) => by != 0 && self.divisor(dividend) % by == 0,
+            None => {
+                self.is_nonzero(divisor) && self.exact.iter().any(|(x, by)| x == dividend && by == divisor)
+            }
+        }
+    }
+
+    /// Returns the statements that mention one of the symbols, each an expression that is at least 0.
+    pub fn statements_about(&self, symbols: &BTreeSet<Symbol>) -> Vec<Expr> {
+        let about = |e: &&Expr| e.symbols().iter().any(|symbol| symbols.contains(symbol));
+        self.nonnegative.iter().filter(about).cloned().collect()
+    }
+
+    /// Yields the expressions that are stated to be at least 0.
+    pub(crate) fn statements(&self) -> impl Iterator<Item = &Expr> {
+        self.nonnegative.iter()
+    }
+
+    /// Replaces the symbols that are equal to expressions, and simplifies.
+    pub(crate) fn with_definitions(&self, e: &Expr) -> Expr {
+        e.substitute(self, &|symbol| self.defined.get(symbol).cloned())
+    }
+
+    /// Defines a symbol by an expression that mentions no defined symbol.
+    pub(crate) fn define(&mut self, symbol: Symbol, value: Expr) {
+        let mut defined = std::mem::take(&mut self.defined);
+        for other in defined.values_mut() {
+            *other = other.substitute(self, &|s| (*s == symbol).then(|| value.clone()));
+        }
+        defined.insert(symbol, value);
+        self.defined = defined;
+    }
+
+    /// Raises the lower bound of a symbol.
+    pub(crate) fn raise(&mut self, symbol: &Symbol, low: i64) {
+        if self.lower_of(symbol).is_none_or(|known| known < low) {
+            self.lower.insert(symbol.clone(), low);
+        }
+    }
+
+    pub(crate) fn upper_of(&self, symbol: &Symbol) -> Option<&Expr> {
+        self.upper.get(symbol)
     }
 
     /// Yields the stated divisors, in order.
@@ -111,7 +180,7 @@ impl Facts {
         }
     }
 
-    fn lower_of(&self, symbol: &Symbol) -> Option<i64> {
+    pub(crate) fn lower_of(&self, symbol: &Symbol) -> Option<i64> {
         match self.lower.get(symbol) {
             Some(lo) => Some(*lo),
             None => match symbol {
@@ -199,68 +268,6 @@ impl Facts {
             Atom::And(a, mask) => (Some(0), some_min(range(a).1.filter(|h| *h >= 0), Some(*mask))),
         }
     }
-
-    /// Reports whether `a <= b` in every case.
-    pub fn proves_le(&self, a: &Expr, b: &Expr) -> bool {
-        self.proves_nonnegative(b.clone() - a.clone())
-    }
-
-    /// Reports whether `a < b` in every case.
-    pub fn proves_lt(&self, a: &Expr, b: &Expr) -> bool {
-        self.proves_nonnegative(b.clone() - a.clone() - Expr::constant(1))
-    }
-
-    /// Tries to prove `difference ≥ 0` by substituting each bounded symbol with its worst-case bound, innermost symbols first.
-    fn proves_nonnegative(&self, difference: Expr) -> bool {
-        let mut d = difference.simplify(self);
-        for _ in 0..PROOF_STEPS {
-            let holds = |d: &Expr| self.range(d).0.is_some_and(|lo| lo >= 0);
-            // `d ≥ 0` also follows from `d ≥ known` for a `known ≥ 0`. Both sides are first simplified with the current facts.
-            let renewed = |e: Expr| e.substitute(self, &|_| None);
-            if holds(&d) || self.nonnegative.iter().any(|known| holds(&renewed(d.clone() - known.clone()))) {
-                return true;
-            }
-            let Some(next) = self.replace_worst(&d) else { return false };
-            d = next;
-        }
-        false
-    }
-
-    fn replace_worst(&self, d: &Expr) -> Option<Expr> {
-        // Symbols that are later in the order (counters, thread, block) may be bounded by earlier ones (dimensions), so they are
-        // substituted first.
-        for symbol in d.symbols().into_iter().rev() {
-            if !self.upper.contains_key(&symbol) {
-                continue;
-            }
-            let mut sign = 0;
-            let linear = d.terms().filter(|(m, _)| monomial_mentions(m, &symbol)).all(|(m, c)| {
-                let others_nonneg = m.iter().all(|a| self.atom_range(a, None).0.is_some_and(|l| l >= 0));
-                let once = m.iter().filter(|a| matches!(a, Atom::Symbol(s) if *s == symbol)).count() == 1;
-                let nowhere_else = m.iter().all(|a| match a {
-                    Atom::Symbol(_) => true,
-                    a => !Expr::atom(a.clone()).mentions(&symbol),
-                });
-                let same_sign = sign == 0 || sign == c.signum();
-                sign = c.signum();
-                others_nonneg && once && nowhere_else && same_sign
-            });
-            if !linear || sign == 0 {
-                continue;
-            }
-            let worst = if sign < 0 {
-                self.upper.get(&symbol)?.clone()
-            } else {
-                Expr::constant(self.lower_of(&symbol)?)
-            };
-            return Some(d.substitute(self, &|s| (*s == symbol).then(|| worst.clone())));
-        }
-        None
-    }
-}
-
-fn monomial_mentions(m: &Monomial, symbol: &Symbol) -> bool {
-    m.iter().any(|a| Expr::atom(a.clone()).mentions(symbol))
 }
 
 /// Returns the largest power of two that divides `x`. Every power divides 0, so the result for 0 is the largest one.

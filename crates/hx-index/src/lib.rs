@@ -15,6 +15,7 @@ mod divide;
 mod expr;
 mod facts;
 mod print;
+mod proof;
 #[cfg(test)]
 mod tests;
 mod width;

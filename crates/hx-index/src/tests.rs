@@ -1,3 +1,5 @@
+mod proofs;
+
 use proptest::prelude::*;
 
 use crate::{Atom, Expr, Facts, Symbol, Width};

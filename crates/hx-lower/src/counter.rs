@@ -130,7 +130,7 @@ impl<'db> Cx<'db> {
         if self.facts.proves_le(&count, &Expr::default()) {
             return Ok(());
         }
-        self.thaw(&[body]);
+        self.enter_loop(Some(pat), None, body);
         let name: Name = match &self.store()[pat] {
             Pat::Bind(name) => name.clone(),
             _ => "_".into(),

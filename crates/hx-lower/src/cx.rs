@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use hx_base::{Code, codes};
 use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
-use hx_index::{Expr, Facts, Symbol};
+use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_tile::{
     Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, Requirement, Scope,
     ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
+use crate::known::Known;
 use crate::peel::Peel;
 use crate::value::{SymView, Tensor, Value};
 
@@ -135,6 +136,13 @@ pub(crate) struct Cx<'db> {
     pub(crate) depth: usize,
     /// All variables of the program.
     pub(crate) variables: BTreeSet<Symbol>,
+    /// The element types of the variables that have one.
+    pub(crate) variable_types: BTreeMap<Symbol, DType>,
+    /// The facts about variables at the end of the nested statements that were lowered last.
+    pub(crate) last_end: Known,
+    /// The conditions of assertions before this place. A launch in which one fails runs on, so nothing may rely on them for its
+    /// safety.
+    pub(crate) asserted: Vec<Cond>,
     /// The number of expressions evaluated so far.
     pub(crate) steps: u32,
     /// The report of the bound that was reached, if one was; nothing more is evaluated after it.
@@ -180,6 +188,9 @@ impl<'db> Cx<'db> {
             peels: Vec::new(),
             depth: 0,
             variables: BTreeSet::new(),
+            variable_types: BTreeMap::new(),
+            last_end: Known::default(),
+            asserted: Vec::new(),
             steps: 0,
             bound_reached: None,
             origin_of: HashMap::new(),
@@ -288,8 +299,13 @@ impl<'db> Cx<'db> {
     pub(crate) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (T, Vec<Stmt>) {
         self.blocks.push(Vec::new());
         self.depth += 1;
+        let (known, asserted) = (self.known_now(), self.asserted.len());
         let result = body(self);
         self.depth -= 1;
+        // The statements run any number of times, or not at all: behind them, the facts before them hold.
+        self.last_end = self.known_now();
+        self.set_known(&known);
+        self.asserted.truncate(asserted);
         (result, self.blocks.pop().unwrap_or_default())
     }
 

@@ -71,6 +71,10 @@ impl Cx<'_> {
     pub(crate) fn assert(&mut self, at: ExprId, message: Option<ExprId>) -> Lower<Value> {
         let message = message.map_or(Ok(String::new()), |message| self.text(message));
         let (value, message) = (self.eval(at)?, message?);
+        let holds = match &value {
+            Value::Bool(cond) if !self.mentions_variables(cond) => Some(cond.clone()),
+            _ => None,
+        };
         let (cond, uniform) = match value {
             Value::Bool(Cond::True) => return Ok(Value::Unit),
             Value::Bool(Cond::False) => {
@@ -94,6 +98,7 @@ impl Cx<'_> {
             }
         };
         self.emit(OpKind::Assert { cond, message, uniform }, at);
+        self.asserted.extend(holds);
         Ok(Value::Unit)
     }
 

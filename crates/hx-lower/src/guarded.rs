@@ -88,6 +88,17 @@ impl Cx<'_> {
         if element.missing.is_empty() {
             return Ok(self.read(id, element));
         }
+        if self.is_asserted(&element.missing) {
+            // A launch runs on after an assertion that fails, so the read is guarded.
+            let zero = match element.dtype {
+                DType::Bool => Value::Bool(Cond::False),
+                dtype if dtype.is_float() => Value::Float(0.0),
+                _ => Value::Int(Expr::default()),
+            };
+            let guard = element.missing.iter().cloned().fold(Cond::True, Cond::and);
+            let (read, then) = self.nested(|cx| Ok(cx.read(id, element)));
+            return self.chosen(id, None, guard, [(id, read, then), (id, Ok(zero), Vec::new())]);
+        }
         let name = self.base_name(t.view.base).to_owned();
         let missing = listed(&element.missing);
         let zero = match element.dtype {

@@ -293,6 +293,7 @@ impl<'db> Cx<'db> {
         for (axis, count) in blocks.iter().enumerate() {
             self.facts.at_most(Symbol::BlockIdx(axis as u8), count.clone() - Expr::constant(1));
         }
+        blocks.iter().for_each(|count| self.facts.occupied(count));
         self.grid.clone_from(&blocks);
         Ok(blocks.into_iter().map(|blocks| GridAxis { blocks }).collect())
     }
@@ -435,10 +436,10 @@ impl<'db> Cx<'db> {
                 // `x % d == 0`
                 if let HirExpr::Binary { op: BinaryOp::Arith(ArithOp::Rem), lhs: x, rhs: d } = &store[*lhs] {
                     let (x, d, zero) = (self.int(*x)?, self.int(*d)?, self.int(*rhs)?);
-                    if let (Some(symbol), Some(d), true) = (bare(&x), d.as_const(), zero.is_zero())
-                        && d > 0
-                    {
-                        facts.divisible(symbol, d);
+                    match (bare(&x), d.as_const()) {
+                        (Some(symbol), Some(d)) if zero.is_zero() && d > 0 => facts.divisible(symbol, d),
+                        (_, None) if zero.is_zero() => facts.exact(&x, &d),
+                        _ => {}
                     }
                     return Ok(());
                 }
@@ -448,6 +449,7 @@ impl<'db> Cx<'db> {
                     at_least(facts, &a, &b);
                     at_most(facts, &b, &a);
                     at_least(facts, &b, &a);
+                    facts.equal(&a, &b);
                 }
                 Ok(())
             }

@@ -30,6 +30,8 @@ mod guarded;
 mod header;
 mod inline;
 mod instance;
+mod invariant;
+mod known;
 mod layouts;
 mod ops;
 mod part;
@@ -150,6 +152,7 @@ fn lower_kernel<'db>(
     cx.eval(body.root)?;
     let generics = sig.generics.iter().zip(&cx.frame().generics);
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
+    cx.forget_variables();
     let mut stmts = cx.blocks.pop().unwrap_or_default();
     let tensors = finish::finish(std::mem::take(&mut cx.tensors), &mut stmts);
     let program = TileProgram {

@@ -231,10 +231,15 @@ impl Peel {
         };
         let same = |a: &Expr, b: &Expr| facts.proves_le(a, b) && facts.proves_le(b, a);
         let (start, end) = (&self.range.0, self.range.1.clone() - Expr::constant(1));
+        let last = same(&round, &end).then(|| Change { bound: round.clone(), before: false });
+        // The second half may have one round, which is its first and its last. It began with the bound of the last.
+        if last.is_some() && self.bound.as_ref() == Some(&round) {
+            return last;
+        }
         if same(&round, start) {
             return Some(Change { bound: round + Expr::constant(1), before: true });
         }
-        same(&round, &end).then_some(Change { bound: round, before: false })
+        last
     }
 
     /// Returns the change of several conditions of which all or one must hold, if all of them change in the same direction.

@@ -141,7 +141,7 @@ impl Cx<'_> {
 
     /// Returns the locals that statements of a loop's body bind, which may be computed from its counter. If the loop itself is
     /// in a loop that is unrolled, they have values from the last time.
-    fn bound_in(&self, body: ExprId) -> BTreeSet<PatId> {
+    pub(crate) fn bound_in(&self, body: ExprId) -> BTreeSet<PatId> {
         fn names(cx: &Cx<'_>, pat: PatId, found: &mut BTreeSet<PatId>) {
             match &cx.store()[pat] {
                 Pat::Bind(_) => {

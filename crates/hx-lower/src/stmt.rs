@@ -11,6 +11,7 @@ use hx_tile::{OpKind, Rounds, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::error::{At, Lower};
+use crate::known::{range_of_type, within};
 use crate::value::{Lazy, Tensor, Value};
 use crate::whole::Whole;
 
@@ -225,6 +226,7 @@ impl Cx<'_> {
         match (variable, new) {
             (Some(Variable { symbol: var, dtype: Some(dtype) }), new) => {
                 let value = self.as_number(value, new, dtype)?;
+                self.changed(&var, range_of_type(Some(dtype)));
                 self.push(Stmt::AssignNumber { var, value });
             }
             (_, new) => {
@@ -267,7 +269,11 @@ impl Cx<'_> {
         new: Whole,
     ) -> Lower<()> {
         match variable {
-            Some(Variable { symbol: var, .. }) => self.push(Stmt::Assign { var, value: new.value }),
+            Some(Variable { symbol: var, dtype }) => {
+                let range = within(self.facts.range(&new.value), range_of_type(dtype));
+                self.changed(&var, range);
+                self.push(Stmt::Assign { var, value: new.value });
+            }
             None => {
                 let new = self.freeze(new.into_value());
                 self.frame_mut().locals.insert(pat, (new, bound_at));
@@ -355,7 +361,7 @@ impl Cx<'_> {
         {
             return self.repeated(pat, bounds, body);
         }
-        self.thaw(&[body]);
+        self.enter_loop(Some(pat), None, body);
         if has("peel") {
             return self.peeled_loop((pat, iterable, body), (start, end), unroll);
         }
@@ -379,6 +385,9 @@ impl Cx<'_> {
             self.facts.at_least(var.clone(), low);
             self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
         }
+        if start.as_const().is_none() {
+            self.facts.ordered(start, &Expr::symbol(var.clone()));
+        }
         var
     }
 
@@ -391,7 +400,7 @@ impl Cx<'_> {
     }
 
     fn while_stmt(&mut self, condition: ExprId, body: ExprId) -> Lower<()> {
-        self.thaw(&[condition, body]);
+        self.enter_loop(None, Some(condition), body);
         let mark = self.mark();
         let cond = self.cond(condition)?;
         let computed = self.mark() != mark;
@@ -404,7 +413,10 @@ impl Cx<'_> {
             _ => {}
         }
         if !computed {
+            let before = self.known_now();
+            let stated = self.enter_branch(&cond);
             let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
+            self.leave_branch(&stated, &before);
             self.push(Stmt::While { cond, body: stmts });
             return result;
         }
@@ -445,17 +457,19 @@ impl Cx<'_> {
         }
         let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
         self.thaw(&branches);
-        // A condition on numbers that do not change holds throughout its branch, and its negation in the other one.
-        let fixed = !self.mentions_variables(&cond);
-        let stated = if fixed { self.facts.holds(&cond) } else { Vec::new() };
+        let before = self.known_now();
+        let stated = self.enter_branch(&cond);
         let (a, then_stmts) = self.nested(|cx| cx.inside("`if`", condition, |cx| cx.eval(then)));
-        self.facts.forget(&stated);
-        let stated = if fixed { self.facts.holds(&cond.clone().negate()) } else { Vec::new() };
+        let then_end = std::mem::take(&mut self.last_end);
+        self.leave_branch(&stated, &before);
+        let stated = self.enter_branch(&cond.clone().negate());
         let (b, else_stmts) = self.nested(|cx| match otherwise {
             Some(otherwise) => cx.inside("`if`", condition, |cx| cx.eval(otherwise)),
             None => Ok(Value::Unit),
         });
-        self.facts.forget(&stated);
+        let else_end = std::mem::take(&mut self.last_end);
+        self.leave_branch(&stated, &before);
+        self.join_known(&then_end, &else_end);
         if otherwise.is_none() {
             if !then_stmts.is_empty() {
                 self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });

@@ -15,6 +15,7 @@ use hx_tile::{Picked, Scalar, Stmt};
 use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
 use crate::error::Lower;
+use crate::known::{range_of_type, within};
 use crate::value::{Lazy, SymView, Value};
 use crate::whole::{state_range, width};
 
@@ -58,14 +59,18 @@ impl Cx<'_> {
         let scalar = match value {
             Value::Int(value) => {
                 let symbol = self.new_var(name.into());
+                let range = self.facts.range(&value);
                 self.push(Stmt::Let { var: symbol.clone(), value });
                 let now = Value::Int(Expr::symbol(symbol.clone()));
+                self.facts.set_range(&symbol, range);
                 return self.varies(pat, Variable { symbol, dtype: None }, now, depth);
             }
             Value::Scalar(Scalar::Integer { value, dtype }) if width(dtype).is_some() => {
                 let symbol = self.new_var(name.into());
+                let range = within(self.facts.range(&value), range_of_type(Some(dtype)));
                 self.push(Stmt::Let { var: symbol.clone(), value });
                 let now = self.number_of(&symbol, dtype);
+                self.facts.set_range(&symbol, range);
                 return self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
             }
             Value::Float(x) => Scalar::constant(x, UNTYPED),
@@ -81,6 +86,9 @@ impl Cx<'_> {
 
     fn varies(&mut self, pat: PatId, variable: Variable, now: Value, depth: usize) {
         self.variables.insert(variable.symbol.clone());
+        if let Some(dtype) = variable.dtype {
+            self.variable_types.insert(variable.symbol.clone(), dtype);
+        }
         let frame = self.frame_mut();
         frame.locals.insert(pat, (now, depth));
         frame.variables.insert(pat, variable);
@@ -145,11 +153,6 @@ impl Cx<'_> {
         self.frame().variables.get(&pat).cloned()
     }
 
-    /// Reports whether the condition mentions a variable, so that it may stop holding within its branch.
-    pub(crate) fn mentions_variables(&self, cond: &Cond) -> bool {
-        cond.symbols().iter().any(|symbol| self.variables.contains(symbol))
-    }
-
     fn mentions_variable(&self, x: &Expr) -> bool {
         x.symbols().iter().any(|s| self.variables.contains(s))
     }
@@ -163,6 +166,7 @@ impl Cx<'_> {
         let name = name.map_or_else(|| "now".to_owned(), |s| format!("{s}_now"));
         let var = self.new_var(name.into());
         self.keep_range(&var, &value);
+        self.keep_statements(&var, &value);
         self.push(Stmt::Let { var: var.clone(), value });
         Expr::symbol(var)
     }

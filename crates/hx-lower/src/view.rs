@@ -140,6 +140,7 @@ impl Cx<'_> {
     ) -> Lower<()> {
         match index {
             Value::Int(i) => {
+                let i = self.asserted_inside(t, &old, i);
                 view.ends.extend(self.check_index(arg, t, &old, &i)?);
                 let at = &mut view.offsets[old.dim];
                 *at = (at.clone() + &old.factor * &i).simplify(&self.facts);
@@ -189,6 +190,20 @@ impl Cx<'_> {
         self.ends_itself(arg, t, mode, || {
             (format!("the index `{i}` may be `{}` or more", mode.extent), below(i, &mode.extent))
         })
+    }
+
+    /// Clamps an index of shared memory that only assertions prove to be inside: a launch runs on after an assertion that fails.
+    fn asserted_inside(&self, t: &Tensor, mode: &SymMode, i: Expr) -> Expr {
+        let first = Expr::default();
+        let is_proven = self.facts.proves_le(&first, &i) && self.facts.proves_lt(&i, &mode.extent);
+        if t.is_global() || t.is_register() || is_proven {
+            return i;
+        }
+        if !self.is_asserted(&[at_most(&first, &i), below(&i, &mode.extent)]) {
+            return i;
+        }
+        let last = mode.extent.clone() - Expr::constant(1);
+        i.maximum(&first, &self.facts).minimum(&last, &self.facts)
     }
 
     /// Refuses an index that is outside of the mode in every launch.
@@ -260,7 +275,16 @@ impl Cx<'_> {
         self.not_inside(arg, t, (format!("`{i}` may be negative"), at_most(&Expr::default(), i)))
     }
 
-    fn not_inside<T>(&mut self, arg: ExprId, t: &Tensor, (why, missing): (String, Cond)) -> Lower<T> {
+    fn not_inside<T: Default>(
+        &mut self,
+        arg: ExprId,
+        t: &Tensor,
+        (why, missing): (String, Cond),
+    ) -> Lower<T> {
+        // Accesses to global memory are guarded by the extents of the tensor in any case.
+        if t.is_global() && self.is_asserted(std::slice::from_ref(&missing)) {
+            return Ok(T::default());
+        }
         let name = self.base_name(t.view.base).to_owned();
         let mut error = self
             .error(

@@ -55,10 +55,10 @@ fn a_multiple_of_the_counter_and_two_conditions() {
             if j < m && j < 8 { fill(x, 2.0); }
         }",
         expect![[r#"
-              for j in min((k + 31) / 32, min(m, k / 32))..(k + 31) / 32
-                #0 fill(x, 2.0)
-              for j in 0..min(k, min(8, m))
-                #1 fill(x, 2.0)
+            for j in min(m, k / 32)..(k + 31) / 32
+              #0 fill(x, 2.0)
+            for j in 0..min(k, min(8, m))
+              #1 fill(x, 2.0)
         "#]],
     );
 }
@@ -71,12 +71,12 @@ fn the_first_and_the_last_round() {
         #[peel]
         for j in 0..k { if j + 1 != k { fill(x, 1.0); } }",
         expect![[r#"
-              for j in 0..min(1, k)
-                #0 fill(x, 1.0)
-              for j in min(1, k)..k
-                #1 x = (x + 1.0)
-              for j in 0..max(0, k - 1)
-                #2 fill(x, 1.0)
+            for j in 0..min(1, k)
+              #0 fill(x, 1.0)
+            for j in min(1, k)..k
+              #1 x = (x + 1.0)
+            for j in 0..max(0, k - 1)
+              #2 fill(x, 1.0)
         "#]],
     );
 }

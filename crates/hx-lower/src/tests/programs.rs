@@ -276,13 +276,10 @@ fn control_flow_is_decided_where_it_can_be() {
               #0 fill(x, 1.0)
               if block_idx.x * 64 + 64 <= m && 0 < block_idx.y
                 #1 fill(x, 3.0)
-              else
-                if k < 8
-                  #2 fill(x, 4.0)
               for i in 0..2 unroll
                 for j in i..k / 16
-                  #3 fill(x, 5.0)
-              #4 sync()
+                  #2 fill(x, 5.0)
+              #3 sync()
         "#]],
     );
 }

@@ -1,0 +1,280 @@
+//! Proofs of inequalities, as a reader of the text does them: by the bounds of symbols, the statements, and what minima, maxima,
+//! quotients and remainders lie between.
+//!
+//! A proof of `d ≥ 0` replaces a part of `d` by something that is at most as large, until the range of the rest is not negative.
+//! The search tries the replacements in a fixed order and is bounded in depth and in steps, so a failure means only that no
+//! proof was found.
+
+use std::collections::BTreeSet;
+
+use crate::{Atom, Expr, Facts, Monomial, Symbol};
+
+/// The largest number of replacements one after the other.
+const DEPTH: usize = 10;
+/// The largest number of expressions that one search looks at.
+const STEPS: usize = 64;
+/// The largest coefficient. Sums saturate at the ends of 64 bits, where they would prove nothing.
+const LARGEST: i64 = 1 << 50;
+/// The largest number of terms and factors of an expression worth looking at.
+const SIZE: usize = 96;
+
+impl Facts {
+    /// Reports whether `a <= b` in every case.
+    pub fn proves_le(&self, a: &Expr, b: &Expr) -> bool {
+        self.proves_nonnegative(b.clone() - a.clone())
+    }
+
+    /// Reports whether `a < b` in every case.
+    pub fn proves_lt(&self, a: &Expr, b: &Expr) -> bool {
+        self.proves_nonnegative(b.clone() - a.clone() - Expr::constant(1))
+    }
+
+    fn proves_nonnegative(&self, difference: Expr) -> bool {
+        if let Some(value) = difference.as_const() {
+            return value >= 0;
+        }
+        // Statements may mention quotients and the like, and simplifying those must not consult the statements again.
+        let renewed = |e: &Expr| self.with_definitions(e);
+        let statements = self.statements().map(renewed).filter(|e| e.as_const().is_none()).collect();
+        let mut search = Search { facts: self, statements, seen: BTreeSet::new(), steps: STEPS };
+        search.holds(renewed(&difference), DEPTH)
+    }
+
+    /// Tries to prove `difference ≥ 0` by ranges and the bounds of symbols alone. Simplification uses this proof, so it consults
+    /// no statement, which would have to be simplified in turn.
+    pub(crate) fn bounds_prove_nonnegative(&self, difference: Expr) -> bool {
+        let mut d = difference.simplify(self);
+        for _ in 0..DEPTH {
+            if self.range(&d).0.is_some_and(|lo| lo >= 0) {
+                return true;
+            }
+            let Some(next) = self.replace_worst(&d) else { return false };
+            d = next;
+        }
+        false
+    }
+
+    /// Replaces a bounded symbol by the bound that makes the value least.
+    fn replace_worst(&self, d: &Expr) -> Option<Expr> {
+        // Symbols that are later in the order (counters, thread, block) may be bounded by earlier ones (dimensions), so they are
+        // substituted first.
+        for symbol in d.symbols().into_iter().rev() {
+            let Some(upper) = self.upper_of(&symbol) else { continue };
+            let atom = Atom::Symbol(symbol.clone());
+            let Some(parts) = Parts::of(d, &atom, self) else { continue };
+            let elsewhere = parts.rest.mentions(&symbol) || parts.factors.iter().any(|e| e.mentions(&symbol));
+            let worst = match (parts.sign(), elsewhere) {
+                (Some(-1), false) => Some(upper.clone()),
+                (Some(1), false) => self.lower_of(&symbol).map(Expr::constant),
+                _ => None,
+            };
+            let Some(worst) = worst else { continue };
+            return Some(d.substitute(self, &|s| (*s == symbol).then(|| worst.clone())));
+        }
+        None
+    }
+}
+
+/// A search for one proof.
+struct Search<'f> {
+    facts: &'f Facts,
+    /// Expressions that are at least 0.
+    statements: Vec<Expr>,
+    /// The expressions that were looked at. None of them was proven.
+    seen: BTreeSet<Expr>,
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Reports whether `d ≥ 0` is proven.
+    fn holds(&mut self, d: Expr, depth: usize) -> bool {
+        let facts = self.facts;
+        let d = d.simplify(facts);
+        let is_least_0 = |e: &Expr| facts.range(e).0.is_some_and(|lo| lo >= 0);
+        if is_least_0(&d) || self.statements.iter().any(|known| is_least_0(&(d.clone() - known.clone()))) {
+            return true;
+        }
+        let is_large = || d.is_larger_than(SIZE) || d.terms().any(|(_, c)| c.abs() > LARGEST);
+        if depth == 0 || self.steps == 0 || is_large() || !self.seen.insert(d.clone()) {
+            return false;
+        }
+        self.steps -= 1;
+        if let Some(next) = facts.replace_worst(&d)
+            && self.holds(next, depth - 1)
+        {
+            return true;
+        }
+        self.by_atoms(&d, depth - 1) || self.by_statements(&d, depth - 1)
+    }
+
+    /// Replaces a minimum, maximum, quotient or remainder.
+    fn by_atoms(&mut self, d: &Expr, depth: usize) -> bool {
+        let atoms: BTreeSet<&Atom> = d.terms().flat_map(|(monomial, _)| monomial).collect();
+        atoms.into_iter().rev().any(|atom| match atom {
+            Atom::Min(a, b) => self.between(d, atom, [a, b], -1, depth),
+            Atom::Max(a, b) => self.between(d, atom, [a, b], 1, depth),
+            Atom::Div(x, by) => self.quotient(d, atom, [x, by], depth),
+            Atom::Mod(x, by) => self.remainder(d, atom, [x, by], depth),
+            Atom::Symbol(_) | Atom::Xor(..) | Atom::And(..) | Atom::Wrap(..) => false,
+        })
+    }
+
+    /// Replaces a minimum or maximum by its operands. With the sign `easy`, either operand makes the value smaller; with any
+    /// sign, the value is that of one of them.
+    fn between(&mut self, d: &Expr, atom: &Atom, [a, b]: [&Expr; 2], easy: i64, depth: usize) -> bool {
+        let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
+        if parts.sign() == Some(easy) {
+            self.holds(parts.with(a), depth) || self.holds(parts.with(b), depth)
+        } else {
+            self.holds(parts.with(a), depth) && self.holds(parts.with(b), depth)
+        }
+    }
+
+    /// Multiplies by the divisor: `x - by + 1 ≤ by · (x / by) ≤ x` for `by ≥ 1`. Then `by · d > -by` suffices, because `d` is an
+    /// integer.
+    fn quotient(&mut self, d: &Expr, atom: &Atom, [x, by]: [&Expr; 2], depth: usize) -> bool {
+        let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
+        if !self.is_positive(by, depth) {
+            return false;
+        }
+        let almost = by.clone() - Expr::constant(1);
+        let least = if self.facts.is_exact(x, by) { x.clone() } else { x.clone() - almost.clone() };
+        let terms = parts.factors.iter().zip(&parts.signs);
+        let start = &parts.rest * by + almost;
+        let product =
+            terms.fold(start, |sum, (factor, sign)| sum + factor * if *sign < 0 { x } else { &least });
+        self.holds(product, depth)
+    }
+
+    /// Bounds a remainder: `0 ≤ x % by ≤ by - 1` for `by ≥ 1`, and `x % by ≤ x` for `x ≥ 0`.
+    fn remainder(&mut self, d: &Expr, atom: &Atom, [x, by]: [&Expr; 2], depth: usize) -> bool {
+        let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
+        if !self.is_positive(by, depth) {
+            return false;
+        }
+        match parts.sign() {
+            Some(1) => self.holds(parts.rest, depth),
+            Some(_) => {
+                self.holds(parts.with(&(by.clone() - Expr::constant(1))), depth)
+                    || self.facts.range(x).0.is_some_and(|lo| lo >= 0) && self.holds(parts.with(x), depth)
+            }
+            None => false,
+        }
+    }
+
+    fn is_positive(&mut self, by: &Expr, depth: usize) -> bool {
+        match by.as_const() {
+            Some(value) => value > 0,
+            None => self.holds(by.clone() - Expr::constant(1), depth),
+        }
+    }
+
+    /// Subtracts statements that cancel a term: `d ≥ 0` follows from `d - n · known ≥ 0`.
+    fn by_statements(&mut self, d: &Expr, depth: usize) -> bool {
+        for at in 0..self.statements.len() {
+            let known = self.statements[at].clone();
+            let cancels = |(monomial, c): (&Monomial, i64)| {
+                let own = known.terms().find(|(m, _)| *m == monomial)?.1;
+                let times = c / own;
+                (!monomial.is_empty() && times > 0 && times < LARGEST).then_some(times)
+            };
+            let times: BTreeSet<i64> = d.terms().filter_map(cancels).collect();
+            if times.into_iter().any(|n| self.holds(d.clone() - known.scale(n), depth)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A sum, split by an atom: `rest + Σ factor · atom`. Each factor has one sign.
+struct Parts {
+    rest: Expr,
+    factors: Vec<Expr>,
+    signs: Vec<i64>,
+}
+
+impl Parts {
+    /// Returns `None` if the sign of a factor is not known, or if a product holds the atom twice.
+    fn of(d: &Expr, atom: &Atom, facts: &Facts) -> Option<Parts> {
+        let mut parts = Parts { rest: Expr::default(), factors: Vec::new(), signs: Vec::new() };
+        for (monomial, c) in d.terms() {
+            let Some(at) = monomial.iter().position(|a| a == atom) else {
+                parts.rest = parts.rest + Expr::product(monomial.clone(), c);
+                continue;
+            };
+            let mut others = monomial.clone();
+            others.remove(at);
+            let is_least_0 = |a: &Atom| facts.range(&Expr::atom(a.clone())).0.is_some_and(|lo| lo >= 0);
+            if others.contains(atom) || !others.iter().all(is_least_0) {
+                return None;
+            }
+            parts.factors.push(Expr::product(others, c));
+            parts.signs.push(c.signum());
+        }
+        (!parts.factors.is_empty()).then_some(parts)
+    }
+
+    /// Returns the sign that all factors have.
+    fn sign(&self) -> Option<i64> {
+        let first = *self.signs.first()?;
+        self.signs.iter().all(|sign| *sign == first).then_some(first)
+    }
+
+    /// Returns the sum with another expression in place of the atom.
+    fn with(&self, value: &Expr) -> Expr {
+        self.factors.iter().fold(self.rest.clone(), |sum, factor| sum + factor * value)
+    }
+}
+
+impl Facts {
+    /// States that two expressions are equal. A symbol of the launch that is equal to an expression of others is replaced by it in
+    /// every proof.
+    pub fn equal(&mut self, a: &Expr, b: &Expr) {
+        let [a, b] = [a, b].map(|e| self.with_definitions(e));
+        if a == b {
+            return;
+        }
+        let defines = |x: &Expr, value: &Expr| match x.as_atom() {
+            Some(Atom::Symbol(s @ (Symbol::Dim(_) | Symbol::Scalar(_)))) => {
+                (!value.mentions(s)).then(|| (s.clone(), value.clone()))
+            }
+            _ => None,
+        };
+        let of_launch =
+            |e: &Expr| e.symbols().iter().all(|s| matches!(s, Symbol::Dim(_) | Symbol::Scalar(_)));
+        if of_launch(&a)
+            && of_launch(&b)
+            && let Some((symbol, value)) = defines(&a, &b).or_else(|| defines(&b, &a))
+        {
+            self.define(symbol, value);
+        } else {
+            self.ordered(&a, &b);
+            self.ordered(&b, &a);
+        }
+    }
+
+    /// States that a kernel runs in this number of blocks: at least 1.
+    pub fn occupied(&mut self, blocks: &Expr) {
+        self.ordered(&Expr::constant(1), blocks);
+        let mut terms = blocks.terms();
+        let (Some((monomial, 1..)), None) = (terms.next(), terms.next()) else { return };
+        let is_least_0 = |a: &Atom| self.range(&Expr::atom(a.clone())).0.is_some_and(|lo| lo >= 0);
+        if !monomial.iter().all(is_least_0) {
+            return;
+        }
+        for atom in monomial {
+            // A quotient of at least 1 has a dividend of at least its divisor.
+            let (sum, least) = match atom {
+                Atom::Div(x, by) => (x.clone(), by.as_const()),
+                atom => (Expr::atom(atom.clone()), Some(1)),
+            };
+            let added = sum.constant_term();
+            let symbol = sum - Expr::constant(added);
+            if let (Some(Atom::Symbol(symbol)), Some(least)) = (symbol.as_atom(), least.filter(|by| *by > 0))
+            {
+                self.raise(symbol, least - added);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+use proptest::prelude::*;
+
+use super::{c, dim, var};
+use crate::{CmpOp, Cond, Expr, Facts, Symbol};
+
+fn scalar(name: &str) -> Expr {
+    Expr::symbol(Symbol::Scalar(name.into()))
+}
+
+fn block() -> Expr {
+    Expr::symbol(Symbol::BlockIdx(0))
+}
+
+/// Facts of a kernel that runs in this number of blocks.
+fn grid(blocks: &Expr) -> Facts {
+    let mut facts = Facts::default();
+    facts.at_most(Symbol::BlockIdx(0), blocks.clone() - c(1));
+    facts.occupied(blocks);
+    facts
+}
+
+#[test]
+fn clamped_indices_stay_inside() {
+    let mut facts = Facts::default();
+    facts.at_least(Symbol::Dim("n".into()), 1);
+    let last = dim("n") - c(1);
+    let low = scalar("i").minimum(&last, &facts);
+    let clamped = low.maximum(&c(0), &facts);
+    assert!(facts.proves_lt(&low, &dim("n")));
+    assert!(!facts.proves_le(&c(0), &low));
+    assert!(facts.proves_le(&c(0), &clamped) && facts.proves_lt(&clamped, &dim("n")));
+    assert!(!facts.proves_lt(&clamped, &last));
+}
+
+#[test]
+fn quotients_and_remainders_number_a_grid() {
+    let facts = grid(&(&dim("b") * &dim("h")));
+    let (q, r) = (block().div(&dim("h"), &facts), block().rem(&dim("h"), &facts));
+    assert!(facts.proves_lt(&q, &dim("b")) && facts.proves_lt(&r, &dim("h")));
+    assert!(facts.proves_le(&c(0), &q) && facts.proves_le(&c(0), &r));
+    assert!(!facts.proves_lt(&q, &(dim("b") - c(1))) && !facts.proves_lt(&r, &dim("b")));
+}
+
+#[test]
+fn heads_share_a_group_if_the_groups_are_whole() {
+    let mut facts = grid(&dim("q"));
+    facts.at_least(Symbol::Dim("k".into()), 1);
+    let head = block().div(&dim("q").div(&dim("k"), &facts), &facts);
+    assert!(!facts.proves_lt(&head, &dim("k")));
+    facts.exact(&dim("q"), &dim("k"));
+    assert!(facts.proves_lt(&head, &dim("k")));
+}
+
+#[test]
+fn an_equality_holds_in_both_directions() {
+    let mut facts = Facts::default();
+    let tiles = dim("k").ceil_div(&c(128), &facts);
+    facts.equal(&dim("g"), &tiles);
+    facts.equal(&dim("h"), &(dim("g") + c(1)));
+    facts.at_most(Symbol::BlockIdx(0), dim("k").ceil_div(&c(64), &facts) - c(1));
+    assert!(facts.proves_lt(&block().div(&c(2), &facts), &dim("g")));
+    assert!(facts.proves_le(&tiles, &dim("g")) && facts.proves_le(&dim("g"), &tiles));
+    assert!(facts.proves_lt(&dim("g"), &dim("h")) && facts.proves_le(&dim("h"), &(tiles + c(1))));
+    assert!(!facts.proves_lt(&block(), &dim("g")));
+}
+
+#[test]
+fn two_statements_make_one_proof() {
+    let mut facts = Facts::default();
+    facts.holds(&Cond::Cmp(CmpOp::Lt, scalar("i"), dim("n")));
+    facts.holds(&Cond::Cmp(CmpOp::Le, dim("n"), scalar("m")));
+    assert!(facts.proves_lt(&scalar("i"), &scalar("m")));
+    assert!(facts.proves_lt(&scalar("i").scale(3), &(scalar("m").scale(3) - c(2))));
+    assert!(!facts.proves_lt(&scalar("i"), &(scalar("m") - c(1))));
+    facts.forget_symbol(&Symbol::Scalar("i".into()));
+    assert!(!facts.proves_lt(&scalar("i"), &scalar("m")));
+}
+
+/// Statements about minima are simplified by proofs, which must not consult the statements again.
+#[test]
+fn a_statement_about_a_minimum_ends() {
+    let mut facts = Facts::default();
+    let low = dim("m").minimum(&dim("n"), &facts);
+    facts.ordered(&low, &dim("k"));
+    facts.ordered(&dim("k"), &low.maximum(&scalar("i"), &Facts::default()));
+    assert!(facts.proves_le(&low, &dim("k")));
+    assert!(!facts.proves_le(&dim("m"), &dim("k")));
+}
+
+/// Expressions over dimensions, scalars and a counter.
+fn arb_expr() -> impl Strategy<Value = Expr> {
+    let symbols = prop_oneof![
+        Just("m").prop_map(dim),
+        Just("n").prop_map(dim),
+        Just("s").prop_map(scalar),
+        Just("t").prop_map(scalar),
+        Just("i").prop_map(var),
+    ];
+    let leaf = prop_oneof![1 => (-9i64..9).prop_map(c), 3 => symbols];
+    leaf.prop_recursive(3, 12, 2, |inner| {
+        (inner.clone(), inner, 1i64..9, 0..9).prop_map(|(a, b, d, op)| {
+            let facts = Facts::default();
+            match op {
+                0 | 1 => a + b,
+                2 => a - b,
+                3 => &a * &b,
+                4 => a.div(&c(d), &facts),
+                5 => a.rem(&c(d), &facts),
+                6 => a.div(&b, &facts),
+                7 => a.minimum(&b, &facts),
+                _ => a.maximum(&b, &facts),
+            }
+        })
+    })
+}
+
+/// States facts that hold for the values in `env`, each built from two expressions.
+fn true_facts(stated: &[(u8, Expr, Expr)], env: &dyn Fn(&Symbol) -> Option<i64>) -> Facts {
+    let mut facts = Facts::default();
+    for (kind, a, b) in stated {
+        let (Ok(x), Ok(y)) = (a.eval(env), b.eval(env)) else { continue };
+        let of_launch = |e: &Expr| !e.symbols().iter().any(|s| matches!(s, Symbol::Var(..)));
+        match kind {
+            0 if of_launch(b) && env(&Symbol::Var("i".into(), 0)).is_some_and(|i| (0..=y).contains(&i)) => {
+                facts.at_most(Symbol::Var("i".into(), 0), b.clone());
+            }
+            1 if x <= y => facts.ordered(a, b),
+            2 => {
+                // An equality that holds: the second side is moved by the distance.
+                facts.equal(a, &(b.clone() + c(x - y)));
+            }
+            3 if y != 0 && x.rem_euclid(y) == 0 => facts.exact(a, b),
+            4 if x >= 1 => facts.occupied(a),
+            5 => {
+                let cond = if x < y {
+                    Cond::Cmp(CmpOp::Lt, a.clone(), b.clone())
+                } else {
+                    Cond::Cmp(CmpOp::Le, b.clone(), a.clone())
+                };
+                facts.holds(&cond);
+            }
+            _ => {}
+        }
+    }
+    facts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    /// A proof never claims a bound that is false for values that satisfy the facts.
+    #[test]
+    fn proofs_are_sound(
+        stated in prop::collection::vec((0u8..6, arb_expr(), arb_expr()), 0..5),
+        (a, b, slack) in (arb_expr(), arb_expr(), -3i64..4),
+        (m, n, s, t, i) in (0i64..12, 0i64..12, -8i64..9, -8i64..9, -4i64..12),
+    ) {
+        let env = |symbol: &Symbol| Some(match symbol {
+            Symbol::Dim(d) => if d == "m" { m } else { n },
+            Symbol::Scalar(d) => if d == "s" { s } else { t },
+            _ => i,
+        });
+        let facts = true_facts(&stated, &env);
+        let mut goals = vec![(a.clone(), b.clone()), (a.clone(), a.clone() + c(slack))];
+        // Goals near to what is stated are proven more often.
+        for (_, x, y) in &stated {
+            goals.extend([(x.clone(), y.clone() + c(slack)), (a.minimum(x, &facts), y.clone()), (x.clone() + a.clone(), y.clone() + b.clone())]);
+        }
+        for (low, high) in goals {
+            let (Ok(x), Ok(y)) = (low.eval(&env), high.eval(&env)) else { continue };
+            prop_assert!(x <= y || !facts.proves_le(&low, &high), "{low} <= {high} under {facts:?}");
+            prop_assert!(x < y || !facts.proves_lt(&low, &high), "{low} < {high} under {facts:?}");
+        }
+    }
+}
+
+/// A product of numbers of any sign says nothing about one of them.
+#[test]
+fn blocks_bound_only_factors_that_are_not_negative() {
+    let facts = grid(&(&scalar("s") * &scalar("t")));
+    assert!(!facts.proves_lt(&c(0), &scalar("s")));
+    let facts = grid(&dim("m").ceil_div(&c(64), &Facts::default()));
+    assert!(facts.proves_lt(&c(0), &dim("m")));
+}
