@@ -94,7 +94,8 @@ impl Search<'_> {
         if is_least_0(&d) || self.statements.iter().any(|known| is_least_0(&(d.clone() - known.clone()))) {
             return true;
         }
-        let is_large = || d.is_larger_than(SIZE) || d.terms().any(|(_, c)| c.abs() > LARGEST);
+        let is_large =
+            || d.is_larger_than(SIZE) || d.terms().any(|(_, c)| c.unsigned_abs() > LARGEST.unsigned_abs());
         if depth == 0 || self.steps == 0 || is_large() || !self.seen.insert(d.clone()) {
             return false;
         }
@@ -175,7 +176,7 @@ impl Search<'_> {
             let known = self.statements[at].clone();
             let cancels = |(monomial, c): (&Monomial, i64)| {
                 let own = known.terms().find(|(m, _)| *m == monomial)?.1;
-                let times = c / own;
+                let times = c.checked_div(own)?;
                 (!monomial.is_empty() && times > 0 && times < LARGEST).then_some(times)
             };
             let times: BTreeSet<i64> = d.terms().filter_map(cancels).collect();

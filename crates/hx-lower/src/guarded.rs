@@ -11,6 +11,7 @@ use hx_tile::{Base, Param, Stmt, View};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::{Lower, LowerFix};
+use crate::known::Branch;
 use crate::value::{SymView, Tensor, Value};
 
 /// One element of a global tensor.
@@ -66,7 +67,7 @@ impl Cx<'_> {
         self.thaw(&[otherwise]);
         let (a, then) = self.nested(|cx| Ok(cx.read(read, element)));
         let (b, other) = self.nested(|cx| cx.inside("`else`", read, |cx| cx.eval(otherwise)));
-        self.chosen(id, None, guard, [(read, a, then), (otherwise, b, other)])
+        self.chosen(id, None, guard, [Branch::of(read, a, then), Branch::of(otherwise, b, other)])
     }
 
     /// Reads the element of a global tensor at these indices, one for each mode.
@@ -97,7 +98,12 @@ impl Cx<'_> {
             };
             let guard = element.missing.iter().cloned().fold(Cond::True, Cond::and);
             let (read, then) = self.nested(|cx| Ok(cx.read(id, element)));
-            return self.chosen(id, None, guard, [(id, read, then), (id, Ok(zero), Vec::new())]);
+            return self.chosen(
+                id,
+                None,
+                guard,
+                [Branch::of(id, read, then), Branch::of(id, Ok(zero), Vec::new())],
+            );
         }
         let name = self.base_name(t.view.base).to_owned();
         let missing = listed(&element.missing);
@@ -137,16 +143,12 @@ impl Cx<'_> {
         if symbols.is_empty() {
             return None;
         }
-        let (mut launch, mut varies) = (true, false);
-        for symbol in symbols {
-            launch &= matches!(symbol, Symbol::Dim(_) | Symbol::Scalar(_));
-            varies |= self.variables.contains(&symbol);
-        }
+        let of_launch = |symbol: &Symbol| matches!(symbol, Symbol::Dim(_) | Symbol::Scalar(_));
         let all = missing.iter().map(ToString::to_string).collect::<Vec<_>>();
-        Some(match (launch, varies) {
-            (true, _) => format!("state it in the header: `where {}`", all.join(", ")),
-            (false, false) => format!("`if {} {{ … }}` around it provides the proof", all.join(" && ")),
-            (false, true) => "bind the number to a name with `let`, and test that name with `if`".to_owned(),
+        Some(if symbols.iter().all(of_launch) {
+            format!("state it in the header: `where {}`", all.join(", "))
+        } else {
+            format!("`if {} {{ … }}` around it provides the proof", all.join(" && "))
         })
     }
 

@@ -4,13 +4,56 @@
 //! the place that is lowered now.
 
 use hx_dtype::DType;
-use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
+use hx_hir::ExprId;
+use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
+use hx_tile::Stmt;
 
 use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::Value;
 use crate::whole::width;
 
 /// The least and the greatest value, where known.
 pub(crate) type Range = (Option<i64>, Option<i64>);
+
+/// A branch of an `if`.
+pub(crate) struct Branch {
+    pub(crate) at: ExprId,
+    pub(crate) value: Lower<Value>,
+    pub(crate) stmts: Vec<Stmt>,
+    /// The range and the bounds of the value, if it is a whole number and the facts of the branch say more than those around it.
+    pub(crate) range: Option<Range>,
+    pub(crate) bounds: Vec<Bound>,
+}
+
+/// A bound of a number.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Bound {
+    AtLeast(Expr),
+    AtMost(Expr),
+}
+
+impl Branch {
+    pub(crate) fn of(at: ExprId, value: Lower<Value>, stmts: Vec<Stmt>) -> Branch {
+        Branch { at, value, stmts, range: None, bounds: Vec::new() }
+    }
+}
+
+impl Bound {
+    fn is_proven(&self, facts: &Facts, value: &Expr) -> bool {
+        match self {
+            Bound::AtLeast(low) => facts.proves_le(low, value),
+            Bound::AtMost(high) => facts.proves_le(value, high),
+        }
+    }
+
+    pub(crate) fn state(&self, facts: &mut Facts, value: &Expr) {
+        match self {
+            Bound::AtLeast(low) => facts.ordered(low, value),
+            Bound::AtMost(high) => facts.ordered(value, high),
+        }
+    }
+}
 
 /// The facts about variables at one place.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -63,6 +106,28 @@ impl Cx<'_> {
         self.facts.set_range(symbol, range);
     }
 
+    /// Ends the facts about a variable that an assignment changes. If the new value is the old one moved by a distance, what was stated
+    /// of the old one is stated of the new one.
+    pub(crate) fn assigned(&mut self, symbol: &Symbol, value: &Expr, dtype: Option<DType>) {
+        let range = within(self.facts.range(value), range_of_type(dtype));
+        let moved = match self.solved(symbol, value) {
+            Some((sign, rest)) => {
+                let old = (Expr::symbol(symbol.clone()) - rest).scale(sign);
+                self.restated(symbol, &old)
+            }
+            None => Vec::new(),
+        };
+        self.changed(symbol, range);
+        moved.iter().for_each(|e| self.facts.ordered(&Expr::default(), e));
+    }
+
+    /// Returns the statements about a variable with another expression in its place.
+    fn restated(&self, symbol: &Symbol, value: &Expr) -> Vec<Expr> {
+        let statements = self.facts.statements_about(&[symbol.clone()].into());
+        let with = |s: &Symbol| (s == symbol).then(|| value.clone());
+        statements.iter().map(|statement| statement.substitute(&self.facts, &with)).collect()
+    }
+
     /// States a condition for a branch, variables included. Returns the statements, for [`Cx::leave_branch`].
     pub(crate) fn enter_branch(&mut self, cond: &Cond) -> Vec<Expr> {
         for symbol in cond.symbols() {
@@ -73,6 +138,50 @@ impl Cx<'_> {
             }
         }
         self.facts.holds(cond)
+    }
+
+    /// Returns bounds that both branches of a condition may prove of their values: the sides of its comparisons.
+    pub(crate) fn bounds_in(&self, cond: &Cond) -> Vec<Bound> {
+        let mut bounds = Vec::new();
+        let mut conds = vec![cond];
+        while let Some(cond) = conds.pop() {
+            match cond {
+                Cond::Cmp(_, a, b) => {
+                    for side in [a, b] {
+                        if side.symbols().iter().any(|s| self.variables.contains(s)) {
+                            continue;
+                        }
+                        let before = side.clone() - Expr::constant(1);
+                        bounds.extend([side.clone(), before].map(Bound::AtMost));
+                        let after = side.clone() + Expr::constant(1);
+                        bounds.extend([side.clone(), after].map(Bound::AtLeast));
+                    }
+                }
+                Cond::And(all) | Cond::Or(all) => conds.extend(all),
+                Cond::True | Cond::False => {}
+            }
+        }
+        bounds
+    }
+
+    /// Makes a branch, of whose value the facts at its end say more than those behind the `if`.
+    pub(crate) fn branch(
+        &mut self,
+        at: ExprId,
+        (value, stmts): (Lower<Value>, Vec<Stmt>),
+        end: &Known,
+        bounds: &[Bound],
+    ) -> Branch {
+        let mut branch = Branch::of(at, value, stmts);
+        if let Some(whole) = branch.value.as_ref().ok().and_then(Value::whole) {
+            let start = self.known_now();
+            self.set_known(end);
+            branch.range = Some(self.facts.range(&whole.value));
+            let proven = bounds.iter().filter(|bound| bound.is_proven(&self.facts, &whole.value));
+            branch.bounds = proven.cloned().collect();
+            self.set_known(&start);
+        }
+        branch
     }
 
     /// Withdraws what [`Cx::enter_branch`] stated. `before` are the facts before the branch.
@@ -97,12 +206,12 @@ impl Cx<'_> {
             }
             Cond::Cmp(CmpOp::Ne, a, b) => {
                 let other = self.solved(symbol, &(a.clone() - b.clone()));
-                let Some(other) = other.and_then(|(sign, rest)| Some(-sign * rest.as_const()?)) else {
+                let Some(other) = other.and_then(|(sign, rest)| rest.scale(-sign).as_const()) else {
                     return own;
                 };
                 match own {
-                    (Some(low), high) if low == other => (Some(low + 1), high),
-                    (low, Some(high)) if high == other => (low, Some(high - 1)),
+                    (Some(low), high) if low == other => (low.checked_add(1), high),
+                    (low, Some(high)) if high == other => (low, high.checked_sub(1)),
                     own => own,
                 }
             }
@@ -143,8 +252,7 @@ impl Cx<'_> {
             let Some((sign, rest)) = self.solved(&symbol, value) else { continue };
             // `now = ± symbol + rest`, so `symbol = ± (now - rest)`.
             let old = (Expr::symbol(now.clone()) - rest).scale(sign);
-            for statement in self.facts.statements_about(&[symbol.clone()].into()) {
-                let moved = statement.substitute(&self.facts, &|s| (*s == symbol).then(|| old.clone()));
+            for moved in self.restated(&symbol, &old) {
                 if !moved.symbols().iter().any(|s| self.variables.contains(s)) {
                     self.facts.ordered(&Expr::default(), &moved);
                 }

@@ -11,7 +11,7 @@ use hx_tile::{OpKind, Rounds, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::error::{At, Lower};
-use crate::known::{range_of_type, within};
+use crate::known::{Bound, Branch, range_of_type};
 use crate::value::{Lazy, Tensor, Value};
 use crate::whole::Whole;
 
@@ -270,8 +270,7 @@ impl Cx<'_> {
     ) -> Lower<()> {
         match variable {
             Some(Variable { symbol: var, dtype }) => {
-                let range = within(self.facts.range(&new.value), range_of_type(dtype));
-                self.changed(&var, range);
+                self.assigned(&var, &new.value, dtype);
                 self.push(Stmt::Assign { var, value: new.value });
             }
             None => {
@@ -458,42 +457,47 @@ impl Cx<'_> {
         let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
         self.thaw(&branches);
         let before = self.known_now();
-        let stated = self.enter_branch(&cond);
-        let (a, then_stmts) = self.nested(|cx| cx.inside("`if`", condition, |cx| cx.eval(then)));
-        let then_end = std::mem::take(&mut self.last_end);
-        self.leave_branch(&stated, &before);
-        let stated = self.enter_branch(&cond.clone().negate());
-        let (b, else_stmts) = self.nested(|cx| match otherwise {
-            Some(otherwise) => cx.inside("`if`", condition, |cx| cx.eval(otherwise)),
-            None => Ok(Value::Unit),
-        });
-        let else_end = std::mem::take(&mut self.last_end);
-        self.leave_branch(&stated, &before);
+        let bounds = self.bounds_in(&cond);
+        let [(a, then_end), (b, else_end)] =
+            [(true, Some(then)), (false, otherwise)].map(|(holds, branch)| {
+                let stated = self.enter_branch(&if holds { cond.clone() } else { cond.clone().negate() });
+                let (value, stmts) = self.nested(|cx| match branch {
+                    Some(branch) => cx.inside("`if`", condition, |cx| cx.eval(branch)),
+                    None => Ok(Value::Unit),
+                });
+                let end = std::mem::take(&mut self.last_end);
+                let branch = self.branch(branch.unwrap_or(id), (value, stmts), &end, &bounds);
+                self.leave_branch(&stated, &before);
+                (branch, end)
+            });
         self.join_known(&then_end, &else_end);
         if otherwise.is_none() {
-            if !then_stmts.is_empty() {
-                self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+            if !a.stmts.is_empty() {
+                self.push(Stmt::If { cond, then: a.stmts, otherwise: b.stmts });
             }
-            return a.map(|_| Value::Unit);
+            return a.value.map(|_| Value::Unit);
         }
-        let branches = [(then, a, then_stmts), (otherwise.unwrap_or(id), b, else_stmts)];
-        self.chosen(id, hint, cond, branches)
+        self.chosen(id, hint, cond, [a, b])
     }
 
-    /// Returns the value of the branch that a condition picks at run time. Each branch is an expression, its value and its
-    /// statements.
+    /// Returns the value of the branch that a condition picks at run time.
     pub(crate) fn chosen(
         &mut self,
         id: ExprId,
         hint: Option<&str>,
         cond: Cond,
-        [(then, a, mut then_stmts), (otherwise, b, mut else_stmts)]: [(ExprId, Lower<Value>, Vec<Stmt>); 2],
+        [a, b]: [Branch; 2],
     ) -> Lower<Value> {
+        let (ranges, bounds) = ([a.range, b.range], a.bounds.into_iter().filter(|e| b.bounds.contains(e)));
+        let bounds: Vec<Bound> = bounds.collect();
+        let (then, a, mut then_stmts) = (a.at, a.value, a.stmts);
+        let (otherwise, b, mut else_stmts) = (b.at, b.value, b.stmts);
         let wholes = |v: &Lower<Value>| v.as_ref().ok().and_then(Value::whole);
         if let (Some(x), Some(y)) = (wholes(&a), wholes(&b)) {
             let at = [then, otherwise];
             let dtype = self.common_type(&at, &[x.clone(), y.clone()])?;
-            let (var, value, [then_end, else_end]) = self.picked(dtype, &x.value, &y.value);
+            let (var, value, [then_end, else_end]) =
+                self.picked(dtype, [&x.value, &y.value], (ranges, &bounds));
             then_stmts.push(then_end);
             else_stmts.push(else_end);
             self.push(Stmt::Let { var, value: Expr::default() });

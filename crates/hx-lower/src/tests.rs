@@ -8,6 +8,7 @@ mod errors;
 mod functions;
 mod grids;
 mod guards;
+mod invariants;
 mod locals;
 mod moves;
 mod peel;

@@ -15,7 +15,7 @@ use hx_tile::{Picked, Scalar, Stmt};
 use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
 use crate::error::Lower;
-use crate::known::{range_of_type, within};
+use crate::known::{Bound, Range, joined, range_of_type, within};
 use crate::value::{Lazy, SymView, Value};
 use crate::whole::{state_range, width};
 
@@ -279,18 +279,23 @@ impl Cx<'_> {
 
     /// Makes a variable for one of two whole numbers, which run-time control flow picks. Returns the variable, its value, and
     /// the statement that ends each branch.
-    pub(crate) fn picked(&mut self, dtype: Option<DType>, a: &Expr, b: &Expr) -> (Symbol, Value, [Stmt; 2]) {
+    pub(crate) fn picked(
+        &mut self,
+        dtype: Option<DType>,
+        [a, b]: [&Expr; 2],
+        (ranges, bounds): ([Option<Range>; 2], &[Bound]),
+    ) -> (Symbol, Value, [Stmt; 2]) {
         let var = self.new_var("picked".into());
-        let (x, y) = (self.facts.range(a), self.facts.range(b));
+        let [x, y] = ranges;
+        let range =
+            joined(x.unwrap_or_else(|| self.facts.range(a)), y.unwrap_or_else(|| self.facts.range(b)));
         let value = match dtype {
             Some(dtype) => self.number_of(&var, dtype),
             None => Value::Int(Expr::symbol(var.clone())),
         };
-        if let (Some(p), Some(q)) = (x.0, y.0) {
-            self.facts.at_least(var.clone(), p.min(q));
-            if let (Some(p), Some(q)) = (x.1, y.1) {
-                self.facts.at_most(var.clone(), Expr::constant(p.max(q)));
-            }
+        self.facts.set_range(&var, within(range, range_of_type(dtype)));
+        for bound in bounds {
+            bound.state(&mut self.facts, &Expr::symbol(var.clone()));
         }
         let assign = |value: &Expr| Stmt::Assign { var: var.clone(), value: value.clone() };
         let ends = [assign(a), assign(b)];

@@ -182,3 +182,13 @@ fn blocks_bound_only_factors_that_are_not_negative() {
     let facts = grid(&dim("m").ceil_div(&c(64), &Facts::default()));
     assert!(facts.proves_lt(&c(0), &dim("m")));
 }
+
+#[test]
+fn numbers_at_the_ends_of_64_bits_prove_nothing() {
+    let mut facts = Facts::default();
+    facts.ordered(&dim("n"), &c(i64::MIN));
+    let product = &scalar("i") * &dim("m").scale(i64::MIN);
+    for e in [product.clone() + dim("n"), product.clone() - c(1), scalar("i") + c(i64::MIN)] {
+        assert!(!facts.proves_le(&e, &scalar("j")) && !facts.proves_lt(&scalar("j"), &e));
+    }
+}
