@@ -102,7 +102,9 @@ function expressions(place) {
   define('sum_pair', ($) => infix(rule($, 'sum'), ['+', '-'], rule($, 'product')));
   define('product', ($) => choice(rule($, 'unary'), node($, 'product_pair', 'binary_expr')));
   define('product_pair', ($) => infix(rule($, 'product'), ['*', '/', '%', '@'], rule($, 'unary')));
-  define('unary', ($) => choice(rule($, 'postfix'), node($, 'prefixed', 'unary_expr')));
+  define('unary', ($) =>
+    choice(rule($, 'postfix'), node($, 'prefixed', 'unary_expr'), node($, 'guarded', 'guarded_expr')),
+  );
   define('prefixed', ($) =>
     seq(field('operator', choice('-', '!', '~')), field('operand', rule($, 'unary'))),
   );
@@ -114,7 +116,6 @@ function expressions(place) {
       node($, 'method_call', 'method_call_expr'),
       node($, 'field', 'field_expr'),
       node($, 'index', 'index_expr'),
-      node($, 'guarded', 'guarded_expr'),
     ),
   );
   define('call', ($) =>

@@ -211,6 +211,15 @@ impl Expr {
         self.opaque_div(divisor)
     }
 
+    /// Returns `q` with `self = q · divisor`, if the products show it.
+    pub fn exact_quotient(&self, divisor: &Expr) -> Option<Expr> {
+        let (factors, c) = divisor.single_term()?;
+        self.terms().try_fold(Expr::default(), |sum, (monomial, coefficient)| {
+            let rest = remove_factors(monomial, factors)?;
+            (coefficient.checked_rem(c)? == 0).then(|| sum + Expr::product(rest, coefficient / c))
+        })
+    }
+
     fn single_term(&self) -> Option<(&Monomial, i64)> {
         if self.terms.len() == 1 { self.terms.iter().next().map(|(m, c)| (m, *c)) } else { None }
     }

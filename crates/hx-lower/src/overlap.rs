@@ -2,7 +2,7 @@
 
 use hx_base::codes;
 use hx_hir::ExprId;
-use hx_index::Expr;
+use hx_index::{CmpOp, Cond, Expr};
 
 use crate::cx::Cx;
 use crate::error::Lower;
@@ -44,7 +44,8 @@ impl Cx<'_> {
                 let reach = others.fold(Expr::default(), |sum, (_, mode)| {
                     sum + &(mode.extent.clone() - Expr::constant(1)) * &length(mode)
                 });
-                self.facts.proves_lt(&reach.simplify(&self.facts), &length(rest[at]))
+                let apart = Cond::cmp(CmpOp::Lt, reach.simplify(&self.facts), length(rest[at]), &self.facts);
+                apart == Cond::True || self.is_asserted(&[apart])
             };
             match (0..rest.len()).find(|at| is_longest(*at)) {
                 Some(at) => drop(rest.remove(at)),

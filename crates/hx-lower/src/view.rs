@@ -424,7 +424,7 @@ impl Cx<'_> {
                 return Err(self.report(error));
             };
             let old = &t.view.modes[owner];
-            modes.push(SymMode { extent: extent.clone(), dim: old.dim, factor: old.factor.scale(q) });
+            modes.push(SymMode { extent: extent.clone(), dim: old.dim, factor: &old.factor * &q });
             owners.push((owner, q));
         }
         self.check_view(layout, t, &modes, &owners)?;
@@ -432,9 +432,10 @@ impl Cx<'_> {
         Ok(Value::Tensor(t.with_view(view)))
     }
 
-    /// Finds the mode of the buffer whose stride divides `stride` by a known constant, and that constant. Of several modes it
-    /// picks the one with the largest stride.
-    fn owner(&self, buffer: &[Expr], stride: &Expr) -> Option<(usize, i64)> {
+    /// Finds the mode of the buffer whose stride divides `stride`, and the quotient. Of several modes with a known quotient it picks
+    /// the one with the largest stride. A quotient that is known at run time only can lead past the end of a mode, which is the end
+    /// of the tensor along the mode of the largest stride alone.
+    fn owner(&self, buffer: &[Expr], stride: &Expr) -> Option<(usize, Expr)> {
         let mut best: Option<(usize, i64)> = None;
         for (i, own) in buffer.iter().enumerate() {
             let Some(q) = constant_ratio(stride, own) else { continue };
@@ -443,7 +444,12 @@ impl Cx<'_> {
                 best = Some((i, q));
             }
         }
-        best
+        if let Some((i, q)) = best {
+            return Some((i, Expr::constant(q)));
+        }
+        let is_largest = |own: &Expr| buffer.iter().all(|other| self.facts.proves_le(other, own));
+        let i = buffer.iter().position(is_largest)?;
+        Some((i, stride.exact_quotient(&buffer[i])?))
     }
 
     /// Checks that each mode of the buffer ends where its dimension ends, or that the view does not reach beyond the mode's
@@ -453,13 +459,18 @@ impl Cx<'_> {
         at: ExprId,
         t: &Tensor,
         modes: &[SymMode],
-        owners: &[(usize, i64)],
+        owners: &[(usize, Expr)],
     ) -> Lower<()> {
         for (j, buffer) in t.view.modes.iter().enumerate() {
             let (mut low, mut high) = (Expr::default(), Expr::default());
             for (mode, (_, q)) in modes.iter().zip(owners).filter(|(_, (owner, _))| *owner == j) {
-                let reach = (mode.extent.clone() - Expr::constant(1)).scale(*q);
-                if *q < 0 { low = low + reach } else { high = high + reach }
+                let reach = &(mode.extent.clone() - Expr::constant(1)) * q;
+                // A stride of unknown sign may lead to either side; there, as before a negative start, the tensor's own extent guards.
+                if self.facts.proves_lt(q, &Expr::default()) {
+                    low = low + reach
+                } else {
+                    high = high + reach
+                }
             }
             let first = t.view.offsets[buffer.dim].clone() + &buffer.factor * &low;
             // A view that begins where its part begins needs no proof: a part may begin before its tensor, where accesses are guarded.
