@@ -33,6 +33,18 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "elements of global tensors as numbers",
                 "kernel k(x: f16[m, n], y: mut f16[g, n], row: u32[g]) grid [g] threads 32 {\n    let b = block_idx;\n    let r = register_tensor(f16, [1, 64]);\n    copy(global_view(x[row[b].., ..], (1, 64) : (n, 1)), r);\n    copy(r, global_view(y[b.., ..], (1, 64) : (n, 1)));\n}",
             ),
+            (
+                "elements of global tensors with a guard",
+                "kernel k(x: f16[m, n], y: mut f16[g, n], row: u32[g]) grid [g] threads 32 {\n    let b = block_idx;\n    let r = register_tensor(f16, [1, 64]);\n    copy(global_view(x[row[b + 1] else 0.., ..], (1, 64) : (n, 1)), r);\n    copy(r, global_view(y[b.., ..], (1, 64) : (n, 1)));\n}",
+            ),
+            (
+                "a view that begins before its tensor",
+                "copy(global_view(x[b * 64 - 1.., ..], (64, 64) : (n, 1)), r);",
+            ),
+            (
+                "a window: two modes over one dimension",
+                "let t = load(global_view(x, (16, 64, 4) : (4 * n, 1, n)));",
+            ),
             ("`load`", "let t = load(gx);\ncopy(t, gy);"),
         ],
     ),

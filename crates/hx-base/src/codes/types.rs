@@ -180,7 +180,8 @@ family! {
 
     /// The compiler cannot prove that the view is inside its buffer, and the modes of the view do not follow the dimensions
     /// of the buffer, so they cannot be guarded one by one either. A `where` that bounds the dimensions provides the proof;
-    /// `tile` and views with the strides of the buffer are guarded without one.
+    /// `tile` and views with the strides of the buffer are guarded without one. An element that is read as a number needs a
+    /// proof as well, from a `where`, an `if` or an `assert`, or a guard: `t[i] else 0.0`.
     ///
     /// ```hx fails
     /// kernel diagonal(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
@@ -197,6 +198,18 @@ family! {
     ///     let r = register_tensor(f32, [32]);
     ///     copy(global_view(x[i * 32.., 0], (32) : (n)), r);
     ///     copy(r, tile(c, [32])[.., i]);
+    /// }
+    /// ```
+    ///
+    /// ```hx fails
+    /// kernel shift(x: f32[m], by: f32[n], i: i32, c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     copy(load(tile(x, [32])[.., block_idx]) + by[i], tile(c, [32])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel shift(x: f32[m], by: f32[n], i: i32, c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     copy(load(tile(x, [32])[.., block_idx]) + (by[i] else 0.0), tile(c, [32])[.., block_idx]);
     /// }
     /// ```
     VIEW_OUTSIDE_BUFFER = "HX0210", "view-outside-buffer", Error, "a view is not provably inside its buffer";
