@@ -13,7 +13,8 @@ use hx_hir::{
 use hx_index::{Expr, floor_div};
 
 use crate::cx::Cx;
-use crate::known::{Range, joined, less, range_of_type, within};
+use crate::flow::range_of_type;
+use crate::known::{Range, joined, less, within};
 use crate::value::Value;
 use crate::whole::width;
 
@@ -249,14 +250,15 @@ impl Walk<'_, '_> {
             HirExpr::If { condition, then, otherwise } => self.branch(*condition, *then, *otherwise, state),
             HirExpr::Call { callee, args } => {
                 let values: Vec<Number> = args.iter().map(|arg| self.value(arg.value, state)).collect();
-                match (self.cx.frame().names.exprs.get(*callee), &values[..]) {
-                    (Some(Resolution::Builtin(Builtin::Kernel(KernelFn::Min))), [(a, k), (b, l)]) => {
-                        (minimum(*a, *b), k.with(*l))
-                    }
-                    (Some(Resolution::Builtin(Builtin::Kernel(KernelFn::Max))), [(a, k), (b, l)]) => {
-                        (negated(minimum(negated(*a), negated(*b))), k.with(*l))
-                    }
-                    _ => UNCLEAR,
+                let [(a, k), (b, l)] = values[..] else { return UNCLEAR };
+                let resolution = self.cx.frame().names.exprs.get(*callee);
+                let is = |function| resolution == Some(&Resolution::Builtin(Builtin::Kernel(function)));
+                if is(KernelFn::Min) {
+                    (minimum(a, b), k.with(l))
+                } else if is(KernelFn::Max) {
+                    (negated(minimum(negated(a), negated(b))), k.with(l))
+                } else {
+                    UNCLEAR
                 }
             }
             _ => UNCLEAR,

@@ -25,6 +25,7 @@ mod elementwise;
 mod error;
 mod extreme;
 mod finish;
+mod flow;
 mod given;
 mod guarded;
 mod header;

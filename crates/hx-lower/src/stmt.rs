@@ -11,7 +11,8 @@ use hx_tile::{OpKind, Rounds, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::error::{At, Lower};
-use crate::known::{Bound, Branch, range_of_type};
+use crate::flow::range_of_type;
+use crate::known::{Bound, Branch};
 use crate::value::{Lazy, Tensor, Value};
 use crate::whole::Whole;
 

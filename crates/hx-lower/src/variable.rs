@@ -15,7 +15,8 @@ use hx_tile::{Picked, Scalar, Stmt};
 use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
 use crate::error::Lower;
-use crate::known::{Bound, Range, joined, range_of_type, within};
+use crate::flow::range_of_type;
+use crate::known::{Bound, Range, joined, within};
 use crate::value::{Lazy, SymView, Value};
 use crate::whole::{state_range, width};
 
