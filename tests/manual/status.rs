@@ -45,6 +45,11 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "a window: two modes over one dimension",
                 "let t = load(global_view(x, (16, 64, 4) : (4 * n, 1, n)));",
             ),
+            (
+                "a view with a mode of several parts",
+                "let t = load(global_view(x, ((4, 16), 64) : ((16 * n, n), 1)));\ncopy(t, gy);",
+            ),
+            ("`reshape` of register tensors", "let t = reshape(r, [64, 8, 8]);"),
             ("`load`", "let t = load(gx);\ncopy(t, gy);"),
         ],
     ),

@@ -33,6 +33,8 @@ impl Cx<'_> {
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
         self.want_mutable(dst, &to)?;
+        self.want_flat(src, &from)?;
+        self.want_flat(dst, &to)?;
         if from.dtype != to.dtype {
             return self.bad_dtype(src, from.dtype, dst, to.dtype);
         }

@@ -126,6 +126,10 @@ impl<'db> Cx<'db> {
                     None => self.reduce_by(id, t, axis, op, hint),
                 }
             }
+            KernelFn::Reshape => {
+                let [t, shape] = self.first(given)?;
+                self.reshape(t, shape, hint)
+            }
             KernelFn::Scan => {
                 let [t, axis, op] = self.first(given)?;
                 self.scan(id, t, axis, op, hint)

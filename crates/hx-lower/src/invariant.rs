@@ -395,7 +395,7 @@ fn apply(op: ArithOp, (a, k): Number, (b, l): Number) -> Number {
     let fits = match kind {
         Kind::Whole => true,
         Kind::Typed(dtype) => within(range, range_of_type(Some(dtype))) == range,
-        Kind::Unclear => op == ArithOp::Rem,
+        Kind::Unclear => matches!(op, ArithOp::Rem | ArithOp::BitAnd),
     };
     (if fits { range } else { UNKNOWN }, kind)
 }
@@ -430,6 +430,13 @@ fn arithmetic(op: ArithOp, a: Range, b: Range) -> Range {
             }
             _ => UNKNOWN,
         },
+        // What a number that is not negative has in common with another is at most the number.
+        ArithOp::BitAnd => {
+            let most: Vec<i64> = [a, b].into_iter().filter(|x| x.0 >= Some(0)).filter_map(|x| x.1).collect();
+            let natural = [a, b].into_iter().any(|x| x.0 >= Some(0));
+            if natural { (Some(0), most.into_iter().min()) } else { UNKNOWN }
+        }
+        ArithOp::BitOr | ArithOp::BitXor | ArithOp::Shl | ArithOp::Shr => UNKNOWN,
         ArithOp::MatMul => UNKNOWN,
     }
 }

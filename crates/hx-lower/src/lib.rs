@@ -42,6 +42,7 @@ mod picked;
 mod pipe;
 mod reduce;
 mod requirements;
+mod reshape;
 mod roles;
 mod scalar;
 mod scan;

@@ -69,7 +69,7 @@ impl Cx<'_> {
     }
 
     /// Evaluates the extents of a register or shared tensor, which must be known and positive.
-    fn static_shape(&mut self, id: ExprId) -> Lower<Vec<i64>> {
+    pub(crate) fn static_shape(&mut self, id: ExprId) -> Lower<Vec<i64>> {
         let extents = self.ints(id)?;
         let exprs = self.element_exprs(id);
         let mut out = Vec::with_capacity(extents.len());
@@ -146,6 +146,9 @@ impl Cx<'_> {
             return self.bad_dtype(src, from.dtype, dst, to.dtype);
         }
         self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
+        if !from.view.groups.is_empty() || !to.view.groups.is_empty() {
+            return self.copy_groups(id, (src, from), (dst, to));
+        }
         match (from.is_register(), to.is_register()) {
             (true, true) => self.move_registers(id, src, from, dst, to),
             (true, false) => {
@@ -233,6 +236,7 @@ impl Cx<'_> {
 
     /// Returns the view with constant extents.
     pub(crate) fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
+        self.want_flat(at, t)?;
         match t.view.to_view() {
             Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
             Some(_) => {
@@ -259,6 +263,9 @@ impl Cx<'_> {
     pub(crate) fn in_registers(&mut self, at: ExprId, t: &Tensor, hint: Option<&str>) -> Lower<Tensor> {
         if t.is_register() {
             return Ok(t.clone());
+        }
+        if !t.view.groups.is_empty() {
+            return self.load_groups(at, t, hint);
         }
         let view = self.static_view(at, t)?;
         let hint = hint.map_or_else(|| format!("{}_tile", self.base_name(t.view.base)), str::to_owned);

@@ -15,6 +15,7 @@ mod peel;
 mod programs;
 mod ranges;
 mod roles;
+mod shapes;
 mod strides;
 
 use hx_base::Diagnostic;

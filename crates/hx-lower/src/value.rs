@@ -255,7 +255,15 @@ impl Tensor {
 
     /// Returns the extents of the modes.
     pub(crate) fn shape(&self) -> Vec<Expr> {
-        self.view.modes.iter().map(|m| m.extent.clone()).collect()
+        let extents = self.view.modes.iter().map(|m| m.extent.clone());
+        if self.view.groups.is_empty() {
+            return extents.collect();
+        }
+        let mut extents = extents;
+        let product = |extents: &mut dyn Iterator<Item = Expr>, n: usize| {
+            extents.take(n).fold(Expr::constant(1), |product, extent| &product * &extent)
+        };
+        self.view.groups.iter().map(|n| product(&mut extents, *n)).collect()
     }
 
     /// Returns the same tensor with another view.
@@ -275,6 +283,8 @@ pub(crate) struct SymView {
     pub(crate) ends: Vec<(usize, Expr)>,
     /// See [`hx_tile::View::picked`].
     pub(crate) picked: Option<Box<Picked>>,
+    /// The number of modes that each mode of the tensor consists of, the slowest first. Empty if it is 1 for all.
+    pub(crate) groups: Vec<usize>,
 }
 
 /// A mode: `extent` steps of `factor` along dimension `dim` of the base.
@@ -300,6 +310,7 @@ impl SymView {
             pad: 0.0,
             ends: Vec::new(),
             picked: None,
+            groups: Vec::new(),
         }
     }
 

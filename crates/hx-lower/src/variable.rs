@@ -242,7 +242,15 @@ impl Cx<'_> {
                 }
                 let picked = view.picked.map(|picked| Box::new(self.freeze_picked(*picked)));
                 let ends = view.ends.into_iter().map(|(dim, end)| (dim, self.freeze_int(end))).collect();
-                let view = SymView { base: view.base, offsets, modes, pad: view.pad, ends, picked };
+                let view = SymView {
+                    base: view.base,
+                    offsets,
+                    modes,
+                    pad: view.pad,
+                    ends,
+                    groups: view.groups,
+                    picked,
+                };
                 Value::Tensor(t.with_view(view))
             }
             other => other,

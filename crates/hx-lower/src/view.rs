@@ -22,6 +22,7 @@ impl Cx<'_> {
         };
         match (value, name) {
             (Value::Tensor(t), "T") => {
+                self.want_flat(id, &t)?;
                 let rank = t.view.modes.len();
                 if rank < 2 {
                     let message =
@@ -41,6 +42,7 @@ impl Cx<'_> {
 
     pub(crate) fn permute(&mut self, id: ExprId, t: &Tensor, order: ExprId) -> Lower<Value> {
         self.want_unpicked(id, t)?;
+        self.want_flat(id, t)?;
         let rank = t.view.modes.len();
         let mut axes = Vec::new();
         for axis in self.ints(order)? {
@@ -87,8 +89,54 @@ impl Cx<'_> {
         }
     }
 
+    /// Refuses a view with a mode of several parts.
+    pub(crate) fn want_flat(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
+        if t.view.groups.is_empty() {
+            return Ok(());
+        }
+        let error = self
+            .error(&codes::UNSUPPORTED, at, "a view with a mode of several parts has no other views than those of integers and `..` in an index")
+            .help("`load` and `copy` move it to and from registers; index the tensor before `global_view`");
+        Err(self.report(error))
+    }
+
+    /// Lowers the index of a view that has modes of several parts: an integer picks of a mode without parts, and `..` keeps a mode.
+    fn index_groups(&mut self, id: ExprId, t: &Tensor, args: &[ExprId]) -> Lower<Value> {
+        let mut view = SymView { modes: Vec::new(), groups: Vec::new(), ..t.view.clone() };
+        let mut modes = t.view.modes.iter();
+        for (i, &n) in t.view.groups.iter().enumerate() {
+            let own: Vec<SymMode> = modes.by_ref().take(n).cloned().collect();
+            let index = args.get(i).map(|arg| Ok((*arg, self.eval(*arg)?))).transpose()?;
+            match (index, &own[..]) {
+                (None | Some((_, Value::Range { start: None, end: None })), _) => {
+                    view.groups.push(n);
+                    view.modes.extend(own);
+                }
+                (Some((arg, index)), [mode]) => {
+                    let Value::Int(i) = self.as_integer(arg, index)? else {
+                        return self.want_flat(arg, t).map(|()| Value::Unit);
+                    };
+                    view.ends.extend(self.check_index(arg, t, mode, &i)?);
+                    let at = &mut view.offsets[mode.dim];
+                    *at = (at.clone() + &mode.factor * &i).simplify(&self.facts);
+                }
+                (Some((arg, _)), _) => return self.want_flat(arg, t).map(|()| Value::Unit),
+            }
+        }
+        if args.len() > t.view.groups.len() || view.groups.is_empty() {
+            return self.want_flat(id, t).map(|()| Value::Unit);
+        }
+        if view.groups.iter().all(|n| *n == 1) {
+            view.groups.clear();
+        }
+        Ok(Value::Tensor(t.with_view(view)))
+    }
+
     fn index_tensor(&mut self, id: ExprId, base: ExprId, t: Tensor, args: &[ExprId]) -> Lower<Value> {
         self.want_unpicked(base, &t)?;
+        if !t.view.groups.is_empty() {
+            return self.index_groups(id, &t, args);
+        }
         let rank = t.view.modes.len();
         let mut view = SymView { modes: Vec::new(), ..t.view.clone() };
         let mut mode = 0;
@@ -344,6 +392,7 @@ impl Cx<'_> {
         pad: f64,
     ) -> Lower<Value> {
         self.want_unpicked(of, t)?;
+        self.want_flat(id, t)?;
         let sizes = self.ints(shape)?;
         if sizes.len() != t.view.modes.len() {
             let message = format!("found a tile of rank {}, wanted {}", sizes.len(), t.view.modes.len());
@@ -391,6 +440,7 @@ impl Cx<'_> {
         let Value::Layout(l) = self.eval(layout)? else {
             return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
         };
+        self.want_flat(id, t)?;
         if !l.swizzle.is_identity() {
             return self.fail(&codes::LAYOUT_ALGEBRA, layout, "a view of global memory has no swizzle");
         }
@@ -407,10 +457,10 @@ impl Cx<'_> {
             t.view.modes.iter().map(|m| &m.factor * strides.get(m.dim).unwrap_or(&Expr::default())).collect();
         let mut modes = Vec::new();
         let mut owners = Vec::new();
-        for (extent, stride) in l.shape.entries().iter().zip(l.stride.entries()) {
-            let (ExprTuple::Leaf(extent), ExprTuple::Leaf(stride)) = (extent, stride) else {
-                return self.unsupported(layout, "a view with a mode of several parts");
-            };
+        let entries = l.shape.entries().iter().zip(l.stride.entries());
+        let leaves: Vec<Vec<(&Expr, &Expr)>> =
+            entries.map(|(shape, stride)| leaves_of(shape, stride)).collect();
+        for &(extent, stride) in leaves.iter().flatten() {
             let Some((owner, q)) = self.owner(&buffer, stride) else {
                 let name = self.base_name(t.view.base).to_owned();
                 let list = shape_text(&buffer);
@@ -428,7 +478,9 @@ impl Cx<'_> {
             owners.push((owner, q));
         }
         self.check_view(layout, t, &modes, &owners)?;
-        let view = SymView { modes, pad, ..t.view.clone() };
+        let is_flat = leaves.iter().all(|parts| parts.len() == 1);
+        let groups = if is_flat { Vec::new() } else { leaves.iter().map(Vec::len).collect() };
+        let view = SymView { modes, pad, groups, ..t.view.clone() };
         Ok(Value::Tensor(t.with_view(view)))
     }
 
@@ -532,6 +584,17 @@ fn least_multiple(extent: &Expr, factor: &Expr) -> Option<Expr> {
     let (d, factor) = (d.as_const()?, factor.as_const()?);
     let fits = d > 0 && factor > 0 && factor % d == 0;
     fits.then(|| (x.clone() - Expr::constant(d - 1)).scale(factor / d))
+}
+
+/// Returns the modes of a mode with parts, the slowest first: the order in which their row-major index is that of the mode.
+fn leaves_of<'e>(shape: &'e ExprTuple, stride: &'e ExprTuple) -> Vec<(&'e Expr, &'e Expr)> {
+    match (shape, stride) {
+        (ExprTuple::Leaf(extent), ExprTuple::Leaf(stride)) => vec![(extent, stride)],
+        (shape, stride) => {
+            let parts = shape.entries().iter().zip(stride.entries()).rev();
+            parts.flat_map(|(shape, stride)| leaves_of(shape, stride)).collect()
+        }
+    }
 }
 
 /// Returns `a / b` if it is a known whole number.

@@ -141,7 +141,11 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         let OpKind::Cast { dst, src } = op.kind else { continue };
         let (d, s) = (program.tensor(dst), program.tensor(src));
         let values = known[dst].tv.values();
-        let table = cx.pool.positions(&known[src].tv, &known[dst].tv).unwrap_or_default();
+        let held = match s.shape == d.shape {
+            true => Some(known[src].tv.clone()),
+            false => known[src].tv.reshaped(&s.shape, &d.shape).map(|tv| cx.pool.keep(tv)),
+        };
+        let table = held.and_then(|held| cx.pool.positions(&held, &known[dst].tv)).unwrap_or_default();
         let identity: Vec<i64> = (0..values).collect();
         // The positions of both sides, for instructions that convert `step` values.
         let layouts = |step: i64| {

@@ -216,7 +216,8 @@ pub enum OpKind {
     /// asynchronous product is complete at a [`SyncOp::GemmWait`] that covers it. Until then no other operation writes its
     /// operands, and only further asynchronous products access `c`.
     Gemm { c: TensorId, a: Operand, b: Operand, warps: Option<[i64; 3]>, asynchronous: bool },
-    /// Converts each element. Between equal types it is a plain move.
+    /// Converts each element. Between equal types it is a plain move. Between different shapes, elements have the same row-major
+    /// index.
     Cast { dst: TensorId, src: TensorId },
     /// Starts to move a tile from global to shared memory and does not wait for it. The copy joins the current group. With
     /// `signal` it belongs to the stage of the pipeline that its scope acquired last instead. With `multicast` the tile goes

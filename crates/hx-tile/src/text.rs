@@ -156,6 +156,9 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let [a, b] = [a, b].map(|operand| view_text(program, &operand.view));
             format!("{}({}, {a}, {b}{warps})", op.kind.name(), name(c))
         }
+        OpKind::Cast { dst, src } if program.tensor(*dst).shape != program.tensor(*src).shape => {
+            format!("{} = reshape({}, {:?})", name(dst), name(src), program.tensor(*dst).shape)
+        }
         OpKind::Cast { dst, src } => {
             format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)
         }

@@ -217,6 +217,13 @@ impl<'p> Check<'p> {
         Ok(Held { distribution, threads, values })
     }
 
+    /// Returns the row-major index of an element; `None` outside of the tensor.
+    fn number(&self, tensor: TensorId, at: &[i64]) -> Option<i64> {
+        let shape = &self.program.tensor(tensor).shape;
+        self.inside(tensor, at)
+            .then(|| at.iter().zip(shape).fold(0, |number, (c, extent)| number * extent + c))
+    }
+
     fn inside(&self, tensor: TensorId, at: &[i64]) -> bool {
         at.iter().zip(&self.program.tensor(tensor).shape).all(|(c, extent)| c < extent)
     }
@@ -276,7 +283,13 @@ impl<'p> Check<'p> {
                 return Err(format!("position {from} is read, of {} values", s.values));
             }
             for t in 0..d.threads {
-                if d.coordinate(t, to) != s.coordinate(t, from) {
+                let (at, of) = (d.coordinate(t, to), s.coordinate(t, from));
+                let same = match self.program.tensor(dst).shape == self.program.tensor(src).shape {
+                    true => at == of,
+                    // The elements of another shape have the same row-major indices.
+                    false => self.number(dst, &at) == self.number(src, &of),
+                };
+                if !same {
                     return Err(format!(
                         "thread {t} converts {:?} into {:?}",
                         s.coordinate(t, from),

@@ -178,6 +178,11 @@ impl<'a> Walk<'a> {
             return axes.filter_map(|(i, mode)| Some(((to, mode.dim), self.mode(op.id, src, i)?))).collect();
         }
         if let OpKind::Cast { dst, src } | OpKind::Rearrange { dst, src, .. } = &op.kind {
+            // Another shape has other axes.
+            let [to, from] = [dst, src].map(|tensor| &self.program.tensor(*tensor).shape);
+            if to != from {
+                return Padding::new();
+            }
             let own = self.padding.iter().filter(|((tensor, _), _)| tensor == src);
             return own.map(|(&(_, axis), &padded)| ((*dst, axis), padded)).collect();
         }

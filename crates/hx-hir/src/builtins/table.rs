@@ -106,6 +106,8 @@ super::families! {
         Arrive: "arrive", [required("barrier"), optional("count")], "Arrives on a barrier. Not compiled yet.";
         Expect: "expect", [required("barrier"), required("bytes")],
             "Tells a barrier how many bytes will arrive. Not compiled yet.";
+        Reshape: "reshape", [required("t"), required("shape")],
+            "The elements of a register tensor in row-major order under another shape.", method;
         // Reductions.
         Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";

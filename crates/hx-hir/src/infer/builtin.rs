@@ -91,6 +91,12 @@ impl Infer<'_> {
                 let [view] = first(given)?;
                 self.load(view.0, &view.1)
             }
+            KernelFn::Reshape => {
+                let [t, shape] = first(given)?;
+                let t = self.want_tensor(t.0, &t.1).ok()?;
+                let shape = self.shape(shape.0, &shape.1)?;
+                Ty::Tensor(TensorTy { shape, ..t })
+            }
             KernelFn::Rearrange => {
                 let [t] = first(given)?;
                 t.1

@@ -36,7 +36,8 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
         let before = registers.len();
         for (op, _) in program.ops(1.0) {
             let OpKind::Cast { dst, src } = op.kind else { continue };
-            if program.tensor(dst).dtype == program.tensor(src).dtype {
+            let [d, s] = [dst, src].map(|tensor| program.tensor(tensor));
+            if d.dtype == s.dtype && d.shape == s.shape {
                 for [from, to] in [[src, dst], [dst, src]] {
                     let run = registers.get(&from).cloned();
                     registers.extend(run.filter(|_| !registers.contains_key(&to)).map(|run| (to, run)));

@@ -53,9 +53,12 @@ impl System<'_> {
         match &demanded.constraint {
             Constraint::Equal { a, b } => match (known.get(*a), known.get(*b)) {
                 (None, None) => Fired::Nothing,
-                (Some(x), Some(y)) => agreed(pool.reads(&y.tv, &x.tv)),
-                (Some(x), None) => Fired::Follows(*b, self.equal(*b, pool, x, from)),
-                (None, Some(y)) => Fired::Follows(*a, self.equal(*a, pool, y, from)),
+                (Some(x), Some(y)) => match self.reshaped(pool, &x.tv, [*a, *b]) {
+                    Some(x) => agreed(pool.reads(&y.tv, &x)),
+                    None => Fired::Conflict,
+                },
+                (Some(x), None) => self.follows(pool, x, [*a, *b], from),
+                (None, Some(y)) => self.follows(pool, y, [*b, *a], from),
             },
             Constraint::Project { from: whole, to, axes } => match (known.get(*whole), known.get(*to)) {
                 (None, _) => Fired::Nothing,
@@ -97,6 +100,20 @@ impl System<'_> {
         }
     }
 
+    /// Returns the layout that a tensor gets from one that holds the same elements, under the same shape or another one.
+    fn follows(&self, pool: &Pool, known: &Known, [from, to]: [TensorId; 2], ops: Vec<OpId>) -> Fired {
+        match self.reshaped(pool, &known.tv, [from, to]) {
+            Some(tv) => Fired::Follows(to, self.equal(to, pool, &Known { tv, ..known.clone() }, ops)),
+            None => Fired::Conflict,
+        }
+    }
+
+    /// Returns a layout of the first tensor as one of the second, whose elements have the same row-major indices.
+    pub(crate) fn reshaped(&self, pool: &Pool, tv: &Rc<Tv>, [from, to]: [TensorId; 2]) -> Option<Rc<Tv>> {
+        let [from, to] = [from, to].map(|tensor| &self.program.tensor(tensor).shape);
+        if from == to { Some(tv.clone()) } else { tv.reshaped(from, to).map(|tv| pool.keep(tv)) }
+    }
+
     /// Returns the layout of `tensor`, which equals `known` except that packed elements take the order of their memory.
     fn equal(&self, tensor: TensorId, pool: &Pool, known: &Known, from: Vec<OpId>) -> Known {
         let first = self.orders.get(&tensor).and_then(|run| run.first(vector::held(&known.tv, run)));
@@ -123,7 +140,9 @@ impl System<'_> {
         if let (Some(x), Some(y)) = (known.get(first), known.get(second))
             && x.pin.is_some()
             && y.pin.is_some()
-            && pool.positions(&y.tv, &pool.project_values(&x.tv, axes)).is_none()
+            && self
+                .reshaped(pool, &pool.project_values(&x.tv, axes), [first, second])
+                .is_none_or(|x| pool.positions(&y.tv, &x).is_none())
         {
             return vec![];
         }
