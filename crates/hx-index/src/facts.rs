@@ -12,6 +12,8 @@ pub struct Facts {
     lower: BTreeMap<Symbol, i64>,
     /// The greatest value (inclusive). It may depend on other symbols.
     upper: BTreeMap<Symbol, Expr>,
+    /// The first values of loop counters, if they are no plain numbers.
+    starts: BTreeMap<Symbol, Expr>,
     /// Expressions that are stated to be at least 0.
     nonnegative: BTreeSet<Expr>,
     /// Symbols that are equal to an expression of others, which mentions no symbol of this map.
@@ -36,6 +38,29 @@ impl Facts {
 
     pub fn at_least(&mut self, symbol: Symbol, lower: i64) {
         self.lower.insert(symbol, lower);
+    }
+
+    /// States `start <= counter` for the counter of a loop. Only proofs about the counter use it, and about what it bounds: a loop
+    /// may have no round, and then its counter has no value that would order its bounds.
+    pub fn starts_at(&mut self, counter: Symbol, start: Expr) {
+        self.starts.insert(counter, start);
+    }
+
+    /// Returns what is stated about the counters that an expression mentions, or that bound what it mentions.
+    pub(crate) fn starts_of(&self, expr: &Expr) -> Vec<Expr> {
+        let (mut open, mut seen) = (expr.symbols(), BTreeSet::new());
+        let mut found = Vec::new();
+        while let Some(symbol) = open.pop_first() {
+            if !seen.insert(symbol.clone()) {
+                continue;
+            }
+            open.extend(self.upper.get(&symbol).into_iter().flat_map(Expr::symbols));
+            if let Some(start) = self.starts.get(&symbol) {
+                open.extend(start.symbols());
+                found.push(Expr::symbol(symbol) - start.clone());
+            }
+        }
+        found
     }
 
     /// States `low <= high`, for expressions of any form.

@@ -35,7 +35,9 @@ impl Facts {
         }
         // Statements may mention quotients and the like, and simplifying those must not consult the statements again.
         let renewed = |e: &Expr| self.with_definitions(e);
-        let statements = self.statements().map(renewed).filter(|e| e.as_const().is_none()).collect();
+        let starts = self.starts_of(&difference);
+        let statements =
+            self.statements().chain(&starts).map(renewed).filter(|e| e.as_const().is_none()).collect();
         let mut search = Search { facts: self, statements, seen: BTreeSet::new(), steps: STEPS };
         search.holds(renewed(&difference), DEPTH)
     }

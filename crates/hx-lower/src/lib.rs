@@ -10,8 +10,8 @@
 //! Start at [`lower`].
 
 mod asynchronous;
-mod bits;
 mod atomic;
+mod bits;
 mod bounds;
 mod builtin;
 mod call;
@@ -35,8 +35,8 @@ mod invariant;
 mod known;
 mod layouts;
 mod ops;
-mod part;
 mod overlap;
+mod part;
 mod peel;
 mod picked;
 mod pipe;

@@ -3,6 +3,7 @@
 use hx_base::codes;
 use hx_hir::ExprId;
 use hx_index::{CmpOp, Cond, Expr};
+use hx_tile::Picked;
 
 use crate::cx::Cx;
 use crate::error::Lower;
@@ -11,7 +12,9 @@ use crate::value::{SymMode, Tensor};
 impl Cx<'_> {
     /// Refuses to write a view that may hold an element of its tensor twice.
     pub(crate) fn want_distinct(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
-        if !t.is_global() {
+        // Where an element of a scatter lies is known at run time only: the simulator reports two values for one place.
+        let is_scattered = matches!(t.view.picked.as_deref(), Some(Picked::Elements(_)));
+        if !t.is_global() || is_scattered {
             return Ok(());
         }
         for dim in 0..t.view.offsets.len() {

@@ -386,7 +386,7 @@ impl Cx<'_> {
             self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
         }
         if start.as_const().is_none() {
-            self.facts.ordered(start, &Expr::symbol(var.clone()));
+            self.facts.starts_at(var.clone(), start.clone());
         }
         var
     }

@@ -76,6 +76,21 @@ fn two_statements_make_one_proof() {
     assert!(!facts.proves_lt(&scalar("i"), &scalar("m")));
 }
 
+/// A loop from `s` to `n - 1` may have no round, so that its counter, which has no value then, does not order its bounds.
+#[test]
+fn a_counter_does_not_order_the_bounds_of_its_loop() {
+    let mut facts = Facts::default();
+    let counter = Symbol::Var("i".into(), 0);
+    facts.at_least(counter.clone(), 0);
+    facts.at_most(counter.clone(), dim("n") - c(1));
+    facts.starts_at(counter, scalar("s"));
+    assert!(
+        facts.proves_le(&scalar("s"), &var("i"))
+            && facts.proves_lt(&(var("i") + scalar("s")), &dim("n").scale(2))
+    );
+    assert!(!facts.proves_lt(&scalar("s"), &dim("n")));
+}
+
 /// Statements about minima are simplified by proofs, which must not consult the statements again.
 #[test]
 fn a_statement_about_a_minimum_ends() {
