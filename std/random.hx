@@ -5,6 +5,7 @@
 fn philox(c0: u32, c1: u32, c2: u32, c3: u32, k0: u32, k1: u32) -> (u32, u32, u32, u32) {
     let (x0, x1, x2, x3) = (c0, c1, c2, c3);
     let (key0, key1) = (k0, k1);
+    #[unroll]
     for _ in 0..10 {
         let (y0, y1) = (x0 * 0xD2511F53, x2 * 0xCD9E8D57);
         let (z0, z1) = (mulhi(x2, 0xCD9E8D57) ^ x1 ^ key0, mulhi(x0, 0xD2511F53) ^ x3 ^ key1);
@@ -62,17 +63,21 @@ fn uniform_of(word: u32) -> f32 {
     cast(where(x < 0, -x - 1, x), f32) * 4.6566127342e-10
 }
 
-/// y = x / (1 - p) where a random number exceeds p, else 0. The numbers are those of `tl.rand(seed, i)`; `p = 0` keeps all.
-kernel dropout<B = 1024, T: type = f16>(x: T[n], y: mut T[n], p: f32, seed: u32)
+/// y = x / (1 - p) where a random number exceeds p, else 0. The number of element `4 · i + w` is word `w` of Philox for the counter
+/// `i` and the seed, as Triton's `tl.rand4x(seed, i)` gives it; `p = 0` keeps all.
+kernel dropout<B = 2048, T: type = f16>(x: T[n], y: mut T[n], p: f32, seed: u32)
     grid [cdiv(n, B)]
     threads 128
 {
     let [block] = block_idx;
-    let v = cast(load(tile(x, [B])[.., block]), f32);
-    let i = cast(index(v, 0), u32) + cast(block * B, u32);
-    let (word, _, _, _) = philox(i, 0, 0, 0, seed, 0);
-    let kept = where(uniform_of(word) > p, v / (1.0 - p), 0.0);
-    copy(cast(kept, T), tile(y, [B])[.., block]);
+    let v = cast(load(global_view(x[block * B..], (B / 4, 4) : (4, 1))), f32);
+    let counter = cast(index(v[.., 0..1], 0), u32) + cast(block * (B / 4), u32);
+    let (w0, w1, w2, w3) = philox(counter, 0, 0, 0, seed, 0);
+    let w = index(v, 1);
+    let word = where(w == 0, w0, where(w == 1, w1, where(w == 2, w2, w3)));
+    let scale = 1.0 / (1.0 - p);
+    let kept = where(uniform_of(word) > p, v * scale, 0.0);
+    copy(cast(kept, T), global_view(y[block * B..], (B / 4, 4) : (4, 1)));
 }
 
 test "dropout keeps and scales what Philox picks" for (n, p, seed) in [
@@ -83,10 +88,10 @@ test "dropout keeps and scales what Philox picks" for (n, p, seed) in [
     let x = randn(f16, [n], seed: 1);
     let y = empty(f16, [n]);
     dropout(x, y, p, seed);
-    // Philox in the host's integers, on counters (i, 0, 0, 0) and the key (seed, 0).
+    // Philox in the host's integers, on counters (i / 4, 0, 0, 0) and the key (seed, 0).
     let (a, b) = (0xD2511F53, 0xCD9E8D57);
     let mask = 0xffffffff;
-    let (x0, x1, x2, x3) = (cast(arange(i32, [n]), i64), 0, 0, 0);
+    let (x0, x1, x2, x3) = (cast(arange(i32, [n]), i64) >> 2, 0, 0, 0);
     let (k0, k1) = (seed, 0);
     for _ in 0..10 {
         let (low0, low2) = (x0 & 0xffff, x2 & 0xffff);
@@ -102,7 +107,9 @@ test "dropout keeps and scales what Philox picks" for (n, p, seed) in [
         k0 = k0 + 0x9E3779B9 & mask;
         k1 = k1 + 0xBB67AE85 & mask;
     }
-    let half = where(x0 >= 1 << 31, mask - x0, x0);
+    let w = arange(i32, [n]) & 3;
+    let word = where(w == 0, x0, where(w == 1, x1, where(w == 2, x2, x3)));
+    let half = where(word >= 1 << 31, mask - word, word);
     let kept = where(half * 4.6566127342e-10 > p, x / (1.0 - p), 0.0);
     assert_close(y, kept, ulp: 1);
     assert(n == 1 || sum(cast(y == 0.0, i32)) > 0 && sum(cast(y == 0.0, i32)) < n);
