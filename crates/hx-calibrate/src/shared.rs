@@ -82,7 +82,8 @@ pub(crate) fn rows(arch: Arch) -> impl Iterator<Item = &'static CopyRow> {
     let is_shared = |row: &&CopyRow| {
         [[Space::Shared, Space::Register], [Space::Register, Space::Shared]].contains(&[row.from, row.to])
     };
-    catalogue().copies.iter().filter(is_shared).filter(move |row| row.arch <= arch.number() && row.word >= 32)
+    let plain = catalogue().copies.iter().filter(|row| row.atomic.is_none());
+    plain.filter(is_shared).filter(move |row| row.arch <= arch.number() && row.word >= 32)
 }
 
 fn kernel(row: &CopyRow, degree: u32) -> Kernel {

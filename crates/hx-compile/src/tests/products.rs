@@ -57,7 +57,7 @@ fn what_a_later_target_can_do_is_told() {
         expect![[r#"
             HX0302 `gemm(acc, load(a), load(b))` no instruction of sm_80 multiplies f8e4m3 and f8e5m2 into f32
               `gemm(acc, load(a), load(b))`: multiplies `a_tile` (f8e4m3) by `b_tile` (f8e5m2) into `acc` (f32), with K = 32
-              note: of floating-point numbers, sm_80 multiplies f16 · f16 → f32, bf16 · bf16 → f32, tf32 · tf32 → f32, f64 · f64 → f64, f32 · f32 → f32
+              note: of floating-point numbers, sm_80 multiplies f16 · f16 → f32, f16 · f16 → f16, bf16 · bf16 → f32, tf32 · tf32 → f32, f64 · f64 → f64, f32 · f32 → f32
               help: there is one from sm_89 on
         "#]],
     );

@@ -152,19 +152,18 @@ fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic 
     }
 }
 
-/// Reports an assignment to something else than a whole register tensor or a number.
+/// Reports an assignment to something else than a register tensor, a part of one, or a number.
 fn not_a_place(at: &Reporter<'_>, expr: ExprId, space: Option<MemorySpace>) -> Diagnostic {
     let place = at.text(at.expr(expr));
     let message = format!(
-        "cannot assign to `{place}`: only whole register tensors and numbers bound by `let` can be assigned"
+        "cannot assign to `{place}`: only register tensors, their parts and numbers bound by `let` can be assigned"
     );
     let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
     match space {
-        Some(MemorySpace::Register) => {
-            found.help("`v = where(index(v, 0) < 32, x, v)` changes the elements for which a condition holds")
+        Some(MemorySpace::Global | MemorySpace::Shared) => {
+            found.help("`copy(src, dst)` writes to shared and global memory")
         }
-        Some(_) => found.help("`copy(src, dst)` writes to shared and global memory"),
-        None => found,
+        Some(MemorySpace::Register) | None => found,
     }
 }
 

@@ -639,7 +639,7 @@ fn assignments() {
               y = x;
               ^
               help: `copy(src, dst)` writes to shared and global memory
-            error[HX0207]: cannot assign to `m`: only whole register tensors and numbers bound by `let` can be assigned
+            error[HX0207]: cannot assign to `m`: only register tensors, their parts and numbers bound by `let` can be assigned
               m = 3;
               ^
             error[HX0203]: found a floating-point number, wanted a tensor

@@ -123,7 +123,7 @@ fn products_of_warp_groups_have_the_documented_fragments() {
     }
     let eights: Vec<i64> = (8..=256).step_by(8).collect();
     let few: Vec<i64> = [8, 16, 24, 32].into_iter().chain((48..=256).step_by(16)).collect();
-    assert_eq!(counts.len(), 11);
+    assert_eq!(counts.len(), 12);
     for (head, found) in counts {
         assert_eq!(found, if head.contains("i32") { few.clone() } else { eights.clone() }, "{head}");
     }

@@ -14,7 +14,7 @@ const KERNELS: (&str, &str) = (
 }
 kernel bad(x: f32[m], y: mut f32[m]) grid [1] threads 32 {
     let v = load(tile(x, [64])[.., 0]);
-    v[0..32] += 1.0;
+    tile(x, [64])[.., 0] = v;
     copy(v, tile(y, [64])[.., 0]);
 }
 test \"good\" { let y = zeros(f32, [64]); good(y); assert_eq(y, ones(f32, [64])); }
@@ -48,7 +48,7 @@ fn a_kernel_with_an_error_does_not_run() {
             exit 1
             --
             device: simulator (sm_90a)
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
             1 error
         "#]],
     );
@@ -61,7 +61,7 @@ fn a_kernel_with_an_error_does_not_run() {
             test k.hx::good ... ok
             1 passed, 1 failed, 0 skipped
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
             device: simulator (sm_90a)
         "#]],
     );
@@ -71,7 +71,7 @@ fn a_kernel_with_an_error_does_not_run() {
         expect![[r#"
             exit 1
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
         "#]],
     );
 }
@@ -84,7 +84,7 @@ fn a_kernel_with_an_error_is_not_built() {
         expect![[r#"
             exit 1
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
         "#]],
     );
     refused(
@@ -93,7 +93,7 @@ fn a_kernel_with_an_error_is_not_built() {
         expect![[r#"
             exit 1
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
         "#]],
     );
     refused(
@@ -102,7 +102,7 @@ fn a_kernel_with_an_error_is_not_built() {
         expect![[r#"
             exit 1
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
         "#]],
     );
 }
@@ -116,7 +116,7 @@ fn an_error_in_another_file_is_told_with_its_place() {
         expect![[r#"
             exit 1
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
             u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
             2 errors
         "#]],
@@ -128,7 +128,7 @@ fn an_error_in_another_file_is_told_with_its_place() {
             exit 1
             --
             device: simulator (sm_90a)
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
             u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
             2 errors
         "#]],
@@ -142,7 +142,7 @@ fn an_error_in_another_file_is_told_with_its_place() {
             test u.hx::good ... ok
             1 passed, 1 failed, 0 skipped
             --
-            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            k.hx:8:5: error[HX0207]: cannot assign to `tile(x, [64])[.., 0]`: only register tensors, their parts and numbers bound by `let` can be assigned
             u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
             device: simulator (sm_90a)
         "#]],
