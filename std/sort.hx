@@ -1,0 +1,118 @@
+//! Rows in order, by a bitonic network: each step compares every element with the one whose position differs in one bit.
+
+/// Whether the element `a` from position `i` comes before `b` from position `j`. Equal elements keep their order. NaN counts as the
+/// largest number. Positions from `n` on come last.
+fn before<DESCENDING = false, T: type = f32>(
+    a: register T[N],
+    i: register i32[N],
+    b: register T[N],
+    j: register i32[N],
+    n: i64,
+) -> bool[N] {
+    let (above, below) = (a > b || a != a && b == b, b > a || b != b && a == a);
+    let (less, more) = if DESCENDING { (above, below) } else { (below, above) };
+    where(max(i, j) < cast(n, i32), less || !more && i < j, i < j)
+}
+
+/// Sorts the first `n` elements of `v`, and `at`, their positions, with them. `N` is a power of two; `s` and `t` hold what the threads
+/// exchange.
+fn sort_network<DESCENDING = false, N = 1024, T: type = f32>(
+    v: register mut T[N],
+    at: register mut i32[N],
+    s: shared mut T[N],
+    t: shared mut i32[N],
+    n: i64,
+) {
+    let i = index(v, 0);
+    let size = 2;
+    while size <= N {
+        let distance = size / 2;
+        while distance > 0 {
+            copy(v, s);
+            copy(at, t);
+            sync();
+            let (other, place) = (load(gather(s, i ^ distance)), load(gather(t, i ^ distance)));
+            sync();
+            // The lower of two positions gets the element that comes first, and in every second run of `size` elements the last.
+            let first = (i & size == 0) == (i & distance == 0);
+            let swap = before<DESCENDING = DESCENDING, T = T>(v, at, other, place, n) != first;
+            v = where(swap, other, v);
+            at = where(swap, place, at);
+            distance = distance / 2;
+        }
+        size = size * 2;
+    }
+}
+
+/// Sorts each row of `x`: `y` gets the elements, the least first, or the largest with `DESCENDING`, and `at` the positions that they
+/// had. The order is stable, and NaN counts as the largest number. A row has at most `N` elements, and `N` is a power of two.
+kernel sort<N = 1024, DESCENDING = false, T: type = f32>(x: T[m, n], y: mut T[m, n], at: mut i32[m, n])
+    where n <= N && N & N - 1 == 0
+    grid [m]
+    threads max(32, N / 8)
+{
+    let (s, t) = (shared_tensor(T, [N]), shared_tensor(i32, [N]));
+    let v = load(tile(x[block_idx], [N])[.., 0]);
+    let i = register_tensor(i32, [N]);
+    copy(index(v, 0), i);
+    sort_network<DESCENDING = DESCENDING, N = N, T = T>(v, i, s, t, n);
+    copy(v, tile(y[block_idx], [N])[.., 0]);
+    copy(i, tile(at[block_idx], [N])[.., 0]);
+}
+
+/// The `k` largest elements of each row of `x`, the largest first, and their positions. Of equal elements the first counts as the
+/// largest. A row has at most `N` elements, and `N` is a power of two.
+kernel topk<N = 1024, T: type = f32>(x: T[m, n], y: mut T[m, k], at: mut i32[m, k])
+    where k <= n && n <= N && N & N - 1 == 0
+    grid [m]
+    threads max(32, N / 8)
+{
+    let (s, t) = (shared_tensor(T, [N]), shared_tensor(i32, [N]));
+    let v = load(tile(x[block_idx], [N])[.., 0]);
+    let i = register_tensor(i32, [N]);
+    copy(index(v, 0), i);
+    sort_network<DESCENDING = true, N = N, T = T>(v, i, s, t, n);
+    copy(v, tile(y[block_idx], [N])[.., 0]);
+    copy(i, tile(at[block_idx], [N])[.., 0]);
+}
+
+test "rows are sorted" for (m, n) in [(2, 128), (1, 100), (3, 1)] {
+    for T in [f32, f16, i32] {
+        let x = cast(randn(f32, [m, n], seed: 1) * 30.0, T);
+        let (y, at) = (empty(T, [m, n]), empty(i32, [m, n]));
+        sort<N = 128>(x, y, at);
+        assert_eq(y, x.sort(axis: 1));
+        for i in 0..m {
+            for j in 0..n {
+                assert_eq(x[i, at[i, j]], y[i, j]);
+                assert(j == 0 || y[i, j - 1] < y[i, j] || at[i, j - 1] < at[i, j]);
+            }
+        }
+    }
+}
+
+test "the largest come first" {
+    let x = randn(f32, [1, 100], seed: 1);
+    let (y, at) = (empty(f32, [1, 100]), empty(i32, [1, 100]));
+    x[0, 40] = nan;
+    sort<N = 128, DESCENDING = true>(x, y, at);
+    assert(isnan(y[0, 0]) && at[0, 0] == 40);
+    for j in 1..100 {
+        assert(j == 1 || y[0, j - 1] >= y[0, j]);
+        assert_eq(x[0, at[0, j]], y[0, j]);
+    }
+}
+
+test "the k largest" for (n, k) in [(128, 8), (77, 5), (3, 3)] {
+    let x = cast(uniform(i32, [2, n], seed: 1, low: 0, high: 100), f32);
+    let (y, at) = (empty(f32, [2, k]), empty(i32, [2, k]));
+    topk<N = 128>(x, y, at);
+    for i in 0..2 {
+        let rest = x[i].copy();
+        for j in 0..k {
+            assert_eq(y[i, j], max(rest));
+            assert_eq(at[i, j], argmax(rest));
+            rest[argmax(rest)] = -1.0;
+        }
+    }
+}
