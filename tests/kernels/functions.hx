@@ -97,3 +97,29 @@ test "functions that are chosen at compile time" {
     chosen<F = identity>(x, y);
     assert_eq(y, x);
 }
+
+fn advance(at: register mut i32[N], by: i32) {
+    at = at + by;
+}
+
+/// Coordinates take registers once something writes them: `fill`, `copy`, and a function, which may be called in a loop.
+kernel written_coordinates(x: i32[64], y: mut i32[3, 64]) grid [1] threads 32 {
+    let t = load(x);
+    let (i, j, k) = (index(t, 0), index(t, 0), index(t, 0));
+    for _ in 0..3 {
+        advance(i, 2);
+    }
+    copy(i, y[0]);
+    copy(x, j);
+    copy(j, y[1]);
+    fill(k, 7);
+    copy(k, y[2]);
+}
+
+test "coordinates that are written keep what was written" {
+    let (x, y) = (uniform(i32, [64], seed: 1, low: 0, high: 99), empty(i32, [3, 64]));
+    written_coordinates(x, y);
+    assert_eq(y[0], arange(i32, [64]) + 6);
+    assert_eq(y[1], x);
+    assert_eq(y[2], full(i32, [64], 7));
+}

@@ -63,7 +63,9 @@ impl Cx<'_> {
                 self.copy_of(&t, hint, value).map(Value::Tensor)
             }
             // Coordinates, and conditions on them, are cheaper to recompute than to keep in registers.
-            Ok(Value::Lazy(lazy)) if lazy.inputs.is_empty() => Ok(Value::Lazy(lazy)),
+            Ok(Value::Lazy(lazy)) if lazy.inputs.is_empty() && !self.written_by_call(pat) => {
+                Ok(Value::Lazy(lazy))
+            }
             Ok(Value::Lazy(lazy)) => Ok(Value::Tensor(self.materialize(value, lazy, hint))),
             Ok(Value::Choice(choice)) => Ok(self.kept_choice(value, choice)),
             Ok(number) => ty.map_or(Ok(number.clone()), |ty| self.number_of_type(value, number.clone(), ty)),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use hx_base::codes;
 use hx_dtype::DType;
-use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
+use hx_hir::{
+    Arg, Expr as HirExpr, ExprId, ItemKind, PatId, Resolution, Sound, StmtKind, TypeRef, fn_signature,
+};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Picked, Scalar, Stmt};
 
@@ -48,6 +50,63 @@ impl Cx<'_> {
                     self.vary(*place, pat, value, depth);
                 }
             }
+        }
+    }
+
+    /// Reports whether some call in the body of the current item writes the local: `fill(i, 0)`, `copy(t, i)`, or a function
+    /// with a parameter that is `mut`. Such a local needs registers of its own, although its value is an expression.
+    pub(crate) fn written_by_call(&self, pat: PatId) -> bool {
+        fn below(cx: &Cx<'_>, pat: PatId, expr: ExprId) -> bool {
+            let store = cx.store();
+            let mut found = match &store[expr] {
+                HirExpr::Call { callee, args } => cx.call_writes(pat, *callee, args),
+                HirExpr::Block(block) => block.stmts.iter().any(|&stmt| {
+                    let mut found = false;
+                    store.for_each_part(stmt, &mut |part| found = found || below(cx, pat, part));
+                    found
+                }),
+                _ => false,
+            };
+            store.for_each_child(expr, &mut |child| found = found || below(cx, pat, child));
+            found
+        }
+        below(self, pat, self.frame().item.body(self.db).root)
+    }
+
+    fn call_writes(&self, pat: PatId, callee: ExprId, args: &[Arg]) -> bool {
+        let names = self.frame().names;
+        let is_local = |arg: &Arg| names.exprs.get(arg.value) == Some(&Resolution::Local(pat));
+        if !args.iter().any(is_local) {
+            return false;
+        }
+        match names.exprs.get(callee) {
+            Some(Resolution::Builtin(builtin)) => {
+                let written = match builtin.name() {
+                    "copy" | "copy_async" => 1,
+                    "fill" | "gemm" | "gemm_async" => 0,
+                    _ => return false,
+                };
+                let param = builtin.params().and_then(|params| params.get(written)).map(|p| p.name);
+                args.iter().enumerate().any(|(i, arg)| {
+                    let is_written = arg.name.as_deref().map_or(i == written, |name| Some(name) == param);
+                    is_written && is_local(arg)
+                })
+            }
+            Some(Resolution::Item(key)) if key.kind == ItemKind::Function => {
+                let function = self.frame().item.used(self.db, key).and_then(Sound::function);
+                let Some(function) = function else { return false };
+                let sig = fn_signature(self.db, function.get());
+                args.iter().enumerate().any(|(i, arg)| {
+                    let param = match arg.name.as_deref() {
+                        Some(name) => sig.params.iter().find(|p| p.name.as_str() == name),
+                        None => sig.params.get(i),
+                    };
+                    let is_mut = param
+                        .is_some_and(|p| matches!(sig.store[p.ty], TypeRef::Named { mutable: true, .. }));
+                    is_mut && is_local(arg)
+                })
+            }
+            _ => false,
         }
     }
 
