@@ -53,8 +53,7 @@ kernel sort<N = 1024, DESCENDING = false, T: type = f32>(x: T[m, n], y: mut T[m,
 {
     let (s, t) = (shared_tensor(T, [N]), shared_tensor(i32, [N]));
     let v = load(tile(x[block_idx], [N])[.., 0]);
-    let i = register_tensor(i32, [N]);
-    copy(index(v, 0), i);
+    let i = index(v, 0);
     sort_network<DESCENDING = DESCENDING, N = N, T = T>(v, i, s, t, n);
     copy(v, tile(y[block_idx], [N])[.., 0]);
     copy(i, tile(at[block_idx], [N])[.., 0]);
@@ -69,8 +68,7 @@ kernel topk<N = 1024, T: type = f32>(x: T[m, n], y: mut T[m, k], at: mut i32[m, 
 {
     let (s, t) = (shared_tensor(T, [N]), shared_tensor(i32, [N]));
     let v = load(tile(x[block_idx], [N])[.., 0]);
-    let i = register_tensor(i32, [N]);
-    copy(index(v, 0), i);
+    let i = index(v, 0);
     sort_network<DESCENDING = true, N = N, T = T>(v, i, s, t, n);
     copy(v, tile(y[block_idx], [N])[.., 0]);
     copy(i, tile(at[block_idx], [N])[.., 0]);
@@ -115,4 +113,22 @@ test "the k largest" for (n, k) in [(128, 8), (77, 5), (3, 3)] {
             rest[argmax(rest)] = -1.0;
         }
     }
+}
+
+test "sorting does not spill" {
+    let x = randn(f32, [1, 1024], seed: 1);
+    let (y, at) = (empty(f32, [1, 1024]), empty(i32, [1, 1024]));
+    sort(x, y, at);
+    assert_eq(y, x.sort(axis: 1));
+    assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
+    assert(spills() == 0);
+}
+
+bench "rows of 1024" {
+    let x = randn(f32, [8192, 1024]);
+    let (y, at) = (empty(f32, [8192, 1024]), empty(i32, [8192, 1024]));
+    let (largest, places) = (empty(f32, [8192, 8]), empty(i32, [8192, 8]));
+    measure bytes 3 * 4 * 8192 * 1024 { sort(x, y, at) }
+    measure bytes 4 * 8192 * 1024 { topk(x, largest, places) }
+    baseline copy(100663296)
 }

@@ -25,7 +25,7 @@ test "sums of segments" for n in [256, 100] {
 
 /// The step of k-means that assigns points: the nearest of the `k` centres of each row of `x`, the sum of the points of each centre,
 /// and their number.
-kernel kmeans_assign<B = 64, K = 32, D = 32>(
+kernel kmeans_assign<B = 32, K = 32, D = 32>(
     x: f32[m, D],
     centres: f32[k, D],
     nearest: mut i32[m],
@@ -90,7 +90,7 @@ kernel csr_times_dense<B = 32, N = 64>(
     fill(acc, 0.0);
     for i in 0..cdiv(end - start, B) {
         let picked = tile(columns[start..end], [B], pad: -1)[.., i];
-        let rows = load(gather(tile(b, [k, N])[.., .., 0, block], picked));
+        let rows = load(tile(gather(b, picked), [B, N])[.., .., 0, block]);
         let v = load(tile(values[start..end], [B])[.., i][.., new]);
         acc = acc + sum(rows * v, axis: 0);
     }
@@ -148,4 +148,46 @@ test "derivatives of embeddings add up" {
         }
     }
     assert_close(dw, expected, rtol: 1e-5, atol: 1e-5);
+}
+
+/// A step of a beam search: of all beams of a sentence, each continued by each of its tokens, the `k` with the largest sums of
+/// logarithms. `parents` gets the beams that they continue, `tokens` the tokens that they append.
+kernel beam_step<BEAMS = 4, N = 512>(
+    logits: f32[s, BEAMS, n],
+    before: f32[s, BEAMS],
+    scores: mut f32[s, k],
+    parents: mut i32[s, k],
+    tokens: mut i32[s, k],
+)
+    where n <= N && k <= n
+    grid [s]
+    threads 128
+{
+    let x = load(tile(logits[block_idx], [BEAMS, N], pad: -inf)[.., .., 0, 0]);
+    let shifted = x - max(x, axis: 1);
+    let rest = shifted - log(sum(exp(shifted), axis: 1)) + load(before[block_idx])[.., new];
+    let place = index(rest, 0) * N + index(rest, 1);
+    for j in 0..k {
+        let best = max(max(rest, axis: 1), axis: 0);
+        let at = min(min(where(rest == best, place, BEAMS * N), axis: 1), axis: 0);
+        copy(best[0, ..], tile(scores[block_idx], [1])[.., j]);
+        copy(at[0, ..] / N, tile(parents[block_idx], [1])[.., j]);
+        copy(at[0, ..] % N, tile(tokens[block_idx], [1])[.., j]);
+        rest = where(place == at, -inf, rest);
+    }
+}
+
+test "the best continuations of beams" for n in [512, 100] {
+    let (logits, before) = (randn(f32, [2, 4, n], seed: 1), randn(f32, [2, 4], seed: 2));
+    let (scores, parents, tokens) = (empty(f32, [2, 4]), empty(i32, [2, 4]), empty(i32, [2, 4]));
+    beam_step(logits, before, scores, parents, tokens);
+    for i in 0..2 {
+        let all = reshape(log(softmax(logits[i], axis: 1)) + reshape(before[i], [4, 1]), [4 * n]).copy();
+        for j in 0..4 {
+            let best = argmax(all);
+            assert_close(scores[i, j], all[best], rtol: 1e-5, atol: 1e-5);
+            assert_eq(parents[i, j] * n + tokens[i, j], best);
+            all[best] = -inf;
+        }
+    }
 }

@@ -300,3 +300,32 @@ test "sums of tiles in memory" {
     folded<T = i32>(i, j);
     assert_eq(sum(j), sum(i));
 }
+
+/// Rows that a part of a table names. A row past the end of the part reads as zeros, and is not written.
+kernel named_by_part<B = 16, D = 64>(
+    x: f32[v, D],
+    rows: i32[z],
+    first: i32,
+    end: i32,
+    y: mut f32[B, D],
+    s: mut f32[v, D],
+)
+    grid [1]
+    threads 64
+{
+    let table = tile(rows[first..end], [B])[.., 0];
+    let t = load(gather(x, table));
+    copy(t, y);
+    atomic_add(scatter(s, table), t + 1.0);
+}
+
+test "a table ends where its part ends" {
+    let (x, rows) = (randn(f32, [8, 64], seed: 1), cast([7, 1, 2, 3, 4, 5], i32));
+    let (y, s) = (empty(f32, [16, 64]), zeros(f32, [8, 64]));
+    named_by_part(x, rows, 1, 4, y, s);
+    assert_eq(y[..3], x[1..4]);
+    assert_eq(y[3..], zeros(f32, [13, 64]));
+    assert_close(s[1..4], x[1..4] + 1.0, ulp: 1);
+    assert_eq(s[0], zeros(f32, [64]));
+    assert_eq(s[4..], zeros(f32, [4, 64]));
+}

@@ -74,6 +74,7 @@ impl Cx<'_> {
             along: mode.dim,
             factor: mode.factor.clone(),
             extent: mode.extent.clone(),
+            ends: table.view.ends.clone(),
         })));
         Ok(view)
     }

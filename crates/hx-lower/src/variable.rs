@@ -377,6 +377,7 @@ impl Cx<'_> {
                 rows.offsets = now;
                 rows.factor = self.freeze_int(rows.factor);
                 rows.extent = self.freeze_int(rows.extent);
+                rows.ends = rows.ends.into_iter().map(|(dim, end)| (dim, self.freeze_int(end))).collect();
                 Picked::Rows(rows)
             }
             Picked::Elements(mut picks) => {

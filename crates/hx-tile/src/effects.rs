@@ -238,6 +238,7 @@ mod tests {
             along: 0,
             factor: Expr::constant(1),
             extent: Expr::constant(4),
+            ends: Vec::new(),
         }));
         let whole = View::whole(Base::Global(ParamId(0)), &[4]);
         let pick = Pick { dim: 0, index: r1, factor: Expr::constant(1), extent: Expr::constant(4) };

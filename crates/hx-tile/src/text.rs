@@ -314,7 +314,8 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
             Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
         };
         let at: Vec<String> = r.offsets.iter().map(ToString::to_string).collect();
-        format!(" rows {table}[{}..]", at.join(", "))
+        let ends: String = r.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
+        format!(" rows {table}[{}..]{ends}", at.join(", "))
     });
     format!("{base}[{}]{permuted}{ends}{rows}", dims.join(", "))
 }

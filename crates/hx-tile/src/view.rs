@@ -64,6 +64,8 @@ pub struct Rows {
     pub along: usize,
     pub factor: Expr,
     pub extent: Expr,
+    /// As [`View::ends`], in dimensions of the table's tensor. A row whose number is past an end is outside of the base.
+    pub ends: Vec<(usize, Expr)>,
 }
 
 // `pad` is a literal of the source, never NaN.

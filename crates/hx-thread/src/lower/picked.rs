@@ -112,6 +112,9 @@ impl Lowering<'_> {
                 guard = guard.and(inside(coordinate, extent, facts));
             }
         }
+        for (dim, end) in &rows.ends {
+            guard = guard.and(Cond::cmp(CmpOp::Lt, table[*dim].clone(), end.clone(), facts));
+        }
         let base = View { offsets: table.clone(), ..View::whole(rows.base, &[]) };
         let address = self.address(op, &base, &table, facts)?;
         let var = self.counter("picked", op, super::Local::Row as u32);
