@@ -45,12 +45,13 @@ impl Cx<'_> {
         if let Some(whole) = self.whole_apply(id, operator, &operands)? {
             return Ok(whole);
         }
+        // The condition of `where` does not take part in the common element type.
+        let typed = usize::from(operator == Operator::Select);
+        let is_whole = operands[typed..].iter().all(|(_, value)| matches!(value, Value::Int(_)));
         let mut parts = Vec::with_capacity(operands.len());
         for (at, value) in operands {
             parts.push((at, self.lazy_operand(at, value)?));
         }
-        // The condition of `where` does not take part in the common element type.
-        let typed = usize::from(operator == Operator::Select);
         let known = parts[typed..].iter().find_map(|(at, v)| Some((*at, dtype_of(v)?)));
         let Some((first, dtype)) = known else {
             let error = self
@@ -59,7 +60,7 @@ impl Cx<'_> {
                     id,
                     "found numbers only, wanted an operand that fixes the element type",
                 )
-                .help("`cast(…, f32)` fixes it");
+                .help(format!("`cast(…, {})` fixes it", if is_whole { "i32" } else { "f32" }));
             return Err(self.report(error));
         };
         self.check_operator(id, operator, dtype)?;

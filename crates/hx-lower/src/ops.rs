@@ -114,10 +114,11 @@ impl Cx<'_> {
         match self.eval(id)? {
             Value::Tensor(t) => Ok(t),
             Value::Lazy(lazy) => Ok(self.materialize(id, lazy, None)),
-            choice @ Value::Choice(_) => {
-                let message = format!("found {}, wanted a tensor", choice.what());
+            Value::Choice(choice) => {
+                let dtype = if choice.is_float() { "f32" } else { "i32" };
+                let message = format!("found {}, wanted a tensor", Value::Choice(choice).what());
                 let error = self.error(&codes::TYPE_MISMATCH, id, message);
-                Err(self.report(error.help("`cast(…, f32)` fixes the type")))
+                Err(self.report(error.help(format!("`cast(…, {dtype})` fixes the type"))))
             }
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a tensor", other.what())),
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use hx_index::Expr;
+
 use crate::{
     Atomic, Base, Choice, CopyChoice, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role, Rounds,
     Route, ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
@@ -306,18 +308,18 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     }
     let order: Vec<usize> = view.modes.iter().map(|m| m.dim).collect();
     let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
-    let ends: String =
-        view.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
+    let below = |ends: &[(usize, Expr)]| -> String {
+        ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect()
+    };
     let rows = view.rows().map_or(String::new(), |r| {
         let table = match r.base {
             Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
             Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
         };
         let at: Vec<String> = r.offsets.iter().map(ToString::to_string).collect();
-        let ends: String = r.ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect();
-        format!(" rows {table}[{}..]{ends}", at.join(", "))
+        format!(" rows {table}[{}..]{}", at.join(", "), below(&r.ends))
     });
-    format!("{base}[{}]{permuted}{ends}{rows}", dims.join(", "))
+    format!("{base}[{}]{permuted}{}{rows}", dims.join(", "), below(&view.ends))
 }
 
 /// Formats an index that picks elements, as in `bins by 2`.
