@@ -6,7 +6,9 @@
 //! `HX_RANDOM_PROGRAMS=N` runs N programs, `HX_RANDOM_SEED=S` others. Start at `draw.rs`, which draws programs, then read
 //! `write.rs`.
 
+mod bits;
 mod draw;
+mod draw_bits;
 mod draw_integers;
 mod draw_more;
 mod draw_roles;
@@ -17,6 +19,7 @@ mod judge;
 mod program;
 mod shrink;
 mod write;
+mod write_bits;
 mod write_integers;
 mod write_more;
 mod write_products;
@@ -46,10 +49,6 @@ const OFTEN: u64 = 10;
 
 /// Rows that no program of the language can request, by prefixes of their names, with the reason.
 const BEYOND: &[(&[&str], &str)] = &[
-    (
-        &["And.i", "And.u", "Or.i", "Or.u", "Xor.", "Shl.", "Shr."],
-        "the language has no operators on the bits of a tile",
-    ),
     (&["tma.reduce."], "the programs add from registers"),
     (
         &["bulk.load", "bulk.store"],

@@ -8,15 +8,15 @@ use super::integers::{Division, Number, WHOLE, Zero, is_within, limits, wrapped}
 use super::program::{Binary, Condition, Join, Node, Op, Range, Shape, Value, bounds, exact, is_unsigned};
 
 /// An expression with its range.
-type Ranged = (Node, Range);
+pub(super) type Ranged = (Node, Range);
 
 /// The greatest magnitude of 64-bit elements; some leave the range of narrower types.
 const LARGE: i64 = 1 << 40;
 
 /// The tiles whose elements an expression uses.
-struct Tiles<'a> {
-    args: &'a [Value],
-    shape: Shape,
+pub(super) struct Tiles<'a> {
+    pub(super) args: &'a [Value],
+    pub(super) shape: Shape,
 }
 
 impl Draw {
@@ -80,11 +80,12 @@ impl Draw {
     }
 
     /// Draws an expression in which each leaf has a tile.
-    fn whole(&mut self, tiles: &Tiles<'_>, dtype: DType, depth: usize) -> Ranged {
+    pub(super) fn whole(&mut self, tiles: &Tiles<'_>, dtype: DType, depth: usize) -> Ranged {
         if depth == 0 || self.percent(10) {
             return self.element(tiles, dtype);
         }
-        match self.below(14) {
+        match self.below(18) {
+            14.. => self.bits(tiles, dtype, depth),
             0..4 => {
                 let [a, b] = [0, 1].map(|_| self.whole(tiles, dtype, depth - 1));
                 self.joined(dtype, a, b)
@@ -120,7 +121,7 @@ impl Draw {
     }
 
     /// Draws a leaf: an element of a tile, its coordinate, or one of these with a constant or a scalar of the block.
-    fn element(&mut self, tiles: &Tiles<'_>, dtype: DType) -> Ranged {
+    pub(super) fn element(&mut self, tiles: &Tiles<'_>, dtype: DType) -> Ranged {
         let at = self.below(tiles.args.len());
         let arg = self.argument(tiles, at, dtype);
         match self.below(8) {
@@ -142,7 +143,7 @@ impl Draw {
         }
     }
 
-    fn argument(&mut self, tiles: &Tiles<'_>, at: usize, dtype: DType) -> Ranged {
+    pub(super) fn argument(&mut self, tiles: &Tiles<'_>, at: usize, dtype: DType) -> Ranged {
         let Value { dtype: own, range, .. } = tiles.args[at];
         match self.converted_to((Node::Arg(at), range), [own, dtype]) {
             Some(converted) => converted,
@@ -233,7 +234,7 @@ impl Draw {
         Condition { compare: self.compare(), operands, dtype }
     }
 
-    fn constant(&mut self, dtype: DType) -> i64 {
+    pub(super) fn constant(&mut self, dtype: DType) -> i64 {
         let Range { low, high } = limits(dtype);
         let any = [0, 1, 2, 3, 5, 7, 10, 100, high / 3, high, low, low / 3, -1, -2, -7];
         let fitting: Vec<i64> = any.into_iter().filter(|x| (low..=high).contains(x)).collect();
@@ -276,7 +277,7 @@ impl Draw {
 
     /// Draws an expression of integers of the launch, and perhaps of the scalar itself. Every result is wrapped to the range of
     /// the type, even if it has not left it.
-    fn of_numbers(&mut self, dtype: DType, depth: usize, own: bool) -> Node {
+    pub(super) fn of_numbers(&mut self, dtype: DType, depth: usize, own: bool) -> Node {
         if depth == 0 {
             return match self.below(if own { 7 } else { 5 }) {
                 0..3 if dtype.bits() < 64 => Node::Launched(self.constant(dtype)),
@@ -286,7 +287,8 @@ impl Draw {
         }
         let x = self.of_numbers(dtype, depth - 1, own);
         let into = |node: Node| Node::Wrapped(node.into(), dtype);
-        match self.below(12) {
+        match self.below(15) {
+            12.. => into(self.bits_of_numbers(dtype, &x, depth - 1, own)),
             0 => into(Node::Neg(x.into())),
             1 | 2 => {
                 let remainder = self.percent(50);

@@ -21,6 +21,19 @@ pub(super) fn added(row: &CopyRow) -> Option<DType> {
     (row.memory_space() == Space::Global).then_some(form.dtype)
 }
 
+/// How two conditions are joined.
+const TWO: &[Join] = &[
+    Join::All,
+    Join::Any,
+    Join::Not,
+    Join::Same,
+    Join::Differ,
+    Join::AllBits,
+    Join::AnyBits,
+    Join::NotBits,
+    Join::DifferBits,
+];
+
 impl Draw {
     pub(super) fn scan(&mut self) {
         let at = self.any_wide();
@@ -146,9 +159,9 @@ impl Draw {
     /// Returns the first of two expressions if the joined conditions hold, else the second.
     pub(super) fn select(&mut self, conditions: Vec<Condition>, x: Node, y: Node) -> Node {
         let join = match conditions.len() {
-            2 => self.pick(&[Join::All, Join::Any, Join::Not, Join::Same, Join::Differ]),
-            3 => self.pick(&[Join::All, Join::Any, Join::Choice]),
-            _ => self.pick(&[Join::All, Join::Not]),
+            2 => self.pick(TWO),
+            3 => self.pick(&[Join::All, Join::Any, Join::Choice, Join::AllBits, Join::AnyBits]),
+            _ => self.pick(&[Join::All, Join::Not, Join::NotBits]),
         };
         Node::Select(join, conditions, x.into(), y.into())
     }

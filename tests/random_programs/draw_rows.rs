@@ -4,6 +4,7 @@
 use hx_dtype::DType;
 use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, catalogue};
 
+use super::bits::{Bit, Bits, joined_bits};
 use super::draw::Draw;
 use super::draw_more::added;
 use super::program::{
@@ -268,7 +269,11 @@ fn expression(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range
         ("Eq", DType::Bool) => chosen(Join::Same, &[Compare::Lt, Compare::Gt]),
         ("Ne", DType::Bool) => chosen(Join::Differ, &[Compare::Le, Compare::Gt]),
         ("Select", DType::Bool) => chosen(Join::Choice, &[Compare::Le, Compare::Gt, Compare::Lt]),
+        ("Xor", DType::Bool) => chosen(Join::DifferBits, &[Compare::Le, Compare::Gt]),
         (_, DType::Bool) => None,
+        ("And" | "Or" | "Xor" | "Shl" | "Shr" | "Popcount" | "Clz" | "Mulhi", _) => {
+            bits_of(operator, dtype, range)
+        }
         ("Add", _) => Some((binary(Binary::Add, x()), range.map(|x| 2 * x))),
         ("Sub", _) => Some((binary(Binary::Sub, x()), Range::new(0, 0))),
         ("Mul", _) => Some((binary(Binary::Mul, x()), squares)),
@@ -298,5 +303,25 @@ fn expression(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range
             Some((Node::Half(how, x().into()), range))
         }
         _ => point(&operator.to_lowercase()),
+    }
+}
+
+/// Returns an operation on the bits of the first argument and of its successor.
+fn bits_of(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range)> {
+    let x = Node::Arg(0);
+    let next = Node::Binary(Binary::Add, x.clone().into(), Node::Const(1).into());
+    let after = range.map(|x| x + 1);
+    let joined = |op: Bit| Some((Bits::node(op, dtype, &[&x, &next]), joined_bits(op, range, after)));
+    let shifted = |op: Bit, range: Range| Some((Bits::node(op, dtype, &[&x, &Node::Const(2)]), range));
+    let counted = |op: Bit| Some((Bits::node(op, dtype, &[&x]), Range::new(0, i64::from(dtype.bits()))));
+    match operator {
+        "And" => joined(Bit::And),
+        "Or" => joined(Bit::Or),
+        "Xor" => joined(Bit::Xor),
+        "Shl" => shifted(Bit::Shl, range.map(|x| x << 2)),
+        "Shr" => shifted(Bit::Shr, range.map(|x| x >> 2)),
+        "Popcount" => counted(Bit::Ones),
+        "Clz" => counted(Bit::Zeros),
+        _ => Some((Bits::node(Bit::Upper, dtype, &[&x, &next]), Range::new(-1, 0))),
     }
 }

@@ -155,6 +155,11 @@ fn evaluated(node: &Node, own: i64) -> Option<i128> {
             if compared(*compare, of(a)?, of(b)?) { of(x)? } else { of(y)? }
         }
         Node::Number(number) => number.value()?.into(),
+        Node::Bits(bits) => {
+            let operands: Option<Vec<i128>> = bits.operands.iter().map(of).collect();
+            let operands = operands?;
+            bits.value(*operands.first()?, operands.get(1).copied().unwrap_or(0))?
+        }
         Node::Index(_) | Node::Half(..) | Node::Ratio(..) | Node::Fma(..) | Node::Point(..) => return None,
     })
 }

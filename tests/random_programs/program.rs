@@ -5,6 +5,7 @@
 
 use hx_dtype::DType;
 
+use super::bits::Bits;
 use super::integers::{Division, Number};
 
 /// Rows and columns of a tile.
@@ -430,6 +431,7 @@ pub(super) enum Node {
     /// A `cast` of an integer to a type that holds it; inside [`Node::Wrapped`] to any type.
     Cast(Box<Node>, [DType; 2]),
     Divided(Box<Division>),
+    Bits(Box<Bits>),
     Number(Box<Number>),
     /// An integer from the launch.
     Launched(i64),
@@ -450,6 +452,11 @@ pub(super) enum Join {
     Any,
     /// Not all conditions hold.
     Not,
+    /// `All`, `Any`, `Not` and `Differ`, written `&`, `|`, `~` and `^`.
+    AllBits,
+    AnyBits,
+    NotBits,
+    DifferBits,
     /// Both conditions hold, or neither.
     Same,
     Differ,
@@ -501,6 +508,7 @@ impl Node {
             Node::Binary(_, x, y) => vec![x, y],
             Node::Fma(x, y, z) => vec![x, y, z],
             Node::Divided(division) => division.operands.iter().collect(),
+            Node::Bits(bits) => bits.operands.iter().collect(),
             Node::Select(_, conditions, x, y) => {
                 let compared = conditions.iter().flat_map(|condition| &condition.operands);
                 compared.chain([&**x, &**y]).collect()
@@ -529,6 +537,7 @@ impl Node {
                 let operands = division.operands.each_ref().map(|x| x.renumbered(by));
                 Node::Divided(Division { operands, ..**division }.into())
             }
+            Node::Bits(bits) => Node::Bits(bits.renumbered(by).into()),
             Node::Select(join, conditions, x, y) => {
                 let renumbered = |condition: &Condition| {
                     let operands = condition.operands.each_ref().map(|x| x.renumbered(by));

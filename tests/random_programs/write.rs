@@ -9,6 +9,7 @@ use super::program::{
     Condition, Fold, Input, Inset, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
     is_narrow,
 };
+use super::write_bits::host_bits;
 use super::write_integers::{counter, host_integer};
 use super::write_more::{binary, compare};
 
@@ -35,6 +36,8 @@ pub(super) const PARTS: &[&str] = &[
     "where",
     "index",
     "integers that wrap",
+    "bits",
+    "bits of truth values",
     "numbers of the block",
     "division of tiles",
     "unsigned comparison",
@@ -433,6 +436,7 @@ impl Writer<'_> {
             Node::Wrapped(..) | Node::Cast(..) | Node::Divided(_) | Node::Number(_) | Node::Launched(_) => {
                 self.integer(node, dtype, args, like)
             }
+            Node::Bits(bits) => self.bits(bits, dtype, args, like),
             Node::Index(axis) => {
                 self.parts.insert("index");
                 match dtype {
@@ -463,11 +467,18 @@ impl Writer<'_> {
                     (Join::All, all) => all.join(" && "),
                     (Join::Any, all) => all.join(" || "),
                     (Join::Not, all) => format!("!({})", all.join(" && ")),
+                    (Join::AllBits, all) => all.join(" & "),
+                    (Join::AnyBits, all) => all.join(" | "),
+                    (Join::NotBits, all) => format!("~({})", all.join(" & ")),
+                    (Join::DifferBits, all) => all.join(" ^ "),
                     (Join::Same, all) => all.join(" == "),
                     (Join::Differ, all) => all.join(" != "),
                     (Join::Choice, all) => format!("where({})", all.join(", ")),
                 };
                 self.parts.insert("where");
+                if matches!(join, Join::AllBits | Join::AnyBits | Join::NotBits | Join::DifferBits) {
+                    self.parts.insert("bits of truth values");
+                }
                 let [x, y] = [x, y].map(|node| self.device(node, dtype, args, like));
                 format!("where({joined}, {x}, {y})")
             }
@@ -628,6 +639,7 @@ fn host_node(node: &Node, args: &[String], shape: Shape) -> String {
         Node::Wrapped(..) | Node::Cast(..) | Node::Divided(_) | Node::Number(_) | Node::Launched(_) => {
             host_integer(node, &text)
         }
+        Node::Bits(bits) => host_bits(bits, &text),
         Node::Index(0) => format!("arange(f64, [{}])[.., new]", shape[0]),
         Node::Index(_) => format!("arange(f64, [{}])[new, ..]", shape[1]),
         Node::Neg(x) => format!("(-{})", text(x)),
@@ -650,11 +662,11 @@ fn host_node(node: &Node, args: &[String], shape: Shape) -> String {
             };
             let all: Vec<String> = conditions.iter().map(one).collect();
             let joined = match (join, all.as_slice()) {
-                (Join::All, all) => all.join(" * "),
-                (Join::Any, all) => all.join(" + "),
-                (Join::Not, all) => format!("1.0 - {}", all.join(" * ")),
+                (Join::All | Join::AllBits, all) => all.join(" * "),
+                (Join::Any | Join::AnyBits, all) => all.join(" + "),
+                (Join::Not | Join::NotBits, all) => format!("1.0 - {}", all.join(" * ")),
                 (Join::Same, all) => format!("1.0 - abs({})", all.join(" - ")),
-                (Join::Differ, all) => format!("abs({})", all.join(" - ")),
+                (Join::Differ | Join::DifferBits, all) => format!("abs({})", all.join(" - ")),
                 (Join::Choice, all) => {
                     format!("{0} * {1} + (1.0 - {0}) * {2}", all[0], all[1], all[2])
                 }
