@@ -3,6 +3,7 @@
 use hx_dtype::DType;
 use hx_target::catalogue;
 
+use super::draw_changes::Change;
 use super::draw_more::{added, packs};
 use super::program::{
     Binary, Compare, Condition, Feed, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step,
@@ -65,6 +66,7 @@ pub(super) fn program(seed: u64, case: u64) -> Program {
     let first = draw.shape();
     let dtype = draw.dtype();
     draw.load(first, dtype, None);
+    draw.family(case);
     while draw.steps.len() < wanted {
         draw.step();
     }
@@ -195,7 +197,11 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(160) {
+        match self.below(166) {
+            160..166 => {
+                let number = self.random.next();
+                self.family(number);
+            }
             154..160 => self.integers(),
             140..154 => self.window(),
             132..140 => self.batch(),
@@ -568,6 +574,7 @@ impl Draw {
     fn is_part(&self, at: usize) -> bool {
         match self.steps[at].op {
             Op::Part { .. } | Op::Reduce { .. } => true,
+            Op::Changed(Change::OfExpression { .. } | Change::Position { .. } | Change::Reshape) => true,
             Op::Cast => self.is_part(self.steps[at].from[0]),
             _ => false,
         }

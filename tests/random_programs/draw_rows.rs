@@ -256,7 +256,7 @@ fn expression(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range
         Some((node, range.union(range.map(|x| x + 1))))
     };
     let point = |name: &str| {
-        let at = POINTS.iter().position(|(text, _)| text.split('(').next() == Some(name))?;
+        let at = POINTS.iter().position(|(text, _)| text.split('(').any(|part| part == name))?;
         let value = POINTS[at].1;
         let sum = Node::Binary(Binary::Add, x().into(), Node::Point(at, x().into()).into());
         Some((sum, range.map(|x| x + value)))

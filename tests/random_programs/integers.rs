@@ -178,6 +178,12 @@ pub(super) fn draws() -> BTreeSet<String> {
     all.extend(["quotients of", "remainders of", "numbers of type"].into_iter().flat_map(|w| of(WHOLE, w)));
     all.extend(of(&unsigned, "comparisons of"));
     all.extend(of(&[DType::I8, DType::U8, DType::I16, DType::U16], "starts of type"));
+    all.extend(of(WHOLE, "bits of numbers of"));
+    all.extend(["& of", "| of", "^ of", "<< of", ">> of"].into_iter().flat_map(|w| of(WHOLE, w)));
+    for call in ["add", "min", "max", "and", "or", "xor"] {
+        all.extend(["global", "shared"].map(|memory| format!("atomic_{call} in {memory} memory")));
+        all.insert(format!("results of atomic_{call}"));
+    }
     all.insert(DIVIDES_BY_ZERO.to_owned());
     all
 }

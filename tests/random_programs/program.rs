@@ -6,6 +6,9 @@
 use hx_dtype::DType;
 
 use super::bits::Bits;
+use super::draw_changes::Change;
+use super::draw_places::Place;
+use super::draw_views::View;
 use super::integers::{Division, Number};
 
 /// Rows and columns of a tile.
@@ -370,6 +373,9 @@ pub(super) enum Op {
         count: i64,
         at_launch: bool,
     },
+    Changed(Change),
+    Placed(Place),
+    Viewed(View),
     /// A choice between two expressions by a parameter.
     Branch {
         yes: Node,
@@ -477,6 +483,8 @@ pub(super) const POINTS: &[(&str, i64)] = &[
     ("erf({z})", 0),
     ("sin({z})", 0),
     ("cos({z})", 1),
+    ("pow({z} + 2.0, {z} + 3.0)", 8),
+    ("where(isnan({z}), 1.0, 0.0)", 0),
 ];
 
 impl Program {

@@ -1,5 +1,7 @@
 //! Shrinks a failing program.
 
+use super::draw_places::Place;
+use super::draw_views::View;
 use super::program::{Feed, Input, Op, Program, Start, Store, Way};
 
 /// Returns the smallest program found that still fails. It removes steps with all steps that depend on them, and simplifies the
@@ -90,6 +92,10 @@ fn plainer(program: &Program) -> Vec<Change> {
             Op::Fill { pin, .. } => *pin = None,
             Op::Window { start, .. } => *start = Start::Written,
             Op::Rearrange { layout } => *layout = None,
+            Op::Placed(Place::Scatter { shared, .. } | Place::Atomic { shared, .. }) => *shared = true,
+            Op::Viewed(View::Halo { launched, .. } | View::Windows { launched, .. }) => *launched = false,
+            Op::Viewed(View::Pixels { launched, .. }) => *launched = false,
+            Op::Viewed(View::Guarded { of_block, .. }) => *of_block = false,
             _ => {}
         }));
     }
@@ -130,6 +136,12 @@ fn plainness(program: &Program) -> usize {
             Op::Fill { pin, .. } => usize::from(pin.is_some()),
             Op::Window { start, .. } => usize::from(*start != Start::Written),
             Op::Rearrange { layout } => usize::from(layout.is_some()),
+            Op::Placed(Place::Scatter { shared, .. } | Place::Atomic { shared, .. }) => usize::from(!shared),
+            Op::Viewed(View::Halo { launched, .. } | View::Windows { launched, .. }) => {
+                usize::from(*launched)
+            }
+            Op::Viewed(View::Pixels { launched, .. }) => usize::from(*launched),
+            Op::Viewed(View::Guarded { of_block, .. }) => usize::from(*of_block),
             _ => 0,
         };
         op + usize::from(step.store != Store::Direct)

@@ -64,6 +64,17 @@ pub(super) const PARTS: &[&str] = &[
     "sync_warp",
     "rearrange",
     "scan",
+    "assignment to a part",
+    "counter as an axis",
+    "argmax",
+    "part of an expression",
+    "choice between literals",
+    "gathered elements",
+    "scattered elements",
+    "atomic accesses",
+    "guarded read",
+    "view with a halo",
+    "starts at run time",
     "gather",
     "atomic_add",
     "part of registers",
@@ -225,6 +236,9 @@ impl Writer<'_> {
                 self.emit(format!("let v{at} = rearrange(v{first}, {to});"));
                 self.expect(at, &format!("v{first}"));
             }
+            Op::Changed(change) => self.change(at, step, change),
+            Op::Placed(place) => self.place(at, step, place),
+            Op::Viewed(view) => self.view(at, step, view),
             Op::Scan { axis, fold, pair } => self.scan(at, &step.from, *axis, *fold, *pair),
             Op::Part { first: begin, turned } => self.part(at, first, *begin, *turned),
             Op::Repeat { node, count, at_launch } => self.repeat(at, step, node, *count, *at_launch),

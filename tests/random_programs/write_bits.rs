@@ -55,7 +55,7 @@ pub(super) fn host_bits(bits: &Bits, text: &dyn Fn(&Node) -> String) -> String {
     let y = all.get(1).map_or("", String::as_str);
     let power = || match bits.operands.get(1) {
         Some(Node::Const(times)) => float(1 << times.clamp(&0, &62)),
-        _ => format!("floor(exp2(where({y} < 0.0, 64.0, {y} + 0.0)) + 0.5)"),
+        _ => format!("floor(exp2(where({y} < 0.0, 34.0, {y} + 0.0)) + 0.5)"),
     };
     match bits.op {
         Bit::And => shared_bits(x, y),
