@@ -44,7 +44,7 @@ impl Writer<'_> {
             let own = self.program.steps[*from].value.dtype;
             // Unsigned indices are at most too large, others are negative as well.
             let less = i64::from(!super::program::is_unsigned(own));
-            let pick = format!("i{at}_{mode}");
+            let pick = format!("pick{at}_{mode}");
             self.emit(format!("let {pick} = v{from} % {} - {less};", extent + 2));
             let by = float(extent + 2);
             self.tiles.push(format!("let {pick} = v{from} - floor(v{from} / {by}) * {by} - {less}.0;"));
@@ -78,17 +78,17 @@ impl Writer<'_> {
         let Value { dtype, .. } = value;
         if !shared {
             let blocks = self.program.blocks;
-            self.params.push(format!("m{at}: mut {dtype}[{blocks}, {extents}]"));
-            self.args.push(format!("m{at}"));
-            self.before.push(format!("let m{at} = full({dtype}, [{blocks}, {extents}], {start});"));
-            return (format!("m{at}[b]"), "sync();");
+            self.params.push(format!("mem{at}: mut {dtype}[{blocks}, {extents}]"));
+            self.args.push(format!("mem{at}"));
+            self.before.push(format!("let mem{at} = full({dtype}, [{blocks}, {extents}], {start});"));
+            return (format!("mem{at}[b]"), "sync();");
         }
         self.parts.insert("shared memory");
         let sync = self.sync();
-        self.emit(format!("let m{at} = shared_tensor({dtype}, [{extents}]);"));
-        self.emit(format!("let f{at} = register_tensor({dtype}, [{extents}]);"));
-        self.emit(format!("fill(f{at}, {});\ncopy(f{at}, m{at});\n{sync}", number(start, dtype)));
-        (format!("m{at}"), sync)
+        self.emit(format!("let mem{at} = shared_tensor({dtype}, [{extents}]);"));
+        self.emit(format!("let start{at} = register_tensor({dtype}, [{extents}]);"));
+        self.emit(format!("fill(start{at}, {});\ncopy(start{at}, mem{at});\n{sync}", number(start, dtype)));
+        (format!("mem{at}"), sync)
     }
 
     /// Writes the number of each element in the order of the rows.
@@ -110,8 +110,11 @@ impl Writer<'_> {
         let (numbers, host, shape) = self.numbered(from);
         let count = shape[0] * shape[1];
         let (memory, sync) = self.memory(at, step.value, &list(shape), (start, shared));
-        self.emit(format!("let i{at} = ({numbers} * {times} + {plus}) % {count} - {minus};"));
-        self.emit(format!("copy(v{from}, scatter({memory}, i{at} / {0}, i{at} % {0}));\n{sync}", shape[1]));
+        self.emit(format!("let pick{at} = ({numbers} * {times} + {plus}) % {count} - {minus};"));
+        self.emit(format!(
+            "copy(v{from}, scatter({memory}, pick{at} / {0}, pick{at} % {0}));\n{sync}",
+            shape[1]
+        ));
         self.emit(format!("let v{at} = load({memory});"));
         let places = format!("({host} * {times}.0 + {plus}.0) % {count}.0 - {minus}.0");
         self.tiles.push(format!(
@@ -140,9 +143,9 @@ impl Writer<'_> {
         let (from, Meet { times, count }, start) = (step.from[0], meet, to.0);
         let (numbers, host, shape) = self.numbered(from);
         let (memory, sync) = self.memory(at, step.value, &list([1, count]), to);
-        self.emit(format!("let i{at} = {numbers} * {times} % {} - 1;", count + 2));
+        self.emit(format!("let pick{at} = {numbers} * {times} % {} - 1;", count + 2));
         self.emit(format!(
-            "atomic_{}(scatter({memory}, i{at} - i{at}, i{at}), v{from});\n{sync}",
+            "atomic_{}(scatter({memory}, pick{at} - pick{at}, pick{at}), v{from});\n{sync}",
             folds(fold)
         ));
         self.emit(format!("let v{at} = load({memory});"));
@@ -176,7 +179,7 @@ impl Writer<'_> {
         self.atomic(call, to.1, returned);
         let access = format!("atomic_{call}({memory}, v{from})");
         if returned {
-            self.emit(format!("let o{at} = {access};\n{sync}\nlet v{at} = load({memory}) + o{at};"));
+            self.emit(format!("let old{at} = {access};\n{sync}\nlet v{at} = load({memory}) + old{at};"));
             self.expect(at, &format!("{host} + {start}"));
         } else {
             self.emit(format!("{access};\n{sync}\nlet v{at} = load({memory});"));

@@ -30,11 +30,11 @@ impl Writer<'_> {
             at + 400,
         );
         self.dims.insert(format!("q{at}"), *extent);
-        self.params.push(format!("o{at}: i32"));
+        self.params.push(format!("begin{at}: i32"));
         self.args.push(index.to_string());
         let (moved, host) = if *of_block { (" + b", "+ b") } else { ("", "+ 0.0") };
         let other_text = number(*other, dtype);
-        self.emit(format!("let v{at} = v{from} + (x{at}[o{at}{moved}] else {other_text});"));
+        self.emit(format!("let v{at} = v{from} + (x{at}[begin{at}{moved}] else {other_text});"));
         let chosen = format!("where(arange(f64, [{extent}]) == {index}.0 {host}, 1.0, 0.0)");
         self.tiles.push(format!("let h{at} = {chosen};"));
         let read = format!("sum(h{at} * cast(x{at}, f64)) + (1.0 - sum(h{at})) * {other}.0");
@@ -48,9 +48,9 @@ impl Writer<'_> {
         }
         [0, 1].map(|axis| {
             let own = if launched {
-                self.params.push(format!("o{at}_{axis}: i32"));
+                self.params.push(format!("begin{at}_{axis}: i32"));
                 self.args.push(start[axis].to_string());
-                format!("o{at}_{axis}")
+                format!("begin{at}_{axis}")
             } else {
                 start[axis].to_string()
             };
