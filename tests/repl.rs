@@ -618,10 +618,10 @@ fn an_endless_kernel_is_stopped() {
         &["--keep-going", "--timeout", "2"],
         "let a = 41\n\
          kernel spin(c: mut f32[m]) grid [1] threads 32 {\n\
-             let i = 0;\n\
+             let i = 0.0;\n\
              let r = register_tensor(f32, [4096]);\n\
              fill(r, 1.0);\n\
-             while i >= 0 { i = i + 1; r = r * 1.5; }\n\
+             while i >= 0.0 { i = i + 1.0; r = r * 1.5; }\n\
              copy(r, tile(c, [4096])[.., 0]);\n\
          }\n\
          let o = empty(f32, [4096])\n\

@@ -105,7 +105,7 @@ test "counters as axes" {
 kernel row_extremes<T: type = f32>(x: T[m, n], at: mut i32[m, 2])
     where n <= 64
     grid [cdiv(m, 16)]
-    threads 64
+    threads 128
 {
     let v = load(tile(x, [16, 64])[.., .., block_idx, 0]);
     let inside = index(v, 1) < n;

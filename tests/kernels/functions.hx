@@ -103,7 +103,10 @@ fn advance(at: register mut i32[N], by: i32) {
 }
 
 /// Coordinates take registers once something writes them: `fill`, `copy`, and a function, which may be called in a loop.
-kernel written_coordinates(x: i32[64], y: mut i32[3, 64]) grid [1] threads 32 {
+kernel written_coordinates(x: i32[64], y: mut i32[3, 64])
+    grid [1]
+    threads 32
+{
     let t = load(x);
     let (i, j, k) = (index(t, 0), index(t, 0), index(t, 0));
     for _ in 0..3 {

@@ -21,7 +21,7 @@ pub(super) fn added(row: &CopyRow) -> Option<DType> {
     (row.memory_space() == Space::Global).then_some(form.dtype)
 }
 
-/// How two conditions are joined.
+/// The operator that joins two conditions.
 const TWO: &[Join] = &[
     Join::All,
     Join::Any,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use hx_dtype::DType;
 
 use super::program::{
-    Condition, Fold, Input, Inset, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
+    Condition, Input, Inset, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
     is_narrow,
 };
 use super::write_bits::host_bits;
@@ -497,22 +497,6 @@ impl Writer<'_> {
                 format!("where({joined}, {x}, {y})")
             }
         }
-    }
-
-    fn reduce(&mut self, at: usize, from: usize, axis: usize, fold: Fold, closure: bool) {
-        self.parts.insert(if axis == 0 { "reduce axis 0" } else { "reduce axis 1" });
-        let (name, operator) = match fold {
-            Fold::Sum => ("sum", "a + b"),
-            Fold::Max => ("max", "max(a, b)"),
-            Fold::Min => ("min", "min(a, b)"),
-        };
-        if closure {
-            self.parts.insert("reduce with a closure");
-            self.emit(format!("let v{at} = reduce(v{from}, {axis}, |a, b| {operator});"));
-        } else {
-            self.emit(format!("let v{at} = {name}(v{from}, axis: {axis});"));
-        }
-        self.expect(at, &format!("{name}(v{from}, axis: {axis}, keepdims: true)"));
     }
 
     fn stage(

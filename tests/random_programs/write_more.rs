@@ -4,6 +4,22 @@ use super::program::{Binary, Compare, Fold, Input, Shape, Value};
 use super::write::Writer;
 
 impl Writer<'_> {
+    pub(super) fn reduce(&mut self, at: usize, from: usize, axis: usize, fold: Fold, closure: bool) {
+        self.parts.insert(if axis == 0 { "reduce axis 0" } else { "reduce axis 1" });
+        let (name, operator) = match fold {
+            Fold::Sum => ("sum", "a + b"),
+            Fold::Max => ("max", "max(a, b)"),
+            Fold::Min => ("min", "min(a, b)"),
+        };
+        if closure {
+            self.parts.insert("reduce with a closure");
+            self.emit(format!("let v{at} = reduce(v{from}, {axis}, |a, b| {operator});"));
+        } else {
+            self.emit(format!("let v{at} = {name}(v{from}, axis: {axis});"));
+        }
+        self.expect(at, &format!("{name}(v{from}, axis: {axis}, keepdims: true)"));
+    }
+
     /// Returns a barrier: of the warp, if the block has only one.
     pub(super) fn sync(&mut self) -> &'static str {
         if self.program.threads > 32 {

@@ -331,10 +331,10 @@ fn every_command() {
 #[test]
 fn ctrl_c_returns_the_prompt() {
     let spin = "kernel spin(c: mut f32[m]) grid [1] threads 32 {
-    let i = 0;
+    let i = 0.0;
     let r = register_tensor(f32, [4096]);
     fill(r, 1.0);
-    while i >= 0 { i = i + 1; r = r * 1.5; }
+    while i >= 0.0 { i = i + 1.0; r = r * 1.5; }
     copy(r, tile(c, [4096])[.., 0]);
 }";
     let mut t = Terminal::simulator();

@@ -70,7 +70,7 @@ impl BitOp {
         };
         match self {
             BitOp::And => common,
-            // What both have counts once, or not at all.
+            // Bits that both have count once, or not at all.
             BitOp::Or => x.clone() + Expr::constant(mask) - common,
             _ => x.clone() + Expr::constant(mask) - common.scale(2),
         }

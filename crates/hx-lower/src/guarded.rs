@@ -174,6 +174,13 @@ impl Cx<'_> {
         if t.dtype.bits() < 8 && t.dtype != DType::Bool || t.dtype.is_float() && t.dtype.bits() < 16 {
             return self.unsupported(id, format!("a number of type `{}` read from a tensor", t.dtype));
         }
+        if t.view.picked.is_some() {
+            let name = self.base_name(t.view.base).to_owned();
+            let error = self
+                .error(&codes::UNSUPPORTED, id, format!("an element of rows that `gather` picks of `{name}`"))
+                .help("read the number of the row first, as in `t[rows[i], j]`");
+            return Err(self.report(error));
+        }
         self.readable(id, t.dtype)
     }
 

@@ -430,7 +430,7 @@ fn arithmetic(op: ArithOp, a: Range, b: Range) -> Range {
             }
             _ => UNKNOWN,
         },
-        // What a number that is not negative has in common with another is at most the number.
+        // The common bits of a number that is not negative and another are at most the number.
         ArithOp::BitAnd => {
             let most: Vec<i64> = [a, b].into_iter().filter(|x| x.0 >= Some(0)).filter_map(|x| x.1).collect();
             let natural = [a, b].into_iter().any(|x| x.0 >= Some(0));

@@ -1,4 +1,4 @@
-//! What is known of variables at one place of a program, as data: ranges, statements and branches.
+//! The knowledge about variables at one place of a program, as data: ranges, statements and branches.
 
 use hx_hir::ExprId;
 use hx_index::{Expr, Facts, Symbol};

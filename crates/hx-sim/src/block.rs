@@ -87,7 +87,7 @@ pub(crate) struct Block<'a> {
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
-    /// What blocks left at elements of global memory, and what this block knows of the others.
+    /// The marks of blocks at elements of global memory, and the knowledge of this block about the others.
     pub(crate) left: &'a Left,
     pub(crate) told: Told,
     steps: u32,

@@ -342,7 +342,7 @@ pub(crate) struct Transfer {
     pub(crate) exchange: Option<Arc<Exchange>>,
 }
 
-/// What an atomic transfer does beside moving its registers.
+/// The part of an atomic transfer beside the move of its registers.
 #[derive(Debug)]
 pub(crate) struct AtomicCode {
     pub(crate) op: AtomicOp,

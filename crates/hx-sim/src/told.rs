@@ -1,4 +1,4 @@
-//! What the blocks of a launch know of each other's accesses to global memory, by atomic accesses that release and acquire.
+//! The knowledge of the blocks of a launch about each other's accesses to global memory, by atomic accesses that release and acquire.
 //!
 //! A block that releases at an element leaves there what it knows, with all its own accesses so far. A block that acquires from the
 //! element learns what was left. Atomic updates in between keep it. Accesses that a block knows of do not race with its own.
@@ -25,7 +25,7 @@ impl Releases {
     }
 }
 
-/// What blocks left at elements, by parameter and first byte.
+/// The marks of blocks at elements, by parameter and first byte.
 #[derive(Debug, Default)]
 pub(crate) struct Left(Mutex<BTreeMap<(usize, usize), Releases>>);
 
@@ -38,12 +38,12 @@ pub(crate) struct Stamp {
     pub(crate) releases: u32,
 }
 
-/// What one block knows.
+/// The knowledge of one block.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     block: u32,
     releases: u32,
-    /// What it knew after each acquire that told it something; the first entry is from before.
+    /// The knowledge after each acquire that told it something; the first entry is from before.
     known: Vec<Releases>,
 }
 

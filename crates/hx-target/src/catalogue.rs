@@ -46,7 +46,7 @@ pub struct CopyRow {
     pub ptx: String,
 }
 
-/// What an atomic instruction does to memory.
+/// The effect of an atomic instruction on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtomicForm {

@@ -422,7 +422,7 @@ pub struct Transfer {
     pub guard: Cond,
     /// The value for threads whose guard fails, as bits of the element type.
     pub pad: u64,
-    /// What an atomic row needs beside the registers that it moves.
+    /// The operands of an atomic row beside the registers that it moves.
     pub atomic: Option<AtomicUse>,
 }
 

@@ -3,6 +3,6 @@ kernel add_one(x: f32[64], y: mut f32[64])
     threads 64
 {
     let v = load(x);
-    v[0..32] += 1.0;
+    tile(x, [64])[.., 0] = v;
     copy(v, y);
 }

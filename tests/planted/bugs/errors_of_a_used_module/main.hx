@@ -1,5 +1,5 @@
 // planted: HX0207 in check
-// The kernel is in another file, where a statement writes a part of a register tensor. This file has no error of its own.
+// The kernel is in another file, where a statement assigns to global memory. This file has no error of its own.
 use broken::add_one;
 
 test "add one" {
