@@ -59,7 +59,7 @@ kernel permute<M = 64, N = 32>(
     z: mut f16[m, n],
 )
     grid [1]
-    threads 128
+    threads 256
 {
     let (i, j) = (load(rows), load(columns));
     let t = load(gather(x, i, j));
