@@ -26,7 +26,7 @@ pub enum Operator {
     Ceil,
     Round,
     Erf,
-    /// Whether the operand is no number.
+    /// Tests for NaN.
     IsNan,
     /// The number of bits that are 1.
     Popcount,

@@ -6,8 +6,11 @@
 mod table;
 
 pub use table::{
-    Builtin, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Method, builtins,
+    AtomicFn, Builtin, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Method,
+    builtins,
 };
+
+use hx_dtype::AtomicOp;
 
 use crate::{Item, Ty};
 
@@ -150,7 +153,8 @@ impl Builtin {
             Builtin::Value(
                 BuiltinValue::BlockIdx | BuiltinValue::GridDim | BuiltinValue::Multiprocessors,
             )
-            | Builtin::Kernel(_) => Place::Device,
+            | Builtin::Kernel(_)
+            | Builtin::Atomic(_) => Place::Device,
             Builtin::Value(BuiltinValue::Auto | BuiltinValue::Nan)
             | Builtin::Common(_)
             | Builtin::Math(_)
@@ -170,6 +174,7 @@ impl Builtin {
         match self {
             Builtin::Value(_) => None,
             Builtin::Kernel(_)
+            | Builtin::Atomic(_)
             | Builtin::Method(_)
             | Builtin::Common(_)
             | Builtin::Math(_)
@@ -222,20 +227,21 @@ pub fn builtin(name: &str, place: Place) -> Option<Builtin> {
     builtins().find(|b| b.name() == name && b.is_at(place))
 }
 
-impl KernelFn {
-    /// Reports whether a statement may drop the result: the function also changes memory.
-    pub fn drops_result(self) -> bool {
-        matches!(
-            self,
-            KernelFn::AtomicAdd
-                | KernelFn::AtomicMin
-                | KernelFn::AtomicMax
-                | KernelFn::AtomicAnd
-                | KernelFn::AtomicOr
-                | KernelFn::AtomicXor
-                | KernelFn::AtomicExchange
-                | KernelFn::AtomicCas
-        )
+impl AtomicFn {
+    /// Returns the operation on memory.
+    pub fn op(self) -> AtomicOp {
+        match self {
+            AtomicFn::Add => AtomicOp::Add,
+            AtomicFn::Min => AtomicOp::Min,
+            AtomicFn::Max => AtomicOp::Max,
+            AtomicFn::And => AtomicOp::And,
+            AtomicFn::Or => AtomicOp::Or,
+            AtomicFn::Xor => AtomicOp::Xor,
+            AtomicFn::Exchange => AtomicOp::Exchange,
+            AtomicFn::CompareExchange => AtomicOp::CompareExchange,
+            AtomicFn::Load => AtomicOp::Load,
+            AtomicFn::Store => AtomicOp::Store,
+        }
     }
 }
 

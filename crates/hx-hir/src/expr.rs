@@ -5,10 +5,23 @@
 
 use std::ops::Index;
 
+use hx_index::BitOp;
 use la_arena::{Arena, Idx};
 use smol_str::SmolStr;
 
 pub use hx_syntax::ast::{ArithOp, BinaryOp, CmpOp, LogicOp, MeasureKind, MemorySpace, RoleKind, UnaryOp};
+
+/// Returns the operator on the bits of integers; `None` for other arithmetic.
+pub fn bit_op(op: ArithOp) -> Option<BitOp> {
+    match op {
+        ArithOp::BitAnd => Some(BitOp::And),
+        ArithOp::BitOr => Some(BitOp::Or),
+        ArithOp::BitXor => Some(BitOp::Xor),
+        ArithOp::Shl => Some(BitOp::Shl),
+        ArithOp::Shr => Some(BitOp::Shr),
+        ArithOp::Add | ArithOp::Sub | ArithOp::Mul | ArithOp::Div | ArithOp::Rem | ArithOp::MatMul => None,
+    }
+}
 
 /// A name as written.
 pub type Name = SmolStr;

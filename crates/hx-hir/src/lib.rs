@@ -34,8 +34,8 @@ mod walk;
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{
-    Builtin, BuiltinParam, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Method,
-    Need, Place, builtin, builtins,
+    AtomicFn, Builtin, BuiltinParam, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn,
+    MathFn, Method, Need, Place, builtin, builtins,
 };
 pub use constants::{Standing, Step, constants_below, standing, steps_below};
 pub use db::Db;
@@ -43,7 +43,7 @@ pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};
 pub use expr::{
     Arg, ArithOp, Attr, BinaryOp, Block, CmpOp, Expr, ExprId, ExprStore, Float, GenericArg, Literal, LogicOp,
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,
-    TypeRefId, UnaryOp, WarpRole,
+    TypeRefId, UnaryOp, WarpRole, bit_op,
 };
 pub use import::{
     Import, PathTarget, absolute_path, cell_bindings, imports, is_binding, names_in_scope, resolve_path,

@@ -1,6 +1,6 @@
 //! Operators on the bits of integers: `& | ^ << >>`.
 
-use hx_dtype::Operator;
+use hx_dtype::{DType, Operator};
 
 use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
@@ -15,37 +15,28 @@ pub(crate) fn needs_integers(symbol: &str) -> HostError {
     error.help("`bitcast(x, u32)` gives the bits of an `f32`")
 }
 
-/// Applies `& | ^ << >>` to integers of 64 bits, or to truth values.
+/// Applies `& | ^ << >>` to integers of 64 bits, or to truth values. A shift to the left that loses bits is an error.
 pub(crate) fn binary(op: Operator, shape: &[usize], a: &Dense, b: &Dense) -> HostResult<Numbers> {
-    use Operator::{And, Or, Shl, Shr, Xor};
     let (x, y) = (a.broadcast_to(shape), b.broadcast_to(shape));
+    let shifts = matches!(op, Operator::Shl | Operator::Shr);
     if let (Numbers::Bool(x), Numbers::Bool(y)) = (&x, &y) {
-        return match op {
-            And => Ok(Numbers::Bool(zip(x, y, |x, y| x & y))),
-            Or => Ok(Numbers::Bool(zip(x, y, |x, y| x | y))),
-            Xor => Ok(Numbers::Bool(zip(x, y, |x, y| x ^ y))),
-            _ => Err(HostError::ty(format!("`{}` needs integers", op.name()))),
-        };
+        if shifts {
+            return Err(HostError::ty(format!("`{}` needs integers", op.name())));
+        }
+        let eval = |x: bool, y: bool| op.eval(DType::Bool, &[u64::from(x), u64::from(y)]) != 0;
+        return Ok(Numbers::Bool(zip(x, y, eval)));
     }
     if x.class().max(y.class()) == Class::Float {
         return Err(needs_integers(op.name()));
     }
     let (x, y) = (x.into_ints().unwrap_or_default(), y.into_ints().unwrap_or_default());
-    let shift = |y: i64| u32::try_from(y).ok().filter(|by| *by < 64);
-    Ok(Numbers::Int(match op {
-        And => zip(&x, &y, |x, y| x & y),
-        Or => zip(&x, &y, |x, y| x | y),
-        Xor => zip(&x, &y, |x, y| x ^ y),
-        Shr => zip(&x, &y, |x, y| x >> shift(y).unwrap_or(63)),
-        Shl => {
-            let kept = |x: i64, by: u32| Some(x << by).filter(|shifted| shifted >> by == x);
-            let shifted = zip(&x, &y, |x, y| if x == 0 { Some(0) } else { kept(x, shift(y)?) });
-            if let Some(at) = shifted.iter().position(Option::is_none) {
-                let error = HostError::arithmetic(format!("`{} << {}` overflows i64", x[at], y[at]));
-                return Err(error.help("mask what is to be lost first: `(x & mask) << n`"));
-            }
-            shifted.into_iter().flatten().collect()
-        }
-        _ => return Err(HostError::ty(format!("`{}` has no bits", op.name()))),
-    }))
+    let eval = |op: Operator, x: i64, y: i64| op.eval(DType::I64, &[x as u64, y as u64]) as i64;
+    let results = zip(&x, &y, |x, y| eval(op, x, y));
+    if op == Operator::Shl
+        && let Some(at) = (0..results.len()).find(|at| eval(Operator::Shr, results[*at], y[*at]) != x[*at])
+    {
+        let error = HostError::arithmetic(format!("`{} << {}` overflows i64", x[at], y[at]));
+        return Err(error.help("mask what is to be lost first: `(x & mask) << n`"));
+    }
+    Ok(Numbers::Int(results))
 }

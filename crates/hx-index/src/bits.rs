@@ -13,6 +13,8 @@ pub enum BitOp {
 }
 
 impl BitOp {
+    pub const ALL: [BitOp; 5] = [BitOp::And, BitOp::Or, BitOp::Xor, BitOp::Shl, BitOp::Shr];
+
     /// Evaluates the operator on 64 bits. A shift by a negative amount or by 64 and more moves every bit out.
     ///
     /// Returns `None` if a shift to the left loses bits or changes the sign.
@@ -102,7 +104,7 @@ mod tests {
         fn an_expression_has_the_value_of_the_operator(
             x in any::<i32>(), scale in 1i64..70, y in -70i64..70, op in 0usize..5, swapped in any::<bool>(),
         ) {
-            let op = [BitOp::And, BitOp::Or, BitOp::Xor, BitOp::Shl, BitOp::Shr][op];
+            let op = BitOp::ALL[op];
             let symbol = Symbol::Scalar("x".into());
             let (a, b) = (Expr::symbol(symbol.clone()).scale(scale), Expr::constant(y));
             let (a, b) = if swapped { (b, a) } else { (a, b) };

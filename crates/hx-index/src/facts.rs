@@ -12,10 +12,10 @@ pub struct Facts {
     lower: BTreeMap<Symbol, i64>,
     /// The greatest value (inclusive). It may depend on other symbols.
     upper: BTreeMap<Symbol, Expr>,
-    /// The first values of loop counters, if they are no plain numbers.
-    starts: BTreeMap<Symbol, Expr>,
     /// Expressions that are stated to be at least 0.
     nonnegative: BTreeSet<Expr>,
+    /// Expressions that are at least 0 where the variables that they mention have a value.
+    local: BTreeSet<Expr>,
     /// Symbols that are equal to an expression of others, which mentions no symbol of this map.
     defined: BTreeMap<Symbol, Expr>,
     /// Dividends and divisors that leave no remainder.
@@ -40,25 +40,35 @@ impl Facts {
         self.lower.insert(symbol, lower);
     }
 
-    /// States `start <= counter` for the counter of a loop. Only proofs about the counter use it, and about what it bounds: a loop
-    /// may have no round, and then its counter has no value that would order its bounds.
-    pub fn starts_at(&mut self, counter: Symbol, start: Expr) {
-        self.starts.insert(counter, start);
+    /// States `low <= high` wherever the variables of both have a value. Other proofs do not use it: a loop may have no round and a
+    /// branch may not be taken, and then nothing orders the bounds of what is defined there.
+    pub fn ordered_where_defined(&mut self, low: &Expr, high: &Expr) {
+        let difference = high.clone() - low.clone();
+        if difference.as_const().is_none() {
+            self.local.insert(difference);
+        }
     }
 
-    /// Returns what is stated about the counters that an expression mentions, or that bound what it mentions.
-    pub(crate) fn starts_of(&self, expr: &Expr) -> Vec<Expr> {
-        let (mut open, mut seen) = (expr.symbols(), BTreeSet::new());
+    /// Returns the statements about variables that have a value wherever the expression has one. The newest variable of a statement
+    /// decides: the older ones are in scope where it is.
+    pub(crate) fn local_to(&self, expr: &Expr) -> Vec<Expr> {
+        let (mut open, mut defined) = (expr.symbols(), BTreeSet::new());
+        let mut rest: Vec<(Symbol, &Expr)> =
+            self.local.iter().filter_map(|e| Some((newest(e)?, e))).collect();
         let mut found = Vec::new();
         while let Some(symbol) = open.pop_first() {
-            if !seen.insert(symbol.clone()) {
+            if !defined.insert(symbol.clone()) {
                 continue;
             }
             open.extend(self.upper.get(&symbol).into_iter().flat_map(Expr::symbols));
-            if let Some(start) = self.starts.get(&symbol) {
-                open.extend(start.symbols());
-                found.push(Expr::symbol(symbol) - start.clone());
-            }
+            rest.retain(|(newest, statement)| {
+                let holds = *newest == symbol;
+                if holds {
+                    open.extend(statement.symbols());
+                    found.push((*statement).clone());
+                }
+                !holds
+            });
         }
         found
     }
@@ -340,4 +350,13 @@ fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
         }
         _ => (None, None),
     }
+}
+
+/// Returns the variable that is defined last of those that an expression mentions. Variables are numbered in the order of the text.
+fn newest(e: &Expr) -> Option<Symbol> {
+    let number = |symbol: &Symbol| match symbol {
+        Symbol::Var(_, number) => Some(*number),
+        _ => None,
+    };
+    e.symbols().into_iter().filter(|symbol| number(symbol).is_some()).max_by_key(number)
 }

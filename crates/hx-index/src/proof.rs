@@ -35,9 +35,9 @@ impl Facts {
         }
         // Statements may mention quotients and the like, and simplifying those must not consult the statements again.
         let renewed = |e: &Expr| self.with_definitions(e);
-        let starts = self.starts_of(&difference);
+        let local = self.local_to(&difference);
         let statements =
-            self.statements().chain(&starts).map(renewed).filter(|e| e.as_const().is_none()).collect();
+            self.statements().chain(&local).map(renewed).filter(|e| e.as_const().is_none()).collect();
         let mut search = Search { facts: self, statements, seen: BTreeSet::new(), steps: STEPS };
         search.holds(renewed(&difference), DEPTH)
     }

@@ -10,23 +10,25 @@ use hx_index::{BitOp, Cond, Expr};
 use hx_tile::Scalar;
 
 use crate::cx::Cx;
-use crate::elementwise::{condition, is_elementwise};
+use crate::elementwise::{condition, dtype_of, is_elementwise};
 use crate::error::Lower;
 use crate::value::{Lazy, Value};
 use crate::whole::{Whole, width};
 
-/// Returns the operator on the bits of integers; `None` for other arithmetic.
-pub(crate) fn bit_op(op: ArithOp) -> Option<(BitOp, Operator)> {
-    Some(match op {
-        ArithOp::BitAnd => (BitOp::And, Operator::And),
-        ArithOp::BitOr => (BitOp::Or, Operator::Or),
-        ArithOp::BitXor => (BitOp::Xor, Operator::Xor),
-        ArithOp::Shl => (BitOp::Shl, Operator::Shl),
-        ArithOp::Shr => (BitOp::Shr, Operator::Shr),
-        ArithOp::Add | ArithOp::Sub | ArithOp::Mul | ArithOp::Div | ArithOp::Rem | ArithOp::MatMul => {
-            return None;
-        }
-    })
+/// Returns the elementwise operator.
+pub(crate) fn elementwise(op: BitOp) -> Operator {
+    match op {
+        BitOp::And => Operator::And,
+        BitOp::Or => Operator::Or,
+        BitOp::Xor => Operator::Xor,
+        BitOp::Shl => Operator::Shl,
+        BitOp::Shr => Operator::Shr,
+    }
+}
+
+/// Returns the operator on expressions of integers; `None` for operators that do not work on bits.
+pub(crate) fn on_bits(operator: Operator) -> Option<BitOp> {
+    BitOp::ALL.into_iter().find(|op| elementwise(*op) == operator)
 }
 
 /// Returns `op` of two conditions; `None` for a shift.
@@ -44,13 +46,7 @@ pub(crate) fn of_conditions(op: ArithOp, a: &Cond, b: &Cond) -> Option<Cond> {
 
 impl Cx<'_> {
     /// Applies an operator on bits to integers without a type, which have 64 bits.
-    pub(crate) fn int_bits(
-        &mut self,
-        id: ExprId,
-        (op, operator): (BitOp, Operator),
-        a: &Expr,
-        b: &Expr,
-    ) -> Lower<Value> {
+    pub(crate) fn int_bits(&mut self, id: ExprId, op: BitOp, a: &Expr, b: &Expr) -> Lower<Value> {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
             return match op.eval(x, y) {
                 Some(value) => Ok(Value::Int(Expr::constant(value))),
@@ -65,25 +61,11 @@ impl Cx<'_> {
             return Ok(Value::Int(value));
         }
         let number = |value: &Expr| Scalar::Integer { value: value.clone(), dtype: DType::I64 };
-        Ok(Value::Scalar(Scalar::apply(operator, DType::I64, [number(a), number(b)])))
+        Ok(Value::Scalar(Scalar::apply(elementwise(op), DType::I64, [number(a), number(b)])))
     }
 
     /// Applies an operator on bits to typed whole numbers; `None` if only an elementwise expression states the result.
-    pub(crate) fn whole_bits(
-        &self,
-        operator: Operator,
-        a: &Expr,
-        b: &Expr,
-        dtype: Option<DType>,
-    ) -> Option<Expr> {
-        let op = match operator {
-            Operator::And => BitOp::And,
-            Operator::Or => BitOp::Or,
-            Operator::Xor => BitOp::Xor,
-            Operator::Shl => BitOp::Shl,
-            Operator::Shr => BitOp::Shr,
-            _ => return None,
-        };
+    pub(crate) fn whole_bits(&self, op: BitOp, a: &Expr, b: &Expr, dtype: Option<DType>) -> Option<Expr> {
         let width = dtype.and_then(width);
         match (op, width) {
             // A product that wraps has the bits of the shift.
@@ -107,13 +89,7 @@ impl Cx<'_> {
             let ones = Expr::constant(unsigned.map_or(-1, |width| width.range().1));
             return Ok(Whole { value: (ones - value).simplify(&self.facts), dtype }.into_value());
         }
-        let dtype = match &value {
-            Value::Tensor(t) => Some(t.dtype),
-            Value::Lazy(lazy) => Some(lazy.value.dtype()),
-            Value::Scalar(scalar) => Some(scalar.dtype()),
-            _ => None,
-        };
-        match dtype {
+        match dtype_of(&value) {
             Some(DType::Bool) => self.apply(id, Operator::Not, vec![(operand, value)]),
             Some(dtype) if dtype.is_int() => {
                 let ones = Value::Scalar(Scalar::Const { bits: dtype.mask(), dtype });

@@ -1,7 +1,7 @@
 //! Calls of built-in functions, by the families of their table.
 
 use hx_base::codes;
-use hx_dtype::{AtomicOp, Operator};
+use hx_dtype::Operator;
 use hx_hir::{Builtin, CommonFn, ExprId, KernelFn, MathFn};
 use hx_tile::{OpKind, SyncOp};
 
@@ -16,6 +16,7 @@ impl<'db> Cx<'db> {
     pub(crate) fn builtin(&mut self, builtin: Builtin, given: &Given<'_, 'db>) -> Lower<Value> {
         match builtin {
             Builtin::Kernel(function) => self.kernel_fn(function, given),
+            Builtin::Atomic(function) => self.atomic(given, function.op()),
             Builtin::Common(function) => self.common_fn(function, given),
             Builtin::Math(function) => {
                 let [x] = self.first(given)?;
@@ -75,16 +76,6 @@ impl<'db> Cx<'db> {
                 let [t] = self.first(given)?;
                 self.scalar(id, t)
             }
-            KernelFn::AtomicAdd => self.atomic(given, AtomicOp::Add),
-            KernelFn::AtomicMin => self.atomic(given, AtomicOp::Min),
-            KernelFn::AtomicMax => self.atomic(given, AtomicOp::Max),
-            KernelFn::AtomicAnd => self.atomic(given, AtomicOp::And),
-            KernelFn::AtomicOr => self.atomic(given, AtomicOp::Or),
-            KernelFn::AtomicXor => self.atomic(given, AtomicOp::Xor),
-            KernelFn::AtomicExchange => self.atomic(given, AtomicOp::Exchange),
-            KernelFn::AtomicCas => self.atomic(given, AtomicOp::CompareExchange),
-            KernelFn::AtomicLoad => self.atomic(given, AtomicOp::Load),
-            KernelFn::AtomicStore => self.atomic(given, AtomicOp::Store),
             KernelFn::Gemm | KernelFn::GemmAsync => {
                 let [c, a, b] = self.first(given)?;
                 self.gemm(id, [c, a, b], args, function == KernelFn::GemmAsync)

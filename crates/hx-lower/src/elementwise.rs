@@ -5,10 +5,11 @@
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
-use hx_hir::{BinaryOp, CmpOp, Expr as HirExpr, ExprId};
+use hx_hir::{CmpOp, ExprId};
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
 
+use crate::bits::on_bits;
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::value::{Lazy, Tensor, Value};
@@ -93,34 +94,29 @@ impl Cx<'_> {
 
     fn check_operator(&mut self, id: ExprId, operator: Operator, dtype: DType) -> Lower<()> {
         use Operator::*;
-        let written = match &self.store()[id] {
-            HirExpr::Binary { op, .. } => Some(*op),
-            _ => None,
-        };
-        let logical = operator == Not || matches!(written, Some(BinaryOp::Logic(_)));
-        let on_bits = matches!(operator, And | Or | Xor | Shl | Shr);
+        let on_bits = on_bits(operator).is_some();
         let fits = match dtype {
             DType::Bool => matches!(operator, Not | And | Or | Xor | Select | Eq | Ne),
-            _ if dtype.is_float() => !logical && !on_bits && !operator.is_of_words(),
+            _ if dtype.is_float() => operator != Not && !on_bits && !operator.is_of_words(),
             _ if operator.is_of_words() => dtype.bits() >= 32,
-            _ => !logical && !matches!(operator, Floor | Ceil | Round) && !operator.is_transcendental(),
+            _ => !matches!(operator, Not | Floor | Ceil | Round) && !operator.is_transcendental(),
         };
         if fits {
             return Ok(());
         }
-        let name = written.map_or(operator.name(), BinaryOp::text);
+        let name = operator.name();
         let message = format!("found elements of type `{dtype}`, for which `{name}` has no meaning");
         let error = self.error(&codes::NO_SUCH_OPERATION, id, message);
         let help = match operator {
-            And | Or if logical && dtype.is_int() => Some("`&` and `|` combine the bits of integers"),
             Xor if dtype.is_float() => {
                 Some("a power is written `pow(x, y)`; `bitcast(x, u32)` gives the bits")
             }
+            Not if dtype.is_int() => Some("`~` inverts the bits of integers"),
             _ if on_bits && dtype.is_float() => Some("`bitcast(x, u32)` gives the bits of an `f32`"),
             _ if operator.is_of_words() => {
                 Some("it takes integers of 32 or 64 bits: `cast(…, u32)` converts")
             }
-            _ if dtype.is_int() && !logical => Some("`cast(…, f32)` converts element by element"),
+            _ if dtype.is_int() => Some("`cast(…, f32)` converts element by element"),
             _ => None,
         };
         let error = match help {
@@ -375,8 +371,9 @@ fn is_zero(value: &Value) -> bool {
 }
 
 /// Returns the element type that an operand fixes. Literals and untyped integers fix none.
-fn dtype_of(value: &Value) -> Option<DType> {
+pub(crate) fn dtype_of(value: &Value) -> Option<DType> {
     match value {
+        Value::Tensor(t) => Some(t.dtype),
         Value::Lazy(lazy) => Some(lazy.value.dtype()),
         Value::Scalar(scalar) => Some(scalar.dtype()),
         Value::Bool(_) => Some(DType::Bool),

@@ -206,7 +206,7 @@ impl Cx<'_> {
             let old = (Expr::symbol(now.clone()) - rest).scale(sign);
             for moved in self.restated(&symbol, &old) {
                 if !moved.symbols().iter().any(|s| self.variables.contains(s)) {
-                    self.facts.ordered(&Expr::default(), &moved);
+                    self.facts.ordered_where_defined(&Expr::default(), &moved);
                 }
             }
         }

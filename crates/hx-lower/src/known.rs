@@ -43,8 +43,8 @@ impl Bound {
 
     pub(crate) fn state(&self, facts: &mut Facts, value: &Expr) {
         match self {
-            Bound::AtLeast(low) => facts.ordered(low, value),
-            Bound::AtMost(high) => facts.ordered(value, high),
+            Bound::AtLeast(low) => facts.ordered_where_defined(low, value),
+            Bound::AtMost(high) => facts.ordered_where_defined(value, high),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::value::{SymMode, Tensor};
 impl Cx<'_> {
     /// Refuses to write a view that may hold an element of its tensor twice.
     pub(crate) fn want_distinct(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
-        // Where an element of a scatter lies is known at run time only: the simulator reports two values for one place.
+        // The places of a scatter are known at run time only. The simulator reports an element that gets two values.
         let is_scattered = matches!(t.view.picked.as_deref(), Some(Picked::Elements(_)));
         if !t.is_global() || is_scattered {
             return Ok(());

@@ -4,13 +4,13 @@ use hx_base::codes;
 use hx_dtype::{DType, Operator};
 use hx_hir::{
     ArithOp, BinaryOp, Block, Builtin, BuiltinValue, CmpOp, Expr as HirExpr, ExprId, ItemKey, LayoutFn,
-    Literal, LogicOp, Path, Resolution, UnaryOp,
+    Literal, LogicOp, Path, Resolution, UnaryOp, bit_op,
 };
 use hx_index::{CmpOp as IndexCmp, Cond, Expr, Symbol};
 
-use crate::bits::{bit_op, of_conditions};
+use crate::bits::{self, of_conditions};
 use crate::cx::Cx;
-use crate::elementwise::{Operand, comparison, is_elementwise};
+use crate::elementwise::{Operand, comparison, dtype_of, is_elementwise};
 use crate::error::{Lower, Reported};
 use crate::value::{ExprTuple, SymLayout, Value};
 use crate::whole::Whole;
@@ -247,7 +247,7 @@ impl<'db> Cx<'db> {
                 None => self.no_operation(id, op.text(), &a, &b),
             },
             (BinaryOp::Arith(op), _, _) => match (as_float(&a), as_float(&b)) {
-                (Some(x), Some(y)) if op != ArithOp::MatMul && !op.is_bitwise() => {
+                (Some(x), Some(y)) if op != ArithOp::MatMul && bit_op(op).is_none() => {
                     Ok(Value::Float(float_op(op, x, y)))
                 }
                 _ => self.no_operation(id, op.text(), &a, &b),
@@ -284,18 +284,31 @@ impl<'db> Cx<'db> {
                 let (operator, swapped) = comparison(op);
                 return self.apply(id, operator, if swapped { vec![b, a] } else { vec![a, b] });
             }
-            BinaryOp::Logic(LogicOp::And) => Operator::And,
-            BinaryOp::Logic(LogicOp::Or) => Operator::Or,
-            BinaryOp::Arith(ArithOp::BitAnd) => Operator::And,
-            BinaryOp::Arith(ArithOp::BitOr) => Operator::Or,
-            BinaryOp::Arith(ArithOp::BitXor) => Operator::Xor,
-            BinaryOp::Arith(ArithOp::Shl) => Operator::Shl,
-            BinaryOp::Arith(ArithOp::Shr) => Operator::Shr,
-            BinaryOp::Compose | BinaryOp::Arith(ArithOp::MatMul) => {
-                return self.no_operation(id, op.text(), &a.1, &b.1);
+            BinaryOp::Logic(logic) => {
+                self.want_truth(id, logic, [&a.1, &b.1])?;
+                if logic == LogicOp::And { Operator::And } else { Operator::Or }
             }
+            BinaryOp::Arith(arith) => match bit_op(arith) {
+                Some(op) => bits::elementwise(op),
+                None => return self.no_operation(id, op.text(), &a.1, &b.1),
+            },
+            BinaryOp::Compose => return self.no_operation(id, op.text(), &a.1, &b.1),
         };
         self.apply(id, operator, vec![a, b])
+    }
+
+    /// Refuses operands of `&&` and `||` that are no truth values: bits are combined by `&` and `|`.
+    fn want_truth(&mut self, id: ExprId, op: LogicOp, operands: [&Value; 2]) -> Lower<()> {
+        let dtype = operands.into_iter().filter_map(dtype_of).find(|dtype| *dtype != DType::Bool);
+        let Some(dtype) = dtype else { return Ok(()) };
+        let (text, bits) = (BinaryOp::Logic(op).text(), if op == LogicOp::And { "&" } else { "|" });
+        let message = format!("found elements of type `{dtype}`, for which `{text}` has no meaning");
+        let error = self.error(&codes::NO_SUCH_OPERATION, id, message);
+        let error = match dtype.is_int() {
+            true => error.help(format!("`{bits}` combines the bits of integers")),
+            false => error,
+        };
+        Err(self.report(error))
     }
 
     fn logic(&mut self, id: ExprId, op: LogicOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {

@@ -388,7 +388,7 @@ impl Cx<'_> {
             self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
         }
         if start.as_const().is_none() {
-            self.facts.starts_at(var.clone(), start.clone());
+            self.facts.ordered_where_defined(start, &Expr::symbol(var.clone()));
         }
         var
     }

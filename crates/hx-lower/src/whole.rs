@@ -15,6 +15,7 @@ use hx_hir::{CmpOp, ExprId, TypeRefId};
 use hx_index::{Expr, Facts, Width, floor_div, floor_mod};
 use hx_tile::{Scalar, Stmt};
 
+use crate::bits::on_bits;
 use crate::cx::Cx;
 use crate::error::Lower;
 use crate::value::Value;
@@ -89,8 +90,8 @@ impl Cx<'_> {
         use Operator::*;
         let wholes: Option<Vec<Whole>> = operands.iter().map(|(_, value)| value.whole()).collect();
         let Some(wholes) = wholes else { return Ok(None) };
-        let of_bits = matches!(operator, And | Or | Xor | Shl | Shr);
-        if !of_bits
+        let bits = on_bits(operator);
+        if bits.is_none()
             && !matches!(operator, Neg | Abs | Add | Sub | Mul | Div | Rem | Min | Max | Lt | Le | Eq | Ne)
         {
             return Ok(None);
@@ -103,8 +104,8 @@ impl Cx<'_> {
         if matches!(operator, Div | Rem) && b.is_zero() {
             return self.fail(&codes::CONSTANT_ERROR, at.get(1).copied().unwrap_or(id), "division by zero");
         }
-        if of_bits {
-            let stated = self.whole_bits(operator, a, &b, dtype);
+        if let Some(op) = bits {
+            let stated = self.whole_bits(op, a, &b, dtype);
             let number = |x: &Expr| Scalar::Integer { value: x.clone(), dtype: DType::I64 };
             return Ok(match (stated, dtype) {
                 (Some(value), _) => Some(Whole { value, dtype }.into_value()),

@@ -33,7 +33,7 @@ pub enum Scalar {
     Apply { operator: Operator, dtype: DType, args: Vec<Scalar> },
     /// A conversion that rounds to nearest even. To an integer it truncates toward zero.
     Cast { to: DType, arg: Box<Scalar> },
-    /// The same bits as an element of another type of this width.
+    /// Reads the bits of an element as those of another type of the same width.
     Bitcast { to: DType, arg: Box<Scalar> },
 }
 

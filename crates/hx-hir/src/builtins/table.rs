@@ -58,28 +58,6 @@ super::families! {
         Index: "index", [required("t"), required("axis")],
             "The logical coordinate of each element along an axis.";
         Scalar: "scalar", [required("t")], "The only element of a tensor, the same for all threads.";
-        // Atomic accesses.
-        AtomicAdd: "atomic_add", ATOMIC,
-            "Adds a register tensor to memory, element by element; returns the elements as they were before.";
-        AtomicMin: "atomic_min", ATOMIC,
-            "Replaces elements of memory by the smaller of them and a register tensor; returns them as they were before.";
-        AtomicMax: "atomic_max", ATOMIC,
-            "Replaces elements of memory by the larger of them and a register tensor; returns them as they were before.";
-        AtomicAnd: "atomic_and", ATOMIC,
-            "Combines the bits of integers in memory and of a register tensor by and; returns them as they were before.";
-        AtomicOr: "atomic_or", ATOMIC,
-            "Combines the bits of integers in memory and of a register tensor by or; returns them as they were before.";
-        AtomicXor: "atomic_xor", ATOMIC,
-            "Combines the bits of integers in memory and of a register tensor by exclusive or; returns them as they were before.";
-        AtomicExchange: "atomic_exchange", ATOMIC,
-            "Writes a register tensor to memory, and returns the elements as they were before.";
-        AtomicCas: "atomic_cas",
-            [required("view"), required("expected"), required("t"), named("order"), named("scope")],
-            "Writes the elements of `t` where memory holds those of `expected`; returns the elements as they were before.";
-        AtomicLoad: "atomic_load", [required("view"), named("order"), named("scope")],
-            "A new register tensor with the elements of the view, which other threads may be changing.";
-        AtomicStore: "atomic_store", ATOMIC,
-            "Writes a register tensor to memory that other threads may be reading.";
         // Matrix product.
         Gemm: "gemm", [required("c"), required("a"), required("b"), named("warps")],
             "`c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.";
@@ -119,6 +97,31 @@ super::families! {
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
             "Inclusive scan along an axis by an associative operator.";
+    }
+
+    /// Atomic accesses to memory, which only `kernel` and `fn` have.
+    Atomic(AtomicFn) {
+        Add: "atomic_add", ATOMIC,
+            "Adds a register tensor to memory, element by element; returns the elements as they were before.";
+        Min: "atomic_min", ATOMIC,
+            "Replaces elements of memory by the smaller of them and a register tensor; returns them as they were before.";
+        Max: "atomic_max", ATOMIC,
+            "Replaces elements of memory by the larger of them and a register tensor; returns them as they were before.";
+        And: "atomic_and", ATOMIC,
+            "Combines the bits of integers in memory and of a register tensor by and; returns them as they were before.";
+        Or: "atomic_or", ATOMIC,
+            "Combines the bits of integers in memory and of a register tensor by or; returns them as they were before.";
+        Xor: "atomic_xor", ATOMIC,
+            "Combines the bits of integers in memory and of a register tensor by exclusive or; returns them as they were before.";
+        Exchange: "atomic_exchange", ATOMIC,
+            "Writes a register tensor to memory, and returns the elements as they were before.";
+        CompareExchange: "atomic_cas",
+            [required("view"), required("expected"), required("t"), named("order"), named("scope")],
+            "Writes the elements of `t` where memory holds those of `expected`; returns the elements as they were before.";
+        Load: "atomic_load", [required("view"), named("order"), named("scope")],
+            "A new register tensor with the elements of the view, which other threads may be changing.";
+        Store: "atomic_store", ATOMIC,
+            "Writes a register tensor to memory that other threads may be reading.";
     }
 
     /// Methods of pipelines and turns.

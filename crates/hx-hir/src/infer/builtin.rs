@@ -16,6 +16,7 @@ impl Infer<'_> {
         let found = match builtin {
             Builtin::Kernel(function) => self.kernel_fn(id, function, given),
             Builtin::Method(method) => self.method(method, given),
+            Builtin::Atomic(function) => self.atomic_fn(id, function.op(), given),
             Builtin::Common(function) => self.common_fn(id, function, given),
             Builtin::Math(function) => first(given).map(|[x]| self.math(function, x)),
             Builtin::Layout(function) => Some(layout_fn(function)),
@@ -65,28 +66,6 @@ impl Infer<'_> {
                 Ty::Pipeline
             }
             KernelFn::Counter => self.counter(given)?,
-            KernelFn::AtomicAdd
-            | KernelFn::AtomicMin
-            | KernelFn::AtomicMax
-            | KernelFn::AtomicAnd
-            | KernelFn::AtomicOr
-            | KernelFn::AtomicXor
-            | KernelFn::AtomicExchange => {
-                let [view, t] = first(given)?;
-                self.atomic(id, view, &[t])
-            }
-            KernelFn::AtomicCas => {
-                let [view, expected, t] = first(given)?;
-                self.atomic(id, view, &[expected, t])
-            }
-            KernelFn::AtomicStore => {
-                let [view, t] = first(given)?;
-                self.copy(id, t, view)
-            }
-            KernelFn::AtomicLoad => {
-                let [view] = first(given)?;
-                self.load(view.0, &view.1)
-            }
             KernelFn::Load => {
                 let [view] = first(given)?;
                 self.load(view.0, &view.1)
@@ -328,7 +307,7 @@ impl Infer<'_> {
         }
     }
 
-    fn load(&mut self, at: ExprId, view: &Ty) -> Ty {
+    pub(super) fn load(&mut self, at: ExprId, view: &Ty) -> Ty {
         match self.want_tensor(at, view) {
             Ok(t) if t.space == MemorySpace::Register => {
                 let operation = "load".to_owned();
@@ -593,7 +572,7 @@ fn layout_fn(function: LayoutFn) -> Ty {
 }
 
 /// Returns the arguments of the first `N` parameters; `None` if one of them is missing, which has been reported.
-fn first<const N: usize>(given: &[Option<Given>]) -> Option<[Given; N]> {
+pub(super) fn first<const N: usize>(given: &[Option<Given>]) -> Option<[Given; N]> {
     let found: Vec<Given> = given.iter().take(N).flatten().cloned().collect();
     found.try_into().ok()
 }

@@ -7,7 +7,7 @@ use super::tensor::Outside;
 use super::{Infer, MAX_TERMS, TypeProblem, is_missing};
 use crate::{
     ArithOp, BinaryOp, Block, CmpOp, Elem, Expr, ExprId, Extent, Literal, LogicOp, MemorySpace, TensorTy, Ty,
-    UnaryOp, definitely_differ,
+    UnaryOp, bit_op, definitely_differ,
 };
 
 impl<'a> Infer<'a> {
@@ -234,11 +234,9 @@ impl<'a> Infer<'a> {
             ArithOp::Mul => (a * b).simplify(&self.facts),
             ArithOp::Div => a.div(b, &self.facts),
             ArithOp::Rem | ArithOp::MatMul => a.rem(b, &self.facts),
-            ArithOp::BitAnd => return Ty::Int(BitOp::And.apply(a, b, &self.facts)),
-            ArithOp::BitOr => return Ty::Int(BitOp::Or.apply(a, b, &self.facts)),
-            ArithOp::BitXor => return Ty::Int(BitOp::Xor.apply(a, b, &self.facts)),
-            ArithOp::Shl => return Ty::Int(BitOp::Shl.apply(a, b, &self.facts)),
-            ArithOp::Shr => return Ty::Int(BitOp::Shr.apply(a, b, &self.facts)),
+            ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::Shl | ArithOp::Shr => {
+                return Ty::Int(bit_op(op).and_then(|op| op.apply(a, b, &self.facts)));
+            }
         }))
     }
 
@@ -276,7 +274,7 @@ impl<'a> Infer<'a> {
             _ => Ty::Unknown,
         };
         match (op, result) {
-            (BinaryOp::Arith(op), Ty::Tensor(t)) if op.is_bitwise() && is_float(&t.elem) => {
+            (BinaryOp::Arith(op), Ty::Tensor(t)) if bit_op(op).is_some() && is_float(&t.elem) => {
                 let lhs = Ty::Tensor(t);
                 self.report(TypeProblem::NoOperation { expr: id, op: op.text(), lhs, rhs: None })
             }
@@ -357,7 +355,7 @@ impl<'a> Infer<'a> {
 
 /// Reports whether floats compute with this operator.
 fn computes(op: ArithOp) -> bool {
-    op != ArithOp::MatMul && !op.is_bitwise()
+    op != ArithOp::MatMul && bit_op(op).is_none()
 }
 
 fn is_float(elem: &Elem) -> bool {

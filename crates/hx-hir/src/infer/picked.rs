@@ -1,5 +1,8 @@
 //! The types of views that index tensors pick, and of atomic accesses.
 
+use hx_dtype::AtomicOp;
+
+use super::builtin::first;
 use super::call::Given;
 use super::{Infer, TypeProblem};
 use crate::{ExprId, MemorySpace, TensorTy, Ty};
@@ -51,8 +54,36 @@ impl Infer<'_> {
         }
     }
 
-    /// Infers the type of an atomic access: a register tensor of the elements as they were before.
-    pub(super) fn atomic(&mut self, id: ExprId, view: Given, values: &[Given]) -> Ty {
+    /// Returns the type of an atomic access; `None` if a required argument is missing.
+    pub(super) fn atomic_fn(&mut self, id: ExprId, op: AtomicOp, given: &[Option<Given>]) -> Option<Ty> {
+        Some(match op {
+            AtomicOp::Load => {
+                let [(at, view)] = first(given)?;
+                self.load(at, &view)
+            }
+            AtomicOp::Store => {
+                let [view, t] = first(given)?;
+                self.copy(id, t, view)
+            }
+            AtomicOp::CompareExchange => {
+                let [view, expected, t] = first(given)?;
+                self.atomic(id, view, &[expected, t])
+            }
+            AtomicOp::Add
+            | AtomicOp::Min
+            | AtomicOp::Max
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Exchange => {
+                let [view, t] = first(given)?;
+                self.atomic(id, view, &[t])
+            }
+        })
+    }
+
+    /// Returns the type of an access that gives the elements as they were before: a register tensor.
+    fn atomic(&mut self, id: ExprId, view: Given, values: &[Given]) -> Ty {
         let (at, memory) = view.clone();
         for (i, value) in values.iter().enumerate() {
             let tensors = [&memory, &value.1].map(|ty| match ty {

@@ -1,6 +1,6 @@
 //! Statements: bindings, assignments and unused results.
 
-use hx_dtype::DType;
+use hx_dtype::{AtomicOp, DType};
 use hx_index::{Expr as Value, Symbol};
 
 use super::{Infer, TypeProblem};
@@ -80,7 +80,7 @@ impl Infer<'_> {
     fn drops_result(&self, expr: ExprId) -> bool {
         if let Expr::Call { callee, .. } = &self.store[expr] {
             let called = self.names.exprs.get(*callee);
-            return matches!(called, Some(Resolution::Builtin(Builtin::Kernel(f))) if f.drops_result());
+            return matches!(called, Some(Resolution::Builtin(Builtin::Atomic(f))) if f.op() != AtomicOp::Load);
         }
         let Expr::MethodCall { receiver, name, .. } = &self.store[expr] else { return false };
         let method = self.out.exprs.get(*receiver).and_then(|base| Method::of(base, name));

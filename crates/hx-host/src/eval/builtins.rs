@@ -36,7 +36,7 @@ pub(super) fn function(session: &mut Session<'_>, builtin: Builtin, args: &mut A
         Builtin::Layout(_) | Builtin::HostLayout(_) => layouts::function(builtin, args)?,
         Builtin::Host(function) => host_fn(session, function, args)?,
         // Host code sees no name of kernels, and a value is not called.
-        Builtin::Value(_) | Builtin::Kernel(_) | Builtin::Method(_) => {
+        Builtin::Value(_) | Builtin::Kernel(_) | Builtin::Atomic(_) | Builtin::Method(_) => {
             return Err(not_evaluated(builtin.name()));
         }
     };

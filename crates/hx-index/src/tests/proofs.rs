@@ -83,7 +83,7 @@ fn a_counter_does_not_order_the_bounds_of_its_loop() {
     let counter = Symbol::Var("i".into(), 0);
     facts.at_least(counter.clone(), 0);
     facts.at_most(counter.clone(), dim("n") - c(1));
-    facts.starts_at(counter, scalar("s"));
+    facts.ordered_where_defined(&scalar("s"), &var("i"));
     assert!(
         facts.proves_le(&scalar("s"), &var("i"))
             && facts.proves_lt(&(var("i") + scalar("s")), &dim("n").scale(2))

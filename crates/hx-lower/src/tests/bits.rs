@@ -84,7 +84,7 @@ fn what_bits_do_not_have_says_so() {
             error[HX0218]: found elements of type `u32`, for which `&&` has no meaning
                           let c = v && v;
                                   ^^^^^^
-              help: `&` and `|` combine the bits of integers
+              help: `&` combines the bits of integers
             error[HX0218]: found elements of type `u8`, for which `popcount` has no meaning
                           let d = popcount(cast(v, u8));
                                   ^^^^^^^^^^^^^^^^^^^^^

@@ -140,3 +140,30 @@ fn windows_are_only_read() {
         "#]],
     );
 }
+
+/// A branch may not be taken and a loop may have no round, so what is proven there of a value does not order its bounds behind.
+#[test]
+fn a_value_that_may_not_exist_proves_nothing() {
+    check(
+        "kernel probe(t: i32[n], k: i32, y: mut i32[1]) grid [1] threads 32 {
+            let (i, s) = (0, 0);
+            for _ in 0..k {
+                if i < n { let a = i; s = s + t[a]; i = i + 2; }
+                i = i + 1;
+            }
+            for j in k..n { s = s + t[j] else 0; }
+            let r = register_tensor(i32, [1]);
+            fill(r, t[0]);
+        }",
+        expect![[r#"
+            error[HX0210]: cannot prove that this element of `t` exists
+                          fill(r, t[0]);
+                                  ^^^^ not proven: `0 < n`
+                          fill(r, t[0]);
+                                  - `t` has the shape `[n]`
+              help: state it in the header: `where 0 < n`
+              help: `… else 0` after the index guards the read: an element outside is `0`
+              fix: guard the read with `else 0` (`` → ` else 0`)
+        "#]],
+    );
+}

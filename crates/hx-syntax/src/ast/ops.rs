@@ -106,12 +106,6 @@ impl CmpOp {
 }
 
 impl ArithOp {
-    /// Reports whether the operator works on the bits of integers.
-    pub fn is_bitwise(self) -> bool {
-        use ArithOp::*;
-        matches!(self, BitAnd | BitOr | BitXor | Shl | Shr)
-    }
-
     /// Returns the spelling.
     pub fn text(self) -> &'static str {
         match self {
