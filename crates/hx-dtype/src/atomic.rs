@@ -38,22 +38,6 @@ impl AtomicOp {
         }
     }
 
-    /// Returns the word of the catalogue of instructions.
-    pub fn word(self) -> &'static str {
-        match self {
-            AtomicOp::Add => "add",
-            AtomicOp::Min => "min",
-            AtomicOp::Max => "max",
-            AtomicOp::And => "and",
-            AtomicOp::Or => "or",
-            AtomicOp::Xor => "xor",
-            AtomicOp::Exchange => "exchange",
-            AtomicOp::CompareExchange => "compare-exchange",
-            AtomicOp::Load => "load",
-            AtomicOp::Store => "store",
-        }
-    }
-
     /// Returns the verb of messages, as in `adds elements`.
     pub fn verb(self) -> &'static str {
         match self {

@@ -5,44 +5,16 @@
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
-use hx_hir::{ArithOp, ExprId};
-use hx_index::{BitOp, Cond, Expr};
+use hx_hir::ExprId;
+use hx_index::{BitOp, Expr};
 use hx_tile::Scalar;
 
+use crate::bit_operator::elementwise;
 use crate::cx::Cx;
 use crate::elementwise::{condition, dtype_of, is_elementwise};
 use crate::error::Lower;
 use crate::value::{Lazy, Value};
 use crate::whole::{Whole, width};
-
-/// Returns the elementwise operator.
-pub(crate) fn elementwise(op: BitOp) -> Operator {
-    match op {
-        BitOp::And => Operator::And,
-        BitOp::Or => Operator::Or,
-        BitOp::Xor => Operator::Xor,
-        BitOp::Shl => Operator::Shl,
-        BitOp::Shr => Operator::Shr,
-    }
-}
-
-/// Returns the operator on expressions of integers; `None` for operators that do not work on bits.
-pub(crate) fn on_bits(operator: Operator) -> Option<BitOp> {
-    BitOp::ALL.into_iter().find(|op| elementwise(*op) == operator)
-}
-
-/// Returns `op` of two conditions; `None` for a shift.
-pub(crate) fn of_conditions(op: ArithOp, a: &Cond, b: &Cond) -> Option<Cond> {
-    Some(match op {
-        ArithOp::BitAnd => a.clone().and(b.clone()),
-        ArithOp::BitOr => a.clone().or(b.clone()),
-        ArithOp::BitXor => {
-            let either = |x: &Cond, y: &Cond| x.clone().and(y.clone().negate());
-            either(a, b).or(either(b, a))
-        }
-        _ => return None,
-    })
-}
 
 impl Cx<'_> {
     /// Applies an operator on bits to integers without a type, which have 64 bits.

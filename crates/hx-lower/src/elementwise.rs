@@ -9,7 +9,7 @@ use hx_hir::{CmpOp, ExprId};
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
 
-use crate::bits::on_bits;
+use crate::bit_operator::on_bits;
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::value::{Lazy, Tensor, Value};

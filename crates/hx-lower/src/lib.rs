@@ -11,6 +11,7 @@
 
 mod asynchronous;
 mod atomic;
+mod bit_operator;
 mod bits;
 mod bounds;
 mod builtin;

@@ -8,7 +8,7 @@ use hx_hir::{
 };
 use hx_index::{CmpOp as IndexCmp, Cond, Expr, Symbol};
 
-use crate::bits::{self, of_conditions};
+use crate::bit_operator::{self, of_conditions};
 use crate::cx::Cx;
 use crate::elementwise::{Operand, comparison, dtype_of, is_elementwise};
 use crate::error::{Lower, Reported};
@@ -289,7 +289,7 @@ impl<'db> Cx<'db> {
                 if logic == LogicOp::And { Operator::And } else { Operator::Or }
             }
             BinaryOp::Arith(arith) => match bit_op(arith) {
-                Some(op) => bits::elementwise(op),
+                Some(op) => bit_operator::elementwise(op),
                 None => return self.no_operation(id, op.text(), &a.1, &b.1),
             },
             BinaryOp::Compose => return self.no_operation(id, op.text(), &a.1, &b.1),

@@ -15,7 +15,7 @@ use hx_hir::{CmpOp, ExprId, TypeRefId};
 use hx_index::{Expr, Facts, Width, floor_div, floor_mod};
 use hx_tile::{Scalar, Stmt};
 
-use crate::bits::on_bits;
+use crate::bit_operator::on_bits;
 use crate::cx::Cx;
 use crate::error::Lower;
 use crate::value::Value;

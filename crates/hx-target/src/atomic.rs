@@ -4,6 +4,7 @@ use hx_dtype::{AtomicOp, DType};
 use serde::Deserialize;
 
 use crate::Space;
+use crate::copy::{AtomicForm, CopyRow};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,18 +33,18 @@ struct Row {
     arch: u32,
 }
 
-/// Returns the instructions that a file of atomic rows stands for, as rows of copies.
+/// Returns the instructions that a file of atomic rows stands for.
 ///
 /// # Errors
 /// If the file is malformed.
-pub(crate) fn expanded(text: &str) -> Result<String, toml::de::Error> {
+pub(crate) fn rows(text: &str) -> Result<Vec<CopyRow>, toml::de::Error> {
     let file: File = toml::from_str(text)?;
-    let mut out = String::new();
+    let mut out = Vec::new();
     for row in &file.atomic {
         for (number, dtype) in row.types.iter().enumerate() {
             for space in [Space::Global, Space::Shared] {
                 for returns in forms(row.op) {
-                    out += &row.instruction((*dtype, *returns), space, number > 0, &file.latency);
+                    out.push(row.instruction((*dtype, *returns), space, number > 0, &file.latency));
                 }
             }
         }
@@ -70,7 +71,7 @@ impl Row {
         space: Space,
         is_other: bool,
         latency: &Latencies,
-    ) -> String {
+    ) -> CopyRow {
         let (verb, operands) = match (self.op, returns) {
             (AtomicOp::Load, _) => ("ld", "{r}, [{a}]"),
             (AtomicOp::Store, _) => ("st", "[{a}], {r}"),
@@ -78,27 +79,38 @@ impl Row {
             (_, true) => ("atom", "{o}, [{a}], {r}"),
             (_, false) => ("red", "[{a}], {r}"),
         };
-        let (memory, Row { suffix, bits, issue, arch, .. }) = (space.name(), self);
+        let (memory, suffix) = (space.name(), &self.suffix);
         let plain = match self.op {
             AtomicOp::Load | AtomicOp::Store => format!("{verb}.relaxed.{memory}.{suffix}"),
             _ => format!("{verb}.{memory}.{suffix}"),
         };
         let name = if is_other { format!("{plain}.{dtype}") } else { plain };
         let loads = self.op == AtomicOp::Load;
-        let ends = if loads { [memory, "register"] } else { ["register", memory] };
+        let (from, to) = if loads { (space, Space::Register) } else { (Space::Register, space) };
         let latency = match (space, returns || loads) {
             (Space::Global, false) => latency.global,
             (Space::Global, true) => latency.global_returning,
             (_, false) => latency.shared,
             (_, true) => latency.shared_returning,
         };
-        let (op, bytes) = (self.op.word(), bits / 8);
-        format!(
-            "[[copy]]\nname = '{name}'\nfrom = '{}'\nto = '{}'\nthreads = 1\n\
-             atomic = {{ op = '{op}', dtype = '{dtype}', returns = {returns} }}\n\
-             bytes = {bytes}\naccess = {bytes}\nword = {bits}\nwords = 1\nissue = {issue:?}\nlatency = {latency:?}\n\
-             arch = {arch}\nptx = '{verb}{{m}}.{memory}.{suffix} {operands};'\n",
-            ends[0], ends[1]
-        )
+        let bytes = self.bits / 8;
+        CopyRow {
+            name,
+            from,
+            to,
+            threads: 1,
+            atomic: Some(AtomicForm { op: self.op, dtype, returns }),
+            element_bits: None,
+            bytes,
+            access: bytes,
+            word: self.bits,
+            words: 1,
+            memory: None,
+            register: None,
+            issue: self.issue,
+            latency,
+            arch: self.arch,
+            ptx: format!("{verb}{{m}}.{memory}.{suffix} {operands};"),
+        }
     }
 }

@@ -12,6 +12,7 @@ mod arch;
 mod atomic;
 mod bulk;
 mod catalogue;
+mod copy;
 mod family;
 mod machine;
 mod operand;
@@ -25,9 +26,9 @@ mod tests;
 pub use arch::{Arch, Feature, Limits, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Residency};
 pub use bulk::{BulkRow, MapLimits};
 pub use catalogue::{
-    AtomicForm, Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, GemmRow, GroupRow, Reach,
-    SyncRow, catalogue,
+    Catalogue, ComputeRow, ConvertRow, ExchangeRow, GemmRow, GroupRow, Reach, SyncRow, catalogue,
 };
+pub use copy::{AtomicForm, CopyAtom, CopyRow};
 pub use machine::{MACHINE_TEXT, Machine, machine};
 pub use operand::{Fragment, Operand};
 pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};

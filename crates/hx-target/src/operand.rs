@@ -23,6 +23,10 @@ pub(crate) fn layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Layout, D
     text.parse().map_err(serde::de::Error::custom)
 }
 
+pub(crate) fn optional_layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Layout>, D::Error> {
+    layout(d).map(Some)
+}
+
 impl Fragment {
     /// Returns the number of elements that each lane holds.
     pub fn values(&self) -> i64 {
