@@ -3,9 +3,9 @@
 //! its text has.
 //!
 //! It needs the CUDA compiler and its disassembler, and no GPU. The instances are those of `std`, `tests/kernels` and
-//! `book/examples`, so the gate grows with their tests. Of the instances of a kernel the one with the longest text is compiled, or one
-//! for all its compile-time arguments if it has instructions of warp groups or bulk copies; with `HX_EVERY_INSTANCE=1` all are. Machine code is kept in `target/tmp`: a second run
-//! compiles only the texts that changed.
+//! `book/examples`, so the gate grows with their tests. Of the instances of a kernel the one with the longest text is compiled,
+//! and the one with the shortest too if it has instructions of warp groups or bulk copies; with `HX_EVERY_INSTANCE=1` all are.
+//! Machine code is kept in `target/tmp`: a second run compiles only the texts that changed.
 
 mod probes;
 
@@ -150,29 +150,36 @@ fn every_instance() -> bool {
     std::env::var_os("HX_EVERY_INSTANCE").is_some_and(|value| value == "1")
 }
 
-/// Returns of each kernel the instance with the longest text, the first of equal ones; of a kernel with instructions of
-/// [`FAMILIES`], which lose most, one for all its compile-time arguments.
-fn longest(all: &[Launched]) -> Vec<&Launched> {
-    let mut chosen: BTreeMap<&str, &Launched> = BTreeMap::new();
+/// Returns of each kernel the instance with the longest text, and if it has instructions of [`FAMILIES`], which lose most, the
+/// one with the shortest text too. Of equal lengths the first counts.
+fn extremes(all: &[Launched]) -> Vec<&Launched> {
+    let mut chosen: BTreeMap<&str, [&Launched; 2]> = BTreeMap::new();
     for found in all {
         // `path::kernel<BM = 64>`, without the facts behind it, or only `path::kernel`.
-        let end = match families(&found.text).is_empty() {
-            true => found.name.find(['<', ' ']).unwrap_or(found.name.len()),
-            false => found.name.rfind('>').map_or(found.name.len(), |at| at + 1),
-        };
-        let longest = chosen.entry(&found.name[..end]).or_insert(found);
+        let end = found.name.find(['<', ' ']).unwrap_or(found.name.len());
+        let [longest, shortest] = chosen.entry(&found.name[..end]).or_insert([found, found]);
         if found.text.len() > longest.text.len() {
             *longest = found;
         }
+        if found.text.len() < shortest.text.len() {
+            *shortest = found;
+        }
     }
-    chosen.into_values().collect()
+    let mut judged = Vec::new();
+    for [longest, shortest] in chosen.into_values() {
+        judged.push(longest);
+        if !families(&longest.text).is_empty() {
+            judged.push(shortest);
+        }
+    }
+    judged
 }
 
 /// Compiles the texts of all instances in two threads, equal ones once. Returns the verdict on the first instance of each text.
 fn judged(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
     let mut gates = [Gate::new(test)?, Gate::new(test)?];
     let mut texts: BTreeSet<String> = BTreeSet::new();
-    let all = if every_instance() { launched(JUDGED).iter().collect() } else { longest(launched(JUDGED)) };
+    let all = if every_instance() { launched(JUDGED).iter().collect() } else { extremes(launched(JUDGED)) };
     let all: Vec<_> = all.into_iter().filter(|found| texts.insert(normal(&found.text))).collect();
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {

@@ -144,3 +144,36 @@ test "the host sorts and finds" {
     assert_eq(argmin(x, axis: 0), [1, 0, 0]);
     assert_eq(argmax(cast([1.0, nan, 2.0], f32)), 1);
 }
+
+/// A product and the sum that follows it round once. Two elements of `y` lie side by side in a thread, those of `z` do not.
+kernel fused<T: type = f16>(a: T[n], b: T[n], c: T[n], y: mut T[4, n], z: mut T[n, 4])
+    grid [cdiv(n, 128)]
+    threads 64
+{
+    let at = block_idx;
+    let (a, b, c) = (load(tile(a, [128])[.., at]), load(tile(b, [128])[.., at]), load(tile(c, [128])[.., at]));
+    #[unroll]
+    for i in 0..4 {
+        let v = a * b + c;
+        if i == 1 { v = c + a * b; }
+        if i == 2 { v = a * b - c; }
+        if i == 3 { v = c - a * b; }
+        copy(v, tile(y[i, ..], [128])[.., at]);
+        copy(v, tile(z[.., i], [128])[.., at]);
+    }
+}
+
+test "products are fused with sums" for (T, n) in [(f16, 100), (f16, 512), (bf16, 512), (f32, 100)] {
+    let (a, b) = (randn(T, [n], seed: 1), randn(T, [n], seed: 2));
+    // Sums that cancel show the digits that a product rounded by itself has lost.
+    let c = cast(-a * b, T);
+    let (y, z) = (empty(T, [4, n]), empty(T, [n, 4]));
+    fused(a, b, c, y, z);
+    let plus = cast(a * b + c, T);
+    let minus = cast(a * b - c, T);
+    assert_eq(y[0], plus);
+    assert_eq(y[1], plus);
+    assert_eq(y[2], minus);
+    assert_eq(y[3], -minus);
+    assert_eq(z, y.T);
+}

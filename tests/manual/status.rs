@@ -299,7 +299,7 @@ struct Kind {
 /// Groups the matrix instructions that `wanted` keeps by the types that they multiply.
 fn by_operands(wanted: impl Fn(&hx_target::GemmRow) -> bool) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
-    for row in hx_target::catalogue().gemms.iter().filter(|row| wanted(row)) {
+    for row in hx_target::catalogue().gemms.iter().filter(|row| !row.is_swapped && wanted(row)) {
         let (a, b) = (row.a.dtype(), row.b.dtype());
         let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
         let (c, arch, shape) = (row.c.dtype, row.arch, row.shape);

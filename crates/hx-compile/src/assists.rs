@@ -201,6 +201,32 @@ fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Te
     found
 }
 
+/// A rearrangement that makes a copy's accesses wider.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Staging {
+    /// The name of the register tensor that is rearranged for the copy.
+    pub tensor: String,
+    /// Bytes of an access afterwards.
+    pub bytes: u32,
+    /// Estimated cycles of the kernel afterwards.
+    pub cycles: f64,
+}
+
+/// Returns the cheapest rearrangement of a store's source that makes its accesses wider, if there is one. Takes every candidate of
+/// the kernel, and longer than solving it.
+pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging> {
+    let lowered = routed_program(db, instance).as_ref().ok()?;
+    let own = copy_of(solution(db, instance).as_ref().ok()?, op)?.bytes;
+    let program = &lowered.program;
+    let stored = hx_synth::source_of_store(program.op(op)?)?;
+    let tensor = *program.op(op)?.kind.registers().get(stored.operand)?;
+    let others =
+        candidates(db, instance).as_ref().ok()?.iter().filter(|other| other.edits.moves.contains(&stored));
+    let wider = |other: &Solution| Some((copy_of(other, op)?.bytes, other.cost));
+    let (bytes, cycles) = others.filter_map(wider).find(|(bytes, _)| *bytes > own)?;
+    Some(Staging { tensor: program.tensor(tensor).name.clone(), bytes, cycles })
+}
+
 /// Returns a way in words, and its edits.
 fn written(places: &Places<'_>, lowered: &Lowered, way: &Way) -> Option<(String, Vec<Edit>)> {
     let program = &lowered.program;

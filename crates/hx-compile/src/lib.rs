@@ -30,7 +30,7 @@ mod tests;
 pub mod tune;
 mod unsolved;
 
-pub use assists::{Assist, AssistConfig, assists};
+pub use assists::{Assist, AssistConfig, Staging, assists, staging};
 pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
 pub use diagnostics::{instance_diagnostics, instance_errors};

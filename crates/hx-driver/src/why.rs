@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Db, Instance, Stop, routed_program, solution};
+use hx_compile::{Db, Instance, Staging, Stop, routed_program, solution, staging};
 use hx_hir::Kernel;
 use hx_lower::Lowered;
 use hx_target::Arch;
@@ -32,6 +32,7 @@ pub struct Solved<'a> {
     /// The tile program with the operations that the solution adds, such as rearrangements between threads.
     lowered: Cow<'a, Lowered>,
     solution: &'a Solution,
+    instance: Instance<'a>,
     arch: Arch,
     /// Extents and strides with known values. All others are multiples of 16.
     dims: Vec<(String, i64)>,
@@ -88,7 +89,7 @@ impl<'a> Solved<'a> {
             Cow::Borrowed(_) => Cow::Borrowed(lowered),
             Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),
         };
-        Solved { db, lowered, solution, arch: instance.arch(db), dims }
+        Solved { db, lowered, solution, instance, arch: instance.arch(db), dims }
     }
 
     /// Returns the tile program of the instance.
@@ -167,7 +168,12 @@ impl<'a> Solved<'a> {
                 let width = format!("{} B", copy.bytes);
                 // The reason may begin with the width as well: do not repeat it.
                 let cause = copy.reason.text.replace(&format!("{width}: "), "");
-                notes.push(format!("#{} {width} an access{place}\n      {cause}", op.id.0));
+                let way = staging(self.db, self.instance, op.id).map(|way| self.staged(&way));
+                notes.push(format!(
+                    "#{} {width} an access{place}\n      {cause}{}",
+                    op.id.0,
+                    way.unwrap_or_default()
+                ));
             }
             if let Some(conflicts) = copy.conflicts.filter(|found| found.wavefronts > found.ideal) {
                 let times = conflicts.wavefronts as f64 / conflicts.ideal.max(1) as f64;
@@ -181,6 +187,15 @@ impl<'a> Solved<'a> {
                 let _ = writeln!(out, "  {note}");
             }
         }
+    }
+
+    /// Formats the way to wider accesses, with its price.
+    fn staged(&self, Staging { tensor, bytes, cycles }: &Staging) -> String {
+        let old = self.solution.cost.round();
+        format!(
+            "\n      `rearrange({tensor}, auto)` here: {bytes} B an access, estimated cycles {old} → {}",
+            cycles.round()
+        )
     }
 
     /// Explains why an access to shared memory has bank conflicts.

@@ -429,10 +429,6 @@ impl Cx<'_> {
             }
         };
         let order = tensor.view.as_permutation(&shape).unwrap_or_else(|| (0..shape.len()).collect());
-        if pinned.is_none() && tensor.fresh {
-            // No name refers to these values yet, so their layout is still open and needs no rearrangement.
-            return Ok(Value::Tensor(tensor));
-        }
         let hint =
             hint.map_or_else(|| format!("{}_rearranged", self.base_name(tensor.view.base)), str::to_owned);
         let result = self.new_tensor(&hint, tensor.dtype, shape.clone(), TensorKind::Register { pinned }, id);

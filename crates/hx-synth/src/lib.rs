@@ -43,6 +43,7 @@ mod shared;
 mod size;
 mod solve;
 mod solver;
+mod staged;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -58,3 +59,4 @@ pub use second::{Second, second_buffer};
 pub use size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
 pub use solve::{candidates, demands, solve};
 pub use solver::CANDIDATES;
+pub use staged::source_of_store;

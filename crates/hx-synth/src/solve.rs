@@ -121,7 +121,8 @@ impl<'r> Run<'r> {
         let solver = Solver::new(&loaded, self.arch, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes);
         solver.ended.iter().zip(routed.ended).for_each(|(cell, ended)| cell.set(ended));
-        let others = solver.others(&routed.solution, &routed.still)?;
+        let mut others = solver.others(&routed.solution, &routed.still)?;
+        others.extend(solver.staged(&routed.solution, &routed.still)?);
         let others = others.into_iter().map(|solution| self.recorded(self::routed(solution, &route)));
         let mut others: Vec<(f64, Solution)> = others
             .map(|solution| (estimate::compared(self.program, &solution, self.arch), solution))
@@ -173,8 +174,8 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
 }
 
 /// Returns all solutions that differ in the generated code: the choices for each component of the program, with and without
-/// collective copies. The first is the solution of [`solve`]. At most [`crate::CANDIDATES`] others follow, in the order of their
-/// cost.
+/// collective copies, and those that move values before a narrow store. The first is the solution of [`solve`]. At most
+/// [`crate::CANDIDATES`] others follow, and those that move values, in the order of their cost.
 ///
 /// # Errors
 /// As [`solve`].
@@ -394,7 +395,7 @@ impl Solver<'_> {
 
     /// Returns the cheapest solution with exactly these moves, and the moves that may lead to a cheaper one. Fails if it takes
     /// `below` cycles or more.
-    fn attempt(
+    pub(crate) fn attempt(
         &self,
         moves: &[Move],
         still: &BTreeSet<OpId>,

@@ -8,62 +8,8 @@ use serde::Deserialize;
 
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
-use crate::{Arch, BulkRow, Fragment, MapLimits, Operand, ReachRow, Space, WARP, family};
-
-/// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GemmRow {
-    pub name: String,
-    /// `[m, n, k]`.
-    pub shape: [i64; 3],
-    pub threads: u32,
-    pub a: Operand,
-    pub b: Operand,
-    /// The accumulator, always in registers.
-    pub c: Fragment,
-    /// The instruction is asynchronous: its threads commit it to a group and wait for the group. Names the rows that do so.
-    #[serde(default)]
-    pub group: Option<String>,
-    pub issue: f64,
-    pub latency: f64,
-    pub arch: u32,
-    /// PTX with `{a}`, `{b}`, `{c}` for the registers of the fragments or the descriptors. An asynchronous instruction also has
-    /// `{d}`, a predicate that is false if the accumulator counts as 0, and `{ta}` and `{tb}`, which are 1 if the operand is
-    /// contiguous along its rows or columns instead of along K.
-    pub ptx: String,
-    /// The PTX text that reads A from registers, if the instruction can read A from shared memory too.
-    #[serde(default)]
-    pub ptx_registers: Option<String>,
-}
-
-impl GemmRow {
-    /// Returns the fragments of A and B, if the instruction can read both from registers.
-    pub fn fragments(&self) -> Option<[&Fragment; 2]> {
-        Some([self.a.fragment()?, self.b.fragment()?])
-    }
-
-    /// Reports whether the instruction reads B from shared memory, by descriptor.
-    pub fn is_by_descriptor(&self) -> bool {
-        self.b.fragment().is_none()
-    }
-
-    /// Returns the numbers of warps along M and N of its tile that execute one instruction; `[1, 1]` for a row of one warp
-    /// or less.
-    pub fn warps(&self) -> [i64; 2] {
-        let rows = self.shape[0].max(1);
-        let warps = i64::from(self.threads.div_ceil(WARP));
-        let first = |warp: i64| self.c.layout.mode(0).eval(warp * i64::from(WARP));
-        let starts: Vec<i64> = (0..warps).map(first).collect();
-        let distinct = |of: &dyn Fn(i64) -> i64| {
-            let mut found: Vec<i64> = starts.iter().map(|at| of(*at)).collect();
-            found.sort_unstable();
-            found.dedup();
-            found.len() as i64
-        };
-        [distinct(&|at| at % rows), distinct(&|at| at / rows)]
-    }
-}
+use crate::product::GemmRow;
+use crate::{Arch, BulkRow, MapLimits, Operand, ReachRow, Space, family};
 
 /// An instruction that converts consecutive elements of one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -234,7 +180,7 @@ pub fn catalogue() -> &'static Catalogue {
         let atomic = atomic.unwrap_or_else(|e| panic!("atomic.toml is malformed: {e}"));
         Catalogue {
             copies: [parse(include_str!("../catalogue/copy.toml")).copies, atomic].concat(),
-            gemms: products.gemms,
+            gemms: with_swapped(products.gemms),
             reaches: products.reaches,
             converts: parse(include_str!("../catalogue/convert.toml")).converts,
             computes: parse(include_str!("../catalogue/compute.toml")).computes,
@@ -246,6 +192,11 @@ pub fn catalogue() -> &'static Catalogue {
         }
     });
     &CATALOGUE
+}
+
+/// Returns each row, followed by the row of the same instruction with its operands exchanged.
+fn with_swapped(rows: Vec<GemmRow>) -> Vec<GemmRow> {
+    rows.into_iter().flat_map(|row| [row.swapped(), Some(row)].into_iter().rev().flatten()).collect()
 }
 
 /// Reads rows, with each family of rows in place of the row that stands for it.

@@ -16,6 +16,7 @@ mod copy;
 mod family;
 mod machine;
 mod operand;
+mod product;
 mod reach;
 mod registers;
 mod space;
@@ -25,12 +26,11 @@ mod tests;
 
 pub use arch::{Arch, Feature, Limits, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Residency};
 pub use bulk::{BulkRow, MapLimits};
-pub use catalogue::{
-    Catalogue, ComputeRow, ConvertRow, ExchangeRow, GemmRow, GroupRow, Reach, SyncRow, catalogue,
-};
+pub use catalogue::{Catalogue, ComputeRow, ConvertRow, ExchangeRow, GroupRow, Reach, SyncRow, catalogue};
 pub use copy::{AtomicForm, CopyAtom, CopyRow};
 pub use machine::{MACHINE_TEXT, Machine, machine};
 pub use operand::{Fragment, Operand};
+pub use product::GemmRow;
 pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};
 pub use registers::{RegisterError, Share, share_registers};
 pub use space::Space;

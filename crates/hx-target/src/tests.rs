@@ -107,6 +107,22 @@ fn warp_products_have_the_documented_fragments() {
     assert_eq!(kinds, [(4, 32), (4, 64), (8, 16), (8, 32), (16, 8), (16, 16), (32, 4), (32, 8)]);
 }
 
+#[test]
+fn exchanged_operands_are_the_transposed_product() {
+    let row = |name: &str| catalogue().gemm(name).expect("there is one");
+    let (plain, swapped) = (row("mma.m16n8k16.f32.f16"), row("mma.m16n8k16.f32.f16.swapped"));
+    assert_eq!(swapped.shape, [8, 16, 16]);
+    assert_eq!(swapped.ptx, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {c}, {b}, {a}, {c};");
+    assert_eq!([&swapped.a, &swapped.b], [&plain.b, &plain.a]);
+    for held in 0..32 * plain.c.values() {
+        let (plain, swapped) = (plain.c.layout.eval(held), swapped.c.layout.eval(held));
+        assert_eq!([plain % 16, plain / 16], [swapped / 8, swapped % 8], "element {held}");
+    }
+    assert!(swapped.suits([8, 64]) && swapped.suits([24, 16]), "half of the rows would be past the edge");
+    assert!(!swapped.suits([16, 64]) && !swapped.suits([8, 8]), "nothing is gained");
+    assert!(plain.suits([8, 64]));
+}
+
 /// PTX ISA 9.7.14.5: the fragments of m8n8k4 in double precision.
 #[test]
 fn m8n8k4_is_the_documented_fragment() {

@@ -129,7 +129,7 @@ pub(crate) fn tilings(
     let Some(dtypes) = gemm.types(program) else { return Ok(vec![]) };
     let scope = program.scope(gemm.op.scope);
     let (threads, kind) = (i64::from(scope.threads), scope.kind.name());
-    let Shape { k, batch, .. } = gemm.shape;
+    let Shape { m, n, k, batch } = gemm.shape;
     if let Some(pin) = gemm.pinned {
         let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(WARP));
         if count < 1 || warps % count != 0 {
@@ -142,7 +142,7 @@ pub(crate) fn tilings(
     }
     let mut out = Vec::new();
     let mut refused = Vec::new();
-    for row in catalogue().gemms_of(dtypes[0], dtypes[1], dtypes[2], arch) {
+    for row in catalogue().gemms_of(dtypes[0], dtypes[1], dtypes[2], arch).filter(|row| row.suits([m, n])) {
         if let Some(why) = refusal(row, k, threads) {
             refused.push(why);
             continue;
@@ -194,7 +194,7 @@ fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
 pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> Vec<String> {
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let Some([a, b, c]) = gemm.types(program) else { return Vec::new() };
-    let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1);
+    let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1 && !row.is_swapped);
     let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }

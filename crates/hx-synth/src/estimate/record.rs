@@ -300,8 +300,9 @@ impl Work {
 /// Returns the argument of a sum that is a product and becomes part of one instruction with it.
 fn contracted(operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
     let sums = matches!(operator, Operator::Add | Operator::Sub);
+    let joins = dtype.is_float() && catalogue().compute(Operator::Fma, dtype).is_some();
     let is_product = |arg: &Scalar| matches!(arg, Scalar::Apply { operator: Operator::Mul, dtype: of, .. } if *of == dtype);
-    args.iter().position(is_product).filter(|_| sums && dtype == DType::F32)
+    args.iter().position(is_product).filter(|_| sums && joins)
 }
 
 fn issue(operator: Operator, dtype: DType) -> f64 {

@@ -295,6 +295,7 @@ fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
         group: None,
         ptx_registers: None,
         ptx: String::new(),
+        is_swapped: false,
     }))
 }
 

@@ -8,7 +8,7 @@ use hx_target::catalogue;
 use hx_tile::{Map, MapChoice, Op, Scalar, TileMode, tile_modes};
 
 use super::layout::{unrolled, walk};
-use super::scalar::hardware;
+use super::scalar::{contracted, hardware};
 use super::{LowerError, Lowering, TensorId};
 use crate::{Body, Compute, RegId, Registers, Stmt};
 
@@ -80,7 +80,8 @@ impl Lowering<'_> {
     fn packed(&self, op: &Op, map: &Map, choice: &MapChoice) -> Result<Option<Body>, LowerError> {
         const PAIR: i64 = 2;
         let dtype = self.program.tensor(map.dst).dtype;
-        if !packs(&map.value, dtype, PAIR as u32) {
+        let value = contracted(&map.value);
+        if !packs(&value, dtype, PAIR as u32) {
             return Ok(None);
         }
         let held = self.solution.registers.get(&map.dst).ok_or_else(|| self.error(op, "no layout"))?;
@@ -115,7 +116,7 @@ impl Lowering<'_> {
         }
         let dst = Registers { array: self.array(op, map.dst)?, base, offsets: vec![0, 1] };
         loops.reverse();
-        let compute = Stmt::Compute(Compute { dst, inputs, value: map.value.clone() });
+        let compute = Stmt::Compute(Compute { dst, inputs, value });
         Ok(Some(unrolled(&loops, vec![compute])))
     }
 

@@ -8,24 +8,35 @@ use hx_tile::Scalar;
 /// Rewrites an expression for the hardware.
 ///
 /// A single operator on 16-bit floats, computed in f32 and rounded once, gives the same result, because f32 has more than
-/// twice their digits.
+/// twice their digits. A fused multiply-add of them does not, so it has instructions of its own.
 pub(super) fn hardware(value: &Scalar) -> Scalar {
+    widened(&contracted(value))
+}
+
+/// Makes each `a · b + c`, `a · b - c` and `c - a · b` a fused multiply-add, which rounds once.
+pub(super) fn contracted(value: &Scalar) -> Scalar {
     match value {
         Scalar::Apply { operator, dtype, args } => {
-            let args: Vec<Scalar> = args.iter().map(hardware).collect();
-            apply(*operator, *dtype, args)
+            fuse(*operator, *dtype, args.iter().map(contracted).collect())
         }
-        Scalar::Cast { to, arg } => hardware(arg).cast(*to),
-        Scalar::Bitcast { to, arg } => hardware(arg).bitcast(*to),
+        Scalar::Cast { to, arg } => contracted(arg).cast(*to),
+        Scalar::Bitcast { to, arg } => contracted(arg).bitcast(*to),
         leaf => leaf.clone(),
     }
 }
 
-fn apply(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
+/// Computes in f32 where the type has no operator of its own.
+fn widened(value: &Scalar) -> Scalar {
+    let (operator, dtype, args) = match value {
+        Scalar::Apply { operator, dtype, args } => (*operator, *dtype, args.iter().map(widened)),
+        Scalar::Cast { to, arg } => return widened(arg).cast(*to),
+        Scalar::Bitcast { to, arg } => return widened(arg).bitcast(*to),
+        leaf => return leaf.clone(),
+    };
     if catalogue().compute(operator, dtype).is_some() || !dtype.is_float() {
-        return fuse(operator, dtype, args);
+        return Scalar::apply(operator, dtype, args.collect::<Vec<_>>());
     }
-    let wide = args.into_iter().enumerate().map(|(i, arg)| {
+    let wide = args.enumerate().map(|(i, arg)| {
         let is_condition = operator == Operator::Select && i == 0;
         if is_condition { arg } else { arg.cast(DType::F32) }
     });
@@ -34,9 +45,8 @@ fn apply(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
     if operator.is_comparison() { result } else { result.cast(dtype) }
 }
 
-/// Computes `a · b + c`, `a · b - c` and `c - a · b` with one rounding.
 fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
-    let fusible = matches!(dtype, DType::F32 | DType::F64);
+    let fusible = catalogue().compute(Operator::Fma, dtype).is_some() && dtype.is_float();
     let product = |s: &Scalar| match s {
         Scalar::Apply { operator: Operator::Mul, args, .. } => Some((args[0].clone(), args[1].clone())),
         _ => None,

@@ -1,0 +1,65 @@
+//! Candidates that move values to another layout first: before a store whose accesses are narrow, and for a rearrangement whose
+//! target is free. The search leaves such values in place where moving them costs more than it saves.
+
+use std::collections::BTreeSet;
+
+use hx_tile::{Choice, Move, Op, OpId, OpKind, Solution};
+
+use crate::failure::{Failure, FailureKind};
+use crate::solver::Solver;
+
+/// Bytes of the widest access.
+const WIDEST: u32 = 16;
+/// Limit on the stores that are tried.
+const MOST: usize = 4;
+
+impl Solver<'_> {
+    /// Returns for each rearrangement that moves nothing in `best` the solution in which it moves values, and for each narrow store
+    /// the one that rearranges its source first, if that makes its accesses wider.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
+    pub(crate) fn staged(&self, best: &Solution, still: &BTreeSet<OpId>) -> Result<Vec<Solution>, Failure> {
+        let mut found = Vec::new();
+        let mut attempt = |moves: &[Move], still: &BTreeSet<OpId>, is_wanted: &dyn Fn(&Solution) -> bool| {
+            match self.attempt(moves, still, f64::INFINITY) {
+                Ok((solution, _)) => found.extend(is_wanted(&solution).then_some(solution)),
+                Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
+                Err(_) => {}
+            }
+            Ok(())
+        };
+        for op in still {
+            let others: BTreeSet<OpId> = still.iter().copied().filter(|other| other != op).collect();
+            attempt(&best.edits.moves, &others, &|_| true)?;
+        }
+        for (op, width) in self.narrow_stores(best).into_iter().take(MOST) {
+            let mut moves = best.edits.moves.clone();
+            moves.push(op);
+            attempt(&moves, still, &|solution| width_of(solution, op.at).is_some_and(|own| own > width))?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the moves of the sources of stores that are narrower than 16 bytes, each with the bytes of an access.
+    fn narrow_stores(&self, best: &Solution) -> Vec<(Move, u32)> {
+        let narrow = |op: &Op| {
+            let own = source_of_store(op).filter(|own| !best.edits.moves.contains(own))?;
+            Some((own, width_of(best, op.id).filter(|width| *width < WIDEST)?))
+        };
+        self.program.ops(1.0).into_iter().filter_map(|(op, _)| narrow(op)).collect()
+    }
+}
+
+/// Returns the move of the register tensor that an operation stores; `None` for another operation.
+pub fn source_of_store(op: &Op) -> Option<Move> {
+    let is_store = matches!(op.kind, OpKind::Copy { .. }) && op.kind.results() == 0;
+    (is_store && !op.kind.registers().is_empty()).then(|| Move::of(op, 0))
+}
+
+fn width_of(solution: &Solution, op: OpId) -> Option<u32> {
+    match solution.choices.get(&op)? {
+        Choice::Copy(copy) => Some(copy.bytes),
+        _ => None,
+    }
+}

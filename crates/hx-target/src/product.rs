@@ -1,0 +1,101 @@
+//! Matrix instructions that read their operands from registers or from shared memory.
+
+use hx_layout::Layout;
+use serde::Deserialize;
+
+use crate::{Fragment, Operand, WARP};
+
+/// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GemmRow {
+    pub name: String,
+    /// `[m, n, k]`.
+    pub shape: [i64; 3],
+    pub threads: u32,
+    pub a: Operand,
+    pub b: Operand,
+    /// The accumulator, always in registers.
+    pub c: Fragment,
+    /// The instruction is asynchronous: its threads commit it to a group and wait for the group. Names the rows that do so.
+    #[serde(default)]
+    pub group: Option<String>,
+    pub issue: f64,
+    pub latency: f64,
+    pub arch: u32,
+    /// PTX with `{a}`, `{b}`, `{c}` for the registers of the fragments or the descriptors. An asynchronous instruction also has
+    /// `{d}`, a predicate that is false if the accumulator counts as 0, and `{ta}` and `{tb}`, which are 1 if the operand is
+    /// contiguous along its rows or columns instead of along K.
+    pub ptx: String,
+    /// The PTX text that reads A from registers, if the instruction can read A from shared memory too.
+    #[serde(default)]
+    pub ptx_registers: Option<String>,
+    /// The row is that of an instruction whose operands are exchanged ([`GemmRow::swapped`]); no file says so.
+    #[serde(skip)]
+    pub is_swapped: bool,
+}
+
+impl GemmRow {
+    /// Returns the fragments of A and B, if the instruction can read both from registers.
+    pub fn fragments(&self) -> Option<[&Fragment; 2]> {
+        Some([self.a.fragment()?, self.b.fragment()?])
+    }
+
+    /// Reports whether the instruction reads B from shared memory, by descriptor.
+    pub fn is_by_descriptor(&self) -> bool {
+        self.b.fragment().is_none()
+    }
+
+    /// Returns the numbers of warps along M and N of its tile that execute one instruction; `[1, 1]` for a row of one warp
+    /// or less.
+    pub fn warps(&self) -> [i64; 2] {
+        let rows = self.shape[0].max(1);
+        let warps = i64::from(self.threads.div_ceil(WARP));
+        let first = |warp: i64| self.c.layout.mode(0).eval(warp * i64::from(WARP));
+        let starts: Vec<i64> = (0..warps).map(first).collect();
+        let distinct = |of: &dyn Fn(i64) -> i64| {
+            let mut found: Vec<i64> = starts.iter().map(|at| of(*at)).collect();
+            found.sort_unstable();
+            found.dedup();
+            found.len() as i64
+        };
+        [distinct(&|at| at % rows), distinct(&|at| at / rows)]
+    }
+
+    /// Returns the row that computes `Cᵀ = B · Aᵀ` with the same instruction: its M is the N of this row. A product with few rows
+    /// fills such an instruction better. Only instructions of one warp that read both operands from registers have one, and of
+    /// these the ones with different M and N.
+    pub(crate) fn swapped(&self) -> Option<GemmRow> {
+        let ([m, n, k], Some(_)) = (self.shape, self.fragments()) else { return None };
+        if self.threads != WARP || m == n {
+            return None;
+        }
+        let transposed = |(extent, stride): &(i64, i64)| (*extent, stride % m * n + stride / m);
+        let mode =
+            |i| Layout::flat(&self.c.layout.mode(i).leaves().iter().map(transposed).collect::<Vec<_>>());
+        let c = Layout::concat(&[mode(0).ok()?, mode(1).ok()?]).ok()?;
+        Some(GemmRow {
+            name: format!("{}.swapped", self.name),
+            shape: [n, m, k],
+            a: self.b.clone(),
+            b: self.a.clone(),
+            c: Fragment { dtype: self.c.dtype, layout: c },
+            ptx: self.ptx.replace("{a}", "{}").replace("{b}", "{a}").replace("{}", "{b}"),
+            is_swapped: true,
+            ..self.clone()
+        })
+    }
+
+    /// Reports whether the row suits a tile of `[m, n]`. A row with exchanged operands does where it computes fewer elements past
+    /// the edges than the instruction as it is; elsewhere the two cost the same.
+    pub fn suits(&self, tile: [i64; 2]) -> bool {
+        let [m, n, _] = self.shape;
+        !self.is_swapped || covered(tile, [m, n]) < covered(tile, [n, m])
+    }
+}
+
+/// Returns the number of elements that instructions of a shape compute for a tile, those past its edges counted.
+fn covered(tile: [i64; 2], shape: [i64; 2]) -> i64 {
+    let along = |i: usize| (tile[i] + shape[i] - 1) / shape[i] * shape[i];
+    along(0) * along(1)
+}
