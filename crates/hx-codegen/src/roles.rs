@@ -173,3 +173,28 @@ pub(crate) fn copies_only(body: &[Stmt]) -> bool {
         is_part || is_around && stmt.bodies().all(|body| copies_only(body))
     })
 }
+
+/// Reports whether a body moves tiles through registers and does nothing else, with many accesses. If the front end unrolled a loop
+/// over such a body, it would load several tiles before it stores the first, and hold them all.
+pub(crate) fn moves_tiles(body: &[Stmt]) -> bool {
+    accesses(body).is_some_and(|count| count >= MANY)
+}
+
+/// Accesses that keep memory busy without those of the next round.
+const MANY: i64 = 8;
+
+/// Returns the number of accesses of a body of loads, conversions and stores. `None` if it has other statements.
+fn accesses(body: &[Stmt]) -> Option<i64> {
+    let of = |stmt: &Stmt| {
+        if let Stmt::Group(group) = stmt {
+            accesses(&group.body)
+        } else if let Stmt::For { start, end, body, .. } = stmt {
+            Some((end.as_const()? - start.as_const()?) * accesses(body)?)
+        } else if matches!(stmt, Stmt::Transfer(_)) {
+            Some(1)
+        } else {
+            matches!(stmt, Stmt::Let { .. } | Stmt::Convert(_) | Stmt::LoadIndex { .. }).then_some(0)
+        }
+    };
+    body.iter().map(of).sum()
+}

@@ -81,9 +81,15 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
         Ok(solution) => solution.edits.loaded(&lowered.program).into_owned(),
         Err(_) => hx_synth::loads(&lowered.program).loaded(&lowered.program).into_owned(),
     };
-    let Lowered { origins, args, unboxed, zeros_meant, .. } = lowered;
-    let (origins, args) = (origins.clone(), args.clone());
-    Ok(Lowered { program, origins, args, unboxed: unboxed.clone(), zeros_meant: zeros_meant.clone() })
+    let Lowered { program: _, origins, args, unboxed, rounds, zeros_meant } = lowered;
+    Ok(Lowered {
+        program,
+        origins: origins.clone(),
+        args: args.clone(),
+        unboxed: unboxed.clone(),
+        rounds: rounds.clone(),
+        zeros_meant: zeros_meant.clone(),
+    })
 }
 
 /// Returns all solutions of an instance that differ in what runs, cheapest first. The first one is chosen.

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use hx_base::{line_index, nearest};
 use hx_compile::{Db, Instance, Staging, Stop, routed_program, solution, staging};
 use hx_hir::Kernel;
-use hx_lower::Lowered;
+use hx_lower::{Chunks, Lowered};
 use hx_target::Arch;
 use hx_tile::{
     Choice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text, layout_text,
@@ -153,7 +153,7 @@ impl<'a> Solved<'a> {
     /// Lists what makes accesses to these tensors slow, with the cause: accesses narrower than 16 bytes, and bank conflicts.
     fn notes(&self, tensors: &[TensorId], out: &mut String) {
         let program = &self.lowered.program;
-        let mut notes = Vec::new();
+        let (mut notes, mut told) = (Vec::new(), BTreeSet::new());
         for (op, _) in program.ops(1.0) {
             let Some(Choice::Copy(copy)) = self.solution.choices.get(&op.id) else { continue };
             let touched = op.kind.tensors();
@@ -163,6 +163,14 @@ impl<'a> Solved<'a> {
             let place = self.place(op);
             if let Some(reason) = self.lowered.unboxed.get(&op.origin) {
                 notes.push(format!("#{} the store goes through registers{place}\n      {reason}", op.id.0));
+            }
+            if let Some(chunks) = self.lowered.rounds.get(&op.origin).filter(|_| told.insert(op.origin)) {
+                let Chunks { shape, count, registers } = chunks;
+                let chunk = shape.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+                let what = format!("#{} the copy moves in {count} rounds of [{chunk}]{place}", op.id.0);
+                notes.push(format!(
+                    "{what}\n      at once it would hold {registers} registers of each thread"
+                ));
             }
             if copy.bytes < WIDEST {
                 let width = format!("{} B", copy.bytes);

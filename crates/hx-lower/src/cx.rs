@@ -11,6 +11,7 @@ use hx_tile::{
     ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
+use crate::chunks::Chunks;
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::known::Known;
 use crate::peel::Peel;
@@ -97,6 +98,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) origins: Vec<OriginPlace>,
     /// See [`Lowered::unboxed`](crate::Lowered::unboxed).
     pub(crate) unboxed: BTreeMap<Origin, String>,
+    /// See [`Lowered::rounds`](crate::Lowered::rounds).
+    pub(crate) rounds: BTreeMap<Origin, Chunks>,
     /// See [`Lowered::zeros_meant`](crate::Lowered::zeros_meant).
     pub(crate) zeros_meant: BTreeSet<ParamId>,
     pub(crate) errors: Vec<LowerError>,
@@ -167,6 +170,7 @@ impl<'db> Cx<'db> {
             blocks: vec![Vec::new()],
             origins: Vec::new(),
             unboxed: BTreeMap::new(),
+            rounds: BTreeMap::new(),
             zeros_meant: BTreeSet::new(),
             errors: Vec::new(),
             failed: false,

@@ -17,6 +17,7 @@ mod bounds;
 mod builtin;
 mod call;
 mod choice;
+mod chunks;
 mod cluster;
 mod constant;
 mod counter;
@@ -45,6 +46,7 @@ mod reduce;
 mod requirements;
 mod reshape;
 mod roles;
+mod rounds;
 mod scalar;
 mod scan;
 mod slice;
@@ -66,6 +68,7 @@ use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
 use hx_tile::{Origin, ParamId, Scope, TileProgram};
 
+pub use crate::chunks::Chunks;
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
@@ -87,6 +90,8 @@ pub struct Lowered {
     /// The stores that go through registers although the text asks for boxes: the origin of each load from shared memory, and why
     /// no box stores the tile.
     pub unboxed: BTreeMap<Origin, String>,
+    /// The copies between two memories that move in rounds.
+    pub rounds: BTreeMap<Origin, Chunks>,
     /// The tensors of which the source says in a view that elements beyond the end are zeros: `pad: 0`.
     pub zeros_meant: BTreeSet<ParamId>,
 }
@@ -108,6 +113,7 @@ pub fn lower<'db>(
             origins: cx.origins,
             args,
             unboxed: cx.unboxed,
+            rounds: cx.rounds,
             zeros_meant: cx.zeros_meant,
         }),
         _ if cx.errors.is_empty() => {

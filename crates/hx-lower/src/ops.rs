@@ -9,6 +9,7 @@ use hx_tile::{LoadIds, OpKind, Operand, Scalar, SyncOp, TensorId, TensorKind, Vi
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
+use crate::rounds::Ends;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
@@ -111,7 +112,13 @@ impl Cx<'_> {
     }
 
     pub(crate) fn tensor(&mut self, id: ExprId) -> Lower<Tensor> {
-        match self.eval(id)? {
+        let value = self.eval(id)?;
+        self.as_tensor(id, value)
+    }
+
+    /// Returns a value as a tensor. An elementwise expression is evaluated.
+    pub(crate) fn as_tensor(&mut self, id: ExprId, value: Value) -> Lower<Tensor> {
+        match value {
             Value::Tensor(t) => Ok(t),
             Value::Lazy(lazy) => Ok(self.materialize(id, lazy, None)),
             Value::Choice(choice) => {
@@ -126,6 +133,10 @@ impl Cx<'_> {
 
     /// Lowers `copy(src, dst)`.
     pub(crate) fn copy(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
+        if let Some((t, dtype)) = self.conversion(src) {
+            self.copy_converted(id, src, (t, dtype), dst)?;
+            return Ok(Value::Unit);
+        }
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
         self.copy_values(id, src, &from, dst, &to)?;
@@ -165,8 +176,11 @@ impl Cx<'_> {
                 Ok(())
             }
             (false, false) => {
-                let through = self.in_registers(src, from, None)?;
-                self.copy_values(id, src, &through, dst, to)
+                let ends = Ends { id, src, from, dst, to };
+                match self.chunks(&ends) {
+                    Some(chunks) => self.copy_in_rounds(&ends, chunks),
+                    None => self.copy_chunk(&ends),
+                }
             }
         }
     }
@@ -377,6 +391,17 @@ impl Cx<'_> {
     pub(crate) fn cast(&mut self, id: ExprId, t: ExprId, dtype: ExprId, hint: Option<&str>) -> Lower<Value> {
         let (value, dtype) = (self.eval(t), self.dtype(dtype));
         let (value, dtype) = (value?, dtype?);
+        self.converted(id, (t, value), dtype, hint)
+    }
+
+    /// Returns the value of `t` with elements of another type.
+    pub(crate) fn converted(
+        &mut self,
+        id: ExprId,
+        (t, value): (ExprId, Value),
+        dtype: DType,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
         if let Some(whole) = value.whole() {
             return Ok(self.cast_whole(whole, dtype));
         }

@@ -6,7 +6,7 @@ use hx_tile::Origin;
 
 use super::{Emitter, MalformedProgram};
 use crate::product::multiplies;
-use crate::roles::copies_only;
+use crate::roles::{copies_only, moves_tiles};
 use crate::unused::{Constant, remove_unused};
 
 impl Emitter<'_> {
@@ -211,6 +211,8 @@ impl Emitter<'_> {
             self.statement(if in_part { "#pragma unroll 4" } else { "#pragma unroll" });
         } else if multiplies(body) {
             // The front end would peel the loop otherwise, and the code would be several times as long.
+            self.statement("#pragma unroll 1");
+        } else if start.as_const().is_some() && end.as_const().is_some() && moves_tiles(body) {
             self.statement("#pragma unroll 1");
         }
         let head = format!(

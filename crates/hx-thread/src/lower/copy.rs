@@ -3,7 +3,7 @@
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Base, CopyChoice, Op, TensorId, TileMode, View, tile_modes};
 
-use super::layout::digits;
+use super::layout::{digits, rolled, unrolled};
 use super::picked::{around, atomic_use, coordinates};
 use super::{LowerError, Lowering};
 use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
@@ -113,7 +113,7 @@ impl Lowering<'_> {
         };
         // The first counter is innermost: this is the order of the values in registers.
         loops.reverse();
-        Ok(around(&loops, picked, Stmt::Transfer(transfer)))
+        Ok(around(&loops, picked, Stmt::Transfer(transfer), unrolled))
     }
 
     /// Lowers an asynchronous copy. It accesses the same coordinates of two memories.
@@ -153,7 +153,7 @@ impl Lowering<'_> {
             inside: self.in_bounds(src, &from, &facts),
         };
         loops.reverse();
-        body.extend(around(&loops, picked, Stmt::AsyncCopy(copy)));
+        body.extend(around(&loops, picked, Stmt::AsyncCopy(copy), rolled));
         Ok(body)
     }
 

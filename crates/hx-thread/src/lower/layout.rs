@@ -46,12 +46,27 @@ pub(super) fn digits(index: &Expr, modes: &[(i64, i64)], facts: &Facts) -> Vec<E
 /// Puts nested unrolled loops around a body. A loop of one step is left out; its counter must be unused, or replaced by 0 by
 /// the caller.
 pub(super) fn unrolled(loops: &[(Symbol, i64)], body: Body) -> Body {
+    nested(loops, body, i64::MAX)
+}
+
+/// As [`unrolled`], for a body without registers, so that its loops may stay loops: only the innermost ones are unrolled, to at
+/// most [`UNROLLED`] instructions.
+pub(super) fn rolled(loops: &[(Symbol, i64)], body: Body) -> Body {
+    nested(loops, body, UNROLLED)
+}
+
+/// The most instructions of one copy in a row.
+const UNROLLED: i64 = 32;
+
+fn nested(loops: &[(Symbol, i64)], body: Body, most: i64) -> Body {
+    let mut instructions = 1;
     loops.iter().rev().filter(|(_, count)| *count != 1).fold(body, |body, (var, count)| {
+        instructions *= count;
         vec![Stmt::For {
             var: var.clone(),
             start: Expr::default(),
             end: Expr::constant(*count),
-            unroll: true,
+            unroll: instructions <= most,
             body,
         }]
     })

@@ -30,7 +30,7 @@ mod zero;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::machine;
+use hx_target::{Arch, machine};
 use hx_tile::{
     Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products, Rounds,
     ScopeId, Solution, Stmt as TileStmt, SyncOp, TensorId, TileProgram,
@@ -122,7 +122,7 @@ fn buffer(program: &TileProgram, solution: &Solution, id: TensorId) -> SharedBuf
 }
 
 /// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products waits for
-/// memory, so it gets as many as its tensors allow; any other kernel gets 1.
+/// memory, so it gets as many as its tensors allow, in registers and in shared memory; any other kernel gets 1.
 fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
     let multiplies = program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. }));
     let words = |(tensor, held): (&TensorId, &hx_tile::Distribution)| {
@@ -132,7 +132,10 @@ fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
     if !program.roles().is_empty() || multiplies || largest > machine().memory_bound_words {
         1
     } else {
-        (machine().memory_bound_threads / program.block_threads()).max(1)
+        let wanted = machine().memory_bound_threads / program.block_threads();
+        // A bound above what shared memory allows would only take registers from the threads.
+        let resident = Arch::Sm90a.limits().residency(program.block_threads(), 1, solution.shared_bytes);
+        wanted.min(resident.blocks).max(1)
     }
 }
 

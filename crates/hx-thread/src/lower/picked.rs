@@ -4,7 +4,6 @@ use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Atomic, Base, CopyChoice, Op, OpKind, Pick, Picked as PickedBy, Rows, View};
 
 use super::elementwise::element;
-use super::layout::unrolled;
 use super::{LowerError, Lowering};
 use crate::{AtomicUse, Body, Registers, Stmt};
 
@@ -145,14 +144,20 @@ pub(super) fn atomic_use(op: &Op, beside: &[Registers]) -> Option<AtomicUse> {
     Some(AtomicUse { compare, old, order: *order, scope: *scope })
 }
 
-/// Puts loops around an access, outermost first. Coordinates are looked up outside of the loops that do not change them.
-pub(super) fn around(loops: &[(Symbol, i64)], picked: Option<Picked>, access: Stmt) -> Body {
-    let Some(picked) = picked else { return unrolled(loops, vec![access]) };
+/// Puts loops around an access, outermost first, by way of `nest`. Coordinates are looked up outside of the loops that do not
+/// change them.
+pub(super) fn around(
+    loops: &[(Symbol, i64)],
+    picked: Option<Picked>,
+    access: Stmt,
+    nest: fn(&[(Symbol, i64)], Body) -> Body,
+) -> Body {
+    let Some(picked) = picked else { return nest(loops, vec![access]) };
     let (outer, inner): (Vec<_>, Vec<_>) =
         loops.iter().cloned().partition(|(counter, _)| picked.depends.contains(counter));
     let mut body = picked.loads;
-    body.extend(unrolled(&inner, vec![access]));
-    unrolled(&outer, body)
+    body.extend(nest(&inner, vec![access]));
+    nest(&outer, body)
 }
 
 fn inside(x: &Expr, extent: &Expr, facts: &Facts) -> Cond {
