@@ -46,3 +46,23 @@ test "asynchronous products" for (m, n, k) in [(64, 64, 128), (100, 72, 40), (13
     product(d, e, f);
     assert_close(f, d @ e.T, ulp: 4);
 }
+
+/// y = x, in tiles of 160 vectors of 16 bytes for 128 threads.
+kernel partly_filled<BM = 40, BN = 32>(x: f16[m, n], y: mut f16[m, n])
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(f16, [BM, BN]);
+    copy_async(tile(x, [BM, BN])[.., .., bm, bn], s);
+    commit();
+    wait(0);
+    sync();
+    copy(s, tile(y, [BM, BN])[.., .., bm, bn]);
+}
+
+test "a last round that is partly filled" for (m, n) in [(40, 32), (83, 72)] {
+    let (x, y) = (randn(f16, [m, n], seed: 1), empty(f16, [m, n]));
+    partly_filled(x, y);
+    assert_eq(y, x);
+}

@@ -63,14 +63,35 @@ pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
 
 /// Returns the cycles of one execution of a copy to or from global memory.
 pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
+    let all = access.issues() as f64 * warps(threads);
+    moved(program, threads, view, access, [all, all, all])
+}
+
+/// Returns the cycles of one execution of an asynchronous copy from global memory. Threads past the end of the tile move no bytes,
+/// and a warp of such threads only takes a slot to find out.
+pub(crate) fn asynchronous(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
+    let busy = access.busy(threads, &view.shape());
+    let lanes = busy.threads.iter().sum::<i64>() as f64;
+    let full = lanes / f64::from(threads.min(WARP));
+    moved(program, threads, view, access, [full, busy.warps as f64, access.issues() as f64 * warps(threads)])
+}
+
+/// Returns the cycles of instructions of warps: `full` times the bytes of a whole warp, `issued` that move any, of `all`.
+fn moved(
+    program: &TileProgram,
+    threads: u32,
+    view: &View,
+    access: &Access,
+    [full, issued, all]: [f64; 3],
+) -> f64 {
     let lanes = threads.min(WARP);
     let at = (0..i64::from(lanes)).map(|lane| access.coordinate(lane, 0));
     if global::param_of(program, view).is_none() {
         return 0.0;
     }
-    let instructions = access.issues() as f64 * warps(threads);
-    let bytes = sector_bytes(program, view, at, access.run.width()) * instructions;
-    (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
+    let bytes = sector_bytes(program, view, at, access.run.width()) * full;
+    let cycles = issued * access.row.issue + (all - issued) * machine().issue_slot;
+    (bytes / machine().global_bytes).max(cycles) + access.row.latency
 }
 
 /// Returns the bytes of the sectors that one instruction of a warp touches, if its lanes access `width` elements each at these

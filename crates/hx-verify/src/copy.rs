@@ -220,10 +220,20 @@ impl Check<'_> {
         let shape = src.shape();
         let copied = Copied { choice, atom, lanes: 1, threads, issues };
         let mut moved = vec![false; shape.iter().product::<i64>() as usize];
-        for i in 0..choice.memory.size() {
+        // Of the threads that a mode of stride 0 sends to the same elements, only the lowest copies.
+        let copies = |thread: i64| {
+            let mut rest = thread;
+            choice.memory.mode(0).leaves().iter().all(|(extent, stride)| {
+                let digit = rest % extent;
+                rest /= extent;
+                *stride != 0 || digit == 0
+            })
+        };
+        let copies: Vec<bool> = (0..threads).map(copies).collect();
+        for i in (0..choice.memory.size()).filter(|i| copies[(i % threads) as usize]) {
             let at = coordinate(choice.memory.eval(i), &choice.tile);
-            if at.iter().zip(&shape).all(|(c, extent)| c < extent) {
-                moved[index(&at, &shape) as usize] = true;
+            if within(&at, &shape) && std::mem::replace(&mut moved[index(&at, &shape) as usize], true) {
+                return Err(format!("element {at:?} of the tile is copied twice"));
             }
         }
         if let Some(i) = moved.iter().position(|m| !m) {

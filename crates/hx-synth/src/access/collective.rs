@@ -73,7 +73,16 @@ fn made(
     let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
     let values = values.iter().map(|p| (p.mode.extent, p.position)).collect();
     let run = Run::plain(dim, atom.access);
-    Some(Access { row, tile: tv.tile.clone(), thread, run, values, issue, phases: OnceCell::new() })
+    Some(Access {
+        row,
+        tile: tv.tile.clone(),
+        thread,
+        run,
+        values,
+        issue,
+        phases: OnceCell::new(),
+        busy: OnceCell::new(),
+    })
 }
 
 /// Splits thread modes into the modes of the first `lanes` threads and those of the warps.

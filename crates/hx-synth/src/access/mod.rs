@@ -84,6 +84,17 @@ pub(crate) struct Access {
     pub(crate) issue: Vec<Placed>,
     /// The cached result of [`Access::phases`].
     pub(crate) phases: OnceCell<i64>,
+    /// The cached result of [`Access::busy`].
+    pub(crate) busy: OnceCell<Busy>,
+}
+
+/// The part of an access that addresses elements of the tile, if the threads do not divide it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Busy {
+    /// For each issue, the threads that address an element.
+    pub(crate) threads: Vec<i64>,
+    /// Over all issues, the warps with such a thread.
+    pub(crate) warps: i64,
 }
 
 impl Access {
@@ -127,6 +138,34 @@ impl Access {
     /// count is cached.
     pub(crate) fn phases(&self, threads: u32, shape: &[i64]) -> i64 {
         *self.phases.get_or_init(|| self.counted_phases(threads, shape))
+    }
+
+    /// Returns the threads and warps of a scope of `threads` threads that address elements of a tile of extents `shape`. The count is
+    /// cached, as that of [`Access::phases`].
+    pub(crate) fn busy(&self, threads: u32, shape: &[i64]) -> &Busy {
+        self.busy.get_or_init(|| self.counted_busy(threads, shape))
+    }
+
+    fn counted_busy(&self, threads: u32, shape: &[i64]) -> Busy {
+        let issues = self.issues();
+        if self.tile == shape {
+            let warps = issues * i64::from(threads.div_ceil(WARP));
+            return Busy { threads: vec![i64::from(threads); issues as usize], warps };
+        }
+        // A coordinate is the sum of the thread's part and the issue's part.
+        let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| self.coordinate(t, 0)).collect();
+        let mut busy = Busy { threads: Vec::new(), warps: 0 };
+        for issue in 0..issues {
+            let by_issue = self.coordinate(0, issue);
+            let is_within =
+                |at: &&Vec<i64>| at.iter().zip(&by_issue).zip(shape).all(|((t, i), e)| t + i < *e);
+            let warps =
+                by_thread.chunks(WARP as usize).map(|warp| warp.iter().filter(is_within).count() as i64);
+            let warps: Vec<i64> = warps.collect();
+            busy.threads.push(warps.iter().sum());
+            busy.warps += warps.iter().filter(|lanes| **lanes > 0).count() as i64;
+        }
+        busy
     }
 
     fn counted_phases(&self, threads: u32, shape: &[i64]) -> i64 {

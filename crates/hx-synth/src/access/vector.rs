@@ -44,6 +44,7 @@ pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access>
         values,
         issue: rest,
         phases: OnceCell::new(),
+        busy: OnceCell::new(),
     })
 }
 

@@ -52,6 +52,24 @@ pub(super) fn accesses(
     Ok(out)
 }
 
+/// Explains which rounds of a copy are partly filled: those in which some threads find no vector of the tile. `None` if no round is.
+pub(super) fn last_round(access: &Access, threads: u32, shape: &[i64]) -> Option<String> {
+    let busy = &access.busy(threads, shape).threads;
+    let (rounds, all) = (busy.len(), i64::from(threads));
+    let (last, before) = busy.split_last()?;
+    if busy.iter().all(|count| *count == all) {
+        return None;
+    }
+    Some(if rounds == 1 {
+        format!("{last} of {all} threads copy")
+    } else if before.iter().all(|count| *count == all) {
+        format!("the last of {rounds} rounds is partly filled: {last} of {all} threads copy")
+    } else {
+        let moved = busy.iter().sum::<i64>();
+        format!("{rounds} rounds of {all} threads are partly filled with {moved} accesses")
+    })
+}
+
 /// Returns the failure of an asynchronous copy whose addresses in `memory` are not multiples of `narrowest`, the elements that
 /// its narrowest instruction moves. `known` is the known alignment, `why` its cause.
 pub(super) fn unaligned(

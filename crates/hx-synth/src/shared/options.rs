@@ -139,7 +139,7 @@ fn solved(
         return Err(Failure::cancelled());
     }
     let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, options))?;
-    explain(&mut buffer, uses, options);
+    explain(program, &mut buffer, uses, options);
     Ok(buffer)
 }
 
@@ -315,7 +315,7 @@ fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options
         return;
     }
     let global = match &u.end {
-        End::Global(view) => cost::global(program, threads, view, &access) * u.trips,
+        End::Global(view) => cost::asynchronous(program, threads, view, &access) * u.trips,
         End::Register(_) | End::Operand(_) => 0.0,
     };
     let alone = cost::shared_ideal(threads, &access, &u.shape);
@@ -430,7 +430,7 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
 const EACH_BLOCK: &str = "each block of the cluster copies the whole tile";
 
 /// Adds to each access the reason why it is not wider.
-fn explain(buffer: &mut Buffer, uses: &[Use<'_>], options: &[Options]) {
+fn explain(program: &TileProgram, buffer: &mut Buffer, uses: &[Use<'_>], options: &[Options]) {
     for (i, (u, Options { usable, barred, unboxed, multicast })) in uses.iter().zip(options).enumerate() {
         let alone = multicast.then(|| EACH_BLOCK.to_owned());
         let told = |text: String| -> String {
@@ -485,6 +485,11 @@ fn explain(buffer: &mut Buffer, uses: &[Use<'_>], options: &[Options]) {
                 if access.run.width() == 1 { "" } else { "s" }
             )
         };
+        let last = match &u.end {
+            End::Global(_) => asynchronous::last_round(access, program.threads_of(u.op), &u.shape),
+            End::Register(_) | End::Operand(_) => None,
+        };
+        let text = last.map_or(text.clone(), |last| format!("{text}; {last}"));
         buffer.accesses[i].why = told(text);
     }
 }

@@ -266,6 +266,7 @@ fn row_requests(layout: &Layout, shape: [i64; 2], step: [i64; 2], run_along: usi
         values: vec![(8, 1)],
         issue: vec![],
         phases: OnceCell::new(),
+        busy: OnceCell::new(),
     };
     let place = |at: &[i64], out: &mut [i64]| {
         out.copy_from_slice(at);

@@ -6,6 +6,7 @@ mod effort;
 mod matmul;
 mod operands;
 mod projections;
+mod rounds;
 mod rows;
 mod runs;
 mod scopes;
