@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hx_layout::{Layout, LayoutError};
-use hx_tile::{Distribution, Reason, TileMode, modes_layout, tile_modes};
+use hx_tile::{Distribution, Reason, TileMode, modes_layout};
 
 /// A thread-value layout over a tile, which is at least as large as the tensor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -37,24 +37,6 @@ impl Tv {
         let tile = shape.iter().enumerate().map(|(d, extent)| reach(d).max(*extent)).collect();
         let drop_units = |modes: Vec<TileMode>| modes.into_iter().filter(|m| m.extent != 1).collect();
         Tv { tile, thread: drop_units(thread), value: drop_units(value) }
-    }
-
-    /// Returns the layout of a tensor of the shape `to` whose elements have the same row-major indices. `None` if the tile is
-    /// larger than the tensor, or if a mode steps over the end of a new dimension unevenly.
-    pub(crate) fn reshaped(&self, from: &[i64], to: &[i64]) -> Option<Tv> {
-        if self.tile != from || from.iter().product::<i64>() != to.iter().product::<i64>() {
-            return None;
-        }
-        // Layouts index a tile colexicographically, which is the row-major order of its dimensions in reverse.
-        let reversed = |extents: &[i64]| extents.iter().rev().copied().collect::<Vec<_>>();
-        let turned = |modes: &[TileMode]| -> Vec<TileMode> {
-            modes.iter().map(|mode| TileMode::new(mode.extent, reversed(&mode.strides))).collect()
-        };
-        let side = |modes: &[TileMode]| {
-            let layout = modes_layout(&turned(modes), &reversed(from)).ok()?;
-            Some(turned(&tile_modes(&layout, &reversed(to))?))
-        };
-        Some(Tv::covering(to, side(&self.thread)?, side(&self.value)?)).filter(|tv| tv.tile == to)
     }
 
     pub(crate) fn values(&self) -> i64 {

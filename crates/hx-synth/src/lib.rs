@@ -36,6 +36,7 @@ mod pinned;
 mod pipes;
 mod pool;
 mod reduce;
+mod reshape;
 mod route;
 mod search;
 mod second;

@@ -16,6 +16,7 @@ use crate::cx::Cx;
 use crate::distribution::Tv;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::layouts::{Known, Layouts};
+use crate::reshape;
 
 /// A complete choice for a component.
 #[derive(Clone, Debug)]
@@ -528,7 +529,12 @@ impl<'p> Search<'_, '_, 'p> {
     fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
         let (tensor, mut ways, reason) = self.anchor_copy(missing, &branch.known);
         ways.extend(self.as_reduced(tensor, &branch.known).filter(|tv| !ways.contains(tv)));
-        for (i, tv) in ways.iter().enumerate() {
+        let (program, shapes) = (self.cx.program(), self.cx.system.shapes(tensor));
+        let (bits, threads) = (program.tensor(tensor).dtype.bits(), program.threads_holding(tensor));
+        let reshaped = reshape::ways(&shapes, bits, threads, &reason);
+        let ways: Vec<(Tv, Reason)> =
+            ways.into_iter().map(|tv| (tv, reason.clone())).chain(reshaped).collect();
+        for (i, (tv, reason)) in ways.iter().enumerate() {
             if self.is_over() {
                 self.left += (ways.len() - i) as u64;
                 return Ok(());

@@ -146,6 +146,25 @@ impl<'p> System<'p> {
         false
     }
 
+    /// Returns the shapes under which threads hold the elements of a tensor, its own first: `reshape` makes further ones.
+    pub(crate) fn shapes(&self, tensor: TensorId) -> Vec<Vec<i64>> {
+        let mut shapes = vec![self.program.tensor(tensor).shape.clone()];
+        let (mut seen, mut open) = (BTreeSet::from([tensor]), vec![tensor]);
+        while let Some(next) = open.pop() {
+            for &i in &self.touching[next.0 as usize] {
+                let Constraint::Equal { a, b } = &self.constraints[i].constraint else { continue };
+                for tensor in [*a, *b].into_iter().filter(|t| seen.insert(*t)) {
+                    open.push(tensor);
+                    let shape = &self.program.tensor(tensor).shape;
+                    if !shapes.contains(shape) {
+                        shapes.push(shape.clone());
+                    }
+                }
+            }
+        }
+        shapes
+    }
+
     /// Returns the sets of register tensors that constraints tie together, keyed by their first tensor.
     pub(crate) fn tied(&self) -> BTreeMap<TensorId, Vec<TensorId>> {
         let unloaded = self.program.unloaded();
