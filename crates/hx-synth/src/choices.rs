@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hx_target::{Arch, CopyRow, GemmRow, catalogue};
+use hx_target::{Arch, CopyRow, GemmRow};
 use hx_tile::{
     Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
     OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
@@ -20,7 +20,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::layouts::Layouts;
 use crate::shared::buffer::{Buffer, Chosen};
 use crate::shared::{By, Demanded};
-use crate::{component, cost, parts, reduce, route, shared};
+use crate::{component, conversion, cost, parts, reduce, route, shared};
 
 /// Returns the positions that the instructions of a gemm read, given the final layouts of its tensors.
 pub(crate) fn gemm(
@@ -140,27 +140,14 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
     for (op, _) in program.ops(1.0) {
         let OpKind::Cast { dst, src } = op.kind else { continue };
         let (d, s) = (program.tensor(dst), program.tensor(src));
-        let values = known[dst].tv.values();
         let held = match s.shape == d.shape {
             true => Some(known[src].tv.clone()),
             false => known[src].tv.reshaped(&s.shape, &d.shape).map(|tv| cx.pool.keep(tv)),
         };
-        let table = held.and_then(|held| cx.pool.positions(&held, &known[dst].tv)).unwrap_or_default();
-        let identity: Vec<i64> = (0..values).collect();
-        // The positions of both sides, for instructions that convert `step` values.
-        let layouts = |step: i64| {
-            let side = |table: &[i64]| layout_of_table(&[step, values / step], table);
-            Some((side(&table)?, side(&identity)?))
-        };
-        let fits = |row: &&hx_target::ConvertRow| {
-            let (n, together) = (i64::from(row.values), i64::from(row.together));
-            let dense = |c: &[i64]| {
-                let first = c[0] - row.source(0);
-                first % together == 0 && (0..).zip(c).all(|(i, at)| at - row.source(i) == first)
-            };
-            values % n == 0 && table.chunks(n as usize).all(dense) && layouts(n).is_some()
-        };
-        let row = catalogue().converts_of(s.dtype, d.dtype, arch).filter(fits).max_by_key(|r| r.values);
+        let irregular =
+            || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
+        let table = held.and_then(|held| cx.pool.positions(&held, &known[dst].tv)).ok_or_else(irregular)?;
+        let row = conversion::row(&table, [s.dtype, d.dtype], arch);
         // A conversion without a row is written in C++. C++ has no 8-bit floats, so these are converted by way of f32.
         if row.is_none()
             && s.dtype != d.dtype
@@ -170,9 +157,8 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
             let both = |arch| is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch);
             return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).or_later(arch, both));
         }
-        let irregular =
-            || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
-        let (from, to) = layouts(row.map_or(1, |r| i64::from(r.values))).ok_or_else(irregular)?;
+        let step = row.map_or(1, |r| i64::from(r.values));
+        let (from, to) = conversion::layouts(&table, step).ok_or_else(irregular)?;
         let text = match row {
             Some(r) if r.values > r.each() => format!("{} elements at once", r.values),
             Some(r) if r.values > 1 => format!("{} elements at once into one register", r.values),

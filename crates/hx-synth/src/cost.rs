@@ -166,6 +166,11 @@ pub(crate) fn cast(threads: u32, [from, to]: [DType; 2], values: i64, arch: Arch
     issue * values as f64 * warps_per_unit(threads)
 }
 
+/// Returns the cycles of one execution of a conversion of `values` elements of each thread, one at a time.
+pub(crate) fn cast_singly(threads: u32, values: i64) -> f64 {
+    machine().converted_issue * values as f64 * warps_per_unit(threads)
+}
+
 /// Returns the cycles of a sum of `values` elements of each thread over `blocks` blocks of a cluster. Not measured: the blocks meet
 /// as at a barrier of the cluster, and every 16 bytes of a thread cost a store and a load of shared memory for each other block.
 pub(crate) fn cluster_sum(threads: u32, values: i64, bits: u32, blocks: u32) -> f64 {

@@ -2,12 +2,12 @@
 
 use hx_tile::{Op, OpKind, TensorId};
 
-use crate::access::{Transfer, global};
+use crate::access::{Transfer, global, is_packed};
 use crate::cx::Cx;
 use crate::distribution::{LayoutKey, key};
 use crate::failure::{Failure, FailureKind};
 use crate::layouts::Layouts;
-use crate::{cost, parts, reduce, shared};
+use crate::{conversion, cost, parts, reduce, shared};
 
 impl<'p> Cx<'_, 'p> {
     /// Returns the cycles of one execution of an operation that is not a gemm, if its layouts are known.
@@ -62,8 +62,15 @@ impl<'p> Cx<'_, 'p> {
                 }
             }
             OpKind::Cast { dst, src } => {
-                let [from, to] = [*src, *dst].map(|t| program.tensor(t).dtype);
-                cost::cast(threads, [from, to], known[*dst].tv.values(), self.arch)
+                let types = [*src, *dst].map(|t| program.tensor(t).dtype);
+                let (d, s) = (&known[*dst].tv, &known[*src].tv);
+                // Packed elements keep the order of their memory, for which no instruction may exist.
+                let is_reordered = is_packed(types[0]) && types[0] != types[1] && d.tile == s.tile && d != s;
+                let table = if is_reordered { self.pool.positions(s, d) } else { None };
+                match table.filter(|table| conversion::row(table, types, self.arch).is_none()) {
+                    Some(_) => cost::cast_singly(threads, d.values()),
+                    None => cost::cast(threads, types, d.values(), self.arch),
+                }
             }
             OpKind::Map(map) => cost::map(threads, &map.value, known[map.dst].tv.values()),
             OpKind::Reduce { dst, src, axis, .. } => {

@@ -19,6 +19,7 @@ mod choices;
 mod component;
 mod conflict;
 mod constraints;
+mod conversion;
 mod convertible;
 mod cost;
 mod crossing;

@@ -18,10 +18,10 @@ pub(crate) struct Widest {
     pub(crate) limit: String,
 }
 
-/// The bound on the width of accesses through a view along its contiguous dimension.
+/// The bound on the width of accesses through a view.
 #[derive(Clone, Debug)]
 pub(crate) struct Alignment {
-    /// The elements along a mode of the view that are contiguous in memory, if there is such a mode.
+    /// The elements of the view that are contiguous in memory, if there are any.
     pub(crate) run: Option<Run>,
     /// Elements that one access may move.
     pub(crate) elements: i64,

@@ -113,43 +113,71 @@ fn starts(facts: &Facts, param: &TensorParam, (start, dim): (&Expr, usize), n: i
 /// block.
 fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
     let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
-    let run_of = |mode: usize, dim: usize| Run::in_block(mode, modes[dim].leaves());
     // Rows that a table picks are not contiguous.
     let picked = |dim: usize| view.is_picked(dim);
     let walks = |m: &ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
-    let mut runs = view.modes.iter().enumerate().filter(|(_, m)| walks(m)).map(|(i, m)| run_of(i, m.dim));
-    let Some(run) = runs.find(|run| run.width() > 1) else {
+    let walked = view.modes.iter().enumerate().filter(|(_, m)| walks(m));
+    let walked: Vec<(usize, &[(i64, i64)])> = walked.map(|(i, m)| (i, modes[m.dim].leaves())).collect();
+    let alone = walked.iter().map(|dim| Run::in_block(&[*dim])).find(|run| run.width() > 1);
+    let Some(alone) = alone else {
         let limit =
             format!("no dimension of the tile is contiguous in the blocks `{block}` of `{}`", param.name);
         return Alignment { run: None, elements: 1, limit };
     };
-    let dim = run.dim;
-    let own = view.modes[dim].dim;
+    // A run along one dimension that fills the widest access needs no other dimension.
+    let is_wide = alone.width() * i64::from(param.dtype.bits()) >= WIDEST;
+    let run = if is_wide { alone } else { Run::in_block(&walked) };
+    let owns = |dim: usize| run.dims().iter().any(|mode| view.modes[*mode].dim == dim);
     let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
-    let mut narrow = |divisor: i64, text: String| widest.narrow(divisor, |_| text);
+    let narrow = |widest: &mut Widest, divisor: i64, text: String| widest.narrow(divisor, |_| text);
     let neighbours = run.width();
-    narrow(neighbours, format!("neighbours in the blocks `{block}` of `{}` are {neighbours}", param.name));
+    narrow(
+        &mut widest,
+        neighbours,
+        format!("neighbours in the blocks `{block}` of `{}` are {neighbours}", param.name),
+    );
     for (d, mode) in modes.iter().enumerate() {
-        let outside = |stride: i64| d != own || stride >= neighbours;
+        let outside = |stride: i64| !owns(d) || stride >= neighbours;
         for (_, stride) in mode.leaves().iter().filter(|(extent, stride)| *extent > 1 && outside(*stride)) {
-            narrow(*stride, format!("the blocks `{block}` of `{}` step by {stride}", param.name));
+            narrow(
+                &mut widest,
+                *stride,
+                format!("the blocks `{block}` of `{}` step by {stride}", param.name),
+            );
         }
     }
-    for other in view.modes.iter().enumerate().filter(|(d, m)| *d != dim && m.dim == own && m.extent > 1) {
-        let step = &other.1.factor;
-        narrow(
-            facts.divisor(step),
-            format!("the tile steps by `{step}` in dimension {own} of `{}`", param.name),
-        );
+    for mode in run.dims() {
+        let own = view.modes[mode].dim;
+        let others = view.modes.iter().enumerate();
+        for (_, other) in others.filter(|(d, m)| *d != mode && m.dim == own && m.extent > 1) {
+            let step = &other.factor;
+            narrow(
+                &mut widest,
+                first_from(&run, mode, facts.divisor(step)),
+                format!("the tile steps by `{step}` in dimension {own} of `{}`", param.name),
+            );
+        }
+        let start = &view.offsets[own];
+        let divisor = facts.divisor(start);
+        let alone = run.dims().len() == 1;
+        widest.narrow(first_from(&run, mode, divisor), |n| {
+            let because = because_of(facts, start, if alone { n } else { divisor });
+            format!("the tile starts at `{start}` in dimension {own} of `{}`{because}", param.name)
+        });
     }
-    let start = &view.offsets[own];
-    widest.narrow(facts.divisor(start), |n| {
-        let because = because_of(facts, start, n);
-        format!("the tile starts at `{start}` in dimension {own} of `{}`{because}", param.name)
-    });
     let Widest { elements, limit } = widest;
     Alignment { run: Some(run), elements, limit }
 }
+
+/// Returns the most elements of a run that begin together at every multiple of `divisor` along a dimension.
+fn first_from(run: &Run, dim: usize, divisor: i64) -> i64 {
+    let fits = |width: &i64| run.first(*width).is_some_and(|first| divisor % first.period(dim) == 0);
+    let width = run.width();
+    (1..=width).rev().filter(|n| width % n == 0).find(fits).unwrap_or(1)
+}
+
+/// Bits of the widest access.
+const WIDEST: i64 = 128;
 
 fn last_coordinate(view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
@@ -167,22 +195,20 @@ pub(crate) fn best(
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
-    let dim = aligned.run.as_ref().map_or(0, |run| run.dim);
+    let dim = aligned.run.as_ref().map_or(0, Run::dim);
     let held = aligned.run.as_ref().map_or(1, |run| vector::held(tv, run));
-    // If the tile is larger than the tensor, no vector may cross the tensor's edge.
     let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
     for row in transfer.rows(dtype, arch) {
         let Some(atom) = row.atom(dtype) else { continue };
         if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
             continue;
         }
-        if inside % atom.values != 0 {
-            continue;
-        }
         let run = match &aligned.run {
             Some(run) => run.first(atom.values),
             None => Some(Run::plain(dim, 1)),
         };
+        // No vector may cross the tensor's edge.
+        let run = run.filter(|run| run.divides(shape));
         let Some(access) = run.and_then(|run| vector::vector(tv, row, run)) else { continue };
         if !vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes) {
             continue;

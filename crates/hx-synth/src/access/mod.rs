@@ -6,7 +6,7 @@ pub(crate) mod global;
 mod run;
 pub(crate) mod vector;
 
-pub(crate) use run::{Run, is_packed};
+pub(crate) use run::{Run, Step, is_packed};
 
 use std::cell::OnceCell;
 

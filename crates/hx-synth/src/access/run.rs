@@ -1,17 +1,24 @@
-//! Runs: elements of one dimension that are contiguous in a memory, in the order of the memory.
+//! Runs: elements of a tile that are contiguous in a memory, in the order of the memory.
 
 use hx_dtype::DType;
 use hx_tile::TileMode;
 
 use crate::distribution::{Placed, Tv, cut};
 
-/// The order of elements in memory as steps along one dimension, the first between neighbours. A block of memory may keep the
-/// elements of a dimension out of order: in `(2, 4) : (4, 1)` the even ones come first, with the steps `(4, 2), (2, 1)`.
+/// The order of elements in memory as steps through the tile, the first between neighbours. A block of memory may keep the elements
+/// of a dimension out of order: in `(2, 4) : (4, 1)` the even ones come first, with the steps `4 by 2, 2 by 1`. It may also
+/// alternate between dimensions: in `(2, 8) : (1, 2)` two rows come first, then the columns.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Run {
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A digit of an element's number in a run: `extent` steps of `by` along a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Step {
     pub(crate) dim: usize,
-    /// Extents and steps along the dimension.
-    pub(crate) steps: Vec<(i64, i64)>,
+    pub(crate) extent: i64,
+    pub(crate) by: i64,
 }
 
 /// Reports whether registers hold elements of this type in the order of their memory: no instruction moves one such element
@@ -21,27 +28,29 @@ pub(crate) fn is_packed(dtype: DType) -> bool {
 }
 
 impl Run {
-    /// Returns a run of `width` elements in ascending order.
+    /// Returns a run of `width` elements along one dimension, in ascending order.
     pub(crate) fn plain(dim: usize, width: i64) -> Run {
-        Run { dim, steps: vec![(width, 1)] }
+        Run { steps: vec![Step { dim, extent: width, by: 1 }] }
     }
 
-    /// Returns the run of contiguous elements in a blocked memory whose leaves along the dimension have these extents and
+    /// Returns the run of contiguous elements in a blocked memory whose leaves along these dimensions have these extents and
     /// strides.
-    pub(crate) fn in_block(dim: usize, leaves: &[(i64, i64)]) -> Run {
-        let mut step = 1;
-        let mut open: Vec<(i64, i64, i64)> = Vec::new();
-        for (extent, stride) in leaves.iter().filter(|leaf| leaf.0 > 1) {
-            open.push((*stride, *extent, step));
-            step *= extent;
+    pub(crate) fn in_block(dims: &[(usize, &[(i64, i64)])]) -> Run {
+        let mut open: Vec<(i64, Step)> = Vec::new();
+        for &(dim, leaves) in dims {
+            let mut by = 1;
+            for &(extent, stride) in leaves.iter().filter(|leaf| leaf.0 > 1) {
+                open.push((stride, Step { dim, extent, by }));
+                by *= extent;
+            }
         }
-        open.sort_unstable();
-        let mut run = Run { dim, steps: vec![] };
-        for (stride, extent, step) in open {
+        open.sort_unstable_by_key(|(stride, step)| (*stride, step.dim));
+        let mut run = Run { steps: vec![] };
+        for (stride, step) in open {
             if stride != run.width() {
                 break;
             }
-            run.steps.push((extent, step));
+            run.steps.push(step);
         }
         run
     }
@@ -49,42 +58,90 @@ impl Run {
     /// Returns the run of a thread's first `width` values, or `None` if they are not `width` neighbours of one dimension.
     pub(crate) fn leading(tv: &Tv, width: i64) -> Option<Run> {
         let (dim, _) = tv.value.first()?.along()?;
-        let along =
-            tv.value.iter().map_while(|mode| mode.along().filter(|(d, _)| *d == dim).map(|(_, s)| (mode, s)));
-        let steps = along.map(|(mode, step)| (mode.extent, step)).collect();
-        Run { dim, steps }.first(width)
+        let step = |mode: &TileMode| {
+            let (own, by) = mode.along()?;
+            (own == dim).then_some(Step { dim, extent: mode.extent, by })
+        };
+        Run { steps: tv.value.iter().map_while(step).collect() }.first(width)
     }
 
-    /// Returns the distance of element number `i` from the first element, along the dimension.
-    pub(crate) fn offset(&self, i: i64) -> i64 {
+    /// Returns the dimension between the first neighbours.
+    pub(crate) fn dim(&self) -> usize {
+        self.steps.first().map_or(0, |step| step.dim)
+    }
+
+    /// Returns the dimensions that the run walks, in ascending order.
+    pub(crate) fn dims(&self) -> Vec<usize> {
+        let mut dims: Vec<usize> = self.steps.iter().filter(|s| s.extent > 1).map(|s| s.dim).collect();
+        dims.sort_unstable();
+        dims.dedup();
+        dims
+    }
+
+    /// Returns the length along a dimension after which the elements repeat: accesses begin at multiples of it, or between the
+    /// steps of the run.
+    pub(crate) fn period(&self, dim: usize) -> i64 {
+        let along = self.steps.iter().filter(|step| step.dim == dim && step.extent > 1);
+        along.map(|step| step.extent * step.by).max().unwrap_or(1)
+    }
+
+    /// Reports whether the elements fill a box.
+    pub(crate) fn is_box(&self) -> bool {
+        self.dims().into_iter().map(|dim| self.period(dim)).product::<i64>() == self.width()
+    }
+
+    /// Reports whether whole periods of the run fill a tile of extents `shape`.
+    pub(crate) fn divides(&self, shape: &[i64]) -> bool {
+        self.steps.iter().all(|step| shape[step.dim] % self.period(step.dim) == 0)
+    }
+
+    /// Reports whether sums of these steps, each of them any number of times below its extent, are where the run may begin: no sum
+    /// has a digit of the run.
+    pub(crate) fn may_begin(&self, modes: &[&TileMode]) -> bool {
+        self.steps.iter().filter(|step| step.extent > 1).all(|step| {
+            let along = modes.iter().map(|mode| (mode.extent, mode.strides[step.dim]));
+            let below = along.clone().filter(|(_, stride)| *stride < step.by);
+            let reach: i64 = below.map(|(extent, stride)| (extent - 1) * stride).sum();
+            let mut above = along.filter(|(_, stride)| *stride >= step.by);
+            reach < step.by && above.all(|(_, stride)| stride % (step.by * step.extent) == 0)
+        })
+    }
+
+    /// Returns the run along other dimensions; `None` if one of them has no counterpart.
+    pub(crate) fn renamed(&self, dim: impl Fn(usize) -> Option<usize>) -> Option<Run> {
+        let step = |step: &Step| Some(Step { dim: dim(step.dim)?, ..*step });
+        Some(Run { steps: self.steps.iter().map(step).collect::<Option<_>>()? })
+    }
+
+    /// Adds to a coordinate the distance of element number `i` from the first element.
+    pub(crate) fn walk(&self, i: i64, at: &mut [i64]) {
         let mut rest = i;
-        let digit = |(extent, step): &(i64, i64)| {
-            let digit = rest % extent;
-            rest /= extent;
-            digit * step
-        };
-        self.steps.iter().map(digit).sum()
+        for step in &self.steps {
+            at[step.dim] += rest % step.extent * step.by;
+            rest /= step.extent;
+        }
     }
 
     pub(crate) fn width(&self) -> i64 {
-        self.steps.iter().map(|(extent, _)| extent).product()
+        self.steps.iter().map(|step| step.extent).product()
     }
 
-    /// Reports whether the elements are in ascending order.
+    /// Reports whether the elements lie along one dimension, in ascending order.
     pub(crate) fn is_plain(&self) -> bool {
         let mut next = 1;
-        self.steps.iter().filter(|(extent, _)| *extent > 1).all(|(extent, step)| {
-            let follows = *step == next;
-            next *= extent;
+        let dim = self.dim();
+        self.steps.iter().filter(|step| step.extent > 1).all(|step| {
+            let follows = step.dim == dim && step.by == next;
+            next *= step.extent;
             follows
         })
     }
 
-    /// Returns the run of the first `width` elements, or `None` if they are not `width` neighbours of the dimension in some
-    /// order. An access begins at a multiple of its width.
+    /// Returns the run of the first `width` elements, or `None` if a step has no such part. Along a single dimension they are
+    /// `width` neighbours in some order.
     pub(crate) fn first(&self, width: i64) -> Option<Run> {
         let (mut steps, mut need) = (Vec::new(), width);
-        for &(extent, step) in &self.steps {
+        for &Step { dim, extent, by } in &self.steps {
             let take = if need % extent == 0 { extent } else { need };
             if need == 1 {
                 break;
@@ -92,22 +149,22 @@ impl Run {
             if extent % take != 0 {
                 return None;
             }
-            steps.push((take, step));
+            steps.push(Step { dim, extent: take, by });
             need /= take;
         }
         if steps.is_empty() {
-            steps.push((1, 1));
+            steps.push(Step { dim: self.dim(), extent: 1, by: 1 });
         }
-        let last: i64 = steps.iter().map(|(extent, step)| (extent - 1) * step).sum();
-        (need == 1 && last + 1 == width).then_some(Run { dim: self.dim, steps })
+        let run = Run { steps };
+        (need == 1 && (run.is_box() || run.dims().len() > 1)).then_some(run)
     }
 
     /// Returns the run as modes over a tile with `rank` dimensions.
     pub(crate) fn modes(&self, rank: usize) -> Vec<TileMode> {
-        let mode = |(extent, step): &(i64, i64)| {
+        let mode = |step: &Step| {
             let mut along = vec![0; rank];
-            along[self.dim] = *step;
-            TileMode::new(*extent, along)
+            along[step.dim] = step.by;
+            TileMode::new(step.extent, along)
         };
         self.steps.iter().map(mode).collect()
     }
@@ -116,10 +173,10 @@ impl Run {
     /// thread does not hold them.
     pub(crate) fn take(&self, rest: &mut Vec<Placed>) -> Option<Vec<Placed>> {
         let mut out = Vec::new();
-        for &(extent, step) in &self.steps {
+        for &Step { dim, extent, by } in &self.steps {
             let mut have = 1;
             while have < extent {
-                let placed = starting_at(rest, self.dim, step * have)?;
+                let placed = starting_at(rest, dim, by * have)?;
                 let need = extent / have;
                 let own = placed.mode.extent;
                 let taken = if need % own == 0 {
@@ -172,7 +229,7 @@ fn starting_at(rest: &mut Vec<Placed>, dim: usize, step: i64) -> Option<Placed> 
 
 #[cfg(test)]
 mod tests {
-    use super::Run;
+    use super::{Run, Step};
     use crate::distribution::Tv;
     use hx_tile::TileMode;
 
@@ -182,14 +239,54 @@ mod tests {
         Tv::covering(&[128], vec![along(4, 32)], vec![along(32, 1)])
     }
 
+    /// Returns the coordinate of an element of a run that begins at 0.
+    fn walked(run: &Run, i: i64) -> Vec<i64> {
+        let mut at = vec![0; 2];
+        run.walk(i, &mut at);
+        at
+    }
+
+    #[test]
+    fn a_block_that_alternates_between_dimensions() {
+        // Two columns, then four rows, then further columns.
+        let run = Run::in_block(&[(0, &[(4, 2), (4, 64)]), (1, &[(2, 1), (8, 8)])]);
+        assert_eq!(run.width(), 256);
+        assert!(!run.is_plain());
+        let first = run.first(8).unwrap();
+        let eight: Vec<Vec<i64>> = (0..8).map(|i| walked(&first, i)).collect();
+        assert_eq!(eight[..4], [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        assert!(first.is_box() && first.divides(&[4, 6]) && !first.divides(&[6, 4]));
+        let along = |extent, strides: [i64; 2]| TileMode::new(extent, strides.to_vec());
+        let tv = Tv::covering(&[16, 16], vec![along(32, [0, 0])], vec![along(16, [0, 1]), along(16, [1, 0])]);
+        assert_eq!(crate::access::vector::held(&tv, &run), 256);
+        let ordered = first.order(&tv).unwrap();
+        assert_eq!((0..4).map(|value| ordered.coordinate(0, value)).collect::<Vec<_>>(), eight[..4]);
+    }
+
+    #[test]
+    fn a_block_in_the_order_of_fragments() {
+        // Sixteen by sixteen elements, in which the eight that a lane holds of operand A follow each other.
+        let run = Run::in_block(&[(0, &[(8, 32), (2, 2)]), (1, &[(2, 1), (4, 8), (2, 4)])]);
+        let first = run.first(8).unwrap();
+        let eight: Vec<Vec<i64>> = (0..8).map(|i| walked(&first, i)).collect();
+        assert_eq!(eight, [[0, 0], [0, 1], [8, 0], [8, 1], [0, 8], [0, 9], [8, 8], [8, 9]]);
+        assert!(!first.is_box() && run.is_box());
+        assert_eq!((first.period(0), first.period(1)), (16, 16));
+        let along = |extent, strides: [i64; 2]| TileMode::new(extent, strides.to_vec());
+        let (columns, rows) = (along(4, [0, 2]), along(8, [1, 0]));
+        assert!(first.may_begin(&[&columns, &rows, &along(3, [16, 0])]));
+        assert!(!first.may_begin(&[&along(8, [0, 2])]) && !first.may_begin(&[&along(2, [24, 0])]));
+    }
+
     #[test]
     fn a_block_that_keeps_even_elements_first() {
-        let run = Run::in_block(0, &[(2, 4), (4, 1), (16, 8)]);
-        assert_eq!(run.steps, [(4, 2), (2, 1), (16, 8)]);
+        let run = Run::in_block(&[(0, &[(2, 4), (4, 1), (16, 8)])]);
+        let step = |extent, by| Step { dim: 0, extent, by };
+        assert_eq!(run.steps, [step(4, 2), step(2, 1), step(16, 8)]);
         assert!(!run.is_plain());
         let widths: Vec<i64> = (1..=128).filter(|width| run.first(*width).is_some()).collect();
         assert_eq!(widths, [1, 8, 16, 32, 64, 128]);
-        let eight: Vec<i64> = (0..8).map(|i| run.offset(i)).collect();
+        let eight: Vec<i64> = (0..8).map(|i| walked(&run, i)[0]).collect();
         assert_eq!(eight, [0, 2, 4, 6, 1, 3, 5, 7]);
         assert_eq!(crate::access::vector::held(&tv(), &run), 32);
         let ordered = run.first(32).and_then(|run| run.order(&tv())).unwrap();

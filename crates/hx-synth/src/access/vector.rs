@@ -16,7 +16,7 @@ pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
         return (1..=run.width()).rev().filter(|width| run.width() % width == 0).find(holds).unwrap_or(1);
     }
     let mut width = 1;
-    while let Some(next) = tv.value.iter().find(|m| m.along() == Some((run.dim, width))) {
+    while let Some(next) = tv.value.iter().find(|m| m.along() == Some((run.dim(), width))) {
         width *= next.extent;
     }
     width
@@ -24,7 +24,6 @@ pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
 
 /// Returns the access that moves a run with one instruction, or `None` if the layout does not hold aligned runs.
 pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access> {
-    let (dim, width) = (run.dim, run.width());
     let mut rest = tv.placed();
     let taken = run.take(&mut rest)?;
     rest.sort_by_key(|placed| placed.position);
@@ -32,8 +31,8 @@ pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access>
     if values.is_empty() {
         values.push((1, 0));
     }
-    let aligned = |mode: &hx_tile::TileMode| mode.strides[dim] % width == 0;
-    if !tv.thread.iter().chain(rest.iter().map(|p| &p.mode)).all(aligned) {
+    let others: Vec<&hx_tile::TileMode> = tv.thread.iter().chain(rest.iter().map(|p| &p.mode)).collect();
+    if !run.may_begin(&others) {
         return None;
     }
     Some(Access {

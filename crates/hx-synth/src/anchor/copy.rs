@@ -25,14 +25,15 @@ pub(crate) fn coalesced(
 ) -> (Vec<Tv>, String) {
     let shape = &program.tensor(transfer.register).shape;
     let (run, limit, reason) = contiguous(program, pool, transfer);
-    let dim = run.dim;
+    let dim = run.dim();
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
     let widths = catalogue().copies_between(from, to, arch).filter(|r| !r.is_collective());
     let mut widths: Vec<i64> = widths.filter_map(|r| r.atom(dtype)).map(|a| a.values).collect();
     widths.push(1);
     let threads = i64::from(program.threads_of(transfer.op));
-    let fits = |w: &i64| limit % w == 0 && shape[dim] % w == 0 && run.first(*w).is_some();
+    let fits =
+        |w: &i64| limit % w == 0 && run.first(*w).is_some_and(|run| run.is_box() && run.divides(shape));
     let least = if shape[dim] % least == 0 { least } else { 1 };
     let dealt = |width: i64| {
         let run = run.first(width).unwrap_or(Run::plain(dim, width));
@@ -55,7 +56,7 @@ fn contiguous(program: &TileProgram, pool: &Pool, transfer: &Transfer<'_>) -> (R
             let find = || global::alignment(program, transfer.memory, param);
             let aligned = pool.alignment(transfer.op.id, find);
             let run = aligned.run.clone().unwrap_or(Run::plain(0, 1));
-            let reason = format!("coalesced along dimension {} of `{}`", run.dim, param.name);
+            let reason = format!("coalesced along dimension {} of `{}`", run.dim(), param.name);
             (run, aligned.elements, reason)
         }
         // The order of a shared tensor is still free and follows the registers, so any dimension can be contiguous: take the
@@ -75,12 +76,13 @@ fn contiguous(program: &TileProgram, pool: &Pool, transfer: &Transfer<'_>) -> (R
 /// Length of a run in shared memory, in elements: longer than any vector, because nothing limits the run yet.
 const ANY: i64 = 1 << 20;
 
-/// Deals runs one after the other along their dimension to `threads` threads, and returns the layouts with the best score, those
+/// Deals runs, which are boxes, one after the other along their dimension to `threads` threads, and returns the layouts with the best score, those
 /// with more threads along the dimension first.
 pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
-    let (dim, width) = (run.dim, run.width());
-    let vectors = shape[dim] / width;
-    let other: i64 = shape.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, e)| *e).product();
+    let (dim, width) = (run.dim(), run.width());
+    let vectors = shape[dim] / run.period(dim);
+    let others = shape.iter().enumerate().filter(|(d, _)| *d != dim);
+    let other: i64 = others.map(|(d, extent)| extent / run.period(d)).product();
     // Instructions of each thread, weighted by up to 2 if the threads along `dim` cover less than a line of the cache.
     let score = |along: i64| {
         let issues = ceil_div(vectors, along) * ceil_div(other, threads / along);
@@ -112,7 +114,7 @@ pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Op
     let count = |modes: &[TileMode]| modes.iter().map(|m| m.extent).product::<i64>();
     let elements = |extents: &[i64]| extents.iter().product::<i64>();
     let divided = count(&lanes) == warp && elements(&part) * count(&warps) == elements(shape);
-    if !divided || !held.is_exact(shape) || part[run.dim] % run.width() != 0 {
+    if !divided || !held.is_exact(shape) || !run.divides(&part) {
         return None;
     }
     let own =
@@ -123,8 +125,7 @@ pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Op
 /// Deals runs to `along` threads along the run's dimension, then to the remaining threads along the other dimensions. If the
 /// threads do not divide the tile, some of them hold elements outside of the tensor.
 fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
-    let (dim, width) = (run.dim, run.width());
-    let vectors = shape[dim] / width;
+    let dim = run.dim();
     let rank = shape.len();
     let mut order: Vec<usize> = vec![dim];
     order.extend((0..rank).rev().filter(|d| *d != dim));
@@ -137,7 +138,7 @@ fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
     let mut value = run.modes(rank);
     let mut left = threads;
     for (i, &d) in order.iter().enumerate() {
-        let (step, count) = if d == dim { (width, vectors) } else { (1, shape[d]) };
+        let (step, count) = (run.period(d), shape[d] / run.period(d));
         let last = i + 1 == order.len();
         let take = if d == dim {
             along

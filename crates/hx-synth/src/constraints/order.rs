@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hx_tile::{Base, OpKind, TensorId, TileProgram, View};
 
-use crate::access::{Run, global, is_packed};
+use crate::access::{Run, Step, global, is_packed};
 
 /// Returns, for register tensors of elements narrower than a byte, the run of elements that are contiguous in memory, if it
 /// differs from the order of the tile. The elements come from a global tensor, directly or through shared memory, and its blocks
@@ -23,7 +23,8 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
         let Some(run) = run else { continue };
         match dst.base {
             Base::Shared(tensor) => {
-                shared.insert(tensor, Run { dim: dst.modes[run.dim].dim, ..run });
+                let run = run.renamed(|dim| Some(dst.modes.get(dim)?.dim));
+                shared.extend(run.map(|run| (tensor, run)));
             }
             Base::Register(tensor) => {
                 registers.insert(tensor, run);
@@ -55,9 +56,14 @@ fn of_global(program: &TileProgram, view: &View) -> Option<Run> {
     global::alignment(program, view, param).run.filter(|run| !run.is_plain())
 }
 
-/// Returns a run along a dimension of a tensor as a run along the mode of its view that walks the dimension.
+/// Returns a run through a tensor along the modes of its view that walk the dimensions: the first steps, as far as the view walks them.
+/// `None` if they are in ascending order.
 fn within(view: &View, run: &Run) -> Option<Run> {
-    let walks = |mode: &hx_tile::ViewMode| mode.dim == run.dim && mode.factor.as_const() == Some(1);
-    let dim = view.modes.iter().position(walks)?;
-    Some(Run { dim, steps: run.steps.clone() })
+    let walks = |mode: &hx_tile::ViewMode, dim: usize| mode.dim == dim && mode.factor.as_const() == Some(1);
+    let step = |step: &Step| {
+        let dim = view.modes.iter().position(|mode| walks(mode, step.dim))?;
+        Some(Step { dim, ..*step })
+    };
+    let run = Run { steps: run.steps.iter().map_while(step).collect() };
+    (!run.is_plain()).then_some(run)
 }

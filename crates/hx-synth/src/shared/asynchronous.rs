@@ -33,10 +33,12 @@ pub(super) fn accesses(
     for row in catalogue().copies_between(Space::Global, Space::Shared, arch) {
         let Some(atom) = row.atom(dtype) else { continue };
         narrowest = narrowest.min(atom.values);
-        if aligned.elements % atom.values != 0 || u.shape[run.dim] % atom.values != 0 {
+        if aligned.elements % atom.values != 0 {
             continue;
         }
-        let Some(run) = run.first(atom.values) else { continue };
+        let Some(run) = run.first(atom.values).filter(|run| run.is_box() && run.divides(&u.shape)) else {
+            continue;
+        };
         let (threads, bits) = (i64::from(program.threads_of(u.op)), i64::from(dtype.bits()));
         let own = reader.as_ref().and_then(|held| deal_as_held(&u.shape, &run, held, bits));
         let Some(tv) = own.or_else(|| deal(&u.shape, &run, threads, bits).into_iter().next()) else {

@@ -5,7 +5,7 @@ use hx_tile::tile_modes;
 
 use super::demanded::Demanded;
 use super::mode::{self, Mode, Stride};
-use crate::access::Run;
+use crate::access::{Run, Step};
 
 /// The demands on the layout of a shared tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,8 +30,8 @@ impl Constraint {
     /// Requires the elements of a run to be contiguous, in its order. Returns `None` if the run does not divide the dimension's
     /// extent.
     pub(crate) fn run(shape: &[i64], run: &Run) -> Option<Constraint> {
-        let unit: i64 = shape[..run.dim].iter().product();
-        let mode = |(extent, step): &(i64, i64)| (*extent, if *extent > 1 { unit * step } else { 0 });
+        let unit = |dim: usize| shape[..dim].iter().product::<i64>();
+        let mode = |step: &Step| (step.extent, if step.extent > 1 { unit(step.dim) * step.by } else { 0 });
         let modes: Vec<(i64, i64)> = run.steps.iter().map(mode).collect();
         Constraint::of_values(shape, &Layout::flat(&modes).ok()?)
     }

@@ -355,7 +355,7 @@ fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Option
         ));
     };
     if let End::Global(_) = &u.end {
-        let (known, width) = (start::widest(cx.program(), u, access.run.dim), access.run.width());
+        let (known, width) = (start::widest(cx.program(), u, access.run.dim()), access.run.width());
         let known = (!known.allows(width)).then(|| amount(known.elements, dtype));
         return asynchronous::unaligned(u.op.id, name, dtype, width, known.as_deref(), why);
     }
@@ -400,7 +400,7 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
             out.extend(whole.then(|| vector::vector(tv, row, Run::plain(dim, atom.values))).flatten());
         }
         let own = Run::leading(tv, atom.values).filter(|run| is_packed(dtype) && !run.is_plain());
-        let own = own.filter(|run| shape[run.dim] % atom.values == 0);
+        let own = own.filter(|run| run.divides(shape));
         out.extend(own.and_then(|run| vector::vector(tv, row, run)));
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
@@ -412,17 +412,19 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
 /// # Errors
 /// The reason why no layout can meet it.
 fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constraint, String> {
-    let (mode, width) = (&u.view.modes[access.run.dim], access.run.width());
-    if width > 1 && mode.factor.as_const() != Some(1) {
+    let modes = &u.view.modes;
+    let walked = access.run.dims().into_iter().map(|dim| &modes[dim]);
+    if let Some(mode) = walked.clone().find(|mode| mode.factor.as_const() != Some(1)) {
         return Err(format!(
             "the view of `{}` steps by `{}` in dimension {}",
             info.name, mode.factor, mode.dim
         ));
     }
-    let run = Run { dim: mode.dim, steps: access.run.steps.clone() };
-    Constraint::run(&info.shape, &run).ok_or_else(|| {
-        let (name, extent) = (&info.name, info.shape[mode.dim]);
-        format!("dimension {} of `{name}` has {extent} elements, no multiple of {width}", mode.dim)
+    let run = access.run.renamed(|dim| Some(modes.get(dim)?.dim));
+    run.and_then(|run| Constraint::run(&info.shape, &run)).ok_or_else(|| {
+        let dim = modes[access.run.dim()].dim;
+        let (name, extent, width) = (&info.name, info.shape[dim], access.run.period(access.run.dim()));
+        format!("dimension {dim} of `{name}` has {extent} elements, no multiple of {width}")
     })
 }
 
@@ -512,7 +514,7 @@ fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], option
                 "moves at least {} B at once: {} neighbours along dimension {} of `{name}` have to lie side by side",
                 row.access,
                 run.width(),
-                u.view.modes[run.dim].dim
+                u.view.modes[run.dim()].dim
             ),
             None => format!("this access of `{name}` takes part"),
         };

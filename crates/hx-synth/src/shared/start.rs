@@ -19,7 +19,7 @@ pub(super) fn bars(program: &TileProgram, u: &Use<'_>, access: &Access) -> Optio
     if width == 1 {
         return None;
     }
-    let (id, own) = (u.tensor()?, access.run.dim);
+    let id = u.tensor()?;
     let info = program.tensor(id);
     if let Some(pin) = pin_of(program, id) {
         let why = || {
@@ -30,8 +30,8 @@ pub(super) fn bars(program: &TileProgram, u: &Use<'_>, access: &Access) -> Optio
         };
         return (!meets(program, u, access, pin)).then(why);
     }
-    let widest = widest(program, u, own);
-    (!widest.allows(width)).then_some(widest.limit)
+    let bounds = access.run.dims().into_iter().map(|own| (access.run.period(own), widest(program, u, own)));
+    bounds.filter(|(period, widest)| !widest.allows(*period)).map(|(_, widest)| widest.limit).next()
 }
 
 /// Returns the widest access that the start of the view allows along its mode `own`.
@@ -66,7 +66,7 @@ fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayo
             first % width == 0
                 && (1..width).all(|i| {
                     let mut next = coordinate.clone();
-                    next[access.run.dim] += access.run.offset(i);
+                    access.run.walk(i, &mut next);
                     at(&next) == first + i
                 })
         })
