@@ -85,6 +85,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`gather`, `scatter` by index tensors in registers",
                 "kernel k(x: f32[m], i: i32[64], y: mut f32[n]) grid [1] threads 32 {\n    let r = load(i);\n    atomic_add(scatter(y, r), load(gather(x, r)));\n}",
             ),
+            (
+                "index tensors that broadcast",
+                "kernel k(x: f32[m, n], i: i32[16], j: i32[32], y: mut f32[16, 32]) grid [1] threads 32 {\n    copy(load(gather(x, load(i[.., new]), load(j[new, ..]))), y);\n}",
+            ),
             ("`rearrange`", "let t = rearrange(r, auto);\ncopy(t, gy);"),
             (
                 "`pipeline`, copies with `signal:`, `acquire`, `wait`, `release`",
@@ -144,6 +148,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
             (
                 "`sum`, `max`, `min` with `axis:`",
                 "let t = sum(cast(r, f32), axis: 1);\nr = cast(cast(r, f32) / t, f16);",
+            ),
+            (
+                "`any`, `all`, with `axis:` or of all elements",
+                "let high = cast(r, f32) > 0.0;\nif any(high) { r = where(all(high, axis: 1), r, r + r); }",
             ),
             (
                 "`reduce` with a closure",

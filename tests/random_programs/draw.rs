@@ -197,8 +197,8 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(166) {
-            160..166 => {
+        match self.below(168) {
+            160..168 => {
                 let number = self.random.next();
                 self.family(number);
             }

@@ -21,6 +21,8 @@ pub(super) enum Change {
     Literals { compare: Compare, with: i64, chosen: [i64; 2] },
     /// The elements in another shape, in their order.
     Reshape,
+    /// The tile where some or all elements compare so with a number, along an axis or in the whole tile; elsewhere 0.
+    Truths { all: bool, axis: Option<usize>, compare: Compare, with: i64 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,6 +146,15 @@ impl Draw {
             return;
         }
         let change = Change::Literals { compare: self.compare(), with: self.below(4) as i64, chosen };
+        self.push(Op::Changed(change), vec![at], Value { range, ..value });
+    }
+
+    pub(super) fn truths(&mut self) {
+        let at = self.any_wide();
+        let value = self.value(at);
+        let (all, axis) = (self.percent(50), self.pick(&[None, Some(0), Some(1)]));
+        let change = Change::Truths { all, axis, compare: self.compare(), with: self.below(4) as i64 };
+        let range = value.range.union(Range::new(0, 0));
         self.push(Op::Changed(change), vec![at], Value { range, ..value });
     }
 

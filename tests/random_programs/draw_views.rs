@@ -28,7 +28,7 @@ pub(super) enum View {
 impl Draw {
     /// Draws a step of each family in turn.
     pub(super) fn family(&mut self, number: u64) {
-        match number % 14 {
+        match number % 15 {
             0 | 1 => self.assign(),
             2 => self.axes(),
             3 => self.position(),
@@ -42,6 +42,7 @@ impl Draw {
             9 | 10 => self.atomic(),
             11 => self.guarded(),
             12 => self.halo(),
+            13 => self.truths(),
             _ if self.threads.count_ones() > 1 || self.percent(50) => self.windows(),
             _ => self.pixels(),
         }

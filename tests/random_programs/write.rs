@@ -67,6 +67,7 @@ pub(super) const PARTS: &[&str] = &[
     "assignment to a part",
     "counter as an axis",
     "argmax",
+    "any and all",
     "part of an expression",
     "choice between literals",
     "gathered elements",

@@ -46,6 +46,18 @@ impl Writer<'_> {
                 let [a, b, c] = [*with, *yes, *no].map(float);
                 self.expect(at, &format!("where(v{from} {sign} {a}, {b}, {c}) * v{from}"));
             }
+            Change::Truths { all, axis, compare: how, with } => {
+                self.parts.insert("any and all");
+                let (name, sign) = (if *all { "all" } else { "any" }, compare(*how));
+                let (axis, host) = match axis {
+                    Some(axis) => (format!(", axis: {axis}"), format!(", axis: {axis}, keepdims: true")),
+                    None => (String::new(), String::new()),
+                };
+                let holds = format!("{name}(v{from} {sign} {}{axis})", number(*with, dtype));
+                self.emit(format!("let v{at} = where({holds}, v{from}, {});", number(0, dtype)));
+                let holds = format!("{name}(v{from} {sign} {}{host})", float(*with));
+                self.expect(at, &format!("where({holds}, v{from}, 0.0)"));
+            }
             Change::Reshape => {
                 self.parts.insert("reshape");
                 let text = format!("reshape(v{from}, [{}])", list(step.value.shape));

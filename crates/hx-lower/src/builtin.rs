@@ -110,6 +110,11 @@ impl<'db> Cx<'db> {
                 let [t, axis] = self.first(given)?;
                 self.position(id, function == KernelFn::Argmax, t, axis, hint)
             }
+            KernelFn::Any | KernelFn::All => {
+                let [t] = self.first(given)?;
+                let operator = if function == KernelFn::Any { Operator::Or } else { Operator::And };
+                self.truths(id, operator, t, given.slot(1), hint)
+            }
             KernelFn::Reduce => {
                 let [t, axis, op] = self.first(given)?;
                 match self.closure_operator(op)? {

@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::ExprId;
 use hx_index::Expr;
-use hx_tile::{Base, Pick, Picked, Rows, TensorId};
+use hx_tile::{Base, Map, OpKind, Pick, Picked, Rows, Scalar, TensorId};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
@@ -79,7 +79,7 @@ impl Cx<'_> {
         Ok(view)
     }
 
-    /// Returns the view of the elements whose coordinates are in register tensors of one shape.
+    /// Returns the view of the elements whose coordinates are in register tensors. The tensors broadcast to one shape.
     fn elements(&mut self, t: ExprId, tensor: &Tensor, indices: &[(ExprId, Tensor)]) -> Lower<SymView> {
         let modes = &tensor.view.modes;
         if indices.len() != modes.len() {
@@ -114,14 +114,34 @@ impl Cx<'_> {
         };
         let shapes: Vec<Vec<i64>> =
             picks.iter().map(|p| self.tensors[p.index.0 as usize].shape.clone()).collect();
-        if let Some(i) = shapes.iter().position(|shape| *shape != shapes[0]) {
-            let message =
-                format!("found the shape `{:?}`, wanted `{:?}` as of the first index", shapes[i], shapes[0]);
-            return self.fail(&codes::SHAPE_MISMATCH, indices[i].0, message);
+        let mut common = shapes[0].clone();
+        for ((at, _), shape) in indices.iter().zip(&shapes) {
+            let fits = |(a, b): (&i64, &i64)| a == b || *a == 1 || *b == 1;
+            if shape.len() != common.len() || !shape.iter().zip(&common).all(fits) {
+                let message =
+                    format!("found the shape `{shape:?}`, wanted extents of 1 or those of `{common:?}`");
+                return self.fail(&codes::SHAPE_MISMATCH, *at, message);
+            }
+            common.iter_mut().zip(shape).for_each(|(extent, own)| *extent = (*extent).max(*own));
+        }
+        for ((pick, shape), (at, _)) in picks.iter_mut().zip(&shapes).zip(indices) {
+            if *shape != common {
+                pick.index = self.stretched_index(*at, pick.index, &common);
+            }
         }
         let mode = |extent: &i64| SymMode { extent: Expr::constant(*extent), dim, factor: Expr::default() };
-        let view = SymView { modes: shapes[0].iter().map(mode).collect(), ..tensor.view.clone() };
+        let view = SymView { modes: common.iter().map(mode).collect(), ..tensor.view.clone() };
         Ok(SymView { picked: Some(Box::new(Picked::Elements(picks))), ..view })
+    }
+
+    /// Returns an index tensor in which every extent of 1 is stretched to that of `shape`.
+    fn stretched_index(&mut self, at: ExprId, index: TensorId, shape: &[i64]) -> TensorId {
+        let source = &self.tensors[index.0 as usize];
+        let (name, dtype) = (format!("{}_wide", source.name), source.dtype);
+        let (dst, _) = self.new_register(&name, dtype, shape.to_vec(), at);
+        let value = Scalar::Input { index: 0, dtype };
+        self.emit(OpKind::Map(Map { dst, inputs: vec![index], value }), at);
+        dst
     }
 
     /// Returns the register tensor of an index.

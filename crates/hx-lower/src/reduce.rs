@@ -11,7 +11,7 @@ use hx_tile::{OpKind, Scalar};
 use crate::cx::Cx;
 use crate::elementwise::{Operand, is_elementwise};
 use crate::error::Lower;
-use crate::value::Value;
+use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
     /// Applies a function of one number to each element or to a constant.
@@ -108,34 +108,83 @@ impl Cx<'_> {
         hint: Option<&str>,
     ) -> Lower<Value> {
         let tensor = self.tensor(t)?;
-        let Some((src, shape)) = self.register_of(&tensor) else {
+        self.want_reducible(id, operator, t, &tensor)?;
+        let axis = self.axis(axis, tensor.shape().len())?;
+        self.reduce_along(id, operator, (t, &tensor), axis, hint).map(Value::Tensor)
+    }
+
+    /// Lowers `any(t)` and `all(t)`: along an axis, or over all axes to a truth value of the block.
+    pub(crate) fn truths(
+        &mut self,
+        id: ExprId,
+        operator: Operator,
+        t: ExprId,
+        axis: Option<ExprId>,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let mut tensor = self.tensor(t)?;
+        if tensor.dtype != DType::Bool {
+            let message = format!("found elements of type `{}`, wanted truth values", tensor.dtype);
+            let error = self.error(&codes::TYPE_MISMATCH, t, message).help("compare them, as in `x != 0.0`");
+            return Err(self.report(error));
+        }
+        self.want_reducible(id, operator, t, &tensor)?;
+        if let Some(axis) = axis {
+            let axis = self.axis(axis, tensor.shape().len())?;
+            return self.reduce_along(id, operator, (t, &tensor), axis, hint).map(Value::Tensor);
+        }
+        let shape = tensor.shape();
+        for (axis, _) in shape.iter().enumerate().filter(|(_, extent)| extent.as_const() != Some(1)) {
+            tensor = self.reduce_along(id, operator, (t, &tensor), axis, None)?;
+        }
+        self.only_element(id, t, &tensor)
+    }
+
+    /// Refuses tensors in memory, and element types that the operator does not combine.
+    fn want_reducible(&mut self, id: ExprId, operator: Operator, t: ExprId, tensor: &Tensor) -> Lower<()> {
+        if !tensor.is_register() {
             let message = format!("found a {} tensor, wanted a register one for a reduction", tensor.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
-        };
-        let (src, shape, order) = match tensor.view.as_permutation(&shape) {
-            Some(order) => (src, shape, order),
+        }
+        let on_bits = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
+        let fits = if on_bits { !tensor.dtype.is_float() } else { tensor.dtype != DType::Bool };
+        if fits {
+            return Ok(());
+        }
+        let message = format!("`{}` does not reduce elements of type `{}`", operator.name(), tensor.dtype);
+        self.fail(&codes::NO_SUCH_OPERATION, id, message)
+    }
+
+    /// Combines the elements of a register tensor along an axis, whose extent becomes 1.
+    fn reduce_along(
+        &mut self,
+        id: ExprId,
+        operator: Operator,
+        (t, tensor): (ExprId, &Tensor),
+        axis: usize,
+        hint: Option<&str>,
+    ) -> Lower<Tensor> {
+        let whole = self.register_of(tensor).and_then(|(src, shape)| {
+            let order = tensor.view.as_permutation(&shape)?;
+            Some((src, shape, order))
+        });
+        let (src, shape, order) = match whole {
+            Some(whole) => whole,
             None => {
-                let (part, _) = self.settled(t, &tensor, None)?;
+                let (part, _) = self.settled(t, tensor, None)?;
                 let shape = self.tensors[part.0 as usize].shape.clone();
                 let order = (0..shape.len()).collect();
                 (part, shape, order)
             }
         };
-        let on_bits = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
-        let fits = if on_bits { !tensor.dtype.is_float() } else { tensor.dtype != DType::Bool };
-        if !fits {
-            let message =
-                format!("`{}` does not reduce elements of type `{}`", operator.name(), tensor.dtype);
-            return self.fail(&codes::NO_SUCH_OPERATION, id, message);
-        }
-        let axis = order[self.axis(axis, shape.len())?];
+        let axis = order[axis];
         let mut reduced = shape;
         reduced[axis] = 1;
         let (dst, result) = self.new_register(hint.unwrap_or("reduced"), tensor.dtype, reduced, id);
         self.emit(OpKind::Reduce { dst, src, axis, operator }, id);
-        Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
+        Ok(crate::stmt::permuted(&result, &order))
     }
 
     /// Returns the built-in operator that a closure of two parameters denotes, if it denotes one.

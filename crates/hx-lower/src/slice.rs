@@ -66,6 +66,11 @@ impl Cx<'_> {
     /// Lowers `scalar(t)`: broadcasts the only element of a tensor to all threads.
     pub(crate) fn scalar(&mut self, id: ExprId, t: ExprId) -> Lower<Value> {
         let tensor = self.tensor(t)?;
+        self.only_element(id, t, &tensor)
+    }
+
+    /// Makes the only element of `tensor` a number that all threads have.
+    pub(crate) fn only_element(&mut self, id: ExprId, t: ExprId, tensor: &Tensor) -> Lower<Value> {
         let shape = tensor.shape();
         if shape.is_empty() || shape.iter().any(|e| e.as_const() != Some(1)) {
             let message = format!(
@@ -94,10 +99,10 @@ impl Cx<'_> {
             self.new_tensor(&hint, tensor.dtype, vec![1; shape.len()], TensorKind::Register { pinned }, id);
         let Some((dst, _)) = self.register_of(&held) else { return Ok(Value::Error) };
         if tensor.is_register() {
-            let src = self.part(t, &tensor)?;
+            let src = self.part(t, tensor)?;
             self.emit(OpKind::Slice { dst, src }, id);
         } else {
-            self.copy_values(id, t, &tensor, id, &held)?;
+            self.copy_values(id, t, tensor, id, &held)?;
         }
         let name = self.base_name(tensor.view.base).to_owned();
         let var = self.new_var(format!("{name}_value").into());

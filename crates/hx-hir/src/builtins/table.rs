@@ -93,6 +93,10 @@ super::families! {
             "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster: in all of them, in the block `to:`, or cut along the axis `scatter:` of the tensor, a part for each block.";
         Argmax: "argmax", REDUCE, "The position of the largest element along `axis:`, the first of several, as `i32`.";
         Argmin: "argmin", REDUCE, "The position of the least element along `axis:`, the first of several, as `i32`.";
+        Any: "any", REDUCE,
+            "Whether some element of a tensor of truth values is true: along `axis:`, or of all elements as a truth value of the block.";
+        All: "all", REDUCE,
+            "Whether every element of a tensor of truth values is true: along `axis:`, or of all elements as a truth value of the block.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],

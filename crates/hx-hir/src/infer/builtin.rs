@@ -47,11 +47,11 @@ impl Infer<'_> {
             }
             KernelFn::Gather => {
                 let [t, rows] = first(given)?;
-                self.picked(&t, &rows, given, false)
+                self.picked(id, &t, &rows, given, false)
             }
             KernelFn::Scatter => {
                 let [t, rows] = first(given)?;
-                self.picked(&t, &rows, given, true)
+                self.picked(id, &t, &rows, given, true)
             }
             KernelFn::Copy => {
                 let [src, dst] = first(given)?;
@@ -116,6 +116,7 @@ impl Infer<'_> {
                     other => other,
                 }
             }
+            KernelFn::Any | KernelFn::All => self.truths(given)?,
             KernelFn::Reduce => {
                 let [t, axis] = first(given)?;
                 self.each_part(t, |cx, part| cx.reduce(part, &axis))
@@ -527,6 +528,20 @@ impl Infer<'_> {
                 self.report(TypeProblem::IndexOutside { expr: axis.0, index: value, extent })
             }
         }
+    }
+
+    /// Infers the type of `any(t, axis: …)` and `all(t, axis: …)`. Without an axis the result is a truth value of the block.
+    fn truths(&mut self, given: &[Option<Given>]) -> Option<Ty> {
+        let t = given.first()?.as_ref()?;
+        let tensor = match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a reduction") {
+            Ok(tensor) => tensor,
+            Err(quiet) => return Some(quiet),
+        };
+        if matches!(tensor.elem, Elem::Known(dtype) if dtype != DType::Bool) {
+            let wanted = "a tensor of truth values";
+            return Some(self.report(TypeProblem::Mismatch { expr: t.0, found: Ty::Tensor(tensor), wanted }));
+        }
+        Some(given.get(1)?.as_ref().map_or(Ty::Bool, |axis| self.reduce(t, axis)))
     }
 
     /// Infers the type of a scan: the shape of `t` is kept, and the axis must be one of its modes.

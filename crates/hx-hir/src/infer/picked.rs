@@ -9,15 +9,22 @@ use crate::{ExprId, MemorySpace, TensorTy, Ty};
 
 impl Infer<'_> {
     /// Infers the type of `gather(t, rows)` or `scatter(t, rows)`. An index tensor in memory picks rows. Index tensors in
-    /// registers, one for each mode of `t`, pick single elements: the view has their shape.
-    pub(super) fn picked(&mut self, t: &Given, rows: &Given, given: &[Option<Given>], scatters: bool) -> Ty {
+    /// registers, one for each mode of `t`, pick single elements: the view has the shape to which they broadcast.
+    pub(super) fn picked(
+        &mut self,
+        id: ExprId,
+        t: &Given,
+        rows: &Given,
+        given: &[Option<Given>],
+        scatters: bool,
+    ) -> Ty {
         let mut shapes = Vec::new();
         let mut in_registers = false;
         for (at, ty) in given.iter().skip(1).flatten() {
             match self.want_tensor(*at, ty) {
                 Ok(index) => {
                     in_registers |= index.space == MemorySpace::Register;
-                    shapes.push(index.shape);
+                    shapes.push((*at, index.shape));
                 }
                 Err(quiet) => return quiet,
             }
@@ -46,10 +53,19 @@ impl Infer<'_> {
                 let wanted = format!("{rank} index tensor{s} in registers, one for each mode");
                 return self.report(TypeProblem::Rank { expr, found, wanted });
             }
-            return view(shapes.swap_remove(0));
+            let (first, mut shape) = shapes.remove(0);
+            for (at, other) in &shapes {
+                match self.broadcast(id, (first, &shape), (*at, other)) {
+                    Some(common) => shape = common,
+                    None => return Ty::Error,
+                }
+            }
+            return view(shape);
         }
         match (&shapes[..], tensor.shape.split_first()) {
-            ([rows], Some((_, rest))) if rows.len() == 1 => view(rows.iter().chain(rest).cloned().collect()),
+            ([(_, rows)], Some((_, rest))) if rows.len() == 1 => {
+                view(rows.iter().chain(rest).cloned().collect())
+            }
             _ => Ty::Unknown,
         }
     }
