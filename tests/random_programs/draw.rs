@@ -3,7 +3,6 @@
 use hx_dtype::DType;
 use hx_target::catalogue;
 
-use super::draw_changes::Change;
 use super::draw_more::{added, packs};
 use super::program::{
     Binary, Compare, Condition, Feed, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step,
@@ -574,7 +573,7 @@ impl Draw {
     fn is_part(&self, at: usize) -> bool {
         match self.steps[at].op {
             Op::Part { .. } | Op::Reduce { .. } => true,
-            Op::Changed(Change::OfExpression { .. } | Change::Position { .. } | Change::Reshape) => true,
+            Op::Changed(ref change) => change.is_part(),
             Op::Cast => self.is_part(self.steps[at].from[0]),
             _ => false,
         }

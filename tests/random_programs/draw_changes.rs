@@ -21,8 +21,25 @@ pub(super) enum Change {
     Literals { compare: Compare, with: i64, chosen: [i64; 2] },
     /// The elements in another shape, in their order.
     Reshape,
+    /// The tile is split into parts along an axis, and they are joined in another order: each moves one place to the front.
+    Rotated { axis: usize, parts: i64 },
     /// The tile where some or all elements compare so with a number, along an axis or in the whole tile; elsewhere 0.
     Truths { all: bool, axis: Option<usize>, compare: Compare, with: i64 },
+}
+
+impl Change {
+    /// Reports whether the tile is held with the layout of another tile, of which it is a part.
+    pub(super) fn is_part(&self) -> bool {
+        match self {
+            Change::OfExpression { .. }
+            | Change::Position { .. }
+            | Change::Reshape
+            | Change::Rotated { .. } => true,
+            Change::Assign { .. } | Change::Axes { .. } | Change::Literals { .. } | Change::Truths { .. } => {
+                false
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +56,11 @@ pub(super) enum Assigned {
     Number(i64),
     /// This row or column of the tile, in all rows or columns of the part.
     Line {
+        axis: usize,
+        at: i64,
+    },
+    /// The part of the same extents that begins here along the axis.
+    Part {
         axis: usize,
         at: i64,
     },
@@ -72,7 +94,10 @@ impl Draw {
         let (mut first, mut shape) = ([0, 0], value.shape);
         let axis = self.below(2);
         (first[axis], shape[axis]) = self.cut(value.shape[axis]);
-        let (assigned, range) = if self.percent(50) {
+        let (assigned, range) = if self.percent(35) {
+            let places = value.shape[axis] - shape[axis] + 1;
+            (Assigned::Part { axis, at: self.below(places as usize) as i64 }, value.range)
+        } else if self.percent(50) {
             let line = self.below(value.shape[axis] as usize) as i64;
             (Assigned::Line { axis, at: line }, value.range)
         } else {
@@ -147,6 +172,16 @@ impl Draw {
         }
         let change = Change::Literals { compare: self.compare(), with: self.below(4) as i64, chosen };
         self.push(Op::Changed(change), vec![at], Value { range, ..value });
+    }
+
+    pub(super) fn rotated(&mut self) {
+        let at = self.any_wide();
+        let value = self.value(at);
+        let (axis, parts) = (self.below(2), self.pick(&[2, 2, 3, 4]));
+        if value.shape[axis] % parts != 0 {
+            return self.assign();
+        }
+        self.push(Op::Changed(Change::Rotated { axis, parts }), vec![at], value);
     }
 
     pub(super) fn truths(&mut self) {

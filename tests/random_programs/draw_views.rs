@@ -28,7 +28,7 @@ pub(super) enum View {
 impl Draw {
     /// Draws a step of each family in turn.
     pub(super) fn family(&mut self, number: u64) {
-        match number % 15 {
+        match number % 16 {
             0 | 1 => self.assign(),
             2 => self.axes(),
             3 => self.position(),
@@ -43,6 +43,7 @@ impl Draw {
             11 => self.guarded(),
             12 => self.halo(),
             13 => self.truths(),
+            14 => self.rotated(),
             _ if self.threads.count_ones() > 1 || self.percent(50) => self.windows(),
             _ => self.pixels(),
         }

@@ -68,6 +68,7 @@ pub(super) const PARTS: &[&str] = &[
     "counter as an axis",
     "argmax",
     "any and all",
+    "split and concat",
     "part of an expression",
     "choice between literals",
     "gathered elements",

@@ -46,6 +46,27 @@ impl Writer<'_> {
                 let [a, b, c] = [*with, *yes, *no].map(float);
                 self.expect(at, &format!("where(v{from} {sign} {a}, {b}, {c}) * v{from}"));
             }
+            Change::Rotated { axis, parts } => {
+                self.parts.insert("split and concat");
+                let names: Vec<String> = (0..*parts).map(|i| format!("part{at}_{i}")).collect();
+                self.emit(format!("let ({}) = split(v{from}, {parts}, axis: {axis});", names.join(", ")));
+                let mut order = names.clone();
+                order.rotate_left(1);
+                self.emit(format!("let v{at} = concat({}, axis: {axis});", order.join(", ")));
+                let whole = step.value.shape;
+                let (mut shape, step) = (whole, whole[*axis] / parts);
+                shape[*axis] = step;
+                self.expect(at, &format!("v{from} + 0.0"));
+                for part in 0..*parts {
+                    let begin = |i: i64| {
+                        let mut first = [0, 0];
+                        first[*axis] = i * step;
+                        first
+                    };
+                    let [to, own] = [part, (part + 1) % parts].map(|i| self.part_text(from, begin(i), shape));
+                    self.tiles.push(format!("v{at}{to} = v{from}{own};"));
+                }
+            }
             Change::Truths { all, axis, compare: how, with } => {
                 self.parts.insert("any and all");
                 let (name, sign) = (if *all { "all" } else { "any" }, compare(*how));
@@ -100,6 +121,12 @@ impl Writer<'_> {
         let range = |at: i64| format!("{at}..{}", at + 1);
         let (target, value, host) = match assigned {
             Assigned::Number(x) => (all.clone(), number(x, dtype), float(x)),
+            Assigned::Part { axis, at: i } => {
+                let mut begin = first;
+                begin[axis] = i;
+                let value = format!("v{from}{}", self.part_text(from, begin, shape));
+                (all.clone(), value.clone(), value)
+            }
             // A single row is written without its mode as well.
             Assigned::Line { axis, at: i } if shape[axis] == 1 && i % 2 == 0 => {
                 let value = format!("v{from}{}", line(axis, &i.to_string()));

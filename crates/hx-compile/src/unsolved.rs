@@ -228,6 +228,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
         | OpKind::Store { .. }
         | OpKind::Rearrange { .. }
         | OpKind::Slice { .. }
+        | OpKind::Insert { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }
         | OpKind::Atomic(_)

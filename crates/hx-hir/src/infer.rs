@@ -8,6 +8,7 @@ mod builtin;
 mod call;
 mod expr;
 mod host;
+mod joined;
 mod picked;
 mod problem;
 mod roles;

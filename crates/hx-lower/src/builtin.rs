@@ -122,6 +122,8 @@ impl<'db> Cx<'db> {
                     None => self.reduce_by(id, t, axis, op, hint),
                 }
             }
+            KernelFn::Concat => self.concat(given),
+            KernelFn::Split => self.split(given),
             KernelFn::Reshape => {
                 let [t, shape] = self.first(given)?;
                 self.reshape(t, shape, hint)

@@ -92,6 +92,10 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
             f(dst);
             each_base(src, f);
         }
+        OpKind::Insert { dst, src } => {
+            each_base(dst, f);
+            f(src);
+        }
         OpKind::ReadNumber { src, .. } => f(src),
         OpKind::Scan { dst, src, .. } => dst.iter_mut().chain(src).for_each(f),
         OpKind::Atomic(atomic) => {

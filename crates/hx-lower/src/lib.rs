@@ -34,6 +34,7 @@ mod header;
 mod inline;
 mod instance;
 mod invariant;
+mod joined;
 mod known;
 mod layouts;
 mod ops;

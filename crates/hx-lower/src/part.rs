@@ -1,11 +1,12 @@
-//! Assignments to parts of register tensors: every element of the tensor is computed anew, and those outside of the part keep
-//! their values.
+//! Assignments to parts of register tensors. A number, or a tensor of extent 1 along what the part cuts, is blended in: every element
+//! of the tensor is computed anew, and those outside of the part keep their values. Any other tensor is inserted, so that each thread
+//! sets only the elements of the part.
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
 use hx_hir::{ArithOp, BinaryOp, ExprId, Resolution};
 use hx_index::Expr;
-use hx_tile::Scalar;
+use hx_tile::{Map, OpKind, Scalar, TensorId};
 
 use crate::cx::{Cx, shape_text};
 use crate::elementwise::Operand;
@@ -13,6 +14,7 @@ use crate::error::Lower;
 use crate::value::{Lazy, Tensor, Value};
 
 /// The elements of one mode that an index selects.
+#[derive(Clone)]
 struct Selected {
     axis: usize,
     from: i64,
@@ -20,6 +22,21 @@ struct Selected {
     /// A range keeps the mode, an integer drops it.
     kept: bool,
     extent: i64,
+}
+
+impl Selected {
+    fn is_whole(&self) -> bool {
+        self.from == 0 && self.to == self.extent
+    }
+
+    fn count(&self) -> i64 {
+        self.to - self.from
+    }
+
+    /// Reports whether the index selects one of several elements.
+    fn is_point(&self) -> bool {
+        self.count() == 1 && self.extent > 1
+    }
 }
 
 impl Cx<'_> {
@@ -37,6 +54,11 @@ impl Cx<'_> {
         let mark = self.mark();
         let found = self.eval(value)?;
         let found = self.stretched(value, found, &selected)?;
+        if let Value::Lazy(lazy) = &found
+            && selected.iter().any(|s| !s.is_whole() && s.count() > 1 && lazy.shape[s.axis] == s.count())
+        {
+            return self.insert_part((place, t), &selected, op, (value, lazy.clone()), mark);
+        }
         let new = match op {
             Some(op) => {
                 self.elementwise(value, BinaryOp::Arith(op), (place, whole.clone()), (value, found))?
@@ -44,10 +66,80 @@ impl Cx<'_> {
             None => found,
         };
         self.unwritten(place, &whole, mark)?;
-        let inside = Value::Lazy(inside(&selected));
-        let operands: [Operand; 3] = [(place, inside), (value, new), (place, whole)];
+        self.blend((place, t), &selected, (value, new))
+    }
+
+    /// Replaces the selected elements by those of `new`, which has extent 1 along what is cut.
+    fn blend(
+        &mut self,
+        (place, t): (ExprId, &Tensor),
+        selected: &[Selected],
+        (at, new): Operand,
+    ) -> Lower<()> {
+        let inside = Value::Lazy(inside(selected));
+        let whole = Value::Tensor(t.clone());
+        let operands: [Operand; 3] = [(place, inside), (at, new), (place, whole)];
         let blended = self.apply(place, Operator::Select, operands.into())?;
-        self.assign_lazy(place, t, value, blended)
+        self.assign_lazy(place, t, at, blended)
+    }
+
+    /// Inserts the elements of `found`, which has the modes of `t` and the extents of the part, or 1.
+    fn insert_part(
+        &mut self,
+        (place, t): (ExprId, &Tensor),
+        selected: &[Selected],
+        op: Option<ArithOp>,
+        (at, found): (ExprId, Lazy),
+        mark: usize,
+    ) -> Lower<()> {
+        // Along a mode of which one element is selected, several threads may hold the others. So the part goes into a tensor of that
+        // element alone, which is then blended in.
+        let point = |s: &Selected| {
+            if s.is_point() { s.clone() } else { Selected { from: 0, to: s.extent, ..s.clone() } }
+        };
+        let points: Vec<Selected> = selected.iter().map(point).collect();
+        let has_points = points.iter().any(Selected::is_point);
+        let (row, ranges) = if has_points {
+            let (_, row) = self.settled(place, &cut(t, &points), None)?;
+            let range = |s: &Selected| {
+                if s.is_point() { Selected { from: 0, to: 1, extent: 1, ..s.clone() } } else { s.clone() }
+            };
+            (row, selected.iter().map(range).collect())
+        } else {
+            (t.clone(), selected.to_vec())
+        };
+        let part = cut(&row, &ranges);
+        let new = match op {
+            Some(op) => {
+                let old = (place, Value::Tensor(part.clone()));
+                self.elementwise(at, BinaryOp::Arith(op), old, (at, Value::Lazy(found)))?
+            }
+            None => Value::Lazy(found),
+        };
+        self.unwritten(place, &Value::Tensor(t.clone()), mark)?;
+        let Value::Lazy(new) = new else { return self.meaningless(at) };
+        if new.value.dtype() != t.dtype {
+            return self.bad_dtype(at, new.value.dtype(), place, t.dtype);
+        }
+        let shape: Vec<i64> = ranges.iter().map(Selected::count).collect();
+        let src = match (&new.value, &new.inputs[..]) {
+            // The value is a tensor as it is.
+            (Scalar::Input { .. }, [only]) if new.shape == shape => *only,
+            _ => self.named_part(at, Lazy { shape, ..new }),
+        };
+        let dst = self.part(place, &part)?;
+        self.emit(OpKind::Insert { dst, src }, at);
+        if has_points {
+            return self.blend((place, t), &points, (place, Value::Tensor(row)));
+        }
+        Ok(())
+    }
+
+    /// Stores the expression in a new register tensor.
+    fn named_part(&mut self, at: ExprId, lazy: Lazy) -> TensorId {
+        let (dst, _) = self.new_register("part", lazy.value.dtype(), lazy.shape, at);
+        self.emit(OpKind::Map(Map { dst, inputs: lazy.inputs, value: lazy.value }), at);
+        dst
     }
 
     /// Returns the register tensor of which a part is assigned to; `None` if `base` is in memory.
@@ -108,8 +200,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Returns the value in the modes of the whole tensor. Along a mode that the part cuts, the value has extent 1 or is a
-    /// number: its elements would have to move to other threads otherwise.
+    /// Returns the value in the modes of the whole tensor: a number, or an expression with the extents of the part or 1.
     fn stretched(&mut self, at: ExprId, value: Value, selected: &[Selected]) -> Lower<Value> {
         let value = match value {
             Value::Tensor(t) if t.is_register() => self.lazy_operand(at, Value::Tensor(t))?,
@@ -117,26 +208,17 @@ impl Cx<'_> {
         };
         let Value::Lazy(lazy) = value else { return Ok(value) };
         let kept: Vec<&Selected> = selected.iter().filter(|s| s.kept).collect();
-        let is_whole = |s: &Selected| s.from == 0 && s.to == s.extent;
         let fits = lazy.shape.len() == kept.len()
-            && lazy
-                .shape
-                .iter()
-                .zip(&kept)
-                .all(|(extent, s)| *extent == 1 || is_whole(s) && *extent == s.extent);
+            && lazy.shape.iter().zip(&kept).all(|(extent, s)| *extent == 1 || *extent == s.count());
         if !fits {
-            let wanted: Vec<Expr> =
-                kept.iter().map(|s| Expr::constant(if is_whole(s) { s.extent } else { 1 })).collect();
+            let wanted: Vec<Expr> = kept.iter().map(|s| Expr::constant(s.count())).collect();
             let found: Vec<Expr> = lazy.shape.iter().map(|e| Expr::constant(*e)).collect();
             let message = format!(
                 "found a tensor of shape `{}` for a part, wanted a number or a tensor of shape `{}`",
                 shape_text(&found),
                 shape_text(&wanted)
             );
-            let error = self
-                .error(&codes::SHAPE_MISMATCH, at, message)
-                .help("`where(index(t, 0) < n, x, t)` chooses between two whole tensors");
-            return Err(self.report(error));
+            return self.fail(&codes::SHAPE_MISMATCH, at, message);
         }
         if kept.len() == selected.len() {
             return Ok(Value::Lazy(lazy));
@@ -153,6 +235,18 @@ impl Cx<'_> {
         }
         self.lazy_operand(at, Value::Tensor(tensor.with_view(view)))
     }
+}
+
+/// Returns the view of the selected elements, which keeps all modes.
+fn cut(t: &Tensor, selected: &[Selected]) -> Tensor {
+    let mut view = t.view.clone();
+    for s in selected {
+        let mode = &mut view.modes[s.axis];
+        mode.extent = Expr::constant(s.count());
+        let (dim, step) = (mode.dim, mode.factor.scale(s.from));
+        view.offsets[dim] = view.offsets[dim].clone() + step;
+    }
+    t.with_view(view)
 }
 
 /// Returns the condition that an element is in the part.

@@ -86,7 +86,7 @@ impl Cx<'_> {
     }
 
     /// Evaluates several operands and checks that no later operand changes the value of an earlier one.
-    fn operand_list(&mut self, args: &[ExprId]) -> Lower<Vec<Operand>> {
+    pub(crate) fn operand_list(&mut self, args: &[ExprId]) -> Lower<Vec<Operand>> {
         let mut found = Vec::with_capacity(args.len());
         for &arg in args {
             let value = self.eval(arg)?;

@@ -1,4 +1,5 @@
-//! Register tensors under another shape. The elements keep their row-major order, and no element changes threads.
+//! Register and shared tensors under another shape. The elements keep their row-major order, no element changes threads, and none
+//! moves in memory.
 
 use hx_base::codes;
 use hx_hir::ExprId;
@@ -7,15 +8,15 @@ use hx_tile::OpKind;
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
-use crate::value::{SymView, Tensor, Value};
+use crate::value::{SymMode, SymView, Tensor, Value};
 
 impl Cx<'_> {
-    /// Lowers `reshape(t, shape)` of a register tensor.
+    /// Lowers `reshape(t, shape)` of a register tensor, or of a shared one: then the result is a view.
     pub(crate) fn reshape(&mut self, t: ExprId, shape: ExprId, hint: Option<&str>) -> Lower<Value> {
         let tensor = self.tensor(t)?;
         let shape_of = self.static_shape(shape)?;
-        if !tensor.is_register() {
-            let message = format!("found a {} tensor, wanted a register one for `reshape`", tensor.space());
+        if tensor.is_global() {
+            let message = "found a global tensor, wanted a register or shared one for `reshape`";
             let error = self
                 .error(&codes::WRONG_MEMORY, t, message)
                 .help("`load(…)` moves a tile into registers; `global_view` gives global memory other modes");
@@ -28,7 +29,23 @@ impl Cx<'_> {
             let message = format!("found the shape `{found}`, wanted as many elements as in `{wanted}`");
             return self.fail(&codes::SHAPE_MISMATCH, shape, message);
         }
-        self.with_shape(t, &tensor, shape_of, hint).map(Value::Tensor)
+        if tensor.is_register() {
+            return self.with_shape(t, &tensor, shape_of, hint).map(Value::Tensor);
+        }
+        self.want_unpicked(t, &tensor)?;
+        match divided(&tensor, &shape_of) {
+            Some(view) => Ok(Value::Tensor(tensor.with_view(view))),
+            None => {
+                let (found, wanted) = (shape_text(&tensor.shape()), format!("{shape_of:?}"));
+                let message =
+                    format!("`{wanted}` cuts modes of the shared tensor, of shape `{found}`, unevenly");
+                let error = self
+                    .error(&codes::SHAPE_MISMATCH, shape, message)
+                    .label("the tensor has one address for each index of its own modes, so they are divided and joined as a whole")
+                    .help("`reshape(load(…), …)` goes through registers");
+                Err(self.report(error))
+            }
+        }
     }
 
     /// Returns a new register tensor with the elements of another one under another shape.
@@ -67,6 +84,52 @@ impl Cx<'_> {
         let shape: Option<Vec<i64>> = t.shape().iter().map(Expr::as_const).collect();
         self.with_shape(at, &parts, shape.unwrap_or_default(), hint)
     }
+}
+
+/// Returns the view of a tensor in memory under another shape of as many elements, by dividing and joining its modes. The coordinates
+/// of the tensor are those of its own modes, so the view holds for any layout of the memory. `None` if a new mode ends inside of a
+/// piece that does not divide evenly.
+fn divided(t: &Tensor, shape: &[i64]) -> Option<SymView> {
+    // Both shapes are walked from their fastest modes on. `rest` is the part of the old mode that is still left, from `factor` on.
+    let mut old = t.view.modes.iter().rev();
+    let mut left: Option<(i64, SymMode)> = None;
+    let mut groups: Vec<Vec<SymMode>> = Vec::new();
+    for &extent in shape.iter().rev() {
+        let (mut wanted, mut group) = (extent, Vec::<SymMode>::new());
+        while wanted > 1 {
+            let (rest, mode) = match left.take() {
+                Some((rest, mode)) if rest > 1 => (rest, mode),
+                _ => {
+                    let mode = old.next()?.clone();
+                    left = Some((mode.extent.as_const()?, mode));
+                    continue;
+                }
+            };
+            let taken = rest.min(wanted);
+            if rest % taken != 0 || wanted % taken != 0 {
+                return None;
+            }
+            wanted /= taken;
+            left = Some((rest / taken, SymMode { factor: mode.factor.scale(taken), ..mode.clone() }));
+            // A piece that goes on where the one before it ends is the same mode.
+            match group.last_mut() {
+                Some(last) if last.dim == mode.dim && &last.factor * &last.extent == mode.factor => {
+                    last.extent = last.extent.scale(taken);
+                }
+                _ => group.push(SymMode { extent: Expr::constant(taken), ..mode }),
+            }
+        }
+        if group.is_empty() {
+            group.push(SymMode { extent: Expr::constant(1), dim: 0, factor: Expr::default() });
+        }
+        group.reverse();
+        groups.push(group);
+    }
+    groups.reverse();
+    let lengths: Vec<usize> = groups.iter().map(Vec::len).collect();
+    let is_flat = lengths.iter().all(|n| *n == 1);
+    let modes = groups.into_iter().flatten().collect();
+    Some(SymView { modes, groups: if is_flat { Vec::new() } else { lengths }, ..t.view.clone() })
 }
 
 /// Returns the view with a mode for each part.

@@ -84,7 +84,7 @@ impl Cx<'_> {
     }
 
     /// Copies a register tensor to a new one, as `let y = x` requires.
-    fn copy_of(&mut self, t: &Tensor, hint: Option<&str>, at: ExprId) -> Lower<Tensor> {
+    pub(crate) fn copy_of(&mut self, t: &Tensor, hint: Option<&str>, at: ExprId) -> Lower<Tensor> {
         let Some((src, shape)) = self.register_of(t) else { return Ok(t.clone()) };
         let Some(order) = t.view.as_permutation(&shape) else {
             return self.settled(at, t, hint).map(|(_, part)| part);

@@ -9,6 +9,7 @@ mod functions;
 mod grids;
 mod guards;
 mod invariants;
+mod joined;
 mod locals;
 mod moves;
 mod peel;

@@ -96,7 +96,7 @@ impl Cx<'_> {
         }
         let error = self
             .error(&codes::UNSUPPORTED, at, "a view with a mode of several parts has no other views than those of integers and `..` in an index")
-            .help("`load` and `copy` move it to and from registers; index the tensor before `global_view`");
+            .help("`load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`");
         Err(self.report(error))
     }
 

@@ -507,6 +507,13 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
                 }
                 Choice::Slice(choice)
             }
+            OpKind::Insert { dst, src } => {
+                let choice = parts::insert(program, op, dst, *src, known, offset)?;
+                if let Some(through) = choice.through {
+                    solution.shared_bytes = offset + through.bytes;
+                }
+                Choice::Slice(choice)
+            }
             OpKind::Atomic(atomic) => {
                 let spread = parts::spread(program, op, atomic, known, offset);
                 if let Some(Choice::Copy(choice)) = solution.choices.get_mut(&op.id) {

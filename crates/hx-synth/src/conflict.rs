@@ -147,6 +147,7 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::Atomic(_)

@@ -35,6 +35,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             | OpKind::Store { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::Atomic(_)

@@ -101,6 +101,7 @@ impl<'p> Cx<'_, 'p> {
             | OpKind::Store { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => 0.0,

@@ -68,6 +68,7 @@ fn of_op(program: &TileProgram, arch: Arch, pool: &Pool, op: &Op) -> f64 {
         | OpKind::Store { .. }
         | OpKind::Rearrange { .. }
         | OpKind::Slice { .. }
+        | OpKind::Insert { .. }
         | OpKind::Scan { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Atomic(_)

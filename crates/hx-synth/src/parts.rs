@@ -56,7 +56,8 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
             }
         }
     }
-    let value = shown_values(whole, &dims)?;
+    let mut value = shown_values(whole, &dims)?;
+    value.retain(|mode| mode.extent != 1);
     // If the range crosses a carry between two modes, no single mode describes it: give up.
     for (d, (shown, _)) in dims.iter().enumerate() {
         if let Shown::Range(_, extent) = shown {
@@ -79,6 +80,43 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
             })
             .collect();
     Some(Tv { tile, thread: thread.iter().map(moved).collect(), value: value.iter().map(moved).collect() })
+}
+
+/// Returns the layout of a part whose elements each thread can set in the whole tensor. `None` if no layout of the part lies in the
+/// same threads: the part begins or ends between threads, or has one coordinate of a dimension that is dealt to several.
+pub(crate) fn in_place(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+    let dims = shown(view, shape);
+    let is_dealt = |d: usize| whole.thread.iter().any(|mode| mode.strides[d] != 0 && mode.extent > 1);
+    let is_apart = |(d, (shown, _)): (usize, &(Shown, Option<usize>))| {
+        matches!(shown, Shown::Point(_)) && shape[d] > 1 && is_dealt(d)
+    };
+    if dims.iter().enumerate().any(is_apart) {
+        return None;
+    }
+    part(whole, view, shape)
+}
+
+/// Returns a layout of the whole tensor in which each thread holds the same coordinates of every part of this length, one part after
+/// the other. The view cuts one dimension. `None` if the length of the steps from part to part divides no part of the threads.
+pub(crate) fn grown(part_tv: &Tv, view: &View, shape: &[i64], part_shape: &[i64]) -> Option<Tv> {
+    let in_order = view.modes.len() == shape.len() && view.modes.iter().enumerate().all(|(d, m)| m.dim == d);
+    let mut cut = (0..shape.len()).filter(|d| part_shape.get(*d) != Some(&shape[*d]));
+    let (Some(axis), None, true) = (cut.next(), cut.next(), in_order) else { return None };
+    let first = view.offsets[axis].as_const()?;
+    let step = hx_index::gcd(hx_index::gcd(part_shape[axis], first), shape[axis]);
+    let mut begin = View::whole(view.base, part_shape);
+    begin.modes[axis].extent = step;
+    let mut whole = in_place(part_tv, &begin, part_shape)?;
+    if whole.tile[axis] != step {
+        return None;
+    }
+    let mut strides = vec![0; shape.len()];
+    strides[axis] = step;
+    whole.tile[axis] = shape[axis];
+    whole.value.push(TileMode::new(shape[axis] / step, strides));
+    // A mode of one step says nothing, and nothing else that reads layouts expects it.
+    whole.value.retain(|mode| mode.extent != 1);
+    Some(whole)
 }
 
 /// Returns the value modes that walk what the view shows; `None` if a range begins or ends inside of a step.
@@ -261,6 +299,57 @@ pub(crate) fn slice(
         lanes: vec![],
         through: Some(Scratch { offset, bytes }),
         reason: reason("other threads have it"),
+    })
+}
+
+/// Chooses how the elements of an inserted part reach the threads that hold its place. Scratch memory starts at byte `offset`.
+pub(crate) fn insert(
+    program: &TileProgram,
+    op: &Op,
+    dst: &View,
+    src: TensorId,
+    known: &Layouts,
+    offset: u32,
+) -> Result<SliceChoice, Failure> {
+    let wrong = || Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id);
+    let id = dst.register().ok_or_else(wrong)?;
+    let (part, whole) = (&known[src].tv, &known[id].tv);
+    let shape = &program.tensor(id).shape;
+    let reason = |text: &str| Reason { text: text.into(), from: vec![] };
+    // Each thread has to hold exactly the elements of its places.
+    let agrees = |wanted: &Tv| part.positions_of(wanted).is_some() && wanted.positions_of(part).is_some();
+    let found = in_place(whole, dst, shape)
+        .filter(agrees)
+        .and_then(|_| places(part, whole, dst, shape, program.threads_of(op)))
+        .filter(|found| found.lanes.is_empty());
+    let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
+    if let Some(found) = found
+        && let Some(positions) = layout_of_table(&extents, &found.table)
+    {
+        return Ok(SliceChoice {
+            positions: Some(positions),
+            first: found.first,
+            lanes: vec![],
+            through: None,
+            reason: reason("each thread has its part"),
+        });
+    }
+    let tensor = program.tensor(src);
+    if tensor.dtype.bits() < 8 {
+        let message = format!(
+            "`{}` is held by other threads than its place in `{}`, and elements below a byte do not go through shared memory",
+            tensor.name,
+            program.tensor(id).name
+        );
+        return Err(Failure::new(FailureKind::Conflict, message).at(op.id));
+    }
+    let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
+    Ok(SliceChoice {
+        positions: None,
+        first: 0,
+        lanes: vec![],
+        through: Some(Scratch { offset, bytes }),
+        reason: reason("other threads have its place"),
     })
 }
 

@@ -165,6 +165,9 @@ impl OpKind {
             OpKind::Slice { dst, src } => {
                 all.registers(Mode::Write, [*dst]).view(Mode::Read, src, Completion::AtOnce).effects()
             }
+            OpKind::Insert { dst, src } => {
+                all.view(Mode::Update, dst, Completion::AtOnce).registers(Mode::Read, [*src]).effects()
+            }
             OpKind::ReadNumber { src, .. } => all.registers(Mode::Read, [*src]).effects(),
             OpKind::Scan { dst, src, .. } => {
                 let [dst, src] = [dst, src].map(|tensors| tensors.iter().copied());
@@ -292,6 +295,7 @@ mod tests {
                 "write r0, read r1, write s3, read s3",
             ),
             (OpKind::Slice { dst: r0, src: register(r1) }, "write r0, read r1"),
+            (OpKind::Insert { dst: register(r0), src: r1 }, "update r0, read r1"),
             (OpKind::Atomic(adds.clone()), "read r0, add g0"),
             (
                 OpKind::Atomic(Atomic { old: Some(r2), memory: scattered.clone(), ..adds }),

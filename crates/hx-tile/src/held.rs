@@ -67,6 +67,7 @@ impl<'p> Held<'p> {
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
                 | OpKind::Slice { .. }
+                | OpKind::Insert { .. }
                 | OpKind::ReadNumber { .. }
                 | OpKind::Scan { .. }
                 | OpKind::Atomic(_)

@@ -236,6 +236,9 @@ pub enum OpKind {
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
     /// Sets `dst` to the elements of a view of a register tensor. The view may reorder, cut, drop or add modes.
     Slice { dst: TensorId, src: View },
+    /// Sets the elements of a register tensor that a view of it shows to those of `src`; the others keep their values. The view
+    /// cuts modes, or keeps them.
+    Insert { dst: View, src: TensorId },
     /// Reads the only element of a register tensor, which every thread holds, into a number of the block. The number is in
     /// scope until the end of the enclosing statements.
     ReadNumber { var: Symbol, src: TensorId },
@@ -438,6 +441,10 @@ impl OpKind {
                 0 => *dst = with,
                 _ => view(src),
             },
+            OpKind::Insert { dst, src } => match operand {
+                0 => view(dst),
+                _ => *src = with,
+            },
             OpKind::Scan { dst, src, .. } => match operand.checked_sub(dst.len()) {
                 None => dst[operand] = with,
                 Some(input) => src[input] = with,
@@ -469,6 +476,7 @@ impl OpKind {
             OpKind::Rearrange { .. } => "rearrange",
             OpKind::Reduce { .. } => "reduce",
             OpKind::Slice { .. } => "slice",
+            OpKind::Insert { .. } => "insert",
             OpKind::ReadNumber { .. } => "scalar",
             OpKind::Scan { .. } => "scan",
             OpKind::Atomic(atomic) => atomic.op.name(),
@@ -515,6 +523,7 @@ impl OpKind {
             | OpKind::Store { .. }
             | OpKind::Rearrange { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::ClusterSum { .. }
@@ -541,6 +550,7 @@ impl OpKind {
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::ClusterSum { .. }

@@ -119,18 +119,18 @@ pub struct ReduceChoice {
     pub reason: Reason,
 }
 
-/// How the threads that hold a part of a register tensor get its elements.
+/// How the threads that hold a part of a register tensor get its elements, or set them in the whole tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SliceChoice {
-    /// Position in the destination's values → position in the source's, in the thread that holds the element. `None` if
-    /// every element goes through shared memory.
+    /// Position in the part's values → position in the whole tensor's, in the thread that holds the element. `None` if every
+    /// element goes through shared memory.
     pub positions: Option<Layout>,
     /// An offset that is added to the positions.
     pub first: i64,
     /// Digits of the thread number, each `(unit, extent, digit)`. The thread that holds the elements has the own number with
     /// these digits in place of its own. If there are none, every thread holds its elements itself.
     pub lanes: Vec<(i64, i64, i64)>,
-    /// The shared memory that elements go through otherwise, row-major in the destination's shape.
+    /// The shared memory that elements go through otherwise, row-major in the part's shape.
     pub through: Option<Scratch>,
     pub reason: Reason,
 }

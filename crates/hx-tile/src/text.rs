@@ -181,6 +181,7 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
         }
         OpKind::Slice { dst, src } => format!("{} = {}", name(dst), part_text(program, src)),
+        OpKind::Insert { dst, src } => format!("{} = {}", part_text(program, dst), name(src)),
         OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
         OpKind::Scan { dst, src, axis, op } => scan_text(program, dst, src, *axis, op),
         OpKind::Atomic(atomic) => atomic_text(program, atomic),

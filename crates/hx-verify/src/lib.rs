@@ -140,6 +140,7 @@ impl<'p> Check<'p> {
             }
             (OpKind::Atomic(atomic), Some(Choice::Copy(c))) => self.atomic(op, atomic, c),
             (OpKind::Slice { dst, src }, Some(Choice::Slice(s))) => self.slice(op, *dst, src, s),
+            (OpKind::Insert { dst, src }, Some(Choice::Slice(s))) => self.insert(op, dst, *src, s),
             (OpKind::ReadNumber { src, .. }, _) => self.read_number(*src),
             (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
                 self.scan((dst, src), *axis, op.len(), s)
@@ -163,6 +164,7 @@ impl<'p> Check<'p> {
                 | OpKind::Rearrange { .. }
                 | OpKind::Reduce { .. }
                 | OpKind::Slice { .. }
+                | OpKind::Insert { .. }
                 | OpKind::Scan { .. }
                 | OpKind::Atomic(_),
                 _,

@@ -13,15 +13,7 @@ impl Check<'_> {
     pub(crate) fn slice(&self, op: &Op, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
         let id = src.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.held(dst)?, self.held(id)?);
-        let info = self.program.tensor(dst);
-        let Some(positions) = &choice.positions else {
-            let groups = i64::from(self.scope(op.scope).groups);
-            let bytes = groups * info.size() * i64::from(info.dtype.bits()).max(8) / 8;
-            return match &choice.through {
-                Some(scratch) if i64::from(scratch.bytes) >= bytes => Ok(()),
-                _ => Err(format!("`{}` has no room in shared memory to go through", info.name)),
-            };
-        };
+        let Some(positions) = &choice.positions else { return self.has_room(op, dst, choice) };
         if positions.size() != d.values {
             return Err(format!("{} positions for {} values", positions.size(), d.values));
         }
@@ -46,6 +38,63 @@ impl Check<'_> {
                         "thread {t} does not find {wanted:?} at position {position} of thread {owner}"
                     ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a part has shared memory to go through.
+    fn has_room(&self, op: &Op, part: TensorId, choice: &SliceChoice) -> Checked {
+        let info = self.program.tensor(part);
+        let groups = i64::from(self.scope(op.scope).groups);
+        let bytes = groups * info.size() * i64::from(info.dtype.bits()).max(8) / 8;
+        match &choice.through {
+            Some(scratch) if i64::from(scratch.bytes) >= bytes => Ok(()),
+            _ => Err(format!("`{}` has no room in shared memory to go through", info.name)),
+        }
+    }
+
+    /// Checks that each thread sets exactly the elements of the part that it holds, each to the element of `src` that belongs there.
+    pub(crate) fn insert(&self, op: &Op, dst: &View, src: TensorId, choice: &SliceChoice) -> Checked {
+        let id = dst.register().ok_or("not a part of a register tensor")?;
+        let (d, s) = (self.held(id)?, self.held(src)?);
+        let Some(positions) = &choice.positions else { return self.has_room(op, src, choice) };
+        if !choice.lanes.is_empty() {
+            return Err("elements of other lanes are not inserted".into());
+        }
+        if positions.size() != s.values {
+            return Err(format!("{} positions for {} values", positions.size(), s.values));
+        }
+        let walk = Walk::of(dst);
+        let shape = &self.program.tensor(id).shape;
+        let is_in_part = |at: &[i64]| {
+            (0..shape.len()).all(|dim| {
+                let first = dst.offsets[dim].as_const().unwrap_or(0);
+                let extent = dst.modes.iter().find(|m| m.dim == dim && !m.factor.is_zero());
+                (first..first + extent.map_or(1, |m| m.extent)).contains(&at[dim])
+            })
+        };
+        for t in 0..d.threads {
+            let mut set = vec![false; d.values as usize];
+            for v in 0..s.values {
+                let at = s.coordinate(t, v);
+                let position = choice.first + positions.eval(v);
+                if !(0..d.values).contains(&position) {
+                    return Err(format!("value {v} of thread {t} goes to position {position}, past the end"));
+                }
+                set[position as usize] = true;
+                let (found, wanted) = (d.coordinate(t, position), walk.coordinate(&at));
+                let fits = if self.inside(src, &at) { found == wanted } else { !self.inside(id, &found) };
+                if !fits {
+                    return Err(format!("thread {t} sets {found:?} to the element for {wanted:?}"));
+                }
+            }
+            let left = (0..d.values).find(|p| {
+                let at = d.coordinate(t, *p);
+                self.inside(id, &at) && is_in_part(&at) && !set[*p as usize]
+            });
+            if let Some(left) = left {
+                return Err(format!("thread {t} does not set position {left}, which is in the part"));
             }
         }
         Ok(())

@@ -148,7 +148,9 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
         OpKind::Map(map) => map.inputs.iter().copied().chain([map.dst]).collect(),
         OpKind::Rearrange { dst, src, through } => [*dst, *src].into_iter().chain(*through).collect(),
-        OpKind::Slice { dst, src } => of(src).chain([*dst]).collect(),
+        OpKind::Slice { dst: tensor, src: view } | OpKind::Insert { dst: view, src: tensor } => {
+            of(view).chain([*tensor]).collect()
+        }
         OpKind::ReadNumber { src, .. } => vec![*src],
         OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
         OpKind::Atomic(a) => of(&a.memory).chain([a.value]).chain(a.old).chain(a.compare).collect(),

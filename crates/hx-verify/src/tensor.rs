@@ -217,6 +217,7 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         | OpKind::Map(_)
         | OpKind::Reduce { .. }
         | OpKind::ReadNumber { .. }
+        | OpKind::Insert { .. }
         | OpKind::Scan { .. }
         | OpKind::ClusterSum { .. }
         | OpKind::Print { .. }

@@ -85,7 +85,12 @@ super::families! {
         Expect: "expect", [required("barrier"), required("bytes")],
             "Tells a barrier how many bytes will arrive. Not compiled yet.";
         Reshape: "reshape", [required("t"), required("shape")],
-            "The elements of a register tensor in row-major order under another shape.", method;
+            "The elements of a register or shared tensor in row-major order under another shape.", method;
+        Concat: "concat",
+            [required("a"), required("b"), optional("c"), optional("d"), named("axis")],
+            "A register tensor of the elements of two to four others, one after the other along `axis:`.";
+        Split: "split", [required("t"), required("n"), named("axis")],
+            "A tuple of `n` equal parts of a register or shared tensor, cut along `axis:`.";
         // Reductions.
         Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";

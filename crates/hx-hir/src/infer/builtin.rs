@@ -76,6 +76,8 @@ impl Infer<'_> {
                 let shape = self.shape(shape.0, &shape.1)?;
                 Ty::Tensor(TensorTy { shape, ..t })
             }
+            KernelFn::Concat => self.concat(id, given)?,
+            KernelFn::Split => self.split(given)?,
             KernelFn::Rearrange => {
                 let [t] = first(given)?;
                 t.1

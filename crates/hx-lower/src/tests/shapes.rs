@@ -52,23 +52,19 @@ fn what_parts_and_shapes_cannot_be() {
             error[HX0208]: a view with a mode of several parts has no other views than those of integers and `..` in an index
                           let a = v[.., 3];
                                         ^
-              help: `load` and `copy` move it to and from registers; index the tensor before `global_view`
+              help: `load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`
             error[HX0208]: a view with a mode of several parts has no other views than those of integers and `..` in an index
                           let b = v.T;
                                   ^^^
-              help: `load` and `copy` move it to and from registers; index the tensor before `global_view`
+              help: `load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`
             error[HX0208]: a view with a mode of several parts has no other views than those of integers and `..` in an index
                           let c = tile(v, [8, 8]);
                                   ^^^^^^^^^^^^^^^
-              help: `load` and `copy` move it to and from registers; index the tensor before `global_view`
+              help: `load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`
             error[HX0208]: a view with a mode of several parts has no other views than those of integers and `..` in an index
                           copy_async(v, s);
                                      ^
-              help: `load` and `copy` move it to and from registers; index the tensor before `global_view`
-            error[HX0215]: found a shared tensor, wanted a register one for `reshape`
-                          let d = reshape(s, [8, 16]);
-                                          ^
-              help: `load(…)` moves a tile into registers; `global_view` gives global memory other modes
+              help: `load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`
             error[HX0205]: found the shape `[16, 8]`, wanted as many elements as in `[16, 9]`
                           let e = reshape(load(v), [16, 9]);
                                                    ^^^^^^^

@@ -79,6 +79,7 @@ fn needs_machine(op: &Op) -> bool {
         | OpKind::Rearrange { .. }
         | OpKind::Reduce { .. }
         | OpKind::Slice { .. }
+        | OpKind::Insert { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }
         | OpKind::Atomic(_)

@@ -26,8 +26,9 @@ pub(crate) enum Constraint {
     /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, or an operand that is broadcast. Only `to`
     /// follows from `from`: many layouts of `from` have the same projection.
     Project { from: TensorId, to: TensorId, axes: Vec<usize> },
-    /// `f_to = f_from ∘ view`: a part of a register tensor. If both are known and disagree, elements move between threads.
-    Part { from: TensorId, to: TensorId, view: View },
+    /// `f_to = f_from ∘ view`: a part of a register tensor. If both are known and disagree, elements move between threads. Of a tensor
+    /// that parts are `inserted` into, the layout also follows from that of a part.
+    Part { from: TensorId, to: TensorId, view: View, inserted: bool },
     /// Three equations along M, N and K between the fragments of one instruction. An operand in shared memory has no fragment.
     Gemm { c: TensorId, a: Option<TensorId>, b: Option<TensorId> },
     /// `f ∘ q⁻¹ = m ∘ p⁻¹` for the two sides of one instruction.
@@ -217,7 +218,12 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         }
         OpKind::Slice { dst, src } => src
             .register()
-            .map(|from| Constraint::Part { from, to: *dst, view: src.clone() })
+            .map(|from| Constraint::Part { from, to: *dst, view: src.clone(), inserted: false })
+            .into_iter()
+            .collect(),
+        OpKind::Insert { dst, src } => dst
+            .register()
+            .map(|from| Constraint::Part { from, to: *src, view: dst.clone(), inserted: true })
             .into_iter()
             .collect(),
         OpKind::Scan { dst, src, .. } => match dst.split_first() {

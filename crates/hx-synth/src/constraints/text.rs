@@ -54,7 +54,7 @@ impl System<'_> {
                 let axes: Vec<String> = axes.iter().map(ToString::to_string).collect();
                 format!("f_{} = π_{} ∘ f_{}", self.name(*to), axes.join(","), self.name(*from))
             }
-            Constraint::Part { from, to, view } => {
+            Constraint::Part { from, to, view, .. } => {
                 let at: Vec<String> = view.offsets.iter().map(ToString::to_string).collect();
                 let at = at.join(", ");
                 format!("f_{} = f_{} at [{at}]", self.name(*to), self.name(*from))

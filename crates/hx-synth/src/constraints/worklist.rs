@@ -72,7 +72,7 @@ impl System<'_> {
                     Fired::Follows(*to, Known { tv: pool.project(&x.tv, axes), reason, pin: x.pin })
                 }
             },
-            Constraint::Part { from: whole, to, view } => {
+            Constraint::Part { from: whole, to, view, inserted } => {
                 let shape = &self.program.tensor(*whole).shape;
                 let follows = |x: &Known, tv: Option<Tv>, target: TensorId, text: &str| match tv {
                     Some(tv) => {
@@ -82,6 +82,14 @@ impl System<'_> {
                     None => Fired::Nothing,
                 };
                 match (known.get(*whole), known.get(*to)) {
+                    (Some(x), None) if *inserted => {
+                        let tv = parts::in_place(&x.tv, view, shape);
+                        follows(x, tv, *to, "a part of the tensor that it is inserted into, where it goes")
+                    }
+                    (None, Some(y)) if *inserted => {
+                        let tv = parts::grown(&y.tv, view, shape, &self.program.tensor(*to).shape);
+                        follows(y, tv, *whole, "each thread has the same places of every part")
+                    }
                     (Some(x), None) => {
                         follows(x, parts::part(&x.tv, view, shape), *to, "a part of its operand, where it is")
                     }

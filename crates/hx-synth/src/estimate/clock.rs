@@ -89,6 +89,7 @@ impl Clock {
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::Atomic(_)

@@ -96,6 +96,7 @@ impl Recorder<'_> {
                 | OpKind::Rearrange { .. }
                 | OpKind::Fill { .. }
                 | OpKind::Slice { .. }
+                | OpKind::Insert { .. }
                 | OpKind::ReadNumber { .. }
                 | OpKind::Print { .. }
                 | OpKind::Assert { .. },

@@ -32,6 +32,7 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             | OpKind::ClusterSum { .. }
             | OpKind::Reduce { .. }
             | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Scan { .. }
             | OpKind::Atomic(_) => return None,

@@ -374,6 +374,7 @@ impl<'p> Lowering<'p> {
             }
             (OpKind::Atomic(atomic), Some(Choice::Copy(choice))) => self.atomic(op, atomic, choice),
             (OpKind::Slice { dst, src }, Some(Choice::Slice(choice))) => self.slice(op, *dst, src, choice),
+            (OpKind::Insert { dst, src }, Some(Choice::Slice(choice))) => self.insert(op, dst, *src, choice),
             (OpKind::Scan { dst, src, axis, op: value }, Some(Choice::Scan(choice))) => {
                 self.scan(op, (dst, src), *axis, value, choice)
             }
@@ -403,6 +404,7 @@ impl<'p> Lowering<'p> {
                 | OpKind::Rearrange { .. }
                 | OpKind::Reduce { .. }
                 | OpKind::Slice { .. }
+                | OpKind::Insert { .. }
                 | OpKind::ReadNumber { .. }
                 | OpKind::Scan { .. }
                 | OpKind::Atomic(_),

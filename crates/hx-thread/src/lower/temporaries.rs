@@ -30,6 +30,11 @@ pub(super) fn of(program: &TileProgram, solution: &Solution, op: OpId) -> Tempor
         (Choice::Rearrange(RearrangeChoice { route: Route::Lanes(lanes), .. }), [dst]) => {
             names.exchange(*dst, lanes)
         }
+        (Choice::Slice(choice), [whole]) if matches!(found.kind, OpKind::Insert { .. }) => {
+            let through = names.slice(*whole, choice.through.as_ref());
+            let other = choice.through.map(|_| names.array(*whole, "other", 1));
+            Temporaries { arrays: other.into_iter().collect(), ..through }
+        }
         (Choice::Slice(choice), [dst]) => names.slice(*dst, choice.through.as_ref()),
         (Choice::Copy(choice), [dst]) => names.slice(*dst, choice.spread.as_ref()),
         (Choice::Scan(choice), results) => names.scan(results, choice, solution),

@@ -1,0 +1,123 @@
+//! Register tensors that are joined of others, and tensors that are cut into equal parts.
+
+use hx_base::codes;
+use hx_hir::ExprId;
+use hx_index::Expr;
+use hx_tile::{Base, OpKind, TensorId, View};
+
+use crate::cx::{Cx, shape_text};
+use crate::error::Lower;
+use crate::given::Given;
+use crate::value::{Tensor, Value};
+
+/// The largest number of parts that a tensor is cut into.
+const MOST_PARTS: i64 = 64;
+
+impl Cx<'_> {
+    /// Lowers `concat(a, b, …, axis: k)`: each tensor is inserted into a new one.
+    pub(crate) fn concat(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
+        let Some((axis_at, parts)) = given.slots.split_last() else { return self.not_compiled(given) };
+        let Some(axis_at) = *axis_at else { return self.not_compiled(given) };
+        let exprs: Vec<ExprId> = parts.iter().copied().flatten().collect();
+        let mut held: Vec<(ExprId, TensorId, Tensor)> = Vec::new();
+        for (at, value) in self.operand_list(&exprs)? {
+            let tensor = self.want_register(at, value)?;
+            let (id, tensor) = self.settled(at, &tensor, None)?;
+            held.push((at, id, tensor));
+        }
+        let (first_at, first, joined) = held[0].clone();
+        let mut shape = self.tensors[first.0 as usize].shape.clone();
+        let axis = self.axis(axis_at, shape.len())?;
+        for (at, id, tensor) in held.iter().skip(1) {
+            if tensor.dtype != joined.dtype {
+                return self.bad_dtype(*at, tensor.dtype, first_at, joined.dtype);
+            }
+            let own = self.tensors[id.0 as usize].shape.clone();
+            let fits = own.len() == shape.len()
+                && own.iter().zip(&shape).enumerate().all(|(d, (a, b))| d == axis || a == b);
+            if !fits {
+                let (found, wanted) = (shape_text(&tensor.shape()), shape_text(&joined.shape()));
+                let message =
+                    format!("found the shape `{found}`, wanted `{wanted}` with any extent along axis {axis}");
+                let error = self
+                    .error(&codes::SHAPE_MISMATCH, *at, message)
+                    .also(self.place(first_at), format!("has the shape `{wanted}`"));
+                return Err(self.report(error));
+            }
+            shape[axis] += own[axis];
+        }
+        let (dst, result) =
+            self.new_register(given.hint.unwrap_or("joined"), joined.dtype, shape.clone(), given.id);
+        // Each part keeps the elements of the others, which begin as zeros.
+        self.emit(OpKind::Fill { dst, value: 0.0 }, given.id);
+        let mut first = 0;
+        for (at, src, _) in held {
+            let extent = self.tensors[src.0 as usize].shape[axis];
+            let mut view = View::whole(Base::Register(dst), &shape);
+            view.offsets[axis] = Expr::constant(first);
+            view.modes[axis].extent = extent;
+            self.emit(OpKind::Insert { dst: view, src }, at);
+            first += extent;
+        }
+        Ok(Value::Tensor(result))
+    }
+
+    /// Returns the register tensor that a value is.
+    pub(crate) fn want_register(&mut self, at: ExprId, value: Value) -> Lower<Tensor> {
+        match value {
+            Value::Lazy(lazy) => Ok(self.materialize(at, lazy, None)),
+            Value::Tensor(t) if t.is_register() => Ok(t),
+            Value::Tensor(t) => {
+                let message = format!("found a {} tensor, wanted a register one", t.space());
+                let error = self
+                    .error(&codes::WRONG_MEMORY, at, message)
+                    .help("`load(…)` moves a tile into registers");
+                Err(self.report(error))
+            }
+            other => self.fail(&codes::TYPE_MISMATCH, at, format!("found {}, wanted a tensor", other.what())),
+        }
+    }
+
+    /// Lowers `split(t, n, axis: k)`: new register tensors, or views of a shared tensor.
+    pub(crate) fn split(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
+        let [at, count_at] = self.first(given)?;
+        let Some(axis_at) = given.slot(2) else { return self.not_compiled(given) };
+        let tensor = self.tensor(at)?;
+        if tensor.is_global() {
+            let error = self
+                .error(
+                    &codes::WRONG_MEMORY,
+                    at,
+                    "found a global tensor, wanted a register or shared one for `split`",
+                )
+                .help("`tile(t, shape)` cuts a global tensor");
+            return Err(self.report(error));
+        }
+        self.want_flat(at, &tensor)?;
+        let count = self.const_int(count_at, "the number of parts")?;
+        let axis = self.axis(axis_at, tensor.shape().len())?;
+        let extent = tensor.shape()[axis].as_const().unwrap_or_default();
+        if !(1..=MOST_PARTS).contains(&count) || extent % count != 0 {
+            let message = format!(
+                "found {count} parts of the extent {extent}, wanted a divisor of it from 1 to {MOST_PARTS}"
+            );
+            return self.fail(&codes::SHAPE_MISMATCH, count_at, message);
+        }
+        let mut parts = Vec::new();
+        for i in 0..count {
+            let mut view = tensor.view.clone();
+            let mode = &mut view.modes[axis];
+            mode.extent = Expr::constant(extent / count);
+            let (dim, step) = (mode.dim, mode.factor.scale(i * extent / count));
+            view.offsets[dim] = (view.offsets[dim].clone() + step).simplify(&self.facts);
+            let part = tensor.with_view(view);
+            let part = match part.is_register() {
+                true if count == 1 => self.copy_of(&part, given.hint, at)?,
+                true => self.settled(at, &part, None)?.1,
+                false => part,
+            };
+            parts.push(Value::Tensor(part));
+        }
+        Ok(Value::Tuple(parts.into()))
+    }
+}
