@@ -6,7 +6,7 @@
 use hx_index::Expr;
 use hx_thread::{
     FAILURE_SHIFTS, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, Log, LogEntry, LogKind, Put, areas_word,
-    assertion_word, record_bytes,
+    assertion_word, record_bytes, sides_word,
 };
 
 use crate::access::Elements;
@@ -119,14 +119,48 @@ impl Emitter<'_> {
                 let runs = runs(put.entry as usize);
                 let at = self.expr(&put.position)?.operand(crate::expr::Binding::Prefix);
                 let guard = guard.map_or(String::new(), |guard| format!("({guard}) && "));
+                let failed = format!("if ({guard}!{element})");
+                let key = format!(
+                    "~(hx_block << {block} | (unsigned long long){runs} << {run} | (unsigned long long){at})"
+                );
+                if !put.sides.is_empty() {
+                    return self.failure_of_sides(put, word, &failed, &key);
+                }
+                let first = word + 1;
                 format!(
-                    "if ({guard}!{element}) {{ atomicAdd({BUFFER} + {word}, 1ull); atomicMax({BUFFER} + {}, \
-                     ~(hx_block << {block} | (unsigned long long){runs} << {run} | (unsigned long long){at})); }}",
-                    word + 1
+                    "{failed} {{ atomicAdd({BUFFER} + {word}, 1ull); atomicMax({BUFFER} + {first}, {key}); }}"
                 )
             }
         };
         self.statement(&text);
         Ok(())
+    }
+
+    /// Emits the record of a failed comparison. Blocks may fail at the same time, so the key and the sides change together, under a
+    /// lock. One thread of a block takes it, and holds it for a few instructions.
+    fn failure_of_sides(&mut self, put: &Put, word: usize, failed: &str, key: &str) -> Result<()> {
+        let lock = sides_word(&self.program.log, put.entry as usize);
+        let mut stores = Vec::new();
+        for (number, side) in put.sides.iter().enumerate() {
+            let (_, array) = self.array(side)?;
+            let elements = Elements { array: &array, base: &side.base, offsets: &side.offsets };
+            let element = elements.value(0, &mut self.printer);
+            let c_type = pointee(array.dtype);
+            let cut = if array.dtype.bits() < 32 { format!("({c_type})") } else { String::new() };
+            stores.push(format!("*({c_type}*)({BUFFER} + {}) = {cut}{element};", lock + 1 + number));
+        }
+        self.block(failed, |e| {
+            e.statement(&format!("const unsigned long long hx_key = {key};"));
+            e.statement(&format!("atomicAdd({BUFFER} + {word}, 1ull);"));
+            e.statement(&format!("while (atomicCAS({BUFFER} + {lock}, 0ull, 1ull) != 0ull) {{}}"));
+            e.statement("__threadfence();");
+            e.block(&format!("if (atomicMax({BUFFER} + {}, hx_key) < hx_key)", word + 1), |e| {
+                stores.iter().for_each(|store| e.statement(store));
+                Ok(())
+            })?;
+            e.statement("__threadfence();");
+            e.statement(&format!("atomicExch({BUFFER} + {lock}, 0ull);"));
+            Ok(())
+        })
     }
 }

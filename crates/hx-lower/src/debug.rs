@@ -3,12 +3,12 @@
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
-use hx_hir::{Arg, Expr as HirExpr, ExprId};
+use hx_hir::{Arg, BinaryOp, Expr as HirExpr, ExprId};
 use hx_index::{Cond, Expr};
 use hx_tile::{OpKind, Scalar, TensorId};
 
 use crate::cx::Cx;
-use crate::elementwise::condition;
+use crate::elementwise::{Operand, condition, dtype_of};
 use crate::error::Lower;
 use crate::value::{Lazy, Tensor, Value};
 
@@ -70,7 +70,7 @@ impl Cx<'_> {
     /// Lowers `assert`. An assertion that is decided at compile time emits nothing; any other is checked when the kernel runs.
     pub(crate) fn assert(&mut self, at: ExprId, message: Option<ExprId>) -> Lower<Value> {
         let message = message.map_or(Ok(String::new()), |message| self.text(message));
-        let (value, message) = (self.eval(at)?, message?);
+        let ((value, sides), message) = (self.asserted_value(at)?, message?);
         let holds = match &value {
             Value::Bool(cond) if !self.mentions_variables(cond) => Some(cond.clone()),
             _ => None,
@@ -80,7 +80,11 @@ impl Cx<'_> {
             Value::Bool(Cond::False) => {
                 let colon = if message.is_empty() { "" } else { ": " };
                 let text = format!("the assertion does not hold for this instance{colon}{message}");
-                return self.fail(&codes::CONSTANT_ERROR, at, text);
+                let mut error = self.error(&codes::CONSTANT_ERROR, at, text);
+                for (side, (_, value)) in ["left", "right"].into_iter().zip(sides.iter().flatten()) {
+                    error.notes.extend(known_text(value).map(|value| format!("{side}: {value}")));
+                }
+                return Err(self.report(error));
             }
             Value::Bool(cond) => (self.single(at, condition(&cond)), true),
             Value::Scalar(scalar) if scalar.dtype() == DType::Bool => (self.single(at, scalar), true),
@@ -97,9 +101,38 @@ impl Cx<'_> {
                 return self.fail(&codes::TYPE_MISMATCH, at, message);
             }
         };
-        self.emit(OpKind::Assert { cond, message, uniform }, at);
+        let sides = match sides.filter(|_| uniform) {
+            Some([left, right]) => self.compared_numbers(left, right),
+            None => Vec::new(),
+        };
+        self.emit(OpKind::Assert { cond, sides, message, uniform }, at);
         self.asserted.extend(holds);
         Ok(Value::Unit)
+    }
+
+    /// Evaluates an asserted condition. Returns the two operands as well if it is a comparison.
+    fn asserted_value(&mut self, at: ExprId) -> Lower<(Value, Option<[Operand; 2]>)> {
+        let HirExpr::Binary { op: op @ BinaryOp::Cmp(_), lhs, rhs } = &self.store()[at] else {
+            return Ok((self.eval(at)?, None));
+        };
+        self.frame_mut().operands += 1;
+        let compared = self.with_operands(at, *op, *lhs, *rhs);
+        self.frame_mut().operands -= 1;
+        compared.map(|(value, operands)| (value, Some(operands)))
+    }
+
+    /// Returns the sides of a comparison as tensors of one element; none if a side is no number of the block.
+    fn compared_numbers(&mut self, (left_at, left): Operand, (right_at, right): Operand) -> Vec<TensorId> {
+        let dtype = [&left, &right].into_iter().find_map(dtype_of).filter(|dtype| dtype.is_float());
+        let number = |value: Value| match value {
+            Value::Int(value) => Some(Scalar::Integer { value, dtype: DType::I64 }),
+            Value::Float(x) => Some(Scalar::constant(x, dtype.unwrap_or(DType::F64))),
+            Value::Scalar(scalar) => Some(scalar),
+            Value::Bool(cond) => Some(condition(&cond)),
+            _ => None,
+        };
+        let (Some(left), Some(right)) = (number(left), number(right)) else { return Vec::new() };
+        [(left_at, left), (right_at, right)].map(|(at, side)| self.single(at, side)).into()
     }
 
     pub(crate) fn text(&mut self, id: ExprId) -> Lower<String> {
@@ -152,6 +185,15 @@ enum Shown {
     Text(String),
     /// The tensor, and whether its value is the same for the whole block.
     Tensor(TensorId, bool),
+}
+
+/// Formats a number for the message of an assertion that is decided at compile time.
+fn known_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(value) => Some(value.to_string()),
+        Value::Float(value) => Some(format!("{value:?}")),
+        _ => value.whole().map(|whole| whole.value.to_string()),
+    }
 }
 
 /// Returns the integers if all values are integers and there is at least one.

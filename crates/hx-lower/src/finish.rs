@@ -116,7 +116,7 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
         OpKind::ClusterSum { x, parts, .. } => std::iter::once(x).chain(parts).for_each(f),
-        OpKind::Assert { cond, .. } => f(cond),
+        OpKind::Assert { cond, sides, .. } => std::iter::once(cond).chain(sides).for_each(f),
         OpKind::Sync(_) => {}
     }
 }

@@ -208,15 +208,29 @@ impl<'db> Cx<'db> {
         if let BinaryOp::Logic(logic) = op {
             return self.logic(id, logic, lhs, rhs);
         }
+        self.with_operands(id, op, lhs, rhs).map(|(value, _)| value)
+    }
+
+    /// Evaluates `lhs op rhs` and returns the operands with it. The operator is not `&&` or `||`.
+    pub(crate) fn with_operands(
+        &mut self,
+        id: ExprId,
+        op: BinaryOp,
+        lhs: ExprId,
+        rhs: ExprId,
+    ) -> Lower<(Value, [Operand; 2])> {
         let a = self.eval(lhs);
         let mark = self.mark();
         let b = self.eval(rhs);
-        let (a, b) = (a?, b?);
-        if is_elementwise(&a) || is_elementwise(&b) {
-            self.unwritten(lhs, &a, mark)?;
-            return self.elementwise(id, op, (lhs, a), (rhs, b));
-        }
-        self.plain(id, op, (lhs, a), (rhs, b))
+        let operands = [(lhs, a?), (rhs, b?)];
+        let [a, b] = operands.clone();
+        let value = if is_elementwise(&a.1) || is_elementwise(&b.1) {
+            self.unwritten(lhs, &a.1, mark)?;
+            self.elementwise(id, op, a, b)?
+        } else {
+            self.plain(id, op, a, b)?
+        };
+        Ok((value, operands))
     }
 
     /// Evaluates `a op b` on numbers.

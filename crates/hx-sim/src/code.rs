@@ -301,6 +301,8 @@ pub(crate) struct Put {
     pub(crate) value: Regs,
     pub(crate) position: Formula,
     pub(crate) guard: Test,
+    /// The two numbers that an assertion compares; empty for all other entries.
+    pub(crate) sides: Vec<Regs>,
     /// Bytes of one element.
     pub(crate) width: usize,
     /// Number of elements in the record.

@@ -3,7 +3,7 @@
 //! They count no instructions and no bytes: the counters measure the kernel as if it had no prints and assertions.
 
 use hx_thread::{LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind, LogPlan, ThreadProgram};
-use hx_thread::{assertion_word, failure_key, record_bytes};
+use hx_thread::{assertion_word, failure_key, record_bytes, sides_word};
 
 use crate::block::Block;
 use crate::code::{Put, SiteId};
@@ -35,6 +35,8 @@ struct Tally {
     failures: u64,
     /// The complement of the least key of a failure. When blocks merge, the largest complement wins.
     first: u64,
+    /// The two numbers that the first failure compares.
+    sides: [u64; 2],
 }
 
 impl BlockLog {
@@ -96,7 +98,16 @@ impl LaunchLog {
         for (entry, (_, tally)) in tallies.filter(|(_, (info, _))| info.kind == LogKind::Assert) {
             let word = assertion_word(entries, entry);
             self.update(word, |failures| failures + tally.failures);
-            self.update(word + 1, |first| first.max(tally.first));
+            let mut is_first = false;
+            self.update(word + 1, |first| {
+                is_first = first < tally.first;
+                first.max(tally.first)
+            });
+            if is_first && !entries[entry].sides.is_empty() {
+                for (side, bits) in tally.sides.into_iter().enumerate() {
+                    self.update(sides_word(entries, entry) + 1 + side, |_| bits);
+                }
+            }
         }
     }
 
@@ -131,11 +142,22 @@ impl<'a> Block<'a> {
             let mask = Some(&scratch.mask[..]);
             let done = p.position.lanes(&mut self.agent.env, mask, &mut scratch.offsets);
             done.map_err(|f| self.failed(p.site, f))?;
+            let mut sides = Vec::with_capacity(p.sides.len());
+            for side in &p.sides {
+                let base = self.base(p.site, side)?;
+                self.expect_written(p.site, side, base)?;
+                sides.push((side.array, (base + side.offsets[0]) * self.agent.threads));
+            }
             let first = (base + p.value.offsets[0]) * self.agent.threads;
             for (thread, (position, active)) in scratch.offsets.iter().zip(&scratch.mask).enumerate() {
                 if *active {
                     let bits = self.agent.registers[p.value.array].bits[first + thread];
-                    self.put_element(p, thread, *position, bits)?;
+                    let side = |at: usize| {
+                        let side = sides.get(at).map(|(array, first)| (*array, first + thread));
+                        side.map_or(0, |(array, at)| self.agent.registers[array].bits[at])
+                    };
+                    let sides = [side(0), side(1)];
+                    self.put_element(p, thread, *position, (bits, sides))?;
                 }
             }
         }
@@ -143,7 +165,13 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn put_element(&mut self, p: &Put, thread: usize, position: i64, bits: u64) -> Result<(), SimError> {
+    fn put_element(
+        &mut self,
+        p: &Put,
+        thread: usize,
+        position: i64,
+        (bits, sides): (u64, [u64; 2]),
+    ) -> Result<(), SimError> {
         let position = match u64::try_from(position).ok().filter(|at| *at < p.elements) {
             Some(position) => position,
             None => return Err(self.outside(p.site, thread, position, p.elements)),
@@ -159,7 +187,10 @@ impl<'a> Block<'a> {
             LogKind::Assert if bits == 0 => {
                 let tally = &mut log.tallies[p.entry];
                 tally.failures += 1;
-                tally.first = tally.first.max(!failure_key(log.number, tally.runs, position));
+                let key = !failure_key(log.number, tally.runs, position);
+                if tally.first < key {
+                    (tally.first, tally.sides) = (key, sides);
+                }
             }
             LogKind::Assert => {}
         }

@@ -29,7 +29,7 @@ pub use counter::{Counter, Draw, Drawn};
 pub use effects::{Effects, Touch};
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,
-    LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes,
+    LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes, sides_word,
 };
 pub use lower::{LowerError, lower};
 pub use marks::{Mark, Pair};

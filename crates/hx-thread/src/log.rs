@@ -10,6 +10,7 @@
 //! | [`LOG_BLOCKS`] | blocks with an area: those with a lower number |
 //! | [`LOG_DROPPED`] | records that did not fit |
 //! | two for each assertion, from [`assertion_word`] | failed elements; the complement of the least [`failure_key`] |
+//! | three for each assertion that compares numbers, from [`sides_word`] | a lock; the left and the right side of the first failure |
 //! | one for each block and one more, from [`areas_word`] | the byte at which its area begins, and at which the last one ends |
 //! | areas | records |
 //!
@@ -50,6 +51,8 @@ pub struct LogEntry {
     pub text: String,
     /// `None` for an entry that prints a text alone.
     pub value: Option<LogValue>,
+    /// The element types of the two numbers that an assertion compares; empty for all other entries.
+    pub sides: Vec<DType>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,9 +97,19 @@ pub fn assertion_word(log: &[LogEntry], entry: usize) -> usize {
     HEAD + 2 * before
 }
 
+/// The words of an assertion that compares numbers: a lock, and the two sides.
+const SIDE_WORDS: usize = 3;
+
+/// Returns the lock of an assertion that compares two numbers. The two words after it have the sides of the first failure. A block
+/// changes them and the key of the first failure only while it holds the lock, so that all three belong to one failure.
+pub fn sides_word(log: &[LogEntry], entry: usize) -> usize {
+    let before = log.iter().take(entry).filter(|e| !e.sides.is_empty()).count();
+    assertion_word(log, log.len()) + SIDE_WORDS * before
+}
+
 /// Returns the word at which the table of areas begins.
 pub fn areas_word(log: &[LogEntry]) -> usize {
-    assertion_word(log, log.len())
+    sides_word(log, log.len())
 }
 
 /// Returns the key by which failures are ordered: by block, then by how often the block had executed the assertion before,
@@ -143,4 +156,6 @@ pub struct Failed {
     pub run: u32,
     /// The first such element in that execution.
     pub coordinate: Vec<i64>,
+    /// The bits of the two numbers that did not compare as asserted there; empty if the assertion compares none.
+    pub sides: Vec<u64>,
 }

@@ -334,6 +334,8 @@ pub struct Put {
     /// The row-major position in the entry's tensor. No two threads put the same position.
     pub position: Expr,
     pub guard: Cond,
+    /// The two numbers that an assertion compares, a single value each; empty for all other entries.
+    pub sides: Vec<Registers>,
 }
 
 /// Evaluates an expression within each thread: for one element, or for several side by side. Value `i` of the result is

@@ -178,7 +178,9 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
             format!("expect {bytes} bytes at {}[{index}]", barrier_text(program, *barrier))
         }
         Stmt::Put(p) => {
-            format!("[{}] <- {}{}", p.position, registers(&p.value), guard_text("if", &p.guard))
+            let sides: Vec<String> = p.sides.iter().map(registers).collect();
+            let sides = if sides.is_empty() { String::new() } else { format!(" of {}", sides.join(", ")) };
+            format!("[{}] <- {}{sides}{}", p.position, registers(&p.value), guard_text("if", &p.guard))
         }
         Stmt::Draw(Draw { counter, index, parity }) => {
             format!("draw {}[{index}] when empty, parity {parity}", counter_text(program, *counter))

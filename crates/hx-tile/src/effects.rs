@@ -184,7 +184,9 @@ impl OpKind {
                 all.registers(mode, [*x]).registers(Mode::Read, parts.iter().copied()).effects()
             }
             OpKind::Print { src, .. } => all.registers(Mode::Read, *src).effects(),
-            OpKind::Assert { cond, .. } => all.registers(Mode::Read, [*cond]).effects(),
+            OpKind::Assert { cond, sides, .. } => {
+                all.registers(Mode::Read, [*cond]).registers(Mode::Read, sides.iter().copied()).effects()
+            }
         }
     }
 }

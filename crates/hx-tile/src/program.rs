@@ -255,8 +255,8 @@ pub enum OpKind {
     Print { text: String, src: Option<TensorId>, uniform: bool },
     /// Requires that every element of a `bool` tensor is true; otherwise the launch fails after it has ended. `uniform`
     /// means, here and for a print, that the only element is a number or truth value of the block and not a tensor of the
-    /// source.
-    Assert { cond: TensorId, message: String, uniform: bool },
+    /// source. `sides` are the two numbers that the condition compares, as tensors of one element; empty if it compares none.
+    Assert { cond: TensorId, sides: Vec<TensorId>, message: String, uniform: bool },
 }
 
 // `value` of a fill is a literal of the source, never NaN.
@@ -456,7 +456,10 @@ impl OpKind {
                 Some(part) => parts[part] = with,
             },
             OpKind::Print { src, .. } => *src = Some(with),
-            OpKind::Assert { cond, .. } => *cond = with,
+            OpKind::Assert { cond, sides, .. } => match operand.checked_sub(1) {
+                None => *cond = with,
+                Some(side) => sides[side] = with,
+            },
             OpKind::Sync(_) | OpKind::CopyAsync { .. } | OpKind::Store { .. } => {}
         }
     }

@@ -156,7 +156,7 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::Atomic(a) => of(&a.memory).chain([a.value]).chain(a.old).chain(a.compare).collect(),
         OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
-        OpKind::Assert { cond, .. } => vec![*cond],
+        OpKind::Assert { cond, sides, .. } => sides.iter().copied().chain([*cond]).collect(),
         OpKind::Sync(_) => Vec::new(),
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn prints() -> ThreadProgram {
         kind,
         text: text.into(),
         value,
+        sides: Vec::new(),
     };
     let value = |dtype, shape: &[i64]| Some(LogValue { dtype, shape: shape.to_vec(), uniform: false });
     for (n, dtype) in dtypes.into_iter().enumerate() {
@@ -43,6 +44,7 @@ pub(crate) fn prints() -> ThreadProgram {
             value: regs(n as u32, iv.clone(), [0]),
             position: thread().scale(2) + iv.clone(),
             guard: lt(thread(), c(100)),
+            sides: vec![],
         });
         let log = Stmt::Log(Log { entry: n as u32, body: vec![unrolled(&i, 2, vec![put])] });
         body.push(group(n as u32, &format!("print({name})"), vec![log]));
@@ -73,7 +75,7 @@ pub(crate) fn prints() -> ThreadProgram {
         let value = regs(holds, c(0), [0]);
         Stmt::Log(Log {
             entry: entry as u32,
-            body: vec![Stmt::Put(Put { entry: entry as u32, value, position, guard })],
+            body: vec![Stmt::Put(Put { entry: entry as u32, value, position, guard, sides: vec![] })],
         })
     };
     let checked = vec![

@@ -84,6 +84,9 @@ impl<'a> Launcher<'a> {
         } else {
             Diagnostic::new(&codes::ASSERTION_FAILED, file, range, entry.text.clone()).note(broken)
         };
+        for ((side, dtype), bits) in ["left", "right"].into_iter().zip(&entry.sides).zip(&failed.sides) {
+            found = found.note(format!("{side}: {}", show_bits(*dtype, *bits)));
+        }
         let calls = self.calls(instance, entry.origin);
         for (file, range) in calls {
             found = found.also(file, range, "called from here");

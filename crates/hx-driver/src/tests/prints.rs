@@ -31,6 +31,15 @@ kernel checked(x: f32[n], y: mut f32[n]) grid [cdiv(n, 32)] threads 64 {
     assert(block_idx < 2, "only two blocks");
     copy(r, tile(y, [32])[.., block_idx]);
 }
+kernel compared(x: i32[n], limit: i32, half: f16, y: mut i32[n]) grid [n] threads 32 {
+    let b = block_idx;
+    assert(x[b] < limit, "too large");
+    assert(half == 0.25);
+    for i in 0..n { assert(i * b != 6); }
+    let t = load(tile(y, [1])[.., b]);
+    assert(scalar(t) >= x[b] - 100 && b < n);
+    copy(t, tile(y, [1])[.., b]);
+}
 kernel inlined(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 32 {
     let r = load(tile(x, [2, 4])[.., .., 0, 0]);
     positive(r);
@@ -117,6 +126,32 @@ fn numbers_of_a_block_in_time_order() {
 }
 
 #[test]
+fn failed_comparisons_show_both_sides() {
+    run(
+        r#"test "t" { let x = arange(i32, 8) * 3; let y = zeros(i32, 8); compared(cast(x, i32), 10, 0.5, y); }"#,
+        expect![[r#"
+            t.hx::t: failed
+            HX0612 `x[b] < limit`: too large
+              at `compared(cast(x, i32), 10, 0.5, y)`: in this launch
+              note: `x[b] < limit` does not hold
+              note: left: 12
+              note: right: 10
+              note: first in block [4]; 4 times in all
+            HX0612 `half == 0.25`: `half == 0.25` does not hold
+              at `compared(cast(x, i32), 10, 0.5, y)`: in this launch
+              note: left: 0.5
+              note: right: 0.25
+              note: first in block [0]; 8 times in all
+            HX0612 `i * b != 6`: `i * b != 6` does not hold
+              at `compared(cast(x, i32), 10, 0.5, y)`: in this launch
+              note: left: 6
+              note: right: 6
+              note: first in block [1], when it was reached for the 7th time; 4 times in all
+        "#]],
+    );
+}
+
+#[test]
 fn failed_assertions_fail_the_launch_and_nothing_else() {
     run(
         r#"
@@ -137,6 +172,8 @@ test "in a function" { let x = zeros(f32, [2, 4]); let y = ones(f32, [2, 4]); in
             HX0612 `block_idx < 2`: only two blocks
               at `checked(x, y)`: in this launch
               note: `block_idx < 2` does not hold
+              note: left: 2
+              note: right: 2
               note: first in block [2]; 1 time in all
             t.hx::holds: passed
             t.hx::in a function: failed

@@ -42,7 +42,9 @@ fn what_is_printed_and_asserted_becomes_register_tensors() {
               register a_tile: f16[4, 4]
               register sh_tile: f16[8, 4]
               register shown_2: bool[1]
-              register shown_3: bool[8, 4]
+              register s_2: f32[1]
+              register shown_3: f32[1]
+              register shown_4: bool[8, 4]
               register mask: bool[8, 4]
               register near: bool[8, 4]
               #0 copy(a[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4], x)
@@ -66,13 +68,15 @@ fn what_is_printed_and_asserted_becomes_register_tensors() {
               #17 print("shared", sh_tile)
               #18 print("as f16")
               #19 shown_2 = (0.0 < s)
-              #20 assert(shown_2)
-              #21 shown_3 = (0.0 < x)
-              #22 assert(shown_3, "not positive")
-              #23 mask = (x < 1.0)
-              #24 assert(mask)
-              #25 near = (index(0) < (4))
-              #26 print(near)
+              #20 s_2 = s
+              #21 shown_3 = 0.0
+              #22 assert(shown_2)
+              #23 shown_4 = (0.0 < x)
+              #24 assert(shown_4, "not positive")
+              #25 mask = (x < 1.0)
+              #26 assert(mask)
+              #27 near = (index(0) < (4))
+              #28 print(near)
         "#]],
     );
 }
@@ -89,6 +93,8 @@ fn assertions_known_at_compile_time_cost_nothing_or_fail() {
             error[HX0217]: the assertion does not hold for this instance: large blocks only
                           assert(B > 8, "large blocks only");
                                  ^^^^^
+              note: left: 8
+              note: right: 8
         "#]],
     );
 }

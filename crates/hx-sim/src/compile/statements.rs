@@ -250,9 +250,16 @@ impl<'a> Compilation<'a> {
         let regs = self.regs(&p.value)?;
         self.expect_values("print", "registers", p.value.offsets.len(), 1)?;
         self.expect_type("print", &p.value, value.dtype)?;
+        let types = info.map_or(&[][..], |info| &info.sides);
+        self.expect_values("assert", "sides", p.sides.len(), types.len() as i64)?;
+        for (side, dtype) in p.sides.iter().zip(types) {
+            self.expect_values("assert", "registers", side.offsets.len(), 1)?;
+            self.expect_type("assert", side, *dtype)?;
+        }
         Ok(Put {
             site: self.site,
             entry,
+            sides: p.sides.iter().map(|side| self.regs(side)).collect::<Result<_, _>>()?,
             value: regs,
             position: self.formula(&p.position)?,
             guard: self.test(&p.guard)?,

@@ -14,12 +14,13 @@ use crate::{Config, run_with_log};
 
 fn entry(k: &mut Kernel, kind: LogKind, value: Option<(DType, &[i64])>) -> u32 {
     let value = value.map(|(dtype, shape)| LogValue { dtype, shape: shape.to_vec(), uniform: false });
-    k.program.log.push(LogEntry { op: OpId(0), origin: Origin(0), kind, text: String::new(), value });
+    let (op, origin, text, sides) = (OpId(0), Origin(0), String::new(), Vec::new());
+    k.program.log.push(LogEntry { op, origin, kind, text, value, sides });
     k.program.log.len() as u32 - 1
 }
 
 fn put(entry: u32, value: Registers, position: Expr, guard: Cond) -> Stmt {
-    Stmt::Log(Log { entry, body: vec![Stmt::Put(Put { entry, value, position, guard })] })
+    Stmt::Log(Log { entry, body: vec![Stmt::Put(Put { entry, value, position, guard, sides: vec![] })] })
 }
 
 fn text(k: &Kernel) -> String {
@@ -144,7 +145,40 @@ fn assertions_count_and_name_the_first_failure() {
     check(
         &k,
         expect![[r#"
-        Failed { entry: 0, count: 115, block: [0, 1, 0], run: 1, coordinate: [0, 5] }
+            Failed { entry: 0, count: 115, block: [0, 1, 0], run: 1, coordinate: [0, 5], sides: [] }
+        "#]],
+    );
+}
+
+#[test]
+fn the_sides_are_those_of_the_first_failure() {
+    let mut k = Kernel::new(32);
+    k.grid(3, 1);
+    let [left, right, holds] = [("left", DType::I16), ("right", DType::F64), ("holds", DType::Bool)]
+        .map(|(n, d)| k.registers(n, d, 1));
+    let assert = entry(&mut k, LogKind::Assert, Some((DType::Bool, &[1])));
+    k.program.log[assert as usize].sides = vec![DType::I16, DType::F64];
+    let integer = |value: Expr, dtype| Scalar::Integer { value, dtype };
+    // Fails in blocks 1 and 2, from the second iteration on.
+    let below = [integer(block(0) * var("i"), DType::I32), integer(c(1), DType::I32)];
+    let put = Put {
+        entry: assert,
+        value: first(holds, 1),
+        position: c(0),
+        guard: lt(thread(), c(1)),
+        sides: vec![first(left, 1), first(right, 1)],
+    };
+    let body = vec![
+        compute(first(left, 1), vec![], integer(block(0).scale(10) - var("i").scale(100), DType::I16)),
+        compute(first(right, 1), vec![], integer(var("i"), DType::I32).cast(DType::F64)),
+        compute(first(holds, 1), vec![], Scalar::apply(Operator::Lt, DType::I32, below)),
+        Stmt::Log(Log { entry: assert, body: vec![Stmt::Put(put)] }),
+    ];
+    k.push(repeat("i", c(3), false, body));
+    check(
+        &k,
+        expect![[r#"
+        Failed { entry: 0, count: 4, block: [1, 0, 0], run: 1, coordinate: [0], sides: [65446, 4607182418800017408] }
     "#]],
     );
 }
@@ -201,7 +235,8 @@ fn malformed_logs_are_refused() {
         position 1 of the registers `r`, of 1 elements
     "#]],
     );
-    let lone = Stmt::Put(Put { entry: print, value: first(r, 1), position: c(0), guard: Cond::True });
+    let lone =
+        Stmt::Put(Put { entry: print, value: first(r, 1), position: c(0), guard: Cond::True, sides: vec![] });
     try_(
         lone,
         expect![[r#"

@@ -11,7 +11,7 @@ use hx_index::{Cond, Expr, Symbol};
 
 use super::{
     Failed, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogKind, POSITION_BITS, Printed, RUN_BITS,
-    areas_word, assertion_word, record_bytes,
+    areas_word, assertion_word, record_bytes, sides_word,
 };
 use crate::{Stmt, ThreadProgram, assigned, visit};
 
@@ -87,11 +87,7 @@ impl LogPlan {
         for (entry, info) in program.log.iter().enumerate() {
             let word = assertion_word(&program.log, entry);
             if info.kind == LogKind::Assert && get(buffer, word) > 0 {
-                contents.failed.push(self.failure(
-                    program,
-                    entry,
-                    [get(buffer, word), !get(buffer, word + 1)],
-                ));
+                contents.failed.push(self.failure(program, entry, buffer));
             }
         }
         for block in 0..self.areas.len().saturating_sub(1) as u64 {
@@ -124,7 +120,9 @@ impl LogPlan {
         }
     }
 
-    fn failure(&self, program: &ThreadProgram, entry: usize, [count, key]: [u64; 2]) -> Failed {
+    fn failure(&self, program: &ThreadProgram, entry: usize, buffer: &[u8]) -> Failed {
+        let word = assertion_word(&program.log, entry);
+        let [count, key] = [get(buffer, word), !get(buffer, word + 1)];
         let mut rest = (key & ((1 << POSITION_BITS) - 1)) as i64;
         let shape = program.log[entry].value.as_ref().map_or(&[][..], |v| &v.shape);
         let mut coordinate: Vec<i64> = shape
@@ -137,9 +135,12 @@ impl LogPlan {
             })
             .collect();
         coordinate.reverse();
+        let sides = sides_word(&program.log, entry);
+        let sides =
+            (1..).map(|side| get(buffer, sides + side)).take(program.log[entry].sides.len()).collect();
         let above = key >> POSITION_BITS;
         let run = (above & ((1 << RUN_BITS) - 1)) as u32;
-        Failed { entry, count, block: self.index(above >> RUN_BITS), run, coordinate }
+        Failed { entry, count, block: self.index(above >> RUN_BITS), run, coordinate, sides }
     }
 
     /// Returns the index of a block along x, y and z.

@@ -8,7 +8,7 @@ use crate::{Address, Body, Log, Memory, Stmt, ThreadProgram};
 
 fn entry(kind: LogKind, text: &str, value: Option<(DType, &[i64])>) -> LogEntry {
     let value = value.map(|(dtype, shape)| LogValue { dtype, shape: shape.to_vec(), uniform: false });
-    LogEntry { op: OpId(0), origin: Origin(0), kind, text: text.into(), value }
+    LogEntry { op: OpId(0), origin: Origin(0), kind, text: text.into(), value, sides: Vec::new() }
 }
 
 /// Returns a program with these entries: print f16[3], assert bool[2, 4], print u4[5], print a text, print f32[1024, 1024].
@@ -177,6 +177,7 @@ fn a_buffer_is_read_back() {
                         1,
                         2,
                     ],
+                    sides: [],
                 },
             ],
             dropped: 7,

@@ -6,7 +6,7 @@ use hx_tile::{Op, OpKind, TensorId, TileProgram, tile_modes};
 use super::copy::{in_tile, lowest_of_replicas};
 use super::layout::unrolled;
 use super::{LowerError, Lowering};
-use crate::{Body, Log, LogEntry, LogKind, LogValue, Put, Stmt};
+use crate::{Body, Log, LogEntry, LogKind, LogValue, Put, Registers, Stmt};
 
 /// Returns the prints and assertions of the program, in the order of the source.
 pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
@@ -15,10 +15,12 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
         LogValue { dtype: info.dtype, shape: info.shape.clone(), uniform }
     };
     let entry = |op: &Op| {
-        let (kind, text, value) = match &op.kind {
-            OpKind::Print { text, src, uniform } => (LogKind::Print, text, src.map(|t| value(t, *uniform))),
-            OpKind::Assert { cond, message, uniform } => {
-                (LogKind::Assert, message, Some(value(*cond, *uniform)))
+        let (kind, text, value, sides) = match &op.kind {
+            OpKind::Print { text, src, uniform } => {
+                (LogKind::Print, text, src.map(|t| value(t, *uniform)), &[][..])
+            }
+            OpKind::Assert { cond, sides, message, uniform } => {
+                (LogKind::Assert, message, Some(value(*cond, *uniform)), &sides[..])
             }
             OpKind::Fill { .. }
             | OpKind::Copy { .. }
@@ -37,7 +39,8 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             | OpKind::Scan { .. }
             | OpKind::Atomic(_) => return None,
         };
-        Some(LogEntry { op: op.id, origin: op.origin, kind, text: text.clone(), value })
+        let sides = sides.iter().map(|side| program.tensor(*side).dtype).collect();
+        Some(LogEntry { op: op.id, origin: op.origin, kind, text: text.clone(), value, sides })
     };
     program.ops(1.0).into_iter().filter_map(|(op, _)| entry(op)).collect()
 }
@@ -59,8 +62,14 @@ impl Lowering<'_> {
             .iter()
             .zip(shape)
             .fold(Expr::default(), |sum, (at, extent)| sum.scale(*extent) + at.clone());
+        // A side has one element, which every thread holds at its first position.
+        let sides: &[TensorId] = if let OpKind::Assert { sides, .. } = &op.kind { sides } else { &[] };
+        let only = |side: &TensorId| {
+            Ok(Registers { array: self.array(op, *side)?, base: Expr::default(), offsets: vec![0] })
+        };
         let put = Put {
             entry,
+            sides: sides.iter().map(only).collect::<Result<_, LowerError>>()?,
             value: self.own(op, tensor, &walk)?,
             position,
             guard: lowest_of_replicas(&threads, self.facts_of(op)).and(inside),
