@@ -38,6 +38,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "kernel k(x: f16[m, n], y: mut f16[g, n], row: u32[g]) grid [g] threads 32 {\n    let b = block_idx;\n    let r = register_tensor(f16, [1, 64]);\n    copy(global_view(x[row[b + 1] else 0.., ..], (1, 64) : (n, 1)), r);\n    copy(r, global_view(y[b.., ..], (1, 64) : (n, 1)));\n}",
             ),
             (
+                "elements of type `u64` as numbers",
+                "kernel k(x: u64[m], y: mut u64[m]) where m > 0 grid [1] threads 32 {\n    let t = register_tensor(u64, [1]);\n    fill(t, x[0]);\n    copy(t, tile(y, [1])[.., 0]);\n}",
+            ),
+            (
                 "a view that begins before its tensor",
                 "copy(global_view(x[b * 64 - 1.., ..], (64, 64) : (n, 1)), r);",
             ),
@@ -50,6 +54,12 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "let t = load(global_view(x, ((4, 16), 64) : ((16 * n, n), 1)));\ncopy(t, gy);",
             ),
             ("`reshape` of register tensors", "let t = reshape(r, [64, 8, 8]);"),
+            (
+                "`reshape` of shared tensors",
+                "copy(r, sh);\nsync();\nlet t = load(reshape(sh, [4, 16, 64]));\nr = cast(cast(r, f32) + cast(reshape(t, [64, 64]), f32), f16);",
+            ),
+            ("`concat`, `split`", "let (p, q) = split(r, 2, axis: 1);\nr = concat(q, p, axis: 1);"),
+            ("assignment of tiles to parts of register tensors", "r[.., ..32] = r[.., 32..];"),
             ("`load`", "let t = load(gx);\ncopy(t, gy);"),
         ],
     ),
@@ -197,6 +207,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "kernel k(y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
             ),
             ("`print`", "print(r);"),
+            (
+                "`print` in a role",
+                "kernel k(x: f16[m], y: mut f16[m]) grid [1] {\n    warp_groups {\n        producer {\n            let t = load(tile(x, [128])[.., 0]);\n            print(t);\n            copy(t, tile(y, [128])[.., 0]);\n        }\n        consumer {\n            copy(load(tile(x, [128])[.., 1]), tile(y, [128])[.., 1]);\n        }\n    }\n}",
+            ),
             ("`assert`", "assert(n > 0, \"some columns\");"),
         ],
     ),

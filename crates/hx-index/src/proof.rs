@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Atom, Expr, Facts, Monomial, Symbol};
+use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 
 /// The largest number of replacements one after the other.
 const DEPTH: usize = 10;
@@ -118,7 +118,8 @@ impl Search<'_> {
             Atom::Max(a, b) => self.between(d, atom, [a, b], 1, depth),
             Atom::Div(x, by) => self.quotient(d, atom, [x, by], depth),
             Atom::Mod(x, by) => self.remainder(d, atom, [x, by], depth),
-            Atom::Symbol(_) | Atom::Xor(..) | Atom::And(..) | Atom::Wrap(..) => false,
+            Atom::Wrap(x, width) => self.unwrapped(d, atom, x, *width, depth),
+            Atom::Symbol(_) | Atom::Xor(..) | Atom::And(..) => false,
         })
     }
 
@@ -163,6 +164,16 @@ impl Search<'_> {
             }
             None => false,
         }
+    }
+
+    /// Replaces a number that may wrap by the exact one, if it stays in the range of its type here: `cast(k - 1, i32)` is `k - 1` where
+    /// `k > 0`. A range of 64 bits is too large for sums.
+    fn unwrapped(&mut self, d: &Expr, atom: &Atom, x: &Expr, width: Width, depth: usize) -> bool {
+        let Some(parts) = Parts::of(d, atom, self.facts).filter(|_| width.bits < 64) else { return false };
+        let (low, high) = width.range();
+        self.holds(x.clone() - Expr::constant(low), depth)
+            && self.holds(Expr::constant(high) - x.clone(), depth)
+            && self.holds(parts.with(x), depth)
     }
 
     fn is_positive(&mut self, by: &Expr, depth: usize) -> bool {

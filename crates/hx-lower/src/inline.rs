@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    Arg, ExprId, FnSignature, Function, GenericArg, MemorySpace, Name, Need, Resolution, Sound, TypeRef,
-    TypeRefId, fn_signature, signature_names,
+    Arg, Builtin, Expr as HirExpr, ExprId, FnSignature, Function, GenericArg, KernelFn, MemorySpace, Name,
+    Need, Resolution, Sound, TypeRef, TypeRefId, fn_signature, signature_names,
 };
 use hx_index::Expr;
 
@@ -43,7 +43,13 @@ impl<'db> Cx<'db> {
             let Some(slot) = *slot else { continue };
             let at = args[slot].value;
             let is_number = matches!(&sig.store[param.ty], TypeRef::Named { shape: None, .. });
-            let value = match self.eval(at)? {
+            let found = self.eval(at)?;
+            let is_written = matches!(
+                &sig.store[param.ty],
+                TypeRef::Named { space: Some(MemorySpace::Register), mutable: true, .. }
+            );
+            let found = if is_written { self.written_argument(at, found, sig, &param.name)? } else { found };
+            let value = match found {
                 // An expression of coordinates alone takes no registers until its elements are used, so a function of numbers gets
                 // it as it is.
                 Value::Lazy(lazy) if is_number && lazy.inputs.is_empty() => Value::Lazy(lazy),
@@ -231,6 +237,37 @@ impl<'db> Cx<'db> {
             return self.arg_error(at, &codes::NOT_MUTABLE, message);
         }
         Ok(Value::Tensor(Tensor { mutable: *mutable, fresh: false, ..t.clone() }))
+    }
+
+    /// Returns the register tensor that a function writes. A local that is an expression so far becomes a tensor.
+    ///
+    /// # Errors
+    /// If the argument is any other expression and the function returns nothing: then nothing could read the elements.
+    fn written_argument(&mut self, at: ExprId, value: Value, sig: &FnSignature, name: &str) -> Lower<Value> {
+        let is_lost = match (&value, self.frame().names.exprs.get(at)) {
+            (Value::Lazy(lazy), Some(Resolution::Local(pat))) => {
+                let (pat, lazy) = (*pat, lazy.clone());
+                return Ok(self.hold(at, pat, lazy));
+            }
+            (Value::Lazy(_), _) => true,
+            // A tensor that the call makes itself is room to work in.
+            (Value::Tensor(t), _) => t.is_register() && t.fresh && !self.is_made_here(at),
+            _ => false,
+        };
+        if !is_lost || sig.ret.is_some() {
+            return Ok(value);
+        }
+        let message = format!(
+            "`{name}` is written by the function, but this expression is no tensor that keeps the result"
+        );
+        let error = self.error(&codes::NOT_MUTABLE, at, message);
+        Err(self.report(error.help("bind it before the call: `let t = …;`")))
+    }
+
+    fn is_made_here(&self, at: ExprId) -> bool {
+        let made = Resolution::Builtin(Builtin::Kernel(KernelFn::RegisterTensor));
+        let callee = if let HirExpr::Call { callee, .. } = &self.store()[at] { Some(*callee) } else { None };
+        callee.is_some_and(|callee| self.frame().names.exprs.get(callee) == Some(&made))
     }
 
     /// As [`Cx::check_arg`], for a parameter without a shape.

@@ -5,7 +5,7 @@ use hx_index::Expr as Value;
 
 use super::Reporter;
 use super::indices::index_count;
-use crate::{Expr, ExprId, Extent, MAX_THREADS, TypeProblem, WARP, body_of, shape_text};
+use crate::{Expr, ExprId, Extent, KernelFn, MAX_THREADS, TypeProblem, WARP, body_of, shape_text};
 
 /// The shapes that a matrix product accepts.
 pub const GEMM_SHAPES: &str =
@@ -84,9 +84,25 @@ fn shapes(at: &Reporter<'_>, expr: ExprId, broadcasts: bool, left: &Shaped, righ
 fn not_constant(at: &Reporter<'_>, expr: ExprId, value: &Value) -> Diagnostic {
     let message = format!("found `{value}`, which is known only at launch, wanted a compile-time value");
     let found = at.diagnostic(&codes::NOT_CONSTANT, at.expr(expr), message);
+    if is_gather(at, expr) {
+        return found.help(
+            "`tile(gather(…), [M, N])[.., .., i, j]` is a tile of known extents of what `gather` picks from the whole tensor",
+        );
+    }
     match at.indexed(expr) {
         Some(indexed) => at.explain_indexed(found, &indexed),
         None => found.help("numbers, constants and compile-time parameters are known at compile time"),
+    }
+}
+
+/// Reports whether an expression of a body is a call of `gather`.
+fn is_gather(at: &Reporter<'_>, expr: ExprId) -> bool {
+    if at.in_signature {
+        return false;
+    }
+    match &body_of(at.db, at.item).store[expr] {
+        Expr::Call { callee, .. } => at.text(at.expr(*callee)) == KernelFn::Gather.name(),
+        _ => false,
     }
 }
 

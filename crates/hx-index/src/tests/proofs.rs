@@ -33,6 +33,24 @@ fn clamped_indices_stay_inside() {
 }
 
 #[test]
+fn numbers_that_stay_in_their_type_do_not_wrap() {
+    let i32 = crate::Width { bits: 32, signed: true };
+    let mut facts = Facts::default();
+    let k = Symbol::Scalar("k".into());
+    facts.at_least(k.clone(), i32.range().0);
+    facts.at_most(k, Expr::constant(i32.range().1));
+    let last = (scalar("k") - c(1)).wrap(i32, &facts);
+    let clamped = scalar("i").minimum(&last, &facts).maximum(&c(0), &facts);
+    assert!(!facts.proves_lt(&clamped, &scalar("k")));
+    // `k` may be the least number, and then `k - 1` wraps to the greatest one.
+    facts.holds(&Cond::Cmp(CmpOp::Le, scalar("k"), dim("n")));
+    assert!(!facts.proves_lt(&clamped, &dim("n")));
+    facts.holds(&Cond::Cmp(CmpOp::Lt, c(0), scalar("k")));
+    assert!(facts.proves_lt(&clamped, &scalar("k")) && facts.proves_lt(&clamped, &dim("n")));
+    assert!(facts.proves_le(&c(0), &clamped));
+}
+
+#[test]
 fn quotients_and_remainders_number_a_grid() {
     let facts = grid(&(&dim("b") * &dim("h")));
     let (q, r) = (block().div(&dim("h"), &facts), block().rem(&dim("h"), &facts));

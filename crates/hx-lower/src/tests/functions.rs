@@ -257,3 +257,35 @@ kernel f(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 32 {
         "#]],
     );
 }
+
+#[test]
+fn a_function_writes_a_tensor_that_keeps_the_result() {
+    check(
+        "fn double(t: register mut i32[N]) { t *= 2; }
+        fn doubled(t: register mut i32[N]) -> i32[N] { t *= 2; t }
+        kernel f(x: i32[32], y: mut i32[32]) grid [1] threads 32 {
+            let v = load(x);
+            let i = index(v, 0);
+            double(v);
+            double(i);
+            double(index(v, 0));
+            double(load(x));
+            double(v + v);
+            copy(v + i + doubled(index(v, 0)) + doubled(load(x)), y);
+        }",
+        expect![[r#"
+            error[HX0207]: `t` is written by the function, but this expression is no tensor that keeps the result
+                          double(index(v, 0));
+                                 ^^^^^^^^^^^
+              help: bind it before the call: `let t = …;`
+            error[HX0207]: `t` is written by the function, but this expression is no tensor that keeps the result
+                          double(load(x));
+                                 ^^^^^^^
+              help: bind it before the call: `let t = …;`
+            error[HX0207]: `t` is written by the function, but this expression is no tensor that keeps the result
+                          double(v + v);
+                                 ^^^^^
+              help: bind it before the call: `let t = …;`
+        "#]],
+    );
+}

@@ -167,3 +167,57 @@ fn a_value_that_may_not_exist_proves_nothing() {
         "#]],
     );
 }
+
+#[test]
+fn clamped_indices_are_inside_if_the_extent_is_asserted() {
+    check(
+        "kernel f(x: f32[n], g: i32[m], y: mut f32[m], k: i32) where k <= n, n > 0 grid [m] threads 32 {
+            let (a, b) = (x[max(0, min(g[block_idx], n - 1))], x[min(max(g[block_idx], 0), n - 1)]);
+            assert(k > 0);
+            let c = x[max(0, min(g[block_idx], k - 1))];
+            let t = register_tensor(f32, [1]);
+            fill(t, 0.0);
+            if k > 0 { fill(t, x[max(0, min(g[block_idx], k - 1))]); }
+            copy(t * (a + b + c), tile(y, [1])[.., block_idx]);
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [m]
+              param x: f32[n] : [1] align 16
+              param g: i32[m] : [1] align 16
+              param y: mut f32[m] : [1] align 16
+              param k: i32
+              where k <= n
+              where n > 0
+              fact m % 16 == 0
+              fact n % 16 == 0
+              register shown: bool[1]
+              register k_1: i32[1]
+              register shown_1: i64[1]
+              register t: f32[1]
+              register value: f32[1]
+              let g_value = g[block_idx.x]
+              let x_value = x[max(0, min(n - 1, g_value))]
+              let g_value = g[block_idx.x]
+              let x_value = x[min(n - 1, max(0, g_value))]
+              #0 shown = ((0) < (k))
+              #1 k_1 = (k)
+              #2 shown_1 = (0)
+              #3 assert(shown)
+              let g_value = g[block_idx.x]
+              let picked = 0.0
+              if max(0, min(g_value, cast(k - 1, i32))) < n
+                let x_value = x[max(0, min(g_value, cast(k - 1, i32)))]
+                picked = x_value
+              else
+                picked = 0.0
+              #4 fill(t, 0.0)
+              if 0 < k
+                let g_value = g[block_idx.x]
+                let x_value = x[max(0, min(g_value, cast(k - 1, i32)))]
+                #5 t = x_value
+              #6 value = (t * ((x_value + x_value) + picked))
+              #7 copy(value, y[block_idx.x + 0..1])
+        "#]],
+    );
+}
