@@ -151,13 +151,23 @@ kernel fused<T: type = f16>(a: T[n], b: T[n], c: T[n], y: mut T[4, n], z: mut T[
     threads 64
 {
     let at = block_idx;
-    let (a, b, c) = (load(tile(a, [128])[.., at]), load(tile(b, [128])[.., at]), load(tile(c, [128])[.., at]));
+    let (a, b, c) = (
+        load(tile(a, [128])[.., at]),
+        load(tile(b, [128])[.., at]),
+        load(tile(c, [128])[.., at]),
+    );
     #[unroll]
     for i in 0..4 {
         let v = a * b + c;
-        if i == 1 { v = c + a * b; }
-        if i == 2 { v = a * b - c; }
-        if i == 3 { v = c - a * b; }
+        if i == 1 {
+            v = c + a * b;
+        }
+        if i == 2 {
+            v = a * b - c;
+        }
+        if i == 3 {
+            v = c - a * b;
+        }
         copy(v, tile(y[i, ..], [128])[.., at]);
         copy(v, tile(z[.., i], [128])[.., at]);
     }

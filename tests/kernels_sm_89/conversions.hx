@@ -95,5 +95,6 @@ test "fp8 with n contiguous" for (m, n, k) in [(64, 64, 64), (100, 80, 112), (33
     let b = randn(f8e4m3, [k, n], seed: 2);
     let c = empty(f32, [m, n]);
     n_contiguous(a, b, c);
-    assert_close(c, a @ b, rtol: 1e-5, atol: 1e-5);
+    // Warp groups of Hopper keep fewer digits of such a sum than f32 has.
+    assert_close(c, a @ b, rtol: 1e-3, atol: 5e-3);
 }

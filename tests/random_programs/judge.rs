@@ -121,13 +121,16 @@ fn instance_of<'db>(db: &'db Database, file: SourceFile, dims: &BTreeMap<String,
     Instance::chosen(db, kernel, CtArgs::new(), ARCH, facts)
 }
 
-/// Returns the estimated cycles of the chosen solution and of its candidates; empty for a program without layouts.
+/// Returns the estimated cycles of the chosen solution and of the candidates that move no more values between threads than it does;
+/// empty for a program without layouts.
 pub(super) fn costs(written: &Written) -> Vec<f64> {
     let system = MemorySystem::new([("random.hx", written.text.as_str())]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
     let instance = instance_of(&db, file, &written.dims);
-    candidates(&db, instance).as_ref().map_or(Vec::new(), |all| all.iter().map(|s| s.cost).collect())
+    let Ok(all) = candidates(&db, instance) else { return Vec::new() };
+    let alike = all.iter().filter(|solution| solution.edits.moves_within(&all[0].edits));
+    alike.map(|solution| solution.cost).collect()
 }
 
 fn fault_of(db: &Database, found: &Diagnostic) -> Fault {

@@ -21,8 +21,14 @@ struct Group {
 /// `None` if the shapes differ in the number of elements.
 fn groups(from: &[i64], to: &[i64]) -> Option<Vec<Group>> {
     let (mut i, mut j) = (0, 0);
-    let mut out = Vec::new();
+    let mut out: Vec<Group> = Vec::new();
     while i < from.len() || j < to.len() {
+        // Dimensions of one element at the end of one shape belong to the group before them: the other shape has none to walk.
+        if let Some(last) = out.last_mut().filter(|_| i == from.len() || j == to.len()) {
+            let is_one = |extent: &i64| *extent == 1;
+            *last = Group { from: last.from.start..from.len(), to: last.to.start..to.len() };
+            return from[i..].iter().chain(&to[j..]).all(is_one).then_some(out);
+        }
         let (first, second) = (i, j);
         let (mut a, mut b) = (from.get(i).copied().unwrap_or(1), to.get(j).copied().unwrap_or(1));
         (i, j) = ((i + 1).min(from.len()), (j + 1).min(to.len()));
@@ -262,6 +268,11 @@ mod tests {
         assert_eq!(flat, Some(vec![160]));
         assert_eq!(tv.reshaped(&[6, 20], &[2, 3, 20]), None);
         assert_eq!(tv.reshaped(&[6, 20], &[6, 4, 5]).map(|tv| tv.tile), Some(vec![8, 4, 5]));
+        // Eight columns for the one of a dimension that the other shape does not have.
+        let column = Tv::covering(&[16, 1], vec![along(16, [1, 0])], vec![along(8, [0, 1])]);
+        assert_eq!(column.tile, [16, 8]);
+        assert_eq!(column.reshaped(&[16, 1], &[2, 8]), None);
+        assert_eq!(column.reshaped(&[16, 1], &[16]), None);
         // Columns past the end of a row would be elements of the next row.
         let wide = Tv::covering(&[6, 20], vec![along(32, [0, 1])], vec![along(6, [1, 0])]);
         assert_eq!(wide.reshaped(&[6, 20], &[120]), None);

@@ -175,7 +175,8 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
 
 /// Returns all solutions that differ in the generated code: the choices for each component of the program, with and without
 /// collective copies, and those that move values before a narrow store. The first is the solution of [`solve`]. At most
-/// [`crate::CANDIDATES`] others follow, and those that move values, in the order of their cost.
+/// [`crate::CANDIDATES`] others follow, and those that move values, in the order of their cost. One that moves values may cost less
+/// than the first: a redistribution that layouts do not need is made only where the text has `rearrange`.
 ///
 /// # Errors
 /// As [`solve`].

@@ -43,6 +43,11 @@ impl Move {
 }
 
 impl Edits {
+    /// Reports whether these redistributions are all among those of other edits.
+    pub fn moves_within(&self, other: &Edits) -> bool {
+        self.moves.iter().all(|own| other.moves.contains(own))
+    }
+
     /// Returns the number of the move that an operation of the edited program makes, if it makes one.
     pub fn number_of(&self, program: &TileProgram, op: OpId) -> Option<usize> {
         let number = op.0.checked_sub(first_op(program))? as usize;
