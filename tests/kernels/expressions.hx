@@ -187,3 +187,13 @@ test "products are fused with sums" for (T, n) in [(f16, 100), (f16, 512), (bf16
     assert_eq(y[3], -minus);
     assert_eq(z, y.T);
 }
+
+test "a fused product rounds once" {
+    // The product lies halfway between two numbers of the type, and the tiny addend decides.
+    let one = cast(zeros(f32, [128]) + 1.0, bf16);
+    let (y, z) = (empty(bf16, [4, 128]), empty(bf16, [128, 4]));
+    fused(cast(one * 1.0078125, bf16), cast(one * 1.5, bf16), cast(one * -1e-30, bf16), y, z);
+    assert_eq(y[0], one * 1.5078125);
+    assert_eq(y[2], one * 1.515625);
+    assert_eq(z, y.T);
+}

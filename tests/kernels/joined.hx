@@ -159,3 +159,24 @@ test "joined modes" {
     assert_eq(y, m);
     assert_close(z, m @ m.T, ulp: 64);
 }
+
+/// Moves all columns to the left, one by one: each move goes through the same shared memory.
+kernel shifted(x: f32[32, 64], y: mut f32[32, 64])
+    grid [1]
+    threads 64
+{
+    let v = load(x);
+    #[unroll]
+    for _ in 0..16 {
+        v[.., 0..63] = v[.., 1..64];
+    }
+    copy(v, y);
+}
+
+test "columns move" {
+    let x = randn(f32, [32, 64], seed: 1);
+    let y = empty(f32, [32, 64]);
+    shifted(x, y);
+    assert_eq(y[.., 0..48], x[.., 16..64]);
+    assert_eq(y[.., 48..64], x[.., 63..64] + zeros(f32, [32, 16]));
+}

@@ -137,7 +137,8 @@ impl Emitter<'_> {
     }
 
     /// Emits the record of a failed comparison. Blocks may fail at the same time, so the key and the sides change together, under a
-    /// lock. One thread of a block takes it, and holds it for a few instructions.
+    /// lock. One thread of each group of threads takes it, and holds it for a few instructions. Groups of one block that fail alike
+    /// have equal keys: the sides are those of the group that came first.
     fn failure_of_sides(&mut self, put: &Put, word: usize, failed: &str, key: &str) -> Result<()> {
         let lock = sides_word(&self.program.log, put.entry as usize);
         let mut stores = Vec::new();

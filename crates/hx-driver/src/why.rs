@@ -23,7 +23,7 @@ use crate::emit::{self, EmitError, Overrides};
 use crate::machine::Setup;
 
 /// Width in bytes of the widest access.
-const WIDEST: u32 = 16;
+const WIDEST_BYTES: u32 = 16;
 
 /// A solved instance of a kernel, with the database that holds its text.
 #[derive(Clone)]
@@ -172,7 +172,7 @@ impl<'a> Solved<'a> {
                     "{what}\n      at once it would hold {registers} registers of each thread"
                 ));
             }
-            if copy.bytes < WIDEST {
+            if copy.bytes < WIDEST_BYTES {
                 let width = format!("{} B", copy.bytes);
                 // The reason may begin with the width as well: do not repeat it.
                 let cause = copy.reason.text.replace(&format!("{width}: "), "");

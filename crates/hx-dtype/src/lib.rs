@@ -17,5 +17,5 @@ mod pack;
 
 pub use atomic::AtomicOp;
 pub use dtype::{DType, UnknownDType};
-pub use operator::Operator;
+pub use operator::{Operator, fused_to_odd};
 pub use pack::{load, packed_bytes, store};

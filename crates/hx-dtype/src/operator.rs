@@ -229,6 +229,7 @@ impl Operator {
             Min => x.min(y),
             Max => x.max(y),
             Fma if dtype == DType::F32 => return u64::from((x as f32).mul_add(y as f32, z as f32).to_bits()),
+            Fma if dtype.bits() < 32 => fused_to_odd(x, y, z),
             Fma => x.mul_add(y, z),
             _ => f64::NAN,
         };
@@ -332,6 +333,20 @@ fn erf(x: f64) -> f64 {
     value.copysign(x)
 }
 
+/// Returns `x · y + z` of numbers whose product is exact in f64, such that a second rounding to a type of at most 24 digits gives
+/// what one rounding would: an inexact sum ends in a binary digit 1 (rounding to odd; Boldo and Melquiond, 2008).
+pub fn fused_to_odd(x: f64, y: f64, z: f64) -> f64 {
+    let product = x * y;
+    let sum = product + z;
+    // The rest of the sum, which is a number of f64 again (Knuth, 2Sum).
+    let second = sum - product;
+    let rest = (product - (sum - second)) + (z - second);
+    if rest == 0.0 || !rest.is_finite() || sum.to_bits() & 1 == 1 {
+        return sum;
+    }
+    if rest > 0.0 { sum.next_up() } else { sum.next_down() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,6 +370,15 @@ mod tests {
         assert_eq!(f16(Operator::Add, &[2048.0, 1.0]), 2048.0);
         assert_eq!(f16(Operator::Add, &[2048.0, 3.0]), 2052.0);
         assert_eq!(f16(Operator::Fma, &[3.0, 5.0, 0.5]), 15.5);
+        // The product lies halfway between two numbers of the type. The sum is past the last digit of f64, and decides.
+        let bf16 = |args: [f64; 3]| {
+            let bits = args.map(|x| DType::Bf16.encode(x));
+            DType::Bf16.decode(Operator::Fma.eval(DType::Bf16, &bits))
+        };
+        assert_eq!(bf16([1.0078125, 1.5, -1e-30]), 1.5078125);
+        assert_eq!(bf16([1.0078125, -1.5, 1e-30]), -1.5078125);
+        assert_eq!(bf16([1.0078125, 1.5, 1e-30]), 1.515625);
+        assert_eq!(bf16([1.0078125, 1.5, 0.0]), 1.515625);
         assert_eq!(f16(Operator::Max, &[f64::NAN, 1.0]), 1.0);
         assert_eq!(f16(Operator::Rem, &[-1.0, 8.0]), 7.0);
         for zeros in [[0.0, -0.0], [-0.0, 0.0]] {

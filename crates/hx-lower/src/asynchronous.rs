@@ -33,8 +33,8 @@ impl Cx<'_> {
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
         self.want_mutable(dst, &to)?;
-        self.want_flat(src, &from)?;
-        self.want_flat(dst, &to)?;
+        self.want_flat_end(src, &from)?;
+        self.want_flat_end(dst, &to)?;
         if from.dtype != to.dtype {
             return self.bad_dtype(src, from.dtype, dst, to.dtype);
         }
@@ -67,6 +67,17 @@ impl Cx<'_> {
         };
         self.emit(OpKind::CopyAsync { src, dst, signal, multicast }, id);
         Ok(Value::Unit)
+    }
+
+    /// Refuses to copy from or to a view with a mode of several parts.
+    fn want_flat_end(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
+        if t.view.groups.is_empty() {
+            return Ok(());
+        }
+        let made = if t.is_global() { "global_view" } else { "reshape" };
+        let message = format!("`copy_async` cannot move this view: `{made}` gave it a mode of several parts");
+        let error = self.error(&codes::UNSUPPORTED, at, message);
+        Err(self.report(error.help("`copy` moves it, by way of registers")))
     }
 
     /// Reports a copy between memories that no asynchronous copy joins, or a store with what belongs to copies into a stage.

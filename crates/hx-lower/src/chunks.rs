@@ -11,8 +11,9 @@ pub struct Chunks {
     pub registers: i64,
 }
 
-/// Returns the extents of the largest chunk of at most `held` elements that is whole along the modes at the end of `order` and single
-/// along those at its start. Between them it is a divisor of the extent if one is nearly as large.
+/// Returns the extents of a chunk of at most `held` elements. The chunk is whole along the modes at the end of `order` and has
+/// extent 1 along those at its start. Along the mode in between, the chunk is as long as fits, or shorter by less than a quarter
+/// if that length divides the mode's extent.
 pub(crate) fn cut(shape: &[i64], order: &[usize], held: i64) -> Vec<i64> {
     let mut chunk = shape.to_vec();
     let mut size: i64 = shape.iter().product();

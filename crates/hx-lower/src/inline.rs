@@ -38,26 +38,7 @@ impl<'db> Cx<'db> {
         let params: Vec<(&str, Need)> =
             sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();
         let slots = self.args(id, &key.name, &params, args)?;
-        let mut values = Vec::with_capacity(slots.len());
-        for (param, slot) in sig.params.iter().zip(&slots) {
-            let Some(slot) = *slot else { continue };
-            let at = args[slot].value;
-            let is_number = matches!(&sig.store[param.ty], TypeRef::Named { shape: None, .. });
-            let found = self.eval(at)?;
-            let is_written = matches!(
-                &sig.store[param.ty],
-                TypeRef::Named { space: Some(MemorySpace::Register), mutable: true, .. }
-            );
-            let found = if is_written { self.written_argument(at, found, sig, &param.name)? } else { found };
-            let value = match found {
-                // An expression of coordinates alone takes no registers until its elements are used, so a function of numbers gets
-                // it as it is.
-                Value::Lazy(lazy) if is_number && lazy.inputs.is_empty() => Value::Lazy(lazy),
-                Value::Lazy(lazy) => Value::Tensor(self.materialize(at, lazy, None)),
-                other => self.freeze(other),
-            };
-            values.push((at, value));
-        }
+        let values = self.frozen_arguments(sig, &slots, args)?;
         let given = self.given_generics(callee, sig, generics)?;
         let call = Some(self.origin(id));
         let names = &signature_names(self.db, function.get().into()).names;
@@ -79,6 +60,36 @@ impl<'db> Cx<'db> {
         let result = self.enter_function(sig, &given, &values);
         self.frames.pop();
         result
+    }
+
+    /// Evaluates the arguments of a call, in the order of the parameters, and freezes their values.
+    fn frozen_arguments(
+        &mut self,
+        sig: &FnSignature,
+        slots: &[Option<usize>],
+        args: &[Arg],
+    ) -> Lower<Vec<(ExprId, Value)>> {
+        let mut values = Vec::with_capacity(slots.len());
+        for (param, slot) in sig.params.iter().zip(slots) {
+            let Some(slot) = *slot else { continue };
+            let at = args[slot].value;
+            let is_number = matches!(&sig.store[param.ty], TypeRef::Named { shape: None, .. });
+            let found = self.eval(at)?;
+            let is_written = matches!(
+                &sig.store[param.ty],
+                TypeRef::Named { space: Some(MemorySpace::Register), mutable: true, .. }
+            );
+            let found = if is_written { self.written_argument(at, found, sig, &param.name)? } else { found };
+            let value = match found {
+                // An expression of coordinates alone takes no registers until its elements are used, so a function of numbers gets
+                // it as it is.
+                Value::Lazy(lazy) if is_number && lazy.inputs.is_empty() => Value::Lazy(lazy),
+                Value::Lazy(lazy) => Value::Tensor(self.materialize(at, lazy, None)),
+                other => self.freeze(other),
+            };
+            values.push((at, value));
+        }
+        Ok(values)
     }
 
     fn given_generics(
@@ -257,9 +268,7 @@ impl<'db> Cx<'db> {
         if !is_lost || sig.ret.is_some() {
             return Ok(value);
         }
-        let message = format!(
-            "`{name}` is written by the function, but this expression is no tensor that keeps the result"
-        );
+        let message = format!("cannot write to this expression: nothing keeps the result of `{name}`");
         let error = self.error(&codes::NOT_MUTABLE, at, message);
         Err(self.report(error.help("bind it before the call: `let t = …;`")))
     }

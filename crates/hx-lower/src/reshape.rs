@@ -37,8 +37,9 @@ impl Cx<'_> {
             Some(view) => Ok(Value::Tensor(tensor.with_view(view))),
             None => {
                 let (found, wanted) = (shape_text(&tensor.shape()), format!("{shape_of:?}"));
-                let message =
-                    format!("`{wanted}` cuts modes of the shared tensor, of shape `{found}`, unevenly");
+                let message = format!(
+                    "`{wanted}` cuts modes of the shared tensor unevenly, wanted extents that divide modes of `{found}` or join them"
+                );
                 let error = self
                     .error(&codes::SHAPE_MISMATCH, shape, message)
                     .label("the tensor has one address for each index of its own modes, so they are divided and joined as a whole")

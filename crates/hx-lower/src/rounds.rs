@@ -153,11 +153,11 @@ impl Cx<'_> {
         if let Value::Tensor(from) = &value
             && dtype == to.dtype
         {
+            self.want_mutable(dst, &to)?;
+            self.want_distinct(dst, &to)?;
+            self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
             let ends = Ends { id, src: t, from, dst, to: &to };
             if let Some(chunks) = self.chunks(&ends) {
-                self.want_mutable(dst, &to)?;
-                self.want_distinct(dst, &to)?;
-                self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
                 return self.copy_in_rounds(&ends, chunks);
             }
         }

@@ -117,7 +117,7 @@ fn half(
         Operator::Add => args.binary(out, |x, y| bits(of(x) + of(y))),
         Operator::Sub => args.binary(out, |x, y| bits(of(x) - of(y))),
         Operator::Mul => args.binary(out, |x, y| bits(of(x) * of(y))),
-        Operator::Fma => args.ternary(out, |x, y, z| bits(of(x).mul_add(of(y), of(z)))),
+        Operator::Fma => args.ternary(out, |x, y, z| bits(hx_dtype::fused_to_odd(of(x), of(y), of(z)))),
         Operator::Lt => args.binary(out, |x, y| u64::from(of(x) < of(y))),
         Operator::Le => args.binary(out, |x, y| u64::from(of(x) <= of(y))),
         _ => return false,

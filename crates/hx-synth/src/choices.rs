@@ -500,20 +500,6 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
     for (op, _) in program.ops(1.0) {
         let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
         let choice = match &op.kind {
-            OpKind::Slice { dst, src } => {
-                let choice = parts::slice(program, op, *dst, src, known, offset)?;
-                if let Some(through) = choice.through {
-                    solution.shared_bytes = offset + through.bytes;
-                }
-                Choice::Slice(choice)
-            }
-            OpKind::Insert { dst, src } => {
-                let choice = parts::insert(program, op, dst, *src, known, offset)?;
-                if let Some(through) = choice.through {
-                    solution.shared_bytes = offset + through.bytes;
-                }
-                Choice::Slice(choice)
-            }
             OpKind::Atomic(atomic) => {
                 let spread = parts::spread(program, op, atomic, known, offset);
                 if let Some(Choice::Copy(choice)) = solution.choices.get_mut(&op.id) {
@@ -539,12 +525,30 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
             | OpKind::Map(_)
             | OpKind::Rearrange { .. }
             | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::ClusterSum { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => continue,
         };
         solution.choices.insert(op.id, choice);
+    }
+    slices(program, known, solution)
+}
+
+/// Chooses how parts are taken and inserted. Each way through shared memory begins with a barrier of its scope, so all of a scope
+/// share one place. No barrier separates those of two scopes.
+fn slices(program: &TileProgram, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    for scope in program.scopes_within(ScopeId::BLOCK) {
+        let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
+        for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
+            let Some(choice) = parts::chosen(program, op, known, offset)? else { continue };
+            if let Some(through) = choice.through {
+                solution.shared_bytes = solution.shared_bytes.max(offset + through.bytes);
+            }
+            solution.choices.insert(op.id, Choice::Slice(choice));
+        }
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
 /// Returns the cycles of one execution of a copy to or from global memory.
 pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
     let all = access.issues() as f64 * warps(threads);
-    moved(program, threads, view, access, [all, all, all])
+    moved(program, threads, view, access, &WarpInstructions { full: all, busy: all, all })
 }
 
 /// Returns the cycles of one execution of an asynchronous copy from global memory. Threads past the end of the tile move no bytes,
@@ -73,16 +73,27 @@ pub(crate) fn asynchronous(program: &TileProgram, threads: u32, view: &View, acc
     let busy = access.busy(threads, &view.shape());
     let lanes = busy.threads.iter().sum::<i64>() as f64;
     let full = lanes / f64::from(threads.min(WARP));
-    moved(program, threads, view, access, [full, busy.warps as f64, access.issues() as f64 * warps(threads)])
+    let all = access.issues() as f64 * warps(threads);
+    moved(program, threads, view, access, &WarpInstructions { full, busy: busy.warps as f64, all })
 }
 
-/// Returns the cycles of instructions of warps: `full` times the bytes of a whole warp, `issued` that move any, of `all`.
+/// The instructions of all warps in one execution of a copy.
+struct WarpInstructions {
+    /// Instructions of whole warps that move as many bytes as all of these instructions together.
+    full: f64,
+    /// Instructions in which at least one thread moves bytes.
+    busy: f64,
+    /// All instructions, with those in which no thread moves bytes.
+    all: f64,
+}
+
+/// Returns the cycles in which warps move the bytes of a copy to or from global memory by these instructions.
 fn moved(
     program: &TileProgram,
     threads: u32,
     view: &View,
     access: &Access,
-    [full, issued, all]: [f64; 3],
+    &WarpInstructions { full, busy, all }: &WarpInstructions,
 ) -> f64 {
     let lanes = threads.min(WARP);
     let at = (0..i64::from(lanes)).map(|lane| access.coordinate(lane, 0));
@@ -90,7 +101,7 @@ fn moved(
         return 0.0;
     }
     let bytes = sector_bytes(program, view, at, access.run.width()) * full;
-    let cycles = issued * access.row.issue + (all - issued) * machine().issue_slot;
+    let cycles = busy * access.row.issue + (all - busy) * machine().issue_slot;
     (bytes / machine().global_bytes).max(cycles) + access.row.latency
 }
 
@@ -281,6 +292,16 @@ pub(crate) fn shared_floor(threads: u32, row: &CopyRow, bytes: f64, issues: i64)
 /// Returns a lower bound on the cycles of moving `bytes` between threads: through shared memory, without a stall.
 pub(crate) fn exchange(threads: u32, bytes: f64) -> f64 {
     barriers(threads) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+}
+
+/// Returns the cycles in which the elements of a part go through shared memory one by one: each thread stores and loads `values`.
+pub(crate) fn part(threads: u32, values: f64, arch: Arch) -> f64 {
+    barriers(threads) + part_wavefronts(threads, values) + shared_latency(arch)
+}
+
+/// Returns the accesses to shared memory of all warps for such a part.
+pub(crate) fn part_wavefronts(threads: u32, values: f64) -> f64 {
+    2.0 * values * warps(threads)
 }
 
 /// Returns the cycles from a store to shared memory until a load of it can be used.

@@ -92,6 +92,12 @@ impl<'p> Cx<'_, 'p> {
                 let bits = program.tensor(*x).dtype.bits();
                 cost::cluster_sum(threads, known[*x].tv.values(), bits, program.blocks_along(*axis))
             }
+            OpKind::Slice { dst: part, .. } | OpKind::Insert { src: part, .. } => {
+                match parts::chosen(program, op, known, 0)?.and_then(|choice| choice.through) {
+                    Some(_) => cost::part(threads, known[*part].tv.values() as f64, self.arch),
+                    None => 0.0,
+                }
+            }
             // Gemms and asynchronous copies have cost functions of their own, rearrangements the cost of their route. The other
             // operations use registers at hand, or wait.
             OpKind::Fill { .. }
@@ -100,8 +106,6 @@ impl<'p> Cx<'_, 'p> {
             | OpKind::CopyAsync { .. }
             | OpKind::Store { .. }
             | OpKind::Rearrange { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Insert { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Print { .. }
             | OpKind::Assert { .. } => 0.0,

@@ -2,8 +2,8 @@
 
 use hx_target::{Arch, Reach, WARP, catalogue};
 use hx_tile::{
-    Atomic, Op, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode, TileProgram,
-    View,
+    Atomic, Op, OpKind, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode,
+    TileProgram, View,
 };
 
 use crate::distribution::{Tv, at_warps, layout_of_table};
@@ -96,8 +96,10 @@ pub(crate) fn in_place(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     part(whole, view, shape)
 }
 
-/// Returns a layout of the whole tensor in which each thread holds the same coordinates of every part of this length, one part after
-/// the other. The view cuts one dimension. `None` if the length of the steps from part to part divides no part of the threads.
+/// Returns a layout of the whole tensor in which each thread holds the same coordinates of every segment, one segment after the
+/// other. The view cuts one dimension. The length of a segment is the greatest common divisor of the part's first coordinate,
+/// the part's extent and the tensor's extent along that dimension. Returns `None` if the part's layout deals no whole segments:
+/// a segment ends between threads, or within a step of a thread's elements.
 pub(crate) fn grown(part_tv: &Tv, view: &View, shape: &[i64], part_shape: &[i64]) -> Option<Tv> {
     let in_order = view.modes.len() == shape.len() && view.modes.iter().enumerate().all(|(d, m)| m.dim == d);
     let mut cut = (0..shape.len()).filter(|d| part_shape.get(*d) != Some(&shape[*d]));
@@ -114,7 +116,7 @@ pub(crate) fn grown(part_tv: &Tv, view: &View, shape: &[i64], part_shape: &[i64]
     strides[axis] = step;
     whole.tile[axis] = shape[axis];
     whole.value.push(TileMode::new(shape[axis] / step, strides));
-    // A mode of one step says nothing, and nothing else that reads layouts expects it.
+    // Drop modes of extent 1: they reach no further element, and the readers of layouts expect none.
     whole.value.retain(|mode| mode.extent != 1);
     Some(whole)
 }
@@ -256,8 +258,25 @@ pub(crate) fn spread(
     shares.then_some(Scratch { offset, bytes })
 }
 
-/// Chooses how the elements of a part reach their threads. Scratch memory starts at byte `offset`.
-pub(crate) fn slice(
+/// Chooses how the elements of a part that is taken or inserted reach their threads; `None` for another operation. Scratch memory
+/// starts at byte `offset`.
+///
+/// # Errors
+/// If other threads hold elements below a byte, which do not go through shared memory.
+pub(crate) fn chosen(
+    program: &TileProgram,
+    op: &Op,
+    known: &Layouts,
+    offset: u32,
+) -> Result<Option<SliceChoice>, Failure> {
+    match &op.kind {
+        OpKind::Slice { dst, src } => slice(program, op, *dst, src, known, offset).map(Some),
+        OpKind::Insert { dst, src } => insert(program, op, dst, *src, known, offset).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn slice(
     program: &TileProgram,
     op: &Op,
     dst: TensorId,
@@ -302,8 +321,7 @@ pub(crate) fn slice(
     })
 }
 
-/// Chooses how the elements of an inserted part reach the threads that hold its place. Scratch memory starts at byte `offset`.
-pub(crate) fn insert(
+fn insert(
     program: &TileProgram,
     op: &Op,
     dst: &View,

@@ -9,7 +9,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::solver::Solver;
 
 /// Bytes of the widest access.
-const WIDEST: u32 = 16;
+const WIDEST_BYTES: u32 = 16;
 /// Limit on the stores that are tried.
 const MOST: usize = 4;
 
@@ -45,7 +45,7 @@ impl Solver<'_> {
     fn narrow_stores(&self, best: &Solution) -> Vec<(Move, u32)> {
         let narrow = |op: &Op| {
             let own = source_of_store(op).filter(|own| !best.edits.moves.contains(own))?;
-            Some((own, width_of(best, op.id).filter(|width| *width < WIDEST)?))
+            Some((own, width_of(best, op.id).filter(|width| *width < WIDEST_BYTES)?))
         };
         self.program.ops(1.0).into_iter().filter_map(|(op, _)| narrow(op)).collect()
     }

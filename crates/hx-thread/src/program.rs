@@ -331,7 +331,7 @@ pub struct Put {
     pub entry: u32,
     /// A single value.
     pub value: Registers,
-    /// The row-major position in the entry's tensor. No two threads put the same position.
+    /// The row-major position in the entry's tensor. No two threads of a group put the same position.
     pub position: Expr,
     pub guard: Cond,
     /// The two numbers that an assertion compares, a single value each; empty for all other entries.

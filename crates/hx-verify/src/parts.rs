@@ -67,9 +67,11 @@ impl Check<'_> {
         }
         let walk = Walk::of(dst);
         let shape = &self.program.tensor(id).shape;
+        let firsts: Option<Vec<i64>> = dst.offsets.iter().map(hx_index::Expr::as_const).collect();
+        let firsts = firsts.ok_or("a part that begins at a number of the launch")?;
         let is_in_part = |at: &[i64]| {
             (0..shape.len()).all(|dim| {
-                let first = dst.offsets[dim].as_const().unwrap_or(0);
+                let first = firsts[dim];
                 let extent = dst.modes.iter().find(|m| m.dim == dim && !m.factor.is_zero());
                 (first..first + extent.map_or(1, |m| m.extent)).contains(&at[dim])
             })

@@ -99,9 +99,9 @@ super::families! {
         Argmax: "argmax", REDUCE, "The position of the largest element along `axis:`, the first of several, as `i32`.";
         Argmin: "argmin", REDUCE, "The position of the least element along `axis:`, the first of several, as `i32`.";
         Any: "any", REDUCE,
-            "Whether some element of a tensor of truth values is true: along `axis:`, or of all elements as a truth value of the block.";
+            "Reports whether any element of a tensor of truth values is true: along `axis:`, or over all elements as a truth value of the block.";
         All: "all", REDUCE,
-            "Whether every element of a tensor of truth values is true: along `axis:`, or of all elements as a truth value of the block.";
+            "Reports whether every element of a tensor of truth values is true: along `axis:`, or over all elements as a truth value of the block.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "Reduction along an axis by an associative and commutative operator.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
@@ -288,8 +288,8 @@ super::families! {
         Sum: "sum", HOST_REDUCE, "The sum of all elements, or along `axis:`.", method;
         Mean: "mean", HOST_REDUCE, "The mean of all elements, or along `axis:`.", method;
         Prod: "prod", HOST_REDUCE, "The product of all elements, or along `axis:`.", method;
-        Any: "any", HOST_REDUCE, "Whether some element is true, of all or along `axis:`.", method;
-        All: "all", HOST_REDUCE, "Whether every element is true, of all or along `axis:`.", method;
+        Any: "any", HOST_REDUCE, "Reports whether any element is true, of all or along `axis:`.", method;
+        All: "all", HOST_REDUCE, "Reports whether every element is true, of all or along `axis:`.", method;
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "All slices along an axis combined by `op`, a closure on two of them; the axis goes away.";
         Scan: "scan", [required("t"), required("axis"), required("op")],

@@ -124,7 +124,7 @@ fn arguments(
 }
 
 /// Returns the built-in function that a call means. A definition of the same name hides the built-in, except in a method call.
-fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin> {
+pub(super) fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin> {
     let (store, names) = at.contents();
     match &store[call] {
         // Only a dot in device code leads to the names that host code does not have.

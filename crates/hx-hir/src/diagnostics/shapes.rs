@@ -4,8 +4,9 @@ use hx_base::{Applicability, Diagnostic, TextRange, codes};
 use hx_index::Expr as Value;
 
 use super::Reporter;
+use super::calls::built_in;
 use super::indices::index_count;
-use crate::{Expr, ExprId, Extent, KernelFn, MAX_THREADS, TypeProblem, WARP, body_of, shape_text};
+use crate::{Builtin, Expr, ExprId, Extent, KernelFn, MAX_THREADS, TypeProblem, WARP, body_of, shape_text};
 
 /// The shapes that a matrix product accepts.
 pub const GEMM_SHAPES: &str =
@@ -97,13 +98,7 @@ fn not_constant(at: &Reporter<'_>, expr: ExprId, value: &Value) -> Diagnostic {
 
 /// Reports whether an expression of a body is a call of `gather`.
 fn is_gather(at: &Reporter<'_>, expr: ExprId) -> bool {
-    if at.in_signature {
-        return false;
-    }
-    match &body_of(at.db, at.item).store[expr] {
-        Expr::Call { callee, .. } => at.text(at.expr(*callee)) == KernelFn::Gather.name(),
-        _ => false,
-    }
+    !at.in_signature && built_in(at, expr) == Some(Builtin::Kernel(KernelFn::Gather))
 }
 
 /// Reports a number of threads that no block can have, and offers the nearest that it can.

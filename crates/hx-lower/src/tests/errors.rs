@@ -93,6 +93,29 @@ fn asynchronous_copies_join_global_and_shared_memory() {
     );
 }
 
+/// The parts of a split by a compile-time number have a rank that only the instance knows.
+#[test]
+fn a_conversion_of_a_large_tile_checks_shapes() {
+    check(
+        "kernel p<P = 2>(x: f32[m], y: mut f16[m, n]) grid [1] threads 128 {
+            let s = shared_tensor(f32, [40000]);
+            copy(tile(x, [40000])[.., 0], s);
+            sync();
+            let (a, b) = split(s, P, axis: 0);
+            copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
+        }",
+        expect![[r#"
+            error[HX0205]: found the shape `[20000]`, wanted `[1, 20000]`
+                          copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
+                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                          copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
+                               ------------ this has the shape `[20000]`
+                          copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
+                                             --------------------------------- this has the shape `[1, 20000]`
+        "#]],
+    );
+}
+
 #[test]
 fn shapes_are_checked_with_numbers() {
     check(

@@ -274,15 +274,15 @@ fn a_function_writes_a_tensor_that_keeps_the_result() {
             copy(v + i + doubled(index(v, 0)) + doubled(load(x)), y);
         }",
         expect![[r#"
-            error[HX0207]: `t` is written by the function, but this expression is no tensor that keeps the result
+            error[HX0207]: cannot write to this expression: nothing keeps the result of `t`
                           double(index(v, 0));
                                  ^^^^^^^^^^^
               help: bind it before the call: `let t = …;`
-            error[HX0207]: `t` is written by the function, but this expression is no tensor that keeps the result
+            error[HX0207]: cannot write to this expression: nothing keeps the result of `t`
                           double(load(x));
                                  ^^^^^^^
               help: bind it before the call: `let t = …;`
-            error[HX0207]: `t` is written by the function, but this expression is no tensor that keeps the result
+            error[HX0207]: cannot write to this expression: nothing keeps the result of `t`
                           double(v + v);
                                  ^^^^^
               help: bind it before the call: `let t = …;`

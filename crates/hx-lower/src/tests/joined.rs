@@ -236,7 +236,7 @@ fn joined_tiles_fit() {
             error[HX0205]: found the shape `[16, 32]`, wanted as many elements as in `[32, 17]`
                           let k = reshape(s, [32, 17]);
                                              ^^^^^^^^
-            error[HX0205]: `[24, 16]` cuts modes of the shared tensor, of shape `[16, 24]`, unevenly
+            error[HX0205]: `[24, 16]` cuts modes of the shared tensor unevenly, wanted extents that divide modes of `[16, 24]` or join them
                           let m = reshape(s[.., ..24], [24, 16]);
                                                        ^^^^^^^^ the tensor has one address for each index of its own modes, so they are divided and joined as a whole
               help: `reshape(load(…), …)` goes through registers

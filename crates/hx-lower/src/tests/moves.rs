@@ -27,13 +27,15 @@ fn rearranging_is_a_tensor_of_its_own() {
               register y: f16[8, 4]
               register z: f16[8, 4] layout (32,1):(1,0)
               register y_f32: f32[8, 4]
+              register y_f32_rearranged: f32[8, 4]
               shared shared: f32[8, 4]
               #0 fill(x, 1.0)
               #1 y = rearrange(x)
               #2 z = rearrange(x)
               #3 y_f32 = cast(y, f32)
-              #4 copy(y_f32, shared[0..8, 0..4])
-              #5 copy(z, c[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4])
+              #4 y_f32_rearranged = rearrange(y_f32)
+              #5 copy(y_f32_rearranged, shared[0..8, 0..4])
+              #6 copy(z, c[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4])
         "#]],
     );
 }

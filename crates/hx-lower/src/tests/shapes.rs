@@ -61,10 +61,10 @@ fn what_parts_and_shapes_cannot_be() {
                           let c = tile(v, [8, 8]);
                                   ^^^^^^^^^^^^^^^
               help: `load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`
-            error[HX0208]: a view with a mode of several parts has no other views than those of integers and `..` in an index
+            error[HX0208]: `copy_async` cannot move this view: `global_view` gave it a mode of several parts
                           copy_async(v, s);
                                      ^
-              help: `load` and `copy` move it to and from registers; index the tensor before `global_view` or `reshape`
+              help: `copy` moves it, by way of registers
             error[HX0205]: found the shape `[16, 8]`, wanted as many elements as in `[16, 9]`
                           let e = reshape(load(v), [16, 9]);
                                                    ^^^^^^^

@@ -125,7 +125,7 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
         return Alignment { run: None, elements: 1, limit };
     };
     // A run along one dimension that fills the widest access needs no other dimension.
-    let is_wide = alone.width() * i64::from(param.dtype.bits()) >= WIDEST;
+    let is_wide = alone.width() * i64::from(param.dtype.bits()) >= WIDEST_BITS;
     let run = if is_wide { alone } else { Run::in_block(&walked) };
     let owns = |dim: usize| run.dims().iter().any(|mode| view.modes[*mode].dim == dim);
     let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
@@ -177,7 +177,7 @@ fn first_from(run: &Run, dim: usize, divisor: i64) -> i64 {
 }
 
 /// Bits of the widest access.
-const WIDEST: i64 = 128;
+const WIDEST_BITS: i64 = 128;
 
 fn last_coordinate(view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()

@@ -95,8 +95,8 @@ impl Run {
         self.steps.iter().all(|step| shape[step.dim] % self.period(step.dim) == 0)
     }
 
-    /// Reports whether sums of these steps, each of them any number of times below its extent, are where the run may begin: no sum
-    /// has a digit of the run.
+    /// Reports whether every offset that these modes reach has digit 0 in each step of the run, so that an access can begin
+    /// there.
     pub(crate) fn may_begin(&self, modes: &[&TileMode]) -> bool {
         self.steps.iter().filter(|step| step.extent > 1).all(|step| {
             let along = modes.iter().map(|mode| (mode.extent, mode.strides[step.dim]));

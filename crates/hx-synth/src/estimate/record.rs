@@ -82,6 +82,15 @@ impl Recorder<'_> {
                 let cycles = cost::cluster_sum(threads, self.values(*x) as i64, bits, blocks);
                 Cost { threads: cycles, takes, latency: 0.0 }
             }
+            (
+                OpKind::Slice { dst: part, .. } | OpKind::Insert { src: part, .. },
+                Some(Choice::Slice(choice)),
+            ) if choice.through.is_some() => {
+                let mut takes = Takes::default();
+                takes[Resource::Shared] = cost::part_wavefronts(threads, self.values(*part));
+                let cycles = cost::part(threads, self.values(*part), self.arch);
+                Cost { threads: cycles, takes, latency: 0.0 }
+            }
             (OpKind::Sync(sync), _) => self.sync(sync, threads),
             // Fills, slices, numbers, texts and conditions use registers at hand. Copies between register tensors, and
             // operations without a choice, have no instruction.
@@ -216,7 +225,7 @@ impl Recorder<'_> {
             Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
             Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => self.scalar(map, arg, work),
             Scalar::Apply { operator, dtype, args } => {
-                let joined = contracted(*operator, *dtype, args);
+                let joined = fused_product(*operator, *dtype, args);
                 let mut values: f64 = 0.0;
                 for (i, arg) in args.iter().enumerate() {
                     let of = match arg {
@@ -299,7 +308,7 @@ impl Work {
 }
 
 /// Returns the argument of a sum that is a product and becomes part of one instruction with it.
-fn contracted(operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
+fn fused_product(operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
     let sums = matches!(operator, Operator::Add | Operator::Sub);
     let joins = dtype.is_float() && catalogue().compute(Operator::Fma, dtype).is_some();
     let is_product = |arg: &Scalar| matches!(arg, Scalar::Apply { operator: Operator::Mul, dtype: of, .. } if *of == dtype);

@@ -48,8 +48,9 @@ pub(super) fn accesses(
         out.push(access);
     }
     if out.is_empty() {
-        let known = amount(aligned.elements, dtype);
-        return Err(unaligned(u.op.id, &param.name, dtype, narrowest, Some(&known), &aligned.limit));
+        // Where addresses are aligned enough, it is the order of the elements in memory that no instruction follows.
+        let known = (aligned.elements % narrowest != 0).then(|| amount(aligned.elements, dtype));
+        return Err(unaligned(u.op.id, &param.name, dtype, narrowest, known.as_deref(), &aligned.limit));
     }
     Ok(out)
 }

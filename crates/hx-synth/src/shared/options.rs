@@ -487,12 +487,19 @@ fn explain(program: &TileProgram, buffer: &mut Buffer, uses: &[Use<'_>], options
                 if access.run.width() == 1 { "" } else { "s" }
             )
         };
-        let last = match &u.end {
-            End::Global(_) => asynchronous::last_round(access, program.threads_of(u.op), &u.shape),
-            End::Register(_) | End::Operand(_) => None,
-        };
-        let text = last.map_or(text.clone(), |last| format!("{text}; {last}"));
-        buffer.accesses[i].why = told(text);
+        buffer.accesses[i].why = told(with_last_round(text, program, u, access));
+    }
+}
+
+/// Adds to the text of an asynchronous copy from global memory which of its rounds are partly filled.
+fn with_last_round(text: String, program: &TileProgram, u: &Use<'_>, access: &Access) -> String {
+    let last = match &u.end {
+        End::Global(_) => asynchronous::last_round(access, program.threads_of(u.op), &u.shape),
+        End::Register(_) | End::Operand(_) => None,
+    };
+    match last {
+        Some(last) => format!("{text}; {last}"),
+        None => text,
     }
 }
 

@@ -8,7 +8,8 @@ use hx_tile::Scalar;
 /// Rewrites an expression for the hardware.
 ///
 /// A single operator on 16-bit floats, computed in f32 and rounded once, gives the same result, because f32 has more than
-/// twice their digits. A fused multiply-add of them does not, so it has instructions of its own.
+/// twice their digits. A fused multiply-add of 16-bit floats, computed in f32 and rounded again, would round twice, so the
+/// catalogue has rows of its own for it.
 pub(super) fn hardware(value: &Scalar) -> Scalar {
     widened(&contracted(value))
 }
@@ -45,6 +46,8 @@ fn widened(value: &Scalar) -> Scalar {
     if operator.is_comparison() { result } else { result.cast(dtype) }
 }
 
+/// Applies an operator. A sum or difference with a product becomes a fused multiply-add if the catalogue has one for the float
+/// type. If both operands are products, the first one is fused.
 fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
     let fusible = catalogue().compute(Operator::Fma, dtype).is_some() && dtype.is_float();
     let product = |s: &Scalar| match s {
