@@ -64,6 +64,7 @@ const BEYOND: &[(&[&str], &str)] = &[
         "atomic accesses are counted by operation",
     ),
     (&["tma.reduce."], "the programs add from registers"),
+    (&["launch."], "the programs are launched alone"),
     (
         &["bulk.load", "bulk.store"],
         "runs lie inside of their tensors for certain, and the launch alone knows the extents of the programs' tensors",

@@ -30,9 +30,11 @@ fn asked(case: u64) -> Option<Asked> {
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
+    let (swapped, plain): (Vec<&GemmRow>, Vec<&GemmRow>) = gemms.into_iter().partition(|row| row.is_swapped);
+    all.extend(swapped.into_iter().map(Asked::Gemm));
     // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {
-        all.extend(gemms.iter().copied().map(Asked::Gemm));
+        all.extend(plain.iter().copied().map(Asked::Gemm));
         all.extend(converts.iter().filter(|row| row.values >= 16).map(Asked::Convert));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
         all.extend(copies.iter().filter(|row| row.is_collective() && !row.is_load()).map(Asked::Matrices));
@@ -124,7 +126,11 @@ impl Draw {
         let rivals = rivals.filter(|r| [r.a.dtype(), r.b.dtype()] == types);
         let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
         let is_long = steps.iter().any(|step| *step < row.shape[2]);
-        let [m, n, k] = if row.threads == 1 {
+        let [m, n, k] = if row.is_swapped {
+            // With exchanged operands an instruction has the fewer rows: 8 and 24 are no multiples of 16.
+            let steps: &[i64] = if is_long { &[2, 3] } else { &[1, 3] };
+            [self.pick(&[8, 24]), self.pick(&[16, 32]), row.shape[2] * self.pick(steps)]
+        } else if row.threads == 1 {
             // Use a K that the step of no other instruction divides.
             let few = [2, 3, 4, 6, 8, 12, 20, 24].into_iter();
             let few: Vec<i64> = few.filter(|k| steps.iter().all(|step| k % step != 0)).collect();
