@@ -269,11 +269,11 @@ pub(crate) fn chosen(
     known: &Layouts,
     offset: u32,
 ) -> Result<Option<SliceChoice>, Failure> {
-    match &op.kind {
-        OpKind::Slice { dst, src } => slice(program, op, *dst, src, known, offset).map(Some),
-        OpKind::Insert { dst, src } => insert(program, op, dst, *src, known, offset).map(Some),
-        _ => Ok(None),
+    if let OpKind::Slice { dst, src } = &op.kind {
+        return slice(program, op, *dst, src, known, offset).map(Some);
     }
+    let OpKind::Insert { dst, src } = &op.kind else { return Ok(None) };
+    insert(program, op, dst, *src, known, offset).map(Some)
 }
 
 fn slice(
