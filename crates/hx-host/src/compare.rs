@@ -347,8 +347,33 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> V
         out.push(hint);
     } else if is_transpose(x.shape(), xs, ys, judge) {
         out.push("the result agrees with the reference transposed".to_owned());
+    } else if let Some(hint) = moved(x.shape(), xs, ys, &bad, judge) {
+        out.push(hint);
     }
     out
+}
+
+/// Finds a dimension along which the result is the reference moved by one or two elements. Elements whose reference would lie
+/// outside do not count.
+fn moved(shape: &[usize], xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
+    let fits = |d: usize, step: isize| {
+        let stride = shape[d + 1..].iter().product::<usize>() as isize;
+        let inside = |i: &&usize| {
+            let to = coordinate(shape, **i)[d].checked_add_signed(step);
+            to.is_some_and(|to| to < shape[d])
+        };
+        let all: Vec<usize> = bad.iter().filter(inside).copied().collect();
+        let is_moved = |i: &usize| {
+            i.checked_add_signed(step * stride).is_some_and(|from| judge.distance(xs[*i], ys[from]).ok)
+        };
+        all.len() >= 3 && all.len() * 2 > bad.len() && all.iter().all(is_moved)
+    };
+    let ways = (0..shape.len()).flat_map(|d| [1, -1, 2, -2].map(|step| (d, step)));
+    let (along, step) = ways.into_iter().find(|(d, step)| fits(*d, *step))?;
+    let at: Vec<String> = (0..shape.len()).map(|d| format!("i{d}")).collect();
+    let mut from = at.clone();
+    from[along] = format!("i{along} {} {}", if step > 0 { "+" } else { "-" }, step.abs());
+    Some(format!("element [{}] agrees with the reference at [{}]", at.join(", "), from.join(", ")))
 }
 
 /// Finds a factor between the wrong elements and their references, if all share one.
@@ -366,7 +391,8 @@ fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option
     fits.then(|| format!("all of them are {rounded} times the reference"))
 }
 
+/// Reports whether the result holds the elements of the transposed reference, in the order of memory if it is not square.
 fn is_transpose(shape: &[usize], xs: &[f64], ys: &[f64], judge: &Judge) -> bool {
     let &[n, m] = shape else { return false };
-    n == m && n > 1 && (0..n * n).all(|i| judge.distance(xs[i], ys[i % n * n + i / n]).ok)
+    n > 1 && m > 1 && (0..n * m).all(|i| judge.distance(xs[i], ys[i % n * m + i / n]).ok)
 }

@@ -42,8 +42,29 @@ pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
     if area == count {
         return place;
     }
+    if let Some(text) = beyond(shape, wrong) {
+        return text;
+    }
     let percent = (count as f64 / area as f64 * 100.0).clamp(1.0, 99.0);
     format!("scattered: {percent:.0}% of {place}")
+}
+
+/// Describes marks that leave out one box at the origin, as a grid without its last blocks does: `rows from 64 on and columns from 64
+/// on`.
+fn beyond(shape: &[usize], wrong: &[bool]) -> Option<String> {
+    let mut ends = vec![0; shape.len()];
+    for (i, _) in wrong.iter().enumerate().filter(|(_, w)| !**w) {
+        for (end, c) in ends.iter_mut().zip(coordinate(shape, i)) {
+            *end = (*end).max(c + 1);
+        }
+    }
+    let is_inside = |i: usize| coordinate(shape, i).iter().zip(&ends).all(|(c, end)| c < end);
+    if !wrong.iter().enumerate().all(|(i, w)| *w != is_inside(i)) {
+        return None;
+    }
+    let cut = (0..shape.len()).filter(|d| ends[*d] < shape[*d]);
+    let from = cut.map(|d| format!("{} from {} on", dimension_names(d, shape.len()).1, ends[d]));
+    Some(from.collect::<Vec<_>>().join(" and "))
 }
 
 /// Returns the singular and plural of the word for an index of dimension `d`.

@@ -88,6 +88,28 @@ fn failures_tell_the_pattern() {
 }
 
 #[test]
+fn moved_and_reordered_elements_are_recognized() {
+    let y = tensor(DType::F32, &[4, 5], &(0..20).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>());
+    let of = |from: &dyn Fn(usize, usize) -> f64| {
+        let all: Vec<f64> = (0..20).map(|i| from(i / 5, i % 5)).collect();
+        tensor(DType::F32, &[4, 5], &all)
+    };
+    let at = |i: usize, j: usize| ((5 * i + j) * (5 * i + j) % 17) as f64;
+    let hint = |x: &Tensor| {
+        let error = assert_equal(x, &y).expect_err("differs").to_string();
+        error.lines().last().unwrap_or_default().trim().to_owned()
+    };
+    // The first row has nothing above it, so the kernel read zeros.
+    let above = |i: usize, j: usize| if i == 0 { 0.0 } else { at(i - 1, j) };
+    assert_eq!(hint(&of(&above)), "element [i0, i1] agrees with the reference at [i0 - 1, i1]");
+    let behind = |i: usize, j: usize| if j == 4 { 0.0 } else { at(i, j + 1) };
+    assert_eq!(hint(&of(&behind)), "element [i0, i1] agrees with the reference at [i0, i1 + 1]");
+    // A matrix of five rows of four, read as four of five.
+    let reordered = |i: usize, j: usize| at((5 * i + j) % 4, (5 * i + j) / 4);
+    assert_eq!(hint(&of(&reordered)), "the result agrees with the reference transposed");
+}
+
+#[test]
 fn nan_and_infinity() {
     let x = tensor(DType::F16, &[3], &[f64::NAN, f64::INFINITY, 1.0]);
     check(&x, &x, ulp(0.0), expect!["close"]);
@@ -149,6 +171,7 @@ fn patterns_in_words() {
         words(&shape, &|i, j| i >= 8 && j >= 56),
         "rows 8..16, the last 8 in columns 56..64, the last 8"
     );
+    assert_eq!(words(&shape, &|i, j| i >= 8 || j >= 56), "rows from 8 on and columns from 56 on");
     assert_eq!(words(&shape, &|i, _| [1, 2, 9].contains(&i)), "rows 1, 2, 9");
     assert_eq!(words(&shape, &|i, j| i < 4 && (i + j) % 4 == 0), "scattered: 25% of rows 0..4");
 }
