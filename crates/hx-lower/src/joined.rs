@@ -1,4 +1,4 @@
-//! Register tensors that are joined of others, and tensors that are cut into equal parts.
+//! Joins register tensors, and cuts tensors into equal parts.
 
 use hx_base::codes;
 use hx_hir::ExprId;
@@ -62,7 +62,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(result))
     }
 
-    /// Returns the register tensor that a value is.
+    /// Returns a value as a register tensor.
     pub(crate) fn want_register(&mut self, at: ExprId, value: Value) -> Lower<Tensor> {
         match value {
             Value::Lazy(lazy) => Ok(self.materialize(at, lazy, None)),

@@ -284,41 +284,15 @@ fn slice(
     known: &Layouts,
     offset: u32,
 ) -> Result<SliceChoice, Failure> {
-    let wrong = || Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id);
-    let id = src.register().ok_or_else(wrong)?;
+    let id = src.register().ok_or_else(|| no_register(op))?;
     let (part, whole) = (&known[dst].tv, &known[id].tv);
     let found = places(part, whole, src, &program.tensor(id).shape, program.threads_of(op));
-    let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
-    let reason = |text: &str| Reason { text: text.into(), from: vec![] };
-    if let Some(found) = found
-        && let Some(positions) = layout_of_table(&extents, &found.table)
-    {
-        let text =
-            if found.lanes.is_empty() { "each thread has its part" } else { "one lane has it for others" };
-        return Ok(SliceChoice {
-            positions: Some(positions),
-            first: found.first,
-            lanes: found.lanes,
-            through: None,
-            reason: reason(text),
-        });
+    if let Some(choice) = found.and_then(|found| in_registers(part, found)) {
+        return Ok(choice);
     }
-    let tensor = program.tensor(dst);
-    if tensor.dtype.bits() < 8 {
-        let message = format!(
-            "a part of `{}` is held by other threads, and elements below a byte do not go through shared memory",
-            program.tensor(id).name
-        );
-        return Err(Failure::new(FailureKind::Conflict, message).at(op.id));
-    }
-    let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
-    Ok(SliceChoice {
-        positions: None,
-        first: 0,
-        lanes: vec![],
-        through: Some(Scratch { offset, bytes }),
-        reason: reason("other threads have it"),
-    })
+    let name = &program.tensor(id).name;
+    let refused = format!("a part of `{name}` is held by other threads");
+    through_shared(program, op, dst, offset, "other threads have it", refused)
 }
 
 fn insert(
@@ -329,36 +303,57 @@ fn insert(
     known: &Layouts,
     offset: u32,
 ) -> Result<SliceChoice, Failure> {
-    let wrong = || Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id);
-    let id = dst.register().ok_or_else(wrong)?;
+    let id = dst.register().ok_or_else(|| no_register(op))?;
     let (part, whole) = (&known[src].tv, &known[id].tv);
     let shape = &program.tensor(id).shape;
-    let reason = |text: &str| Reason { text: text.into(), from: vec![] };
     // Each thread has to hold exactly the elements of its places.
     let agrees = |wanted: &Tv| part.positions_of(wanted).is_some() && wanted.positions_of(part).is_some();
     let found = in_place(whole, dst, shape)
         .filter(agrees)
         .and_then(|_| places(part, whole, dst, shape, program.threads_of(op)))
         .filter(|found| found.lanes.is_empty());
-    let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
-    if let Some(found) = found
-        && let Some(positions) = layout_of_table(&extents, &found.table)
-    {
-        return Ok(SliceChoice {
-            positions: Some(positions),
-            first: found.first,
-            lanes: vec![],
-            through: None,
-            reason: reason("each thread has its part"),
-        });
+    if let Some(choice) = found.and_then(|found| in_registers(part, found)) {
+        return Ok(choice);
     }
-    let tensor = program.tensor(src);
+    let (name, whole) = (&program.tensor(src).name, &program.tensor(id).name);
+    let refused = format!("`{name}` is held by other threads than its place in `{whole}`");
+    through_shared(program, op, src, offset, "other threads have its place", refused)
+}
+
+fn no_register(op: &Op) -> Failure {
+    Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id)
+}
+
+/// Returns the choice of a part whose elements have these places in the registers of each thread, or of one lane for others. `None`
+/// if no layout describes the places.
+fn in_registers(part: &Tv, found: Places) -> Option<SliceChoice> {
+    let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
+    let positions = layout_of_table(&extents, &found.table)?;
+    let text = if found.lanes.is_empty() { "each thread has its part" } else { "one lane has it for others" };
+    Some(SliceChoice {
+        positions: Some(positions),
+        first: found.first,
+        lanes: found.lanes,
+        through: None,
+        reason: Reason { text: text.into(), from: vec![] },
+    })
+}
+
+/// Returns the choice of a part that goes through shared memory, for the reason `why`.
+///
+/// # Errors
+/// `refused`, if the elements are below a byte.
+fn through_shared(
+    program: &TileProgram,
+    op: &Op,
+    part: TensorId,
+    offset: u32,
+    why: &str,
+    refused: String,
+) -> Result<SliceChoice, Failure> {
+    let tensor = program.tensor(part);
     if tensor.dtype.bits() < 8 {
-        let message = format!(
-            "`{}` is held by other threads than its place in `{}`, and elements below a byte do not go through shared memory",
-            tensor.name,
-            program.tensor(id).name
-        );
+        let message = format!("{refused}, and elements below a byte do not go through shared memory");
         return Err(Failure::new(FailureKind::Conflict, message).at(op.id));
     }
     let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
@@ -367,7 +362,7 @@ fn insert(
         first: 0,
         lanes: vec![],
         through: Some(Scratch { offset, bytes }),
-        reason: reason("other threads have its place"),
+        reason: Reason { text: why.into(), from: vec![] },
     })
 }
 

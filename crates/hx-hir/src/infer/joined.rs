@@ -1,4 +1,4 @@
-//! The types of tensors that are joined of others, and of parts.
+//! The types of joined tensors and of their parts.
 
 use hx_index::Expr as Value;
 

@@ -48,7 +48,7 @@ pub(super) fn accesses(
         out.push(access);
     }
     if out.is_empty() {
-        // Where addresses are aligned enough, it is the order of the elements in memory that no instruction follows.
+        // If addresses are aligned enough, no instruction follows the order of the elements in memory.
         let known = (aligned.elements % narrowest != 0).then(|| amount(aligned.elements, dtype));
         return Err(unaligned(u.op.id, &param.name, dtype, narrowest, known.as_deref(), &aligned.limit));
     }

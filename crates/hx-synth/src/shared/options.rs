@@ -491,7 +491,7 @@ fn explain(program: &TileProgram, buffer: &mut Buffer, uses: &[Use<'_>], options
     }
 }
 
-/// Adds to the text of an asynchronous copy from global memory which of its rounds are partly filled.
+/// Adds a text that names the partly filled rounds of an asynchronous copy from global memory.
 fn with_last_round(text: String, program: &TileProgram, u: &Use<'_>, access: &Access) -> String {
     let last = match &u.end {
         End::Global(_) => asynchronous::last_round(access, program.threads_of(u.op), &u.shape),
