@@ -220,8 +220,8 @@ impl Draw {
             13..36 => self.map(),
             36..46 => self.cast(),
             46..55 => self.reduce(),
-            55..69 => self.gemm(),
-            69..77 => self.product(false),
+            55..66 => self.gemm(),
+            66..77 => self.product(false),
             77..84 => self.stage(),
             84..90 => self.rearrange(),
             90..95 => self.repeat(),
@@ -627,10 +627,10 @@ impl Draw {
             b.transposed = false;
         }
         let pipelined = [&a, &b].into_iter().all(|input| Input { place: None, ..*input }.is_aligned());
-        let feed = match self.below(4) {
+        let feed = match self.below(5) {
             _ if ring && pipelined => Feed::Ring { stages: 2 + self.below(3) as i64 },
             0 => Feed::Registers,
-            1 | 2 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
+            1..4 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
             _ => Feed::Shared,
         };
         if let Feed::Pipeline { .. } | Feed::Ring { .. } = feed {

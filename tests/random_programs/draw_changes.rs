@@ -177,10 +177,13 @@ impl Draw {
     pub(super) fn rotated(&mut self) {
         let at = self.any_wide();
         let value = self.value(at);
-        let (axis, parts) = (self.below(2), self.pick(&[2, 2, 3, 4]));
-        if value.shape[axis] % parts != 0 {
+        let fits = |(axis, parts): &(usize, i64)| value.shape[*axis] % parts == 0;
+        let all: Vec<(usize, i64)> =
+            [0, 1].into_iter().flat_map(|axis| [2, 3, 4].map(|parts| (axis, parts))).filter(fits).collect();
+        if all.is_empty() {
             return self.assign();
         }
+        let (axis, parts) = self.pick(&all);
         self.push(Op::Changed(Change::Rotated { axis, parts }), vec![at], value);
     }
 

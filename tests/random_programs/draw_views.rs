@@ -34,9 +34,8 @@ impl Draw {
             3 => self.position(),
             4 => self.of_expression(),
             5 => self.literals(),
-            // The solver refuses many of these shapes.
-            6 if self.percent(12) => self.reshaped(),
-            6 => self.assign(),
+            6 if self.percent(50) => self.reshaped(),
+            6 => self.rotated(),
             7 => self.gathered(),
             8 => self.scattered(),
             9 | 10 => self.atomic(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Choice, Move, Op, OpId, OpKind, Solution};
+use hx_tile::{Base, Choice, Move, Op, OpId, OpKind, Solution};
 
 use crate::failure::{Failure, FailureKind};
 use crate::solver::Solver;
@@ -51,10 +51,11 @@ impl Solver<'_> {
     }
 }
 
-/// Returns the move of the register tensor that an operation stores; `None` for another operation.
+/// Returns the move of the register tensor that an operation stores to global memory; `None` for another operation.
 pub fn source_of_store(op: &Op) -> Option<Move> {
-    let is_store = matches!(op.kind, OpKind::Copy { .. }) && op.kind.results() == 0;
-    (is_store && !op.kind.registers().is_empty()).then(|| Move::of(op, 0))
+    let OpKind::Copy { src, dst } = &op.kind else { return None };
+    let is_store = src.register().is_some() && matches!(dst.base, Base::Global(_));
+    is_store.then(|| Move::of(op, 0))
 }
 
 fn width_of(solution: &Solution, op: OpId) -> Option<u32> {

@@ -415,15 +415,19 @@ kernel ranks(x: f16[l, m, n], y: mut f16[l, m, n]) grid [l, m] threads 32 {
         pitch
         the stride `33` of `x` is odd
         each thread holds 1 neighbour along the contiguous dimension
+        `rearrange(t, auto)` here: 16 B an access, estimated cycles 1152 → 1241
         column
         the stride `s` of `x` is not known to be even
         each thread holds 1 neighbour along the contiguous dimension
+        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1152 → 1241
         flat
         the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 1: `n` is not known to be even
         each thread holds 1 neighbour along the contiguous dimension
+        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1152 → 1241
         flat
         the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 2: `n` is known to be divisible by 2 only
         each thread holds 2 neighbours along the contiguous dimension
+        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1141 → 1225
         turned
         the stride `n` of `x` is not known to be even
         the stride `n` of `y` is not known to be even
