@@ -127,9 +127,12 @@ impl Draw {
         let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
         let is_long = steps.iter().any(|step| *step < row.shape[2]);
         let [m, n, k] = if row.is_swapped {
-            // With exchanged operands an instruction has the fewer rows: 8 and 24 are no multiples of 16.
-            let steps: &[i64] = if is_long { &[2, 3] } else { &[1, 3] };
-            [self.pick(&[8, 24]), self.pick(&[16, 32]), row.shape[2] * self.pick(steps)]
+            // With exchanged operands an instruction has the fewer rows: 8, 24 and 40 are no multiples of 16.
+            // A long step is faster only where a warp has several instructions along M and N.
+            match is_long {
+                true => [self.pick(&[24, 40]), self.pick(&[32, 48]), row.shape[2] * 2],
+                false => [self.pick(&[8, 24]), self.pick(&[16, 32]), row.shape[2] * self.pick(&[1, 3])],
+            }
         } else if row.threads == 1 {
             // Use a K that the step of no other instruction divides.
             let few = [2, 3, 4, 6, 8, 12, 20, 24].into_iter();

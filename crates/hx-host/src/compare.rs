@@ -357,16 +357,20 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> V
 /// outside do not count.
 fn moved(shape: &[usize], xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let fits = |d: usize, step: isize| {
-        let stride = shape[d + 1..].iter().product::<usize>() as isize;
-        let inside = |i: &&usize| {
-            let to = coordinate(shape, **i)[d].checked_add_signed(step);
-            to.is_some_and(|to| to < shape[d])
-        };
-        let all: Vec<usize> = bad.iter().filter(inside).copied().collect();
-        let is_moved = |i: &usize| {
-            i.checked_add_signed(step * stride).is_some_and(|from| judge.distance(xs[*i], ys[from]).ok)
-        };
-        all.len() >= 3 && all.len() * 2 > bad.len() && all.iter().all(is_moved)
+        let stride = shape[d + 1..].iter().product::<usize>();
+        let mut inside = 0;
+        for &i in bad {
+            let to = (i / stride % shape[d]).checked_add_signed(step);
+            if to.is_none_or(|to| to >= shape[d]) {
+                continue;
+            }
+            let from = i.checked_add_signed(step * stride as isize);
+            if !from.is_some_and(|from| judge.distance(xs[i], ys[from]).ok) {
+                return false;
+            }
+            inside += 1;
+        }
+        inside >= 3 && inside * 2 > bad.len()
     };
     let ways = (0..shape.len()).flat_map(|d| [1, -1, 2, -2].map(|step| (d, step)));
     let (along, step) = ways.into_iter().find(|(d, step)| fits(*d, *step))?;

@@ -196,7 +196,11 @@ pub fn catalogue() -> &'static Catalogue {
 
 /// Returns each row, followed by the row of the same instruction with its operands exchanged.
 fn with_swapped(rows: Vec<GemmRow>) -> Vec<GemmRow> {
-    rows.into_iter().flat_map(|row| [row.swapped(), Some(row)].into_iter().rev().flatten()).collect()
+    let both = |row: GemmRow| {
+        let swapped = row.swapped();
+        std::iter::once(row).chain(swapped)
+    };
+    rows.into_iter().flat_map(both).collect()
 }
 
 /// Reads rows, with each family of rows in place of the row that stands for it.
@@ -285,6 +289,12 @@ impl Catalogue {
     pub fn compute(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
         self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values == 1)
+    }
+
+    /// Reports whether a product of this type and a sum with it are one instruction, which rounds once. A thread program then fuses
+    /// them; integers wrap, so nothing is gained for them.
+    pub fn fuses(&self, dtype: DType) -> bool {
+        dtype.is_float() && self.compute(Operator::Fma, dtype).is_some()
     }
 
     /// Returns the row of an operator on several elements at once.

@@ -10,6 +10,7 @@ use hx_tile::{
     coordinate,
 };
 
+use crate::access::is_packed;
 use crate::component::UNKNOWN_TRIPS;
 use crate::cost::{self, warps, warps_per_unit};
 use crate::size::Together;
@@ -56,9 +57,15 @@ impl Recorder<'_> {
                 OpKind::CopyAsync { src: view, .. } | OpKind::Store { src: view, .. },
                 Some(Choice::Bulk(bulk)),
             ) => self.bulk(view, bulk, op),
-            (OpKind::Cast { dst, src }, _) => {
+            (OpKind::Cast { dst, src }, choice) => {
                 let types = [*src, *dst].map(|t| self.program.tensor(t).dtype);
-                let cycles = cost::cast(threads, types, self.values(*dst) as i64, self.arch);
+                let values = self.values(*dst) as i64;
+                let is_single = matches!(choice, Some(Choice::Convert(choice)) if choice.row.is_none());
+                let cycles = if is_single && is_packed(types[0]) && types[0] != types[1] {
+                    cost::cast_singly(threads, values)
+                } else {
+                    cost::cast(threads, types, values, self.arch)
+                };
                 arithmetic(cycles, self.values(*dst) * warps_per_unit(threads))
             }
             (OpKind::Map(map), _) => self.map(map, threads),
@@ -310,9 +317,8 @@ impl Work {
 /// Returns the argument of a sum that is a product and becomes part of one instruction with it.
 fn fused_product(operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
     let sums = matches!(operator, Operator::Add | Operator::Sub);
-    let joins = dtype.is_float() && catalogue().compute(Operator::Fma, dtype).is_some();
     let is_product = |arg: &Scalar| matches!(arg, Scalar::Apply { operator: Operator::Mul, dtype: of, .. } if *of == dtype);
-    args.iter().position(is_product).filter(|_| sums && joins)
+    args.iter().position(is_product).filter(|_| sums && catalogue().fuses(dtype))
 }
 
 fn issue(operator: Operator, dtype: DType) -> f64 {

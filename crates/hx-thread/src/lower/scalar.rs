@@ -49,7 +49,7 @@ fn widened(value: &Scalar) -> Scalar {
 /// Applies an operator. A sum or difference with a product becomes a fused multiply-add if the catalogue has one for the float
 /// type. If both operands are products, the first one is fused.
 fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
-    let fusible = catalogue().compute(Operator::Fma, dtype).is_some() && dtype.is_float();
+    let fusible = catalogue().fuses(dtype);
     let product = |s: &Scalar| match s {
         Scalar::Apply { operator: Operator::Mul, args, .. } => Some((args[0].clone(), args[1].clone())),
         _ => None,

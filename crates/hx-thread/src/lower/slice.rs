@@ -6,7 +6,7 @@ use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Op, Scalar, SliceChoice, TensorId, View, tile_modes};
 
 use super::copy::{in_tile, lowest_of_replicas};
-use super::elementwise::element;
+use super::elementwise::{Walk, element};
 use super::layout::unrolled;
 use super::scalar::hardware;
 use super::{LowerError, Lowering};
@@ -21,11 +21,9 @@ impl Lowering<'_> {
         choice: &SliceChoice,
     ) -> Result<Body, LowerError> {
         let id = src.register().ok_or_else(|| self.error(op, "a part of a register tensor was expected"))?;
-        let Some(positions) = &choice.positions else { return self.through_shared(op, dst, id, src) };
-        let walk = self.walk(op, dst)?;
-        let own = self.own(op, dst, &walk)?;
-        let mut from = element(self.array(op, id)?, positions, &walk.counters);
-        from.base = from.base + Expr::constant(choice.first);
+        let Some((walk, own, from)) = self.in_place(op, dst, id, choice)? else {
+            return self.through_shared(op, dst, id, src);
+        };
         if choice.lanes.is_empty() {
             let stmt = Stmt::Convert(Convert { row: None, dst: own, src: from });
             return Ok(unrolled(&walk.loops, vec![stmt]));
@@ -53,13 +51,28 @@ impl Lowering<'_> {
         choice: &SliceChoice,
     ) -> Result<Body, LowerError> {
         let id = dst.register().ok_or_else(|| self.error(op, "a part of a register tensor was expected"))?;
-        let Some(positions) = &choice.positions else { return self.insert_through_shared(op, dst, id, src) };
-        let walk = self.walk(op, src)?;
-        let from = self.own(op, src, &walk)?;
-        let mut to = element(self.array(op, id)?, positions, &walk.counters);
-        to.base = to.base + Expr::constant(choice.first);
+        let Some((walk, from, to)) = self.in_place(op, src, id, choice)? else {
+            return self.insert_through_shared(op, dst, id, src);
+        };
         let stmt = Stmt::Convert(Convert { row: None, dst: to, src: from });
         Ok(unrolled(&walk.loops, vec![stmt]))
+    }
+
+    /// Walks the elements of a part. Returns the walk, the elements in the part's own registers, and their places in those of the whole
+    /// tensor `id`; `None` if the part goes through shared memory.
+    fn in_place(
+        &self,
+        op: &Op,
+        part: TensorId,
+        id: TensorId,
+        choice: &SliceChoice,
+    ) -> Result<Option<(Walk, Registers, Registers)>, LowerError> {
+        let Some(positions) = &choice.positions else { return Ok(None) };
+        let walk = self.walk(op, part)?;
+        let own = self.own(op, part, &walk)?;
+        let mut place = element(self.array(op, id)?, positions, &walk.counters);
+        place.base = place.base + Expr::constant(choice.first);
+        Ok(Some((walk, own, place)))
     }
 
     /// Moves a part through shared memory into its place. A thread loads an element for each of its own, and keeps its own where the
