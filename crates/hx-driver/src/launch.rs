@@ -16,6 +16,7 @@ mod regions;
 mod simulate;
 mod time;
 mod tuned;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -27,6 +28,7 @@ use hx_compile::{Db, Instance, Stop, candidates, instance_errors};
 use hx_hir::{Item, Kernel, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
+use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
 use hx_target::Arch;
@@ -41,7 +43,9 @@ pub use regions::{Region, may_share};
 use simulate::Simulated;
 pub use time::Timing;
 pub use tuned::Tuned;
+pub(crate) use instance::grid_label;
 pub(crate) use tuned::text_hash;
+pub(crate) use witness::{Seen, stored_tensor};
 pub(crate) use tuned::{fits, values};
 
 /// Runs kernels for one evaluation, on one machine.
@@ -58,6 +62,10 @@ pub struct Launcher<'a> {
     last: Option<Launched<'a>>,
     /// Arguments of kernels that were tuned for shapes.
     tuned: Option<&'a Tuned>,
+    /// The number of launches so far.
+    launches: usize,
+    watch: Option<&'a Suspect>,
+    seen: Option<Seen<'a>>,
 }
 
 /// A launch whose instance is chosen.
@@ -131,6 +139,9 @@ impl<'a> Launcher<'a> {
             had_orders: false,
             last: None,
             tuned: None,
+            launches: 0,
+            watch: None,
+            seen: None,
         }
     }
 
@@ -226,6 +237,12 @@ impl<'a> Launcher<'a> {
 impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
+        let nth = self.launches;
+        self.launches += 1;
+        if let Some(suspect) = self.watch.filter(|suspect| suspect.launch == nth) {
+            let param = sources.iter().position(|source| *source == suspect.arg);
+            return Err(self.watched(checked, &bound, (param, suspect)));
+        }
         let mut launched = Launched { checked, extra_wavefronts: None };
         let mut table = None;
         let printed = match self.machine {

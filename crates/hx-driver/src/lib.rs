@@ -10,6 +10,7 @@
 
 mod absence;
 mod bench;
+mod blame;
 mod bounded;
 mod build;
 mod calibrate;

@@ -15,11 +15,12 @@ use hx_base::{Diagnostic, SourceFile, TextSize, codes};
 use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
 use hx_host::device::{LaunchReport, NoDevice};
-use hx_host::eval::{EvalError, Options, Session, Surroundings};
+use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
 use hx_workspace::Database;
 
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
+use crate::blame;
 use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
 use crate::run::{foreign_errors, front_diagnostics};
@@ -394,15 +395,21 @@ fn run_in_order(
     let until = Each { stop, limit: options.timeout }.begins();
     let mut captured = Captured::default();
     let ran = until.run(db, |db| {
-        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
-        evaluated(db, case, launcher, options, &mut captured)
+        let mut launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
+        evaluated(db, case, &mut launcher, options, &mut captured)
     });
     let (verdict, uses_seed, had_orders) = match ran {
-        Ok(Ran { verdict, uses_seed, had_orders }) => {
+        Ok(Ran { verdict, uses_seed, had_orders, suspect }) => {
             let failed = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
                 Failed::Gone => vec![gone()],
-                Failed::At(error) => error.diagnostics(db),
+                Failed::At(error) => {
+                    let mut found = error.diagnostics(db);
+                    if let (Some(suspect), [found]) = (suspect, found.as_mut_slice()) {
+                        blame(db, case, machine, options, (order, stop), &suspect, found);
+                    }
+                    found
+                }
             };
             (verdict.unwrap_or_else(|error| Verdict::Failed(failed(error))), uses_seed, had_orders)
         }
@@ -422,11 +429,47 @@ fn run_in_order(
     (report, had_orders)
 }
 
+/// The time after which the search for the writer of a wrong element ends.
+const BLAME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs a failed case once more, up to the launch that wrote the compared tensor, and adds to the failure what that launch did.
+fn blame(
+    db: &Database,
+    case: &Case,
+    machine: &Machine,
+    options: &TestOptions<'_>,
+    (order, stop): (u64, &AtomicBool),
+    suspect: &Suspect,
+    found: &mut Diagnostic,
+) {
+    if suspect.tensor.len() > blame::LARGEST {
+        return;
+    }
+    let limit = options.timeout.map_or(BLAME_LIMIT, |timeout| timeout.min(BLAME_LIMIT));
+    let until = Each { stop, limit: Some(limit) }.begins();
+    let ran = until.run(db, |db| {
+        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
+        let mut launcher = launcher.watching(suspect);
+        let _ = evaluated(db, case, &mut launcher, options, &mut Captured::default());
+        let seen = launcher.seen()?;
+        blame::explain(db, found, &seen, suspect, matches!(machine, Machine::Gpu(_)));
+        Some(())
+    });
+    if !matches!(ran, Ok(Some(()))) && until.is_reached() && !stop.load(Ordering::Relaxed) {
+        found.notes.push(format!(
+            "the operation that wrote it was not found within {} s: a smaller shape shows it",
+            limit.as_secs()
+        ));
+    }
+}
+
 /// The result of running a case.
 struct Ran {
     verdict: Result<Verdict, Failed>,
     uses_seed: bool,
     had_orders: bool,
+    /// The launch that wrote the compared tensor, if a comparison failed.
+    suspect: Option<Suspect>,
 }
 
 /// The reason why a case failed. The places of an error are resolved later, so that this does not count towards the time limit.
@@ -440,17 +483,17 @@ pub(crate) enum Failed {
 fn evaluated(
     db: &Database,
     case: &Case,
-    mut launcher: Launcher<'_>,
+    launcher: &mut Launcher<'_>,
     options: &TestOptions<'_>,
     captured: &mut Captured,
 ) -> Ran {
     let Some(item) = case.test.find(db).and_then(|item| Sound::of(db, item)) else {
-        return Ran { verdict: Err(Failed::Unsound), uses_seed: false, had_orders: false };
+        return Ran { verdict: Err(Failed::Unsound), uses_seed: false, had_orders: false, suspect: None };
     };
     let seed = case_seed(options.seed, &case.name);
     let unchecked = !launcher.runs();
     let given = Options { seed, unchecked, ..Options::default() };
-    let mut session = Session::new(db, &mut launcher, captured, given);
+    let mut session = Session::new(db, launcher, captured, given);
     let value = match (case.index, session.cases(item)) {
         (None, _) => Ok(None),
         (Some(index), Ok(values)) => {
@@ -463,8 +506,8 @@ fn evaluated(
         Ok(_) => Ok(Verdict::Passed),
         Err(error) => Err(Failed::At(error)),
     });
-    let uses_seed = session.unseeded_draws() > 0;
-    Ran { verdict, uses_seed, had_orders: launcher.had_orders() }
+    let (uses_seed, suspect) = (session.unseeded_draws() > 0, session.suspect().cloned());
+    Ran { verdict, uses_seed, had_orders: launcher.had_orders(), suspect }
 }
 
 /// Returns the seed of one case. Cases draw different numbers, and the same numbers on every machine.

@@ -115,10 +115,30 @@ impl Judge {
     }
 }
 
+/// A failed comparison.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    pub error: HostError,
+    /// Marks the wrong elements of the first tensor, in row-major order. Empty if the tensors cannot be compared.
+    pub wrong: Vec<bool>,
+}
+
+impl From<HostError> for Mismatch {
+    fn from(error: HostError) -> Mismatch {
+        Mismatch { error, wrong: Vec::new() }
+    }
+}
+
+impl From<Mismatch> for HostError {
+    fn from(mismatch: Mismatch) -> HostError {
+        mismatch.error
+    }
+}
+
 /// Fails unless every element of `x` is within the tolerance of that of `y`.
 ///
 /// NaN is close only to NaN, an infinity only to itself. `y` has the shape of `x` or is a single number.
-pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> HostResult<()> {
+pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), Mismatch> {
     tolerance.check()?;
     let pair = Sides::new(x, y)?;
     let judge = Judge::new(x.dtype(), tolerance, &pair.ys);
@@ -136,11 +156,11 @@ pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> HostResult<
     for hint in hints(x, &pair.xs, &pair.ys, &wrong, &judge) {
         error = error.note(hint);
     }
-    Err(error)
+    Err(Mismatch { error, wrong })
 }
 
 /// Fails unless `x` and `y` have the same shape and equal elements. NaN equals NaN. Integers are compared exactly.
-pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
+pub fn assert_equal(x: &Tensor, y: &Tensor) -> Result<(), Mismatch> {
     let pair = Sides::new(x, y)?;
     let differ = |i: usize| match pair.exact_difference(i) {
         Some(difference) => difference != 0,
@@ -159,7 +179,7 @@ pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
     for hint in hints(x, &pair.xs, &pair.ys, &wrong, &judge) {
         error = error.note(hint);
     }
-    Err(error)
+    Err(Mismatch { error, wrong })
 }
 
 /// The largest difference between the elements of two tensors.

@@ -16,6 +16,7 @@ mod error;
 mod layouts;
 mod operators;
 mod statements;
+mod suspect;
 
 use std::collections::HashMap;
 
@@ -37,6 +38,7 @@ pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
 pub use error::{At, EvalError, without_launch};
 pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
+pub use suspect::Suspect;
 
 /// The result of evaluating part of a body.
 pub type EvalResult<T> = Result<T, EvalError>;
@@ -89,6 +91,8 @@ pub struct Session<'a> {
     environment: Option<Environment>,
     /// The recording while a bench runs.
     recording: Option<bench::Recording>,
+    ledger: suspect::Ledger,
+    suspect: Option<Suspect>,
 }
 
 impl std::fmt::Debug for Session<'_> {
@@ -127,12 +131,19 @@ impl<'a> Session<'a> {
             constants: HashMap::new(),
             environment: None,
             recording: None,
+            ledger: suspect::Ledger::default(),
+            suspect: None,
         }
     }
 
     /// Returns how many tensors were made from the session's seed instead of one of their own.
     pub fn unseeded_draws(&self) -> u64 {
         self.draws
+    }
+
+    /// Returns the launch that wrote the tensor of the comparison that failed last. `None` if the host computed the tensor.
+    pub fn suspect(&self) -> Option<&Suspect> {
+        self.suspect.as_ref()
     }
 
     /// Returns the cases of a parameterized test or bench; `None` if it has none.

@@ -298,6 +298,13 @@ impl Tensor {
         self.is_empty() || dims.all(|(&n, (s, p))| n == 1 || s == p)
     }
 
+    /// Returns the position of each element in the buffer, in row-major order of the view.
+    pub fn element_offsets(&self) -> Vec<usize> {
+        let mut out = Vec::with_capacity(self.len());
+        self.offsets(|i| out.push(i));
+        out
+    }
+
     /// Returns the bytes of [`Tensor::span`].
     ///
     /// Fails if a sub-byte element type makes the span start inside a byte.

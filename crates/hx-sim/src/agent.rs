@@ -201,6 +201,9 @@ impl<'a> Block<'a> {
             Some(step) => {
                 self.poll()?;
                 self.step(step)?;
+                if self.witness.as_ref().is_some_and(|witness| witness.follows()) {
+                    self.follow(step.site());
+                }
                 self.land_early()?;
             }
             None => self.end_body()?,

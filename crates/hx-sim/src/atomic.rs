@@ -34,6 +34,8 @@ impl<'a> Block<'a> {
             for (i, position) in scratch.positions.iter().enumerate() {
                 let value = self.agent.registers[t.regs.array].bits[position + thread];
                 let before = self.update(t, (thread, at as usize + i * size), (atomic, value, compare))?;
+                let (byte, position) = (at as usize + i * size, (position / threads) as u32);
+                self.witness((t.site, t.memory, true), thread, (byte, size), |_| Some(position));
                 if let Some((array, first)) = old {
                     self.agent.registers[array].bits[first + thread] = before;
                 }

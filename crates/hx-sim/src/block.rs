@@ -17,6 +17,7 @@ use crate::report::Counters;
 use crate::shared::SharedMemory;
 use crate::told::{Left, Stamp, Told};
 use crate::turn::{NamedBarrier, Order};
+use crate::witness::BlockWitness;
 use hx_thread::{Clock, Epoch};
 
 /// Number of statements between two polls of the cancellation flag.
@@ -87,6 +88,8 @@ pub(crate) struct Block<'a> {
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
+    /// The record of accesses, if the run watches a tensor.
+    pub(crate) witness: Option<Box<BlockWitness>>,
     /// The marks of blocks at elements of global memory, and the knowledge of this block about the others.
     pub(crate) left: &'a Left,
     pub(crate) told: Told,
@@ -101,6 +104,7 @@ impl<'a> Block<'a> {
         (rank, index): (usize, [u32; 3]),
         log: BlockLog,
         (left, told): (&'a Left, Told),
+        witness: Option<Box<BlockWitness>>,
     ) -> Block<'a> {
         let (blocks, stride) = (code.cluster.iter().product(), code.stride() as u32);
         let clock = match blocks {
@@ -128,6 +132,7 @@ impl<'a> Block<'a> {
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
             log,
+            witness,
             left,
             told,
             steps: 0,

@@ -177,6 +177,7 @@ impl<'a> Block<'a> {
                 } else {
                     out.copy_from_slice(&tensor.bytes[at..at + len]);
                 }
+                self.witness((c.site, Mem::Global(global), false), 0, (at, len), |_| None);
                 self.counters[c.site as usize].bytes += len as u64;
             }
             box_bytes.push((piece.at, bytes));
@@ -295,6 +296,7 @@ impl<'a> Block<'a> {
                 overlay.write(tensor, at, bytes, who)
             };
             done.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
+            self.witness((c.site, Mem::Global(global), true), 0, (at, len), |_| None);
             self.counters[c.site as usize].bytes += len as u64;
         }
         let pieces: Vec<usize> = pieces.iter().map(|piece| piece.at).collect();

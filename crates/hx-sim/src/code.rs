@@ -277,6 +277,23 @@ pub(crate) enum Step {
     },
 }
 
+impl Step {
+    /// Returns the site of a step that writes registers; that of no operation for other steps.
+    pub(crate) fn site(&self) -> SiteId {
+        match self {
+            Step::Transfer(t) => t.site,
+            Step::Multiply(m) => m.site,
+            Step::MultiplyAsync(m) => m.site,
+            Step::WaitProducts { site, .. } => *site,
+            Step::Convert(c) => c.site,
+            Step::Fill(f) => f.site,
+            Step::Compute(c) => c.value.site,
+            Step::LaneExchange(e) => e.site,
+            _ => SiteId::default(),
+        }
+    }
+}
+
 /// A body that other threads do not run.
 #[derive(Debug)]
 pub(crate) struct RoleCode {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::witness::Follow;
+
 /// Options of a run.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
@@ -14,11 +16,15 @@ pub struct Config<'a> {
     /// Determines the order in which groups with different tasks run, and when copies that signal a barrier arrive: with 0 as
     /// late as possible, with 1 at once. Every seed gives an order that the hardware may take.
     pub seed: u64,
+    /// The position of a tensor parameter. The report then has a [`Witness`](crate::Witness) of the accesses to it.
+    pub watch: Option<usize>,
+    /// Values of a block whose changes a [`Witness`](crate::Witness) records, if a parameter is watched.
+    pub follow: Option<&'a Follow>,
 }
 
 impl Default for Config<'_> {
     fn default() -> Self {
-        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000, seed: 0 }
+        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000, seed: 0, watch: None, follow: None }
     }
 }
 
@@ -28,6 +34,8 @@ impl fmt::Debug for Config<'_> {
             .field("check_races", &self.check_races)
             .field("while_limit", &self.while_limit)
             .field("seed", &self.seed)
+            .field("watch", &self.watch)
+            .field("follow", &self.follow)
             .finish_non_exhaustive()
     }
 }

@@ -131,6 +131,9 @@ impl<'a> Block<'a> {
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
             self.fetch(c, epoch, source)?;
+            if let Some(at) = source {
+                self.witness((c.site, Mem::Global(c.src), false), thread, (at, c.access), |_| None);
+            }
             self.agent.flight.joined(c.signals).copies.push(Issued {
                 thread: self.agent.first + thread,
                 at,

@@ -21,6 +21,7 @@ use crate::log::{BlockLog, LaunchLog};
 use crate::overlay::Overlay;
 use crate::report::{Counters, Report};
 use crate::told::{Left, Told};
+use crate::witness::{BlockWitness, Witness};
 
 /// Number of blocks that run before their changes are merged. It bounds the memory for the changes.
 const BATCH: u64 = 256;
@@ -239,6 +240,7 @@ struct Outcome {
     /// How many numbers it drew from each counter.
     drawn: Vec<u64>,
     told: Told,
+    witness: Option<Box<BlockWitness>>,
 }
 
 fn run_grid(
@@ -253,6 +255,8 @@ fn run_grid(
     let mut totals = vec![Counters::default(); code.sites.len()];
     let mut drawn = vec![0; code.counters.len()];
     let mut report = Report { blocks, ..Report::default() };
+    let watched = |param: usize| tensors.get(param).and_then(Option::as_ref);
+    report.witness = config.watch.map(|param| Box::new(Witness::new(code, grid, watched(param))));
     let together = u64::from(code.cluster.iter().product::<u32>());
     let runs = blocks / together;
     let left = Left::default();
@@ -264,7 +268,10 @@ fn run_grid(
         for Ran { logs, outcome } in run_batch((code, &left), grid, first..last, tensors, config, log.plan())
         {
             logs.iter().for_each(|told| log.merge(&code.log, told));
-            for Outcome { number, overlays, counters, barriers, drawn: here, told } in outcome? {
+            for Outcome { number, overlays, counters, barriers, drawn: here, told, witness } in outcome? {
+                if let (Some(all), Some(here)) = (&mut report.witness, witness) {
+                    all.merge(number, *here);
+                }
                 drawn.iter_mut().zip(here).for_each(|(all, here)| *all += here);
                 report.barriers += barriers;
                 for (total, here) in totals.iter_mut().zip(counters) {
@@ -347,7 +354,9 @@ fn run_together(
     }
     let new = |(rank, (block, log)): (usize, (&u64, BlockLog))| {
         let told = (left, Told::new(*block as u32));
-        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log, told)
+        let witness = |param| Box::new(BlockWitness::new(param, config.follow, *block as u32));
+        let witness = config.watch.map(witness);
+        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log, told, witness)
     };
     let mut blocks: Vec<Block<'_>> = members.iter().zip(logs).enumerate().map(new).collect();
     let result = match blocks.as_mut_slice() {
@@ -356,10 +365,10 @@ fn run_together(
     };
     let (mut logs, mut outcomes) = (Vec::new(), Vec::new());
     for (number, block) in members.into_iter().zip(blocks) {
-        let Block { overlays, counters, barriers, log, tickets, told, .. } = block;
+        let Block { overlays, counters, barriers, log, tickets, told, witness, .. } = block;
         let drawn = tickets.drawn().collect();
         logs.push(log);
-        outcomes.push(Outcome { number, overlays, counters, barriers, drawn, told });
+        outcomes.push(Outcome { number, overlays, counters, barriers, drawn, told, witness });
     }
     Ran { logs, outcome: result.map(|()| outcomes) }
 }
@@ -375,7 +384,7 @@ fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
     (0..x * y * z).map(rank).collect()
 }
 
-fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {
+pub(crate) fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {
     let (x, rest) = (number % grid[0], number / grid[0]);
     [x as u32, (rest % grid[1]) as u32, (rest / grid[1]) as u32]
 }

@@ -56,8 +56,10 @@ mod tests;
 mod told;
 mod transfer;
 mod turn;
+mod witness;
 
 pub use config::Config;
 pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use report::{Counters, Report};
+pub use witness::{Change, Follow, Held, Reached, Witness, Wrote};

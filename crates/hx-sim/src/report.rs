@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use hx_tile::OpId;
 
 use crate::banks;
+use crate::witness::Witness;
 
 /// Counts of a whole launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Report {
     pub blocks: u64,
     /// Block barriers, summed over the blocks.
     pub barriers: u64,
+    /// The record of the accesses to the watched tensor, if the run has one.
+    pub witness: Option<Box<Witness>>,
 }
 
 /// Counts of one tile operation, summed over the blocks.

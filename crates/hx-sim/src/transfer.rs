@@ -204,6 +204,7 @@ impl<'a> Block<'a> {
             return Err(self.error(l.site, None, Fault::Eval(EvalError::Overflow(text))));
         }
         self.agent.env.slots[l.slot as usize] = value;
+        self.witness((l.site, Mem::Global(l.tensor), false), 0, (at as usize, bytes), |_| None);
         let (warps, threads) = (self.warps() as u64, self.agent.threads);
         let counters = &mut self.counters[l.site as usize];
         counters.instructions += warps;
@@ -244,6 +245,7 @@ impl<'a> Block<'a> {
                     read.copy_from_slice(&self.shared.bytes[at..at + bytes]);
                 }
             }
+            self.witness((l.site, l.memory, false), thread, (at, bytes), |_| None);
             let bits = hx_dtype::load(l.dtype, &read, 0);
             found[thread] = crate::compute::number_of_bits(bits, l.dtype);
         }
@@ -267,6 +269,7 @@ impl<'a> Block<'a> {
         scratch.bytes.resize(t.access, 0);
         for &(thread, at) in &scratch.addresses {
             self.read(t, thread, at, &mut scratch.bytes)?;
+            self.witness((t.site, t.memory, false), thread, (at as usize, t.access), |_| None);
             let file = &mut self.agent.registers[t.regs.array];
             unpack(t.dtype, &scratch.bytes, &scratch.positions, |position, bits| {
                 file.bits[position + thread] = bits;
@@ -276,11 +279,14 @@ impl<'a> Block<'a> {
     }
 
     fn store(&mut self, t: &Transfer, scratch: &mut Scratch) -> Result<(), SimError> {
+        let threads = self.agent.threads;
         scratch.bytes.resize(t.access, 0);
         for &(thread, at) in &scratch.addresses {
             let file = &self.agent.registers[t.regs.array];
             pack(t.dtype, &mut scratch.bytes, &scratch.positions, |position| file.bits[position + thread]);
             self.write(t, thread, at, &scratch.bytes)?;
+            let value = |i: usize| scratch.positions.get(i).map(|position| (position / threads) as u32);
+            self.witness((t.site, t.memory, true), thread, (at as usize, t.access), value);
         }
         Ok(())
     }
@@ -309,6 +315,7 @@ impl<'a> Block<'a> {
             for &(thread, at) in addresses.next().unwrap_or_default() {
                 let bytes = &mut scratch.bytes[(thread - first) * t.access..][..t.access];
                 self.read(t, thread, at, bytes)?;
+                self.witness((t.site, t.memory, false), thread, (at as usize, t.access), |_| None);
             }
             let per_lane = t.access * 8 / t.dtype.bits() as usize;
             let file = &mut self.agent.registers[t.regs.array];
@@ -347,6 +354,7 @@ impl<'a> Block<'a> {
             for &(thread, at) in addresses.next().unwrap_or_default() {
                 let from = (thread - first) * t.access;
                 self.write(t, thread, at, &scratch.bytes[from..from + t.access])?;
+                self.witness((t.site, t.memory, true), thread, (at as usize, t.access), |_| None);
             }
         }
         Ok(())

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{MemoryOrder, MemoryScope, OpId, Origin, Requirement, Scalar, Scope, ScopeId, barriers_of};
+use hx_tile::{
+    MemoryOrder, MemoryScope, OpId, Origin, Requirement, Scalar, Scope, ScopeId, TensorId, barriers_of,
+};
 
 use crate::{Address, Bulk, BulkStore, Counter, Draw, Drawn, LogEntry, Memory, TensorMap};
 
@@ -138,6 +140,8 @@ pub struct RegisterArray {
     pub len: u32,
     /// The threads that hold them.
     pub scope: ScopeId,
+    /// The register tensor of the tile program; `None` for temporaries.
+    pub tensor: Option<TensorId>,
 }
 
 pub type Body = Vec<Stmt>;

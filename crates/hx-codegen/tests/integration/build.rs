@@ -53,7 +53,7 @@ pub(crate) fn tensor(name: &str, dtype: DType, mutable: bool, shape: &[Expr], st
 }
 
 pub(crate) fn array(name: &str, dtype: DType, len: u32) -> RegisterArray {
-    RegisterArray { name: name.into(), dtype, len, scope: ScopeId::BLOCK }
+    RegisterArray { name: name.into(), dtype, len, scope: ScopeId::BLOCK, tensor: None }
 }
 
 pub(crate) fn regs(array: u32, base: Expr, offsets: impl IntoIterator<Item = u32>) -> Registers {

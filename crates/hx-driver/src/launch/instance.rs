@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hx_base::codes;
+use hx_base::{Label, codes};
 use hx_compile::{Db, Instance, instance_errors, tile_program};
 use hx_hir::Kernel;
 use hx_host::HostError;
@@ -185,6 +185,12 @@ fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64
         });
     }
     Ok(())
+}
+
+/// Returns a label at the grid of a kernel, if it has one.
+pub(crate) fn grid_label<'db>(db: &'db dyn Db, instance: Instance<'db>, message: String) -> Option<Label> {
+    let header = Header::new(db, instance.kernel(db));
+    header.at_expr(header.signature.grid?, message)
 }
 
 /// Returns the values of both sides of a comparison.

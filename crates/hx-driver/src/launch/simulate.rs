@@ -51,7 +51,7 @@ impl<'a> Launcher<'a> {
         Ok(Simulated { report, table, printed })
     }
 
-    fn fault(&self, instance: Instance<'a>, error: &SimError) -> LaunchError {
+    pub(super) fn fault(&self, instance: Instance<'a>, error: &SimError) -> LaunchError {
         let code = match &error.fault {
             Fault::Cancelled => return LaunchError::call(self.stop_reason()),
             Fault::Argument(text) => {
@@ -174,7 +174,7 @@ fn block([x, y, z]: [u32; 3]) -> String {
     format!("block [{x}, {y}, {z}]")
 }
 
-fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
+pub(super) fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
     Ok(match param {
         BoundParam::Int(value) => Argument::Int(*value),
         BoundParam::Float(value) => Argument::Float(*value),

@@ -11,7 +11,7 @@ use super::call::Args;
 use super::{Session, bits, layouts};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
-use crate::compare::{Tolerance, assert_close, assert_equal};
+use crate::compare::{Mismatch, Tolerance, assert_close, assert_equal};
 use crate::dense::{Dense, Numbers, element_count};
 use crate::device::{CodeAnswer, CodeQuestion};
 use crate::error::{HostError, HostResult};
@@ -421,15 +421,14 @@ fn save(path: &str, value: &Value) -> HostResult<()> {
 }
 
 /// Evaluates `assert_eq(x, y)`.
-fn equal(session: &Session<'_>, args: &mut Args) -> HostResult<Value> {
+fn equal(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let (x, y) = (args.required("x")?, args.required("y")?);
     args.finish()?;
     if session.options.unchecked {
         return Ok(Value::Unit);
     }
     if let (Ok(x), Ok(y)) = (x.tensor(), y.tensor()) {
-        assert_equal(&x, &y)?;
-        return Ok(Value::Unit);
+        return compared(session, (&x, &y), assert_equal(&x, &y));
     }
     if super::operators::same(&x, &y)? {
         return Ok(Value::Unit);
@@ -440,15 +439,28 @@ fn equal(session: &Session<'_>, args: &mut Args) -> HostResult<Value> {
 }
 
 /// Evaluates `assert_close(x, y, rtol: 1e-3)`.
-fn close(session: &Session<'_>, args: &mut Args) -> HostResult<Value> {
+fn close(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let (x, y) = (args.required("x")?, args.required("y")?);
     let mut tolerance = |name: &str| args.named(name).map(|v| v.float()).transpose();
     let tolerance = Tolerance { rtol: tolerance("rtol")?, atol: tolerance("atol")?, ulp: tolerance("ulp")? };
     args.finish()?;
-    if !session.options.unchecked {
-        assert_close(&x.tensor()?, &y.tensor()?, tolerance)?;
+    if session.options.unchecked {
+        return Ok(Value::Unit);
     }
-    Ok(Value::Unit)
+    let (x, y) = (x.tensor()?, y.tensor()?);
+    compared(session, (&x, &y), assert_close(&x, &y, tolerance))
+}
+
+/// Converts the result of a comparison. If it failed, remembers the launch that wrote one of its sides.
+fn compared(
+    session: &mut Session<'_>,
+    (x, y): (&Tensor, &Tensor),
+    result: Result<(), Mismatch>,
+) -> HostResult<Value> {
+    let Err(Mismatch { error, wrong }) = result else { return Ok(Value::Unit) };
+    let of = |tensor: &Tensor| session.ledger.suspect(tensor, wrong.clone());
+    session.suspect = of(x).or_else(|| if y.shape() == x.shape() { of(y) } else { None });
+    Err(error)
 }
 
 /// Returns the extents of a reshape. At most one extent may be `-1`, which stands for the remaining elements.

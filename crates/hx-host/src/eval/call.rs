@@ -241,6 +241,7 @@ impl<'a> Frame<'_, 'a> {
         }
         match launched {
             Ok(report) => {
+                self.session.ledger.launched(&request, &report);
                 if let Some(recording) = &mut self.session.recording {
                     recording.launched(&request, &report, before);
                 }

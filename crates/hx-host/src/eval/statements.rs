@@ -151,6 +151,7 @@ impl Frame<'_, '_> {
                 };
                 let part = self.at(place, tensor.index(&indices))?;
                 let dense = self.at(value, new.dense())?;
+                self.session.ledger.overwritten(&part);
                 self.at(
                     value,
                     part.assign(&dense).map_err(|e| {

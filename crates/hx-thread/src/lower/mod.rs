@@ -108,7 +108,13 @@ pub fn lower(
 
 fn array(program: &TileProgram, solution: &Solution, id: TensorId) -> RegisterArray {
     let (tensor, values) = (program.tensor(id), solution.registers[&id].layout.mode(1).size());
-    RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32, scope: tensor.scope }
+    RegisterArray {
+        name: tensor.name.clone(),
+        dtype: tensor.dtype,
+        len: values as u32,
+        scope: tensor.scope,
+        tensor: Some(id),
+    }
 }
 
 fn buffer(program: &TileProgram, solution: &Solution, id: TensorId) -> SharedBuffer {

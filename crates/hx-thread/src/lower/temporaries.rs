@@ -62,7 +62,8 @@ struct Names<'p> {
 impl Names<'_> {
     fn array(&self, of: TensorId, what: &str, len: u32) -> RegisterArray {
         let tensor = self.program.tensor(of);
-        RegisterArray { name: format!("{}_{what}", tensor.name), dtype: tensor.dtype, len, scope: self.scope }
+        let name = format!("{}_{what}", tensor.name);
+        RegisterArray { name, dtype: tensor.dtype, len, scope: self.scope, tensor: None }
     }
 
     fn buffer(&self, of: TensorId, offset: u32, bytes: u32) -> SharedBuffer {

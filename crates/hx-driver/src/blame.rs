@@ -1,0 +1,220 @@
+//! Explains the wrong elements of a failed comparison by the kernel that wrote them: the operation, block, warp and thread, the
+//! place in the inferred layout, and the regions that the block read.
+//!
+//! A test that fails runs once more with the same seed. The launch that wrote the compared tensor then runs on the simulator,
+//! which records the accesses; earlier launches run where they ran before. So tests that pass cost nothing.
+
+mod traits;
+
+use std::collections::BTreeMap;
+
+use hx_base::{Diagnostic, Label, TextRange};
+use hx_compile::{solution, tile_program};
+use hx_dtype::DType;
+use hx_host::eval::Suspect;
+use hx_host::pattern::coordinate;
+use hx_host::dense::show_shape;
+use hx_host::show::show_bits;
+use hx_sim::{Reached, Wrote};
+use hx_target::WARP;
+use hx_tile::{Origin, Param, TensorId, TileProgram};
+use hx_workspace::Database;
+
+use crate::launch::{Seen, grid_label, stored_tensor};
+
+/// The largest tensor whose writes are recorded, in elements. A record takes 16 bytes for each.
+pub(crate) const LARGEST: usize = 1 << 22;
+
+/// Adds to a failed comparison the places in the kernel that explain it. `on_gpu` says that the test ran on a GPU, so that the
+/// simulator's result may differ.
+pub(crate) fn explain(
+    db: &Database,
+    found: &mut Diagnostic,
+    seen: &Seen<'_>,
+    suspect: &Suspect,
+    on_gpu: bool,
+) {
+    let Some(account) = Account::new(db, seen, suspect) else { return };
+    found.notes.extend(account.writer());
+    found.notes.extend(account.common());
+    found.notes.extend(account.differs().filter(|_| on_gpu));
+    found.secondary.extend(account.labels());
+}
+
+/// The first wrong element, and the program that should have written it.
+struct Account<'a> {
+    db: &'a Database,
+    seen: &'a Seen<'a>,
+    suspect: &'a Suspect,
+    program: &'a TileProgram,
+}
+
+impl<'a> Account<'a> {
+    fn new(db: &'a Database, seen: &'a Seen<'a>, suspect: &'a Suspect) -> Option<Account<'a>> {
+        let program = &tile_program(db, seen.instance).as_ref().ok()?.program;
+        Some(Account { db, seen, suspect, program })
+    }
+
+    /// Formats the coordinates of the first wrong element: `[64, 0]`.
+    fn element(&self) -> String {
+        show_shape(&coordinate(self.suspect.tensor.shape(), self.seen.first))
+    }
+
+    fn param_name(&self, param: usize) -> &str {
+        match self.program.params.get(param) {
+            Some(Param::Tensor(tensor)) => &tensor.name,
+            Some(Param::Int { name, .. } | Param::Float { name, .. }) => name,
+            None => "",
+        }
+    }
+
+    /// Describes the block and thread that wrote the first wrong element, and its place in the layout of the stored tensor.
+    fn writer(&self) -> Option<String> {
+        self.seen.positions[self.seen.first]?;
+        let (element, name) = (self.element(), self.param_name(self.seen.param));
+        let Some(wrote) = self.seen.write(self.seen.first) else {
+            let blocks = self.seen.witness.grid.iter().product::<u64>();
+            let blocks = if blocks == 1 { "the only block".to_owned() } else { format!("the {blocks} blocks") };
+            return Some(match self.stored() {
+                Some(region) => format!("nothing wrote {element}: {blocks} wrote {}", show_region(name, &region)),
+                None => format!("nothing wrote {element}: {blocks} wrote nothing to `{name}`"),
+            });
+        };
+        let block = show_shape(&self.block(wrote.block));
+        let (thread, warp) = (wrote.thread, wrote.thread / WARP);
+        let Some((value, tensor)) = wrote.value.zip(self.stored_tensor(wrote)) else {
+            return Some(format!("{element} was written in block {block}, by a copy that thread {thread} issued"));
+        };
+        let mut text = format!("{element} was written in block {block} by thread {thread} (warp {warp})");
+        let layout = solution(self.db, self.seen.instance).as_ref().ok();
+        if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
+            let tensor = &self.program.tensor(tensor).name;
+            text += &format!(", from value {value} of `{tensor}` in its layout {}", layout.layout);
+        }
+        Some(text)
+    }
+
+    /// Returns the tensor whose elements an operation stores.
+    fn stored_tensor(&self, wrote: Wrote) -> Option<TensorId> {
+        stored_tensor(self.program.op(self.seen.witness.places[wrote.site as usize].op?)?)
+    }
+
+    fn block(&self, number: u32) -> Vec<usize> {
+        let axes = self.program.grid.len().max(1);
+        self.seen.witness.block_index(number).iter().take(axes).map(|index| *index as usize).collect()
+    }
+
+    /// Returns the smallest box around all elements that the launch wrote to the compared tensor.
+    fn stored(&self) -> Option<Region> {
+        let reached = self.seen.witness.reached.iter();
+        hull(reached.filter(|reached| reached.write && reached.param == self.seen.param))
+    }
+
+    /// Names what the wrong elements have in common and no right element has.
+    fn common(&self) -> Option<String> {
+        let writes = (0..self.seen.positions.len()).filter_map(|i| Some((self.seen.write(i)?, self.suspect.wrong[i])));
+        traits::common(writes.collect(), &self.seen.witness.places, |block| self.block(block))
+    }
+
+    /// Says what the simulator computes for the first wrong element, if it differs from the GPU's result.
+    fn differs(&self) -> Option<String> {
+        let dtype = self.suspect.tensor.dtype();
+        let bits = hx_dtype::load(dtype, &self.seen.bytes, self.seen.positions[self.seen.first]?);
+        let found = *self.suspect.tensor.bits().get(self.seen.first)?;
+        let text = |bits: u64, dtype: DType| show_bits(dtype, bits);
+        (bits != found).then(|| format!("the simulator computes {} there", text(bits, dtype)))
+    }
+
+    /// Marks the accesses of the block that wrote the first wrong element; if nothing wrote it, all writes to the tensor and the
+    /// grid.
+    fn labels(&self) -> Vec<Label> {
+        let (witness, param) = (&self.seen.witness, self.seen.param);
+        let mut texts: BTreeMap<Origin, Vec<String>> = BTreeMap::new();
+        let mut add = |site: u32, text: String| {
+            let texts = witness.places[site as usize].origin.map(|origin| texts.entry(origin).or_default());
+            if let Some(texts) = texts.filter(|texts| !texts.contains(&text)) {
+                texts.push(text);
+            }
+        };
+        let Some(wrote) = self.seen.write(self.seen.first) else {
+            for site in 0..witness.places.len() as u32 {
+                let of = |reached: &&Reached| reached.write && reached.param == param && reached.site == site;
+                if let Some(region) = hull(witness.reached.iter().filter(of)) {
+                    add(site, format!("writes {} in all blocks", show_region(self.param_name(param), &region)));
+                }
+            }
+            let axes = self.program.grid.len().max(1);
+            let grid = witness.grid.iter().take(axes).map(|blocks| *blocks as usize).collect::<Vec<_>>();
+            let label = grid_label(self.db, self.seen.instance, format!("the grid is {}", show_shape(&grid)));
+            return self.placed(texts).into_iter().chain(label).collect();
+        };
+        let block = show_shape(&self.block(wrote.block));
+        for reached in witness.reached.iter().filter(|reached| reached.block == wrote.block) {
+            let region = [reached.from.clone(), reached.to.clone()];
+            let region = show_region(self.param_name(reached.param), &region);
+            let verb = if reached.write { "writes" } else { "reads" };
+            add(reached.site, format!("block {block} {verb} {region}"));
+        }
+        for (site, text) in self.values() {
+            add(site, text);
+        }
+        self.placed(texts)
+    }
+
+    /// Returns the values that led to the first wrong element, each with the operation that computed it.
+    fn values(&self) -> Vec<(u32, String)> {
+        let mut last: BTreeMap<(u32, usize), (usize, u64)> = BTreeMap::new();
+        for change in &self.seen.witness.changes {
+            let (count, bits) = last.entry((change.site, change.held)).or_insert((0, 0));
+            *count += 1;
+            *bits = change.bits;
+        }
+        let text = |((site, held), (count, bits)): ((u32, usize), (usize, u64))| {
+            let dtype = self.program.tensor(self.seen.sources[held].tensor).dtype;
+            let value = show_bits(dtype, bits);
+            let element = self.element();
+            let text = match count {
+                1 => format!("{element} becomes {value}"),
+                _ => format!("{element} becomes {value} in {count} steps"),
+            };
+            (site, text)
+        };
+        last.into_iter().map(text).collect()
+    }
+
+    fn placed(&self, texts: BTreeMap<Origin, Vec<String>>) -> Vec<Label> {
+        let Ok(lowered) = tile_program(self.db, self.seen.instance) else { return Vec::new() };
+        let place = |origin: Origin| lowered.origins.get(origin.0 as usize)?.place.range(self.db);
+        let mut labels: Vec<Label> = texts
+            .into_iter()
+            .filter_map(|(origin, texts)| {
+                let (file, range): (_, TextRange) = place(origin)?;
+                Some(Label { file, range, message: texts.join(", ") })
+            })
+            .collect();
+        labels.sort_by_key(|label| label.range.start());
+        labels
+    }
+}
+
+/// The first coordinate along each dimension, and one past the last.
+type Region = [Vec<i64>; 2];
+
+/// Returns the smallest box around regions.
+fn hull<'r>(regions: impl Iterator<Item = &'r Reached>) -> Option<Region> {
+    let both = |mut all: Region, next: Region| {
+        all[0].iter_mut().zip(&next[0]).for_each(|(a, b)| *a = (*a).min(*b));
+        all[1].iter_mut().zip(&next[1]).for_each(|(a, b)| *a = (*a).max(*b));
+        all
+    };
+    regions.map(|reached| [reached.from.clone(), reached.to.clone()]).reduce(both)
+}
+
+/// Formats a region: `c[64..128, 0]`.
+fn show_region(name: &str, [from, to]: &Region) -> String {
+    let range = |(from, to): (&i64, &i64)| {
+        if from + 1 == *to { from.to_string() } else { format!("{from}..{to}") }
+    };
+    let ranges: Vec<String> = from.iter().zip(to).map(range).collect();
+    format!("`{name}[{}]`", ranges.join(", "))
+}

@@ -1,0 +1,224 @@
+//! Records who wrote each element of one tensor, and the region of every tensor that each operation of a block reached.
+//!
+//! A run records only if [`Config::watch`](crate::Config::watch) names a parameter. Blocks record for themselves; the
+//! records are merged in the order of the grid, so that they do not depend on the number of cores.
+
+use std::collections::BTreeMap;
+
+use crate::block::Block;
+use crate::code::{Code, Mem, SiteId};
+use crate::error::Place;
+use crate::global::Tensor;
+
+/// The last write to an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wrote {
+    /// The number of the block in the grid, x fastest.
+    pub block: u32,
+    /// The thread in its block. For a bulk copy, the thread that issued it.
+    pub thread: u32,
+    /// The position of the operation in [`Witness::places`].
+    pub site: u32,
+    /// The position of the value among the thread's values of the tensor that it stored; `None` if the value did not come from a
+    /// register of this thread.
+    pub value: Option<u32>,
+}
+
+/// The smallest box around the elements of a tensor that an operation of a block read or wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reached {
+    /// The number of the block in the grid, x fastest.
+    pub block: u32,
+    /// The position of the operation in [`Witness::places`].
+    pub site: u32,
+    /// The position of the parameter.
+    pub param: usize,
+    pub write: bool,
+    /// The first coordinate along each dimension.
+    pub from: Vec<i64>,
+    /// One past the last coordinate along each dimension.
+    pub to: Vec<i64>,
+}
+
+/// Values of one block to follow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Follow {
+    /// The number of the block in the grid, x fastest.
+    pub block: u32,
+    pub held: Vec<Held>,
+}
+
+/// A value that a thread holds in registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// The thread in its block.
+    pub thread: u32,
+    /// The position of the array in [`hx_thread::ThreadProgram::registers`].
+    pub array: usize,
+    /// The position of the value among the thread's values of the array.
+    pub value: u32,
+}
+
+/// A change of a followed value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The position in [`Follow::held`].
+    pub held: usize,
+    /// The position of the operation in [`Witness::places`].
+    pub site: u32,
+    /// The value after the operation, in the element type of its array.
+    pub bits: u64,
+}
+
+/// The record of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Witness {
+    /// The number of blocks along each axis.
+    pub grid: [u64; 3],
+    /// The operations of the program.
+    pub places: Vec<Place>,
+    /// The last write to each element of the watched tensor, by the element's offset.
+    pub writes: Vec<Option<Wrote>>,
+    /// By block, then by operation and parameter.
+    pub reached: Vec<Reached>,
+    /// The changes of the followed values, in the order of the run. The first write of a value counts as a change; later writes
+    /// count if the value differs. At most 65536.
+    pub changes: Vec<Change>,
+}
+
+/// The maximal number of recorded changes.
+const CHANGES: usize = 1 << 16;
+
+impl Witness {
+    pub(crate) fn new(code: &Code, grid: [u64; 3], watched: Option<&Tensor>) -> Witness {
+        let places = code.sites.iter().map(|site| site.place(None, None)).collect();
+        let elements = watched.map_or(0, |tensor| tensor.span as usize);
+        Witness { grid, places, writes: vec![None; elements], ..Witness::default() }
+    }
+
+    /// Appends the record of block `number`.
+    pub(crate) fn merge(&mut self, number: u64, block: BlockWitness) {
+        for (element, (thread, site, value)) in block.writes {
+            if let Some(write) = self.writes.get_mut(element as usize) {
+                *write = Some(Wrote { block: number as u32, thread, site, value });
+            }
+        }
+        for ((site, param, write), [from, to]) in block.boxes {
+            self.reached.push(Reached { block: number as u32, site, param, write, from, to });
+        }
+        self.changes.extend(block.changes);
+    }
+
+    /// Returns the index of a block along each axis.
+    pub fn block_index(&self, number: u32) -> [u32; 3] {
+        crate::launch::block_index(self.grid, u64::from(number))
+    }
+}
+
+/// The record of one block.
+#[derive(Debug, Default)]
+pub(crate) struct BlockWitness {
+    /// The position of the watched parameter.
+    pub(crate) watched: usize,
+    /// The last write to each element of the watched tensor: thread, operation and position of the value.
+    writes: BTreeMap<i64, (u32, SiteId, Option<u32>)>,
+    /// The first coordinate, and one past the last.
+    boxes: BTreeMap<(SiteId, usize, bool), [Vec<i64>; 2]>,
+    /// The followed values, and each one's bits once it was written.
+    followed: Vec<(Held, Option<u64>)>,
+    changes: Vec<Change>,
+}
+
+impl BlockWitness {
+    /// Makes the record of block `number`.
+    pub(crate) fn new(watched: usize, follow: Option<&Follow>, number: u32) -> BlockWitness {
+        let here = follow.filter(|follow| follow.block == number);
+        let followed = here.into_iter().flat_map(|follow| &follow.held).map(|held| (*held, None)).collect();
+        BlockWitness { watched, followed, ..BlockWitness::default() }
+    }
+
+    /// Reports whether the block has followed values.
+    pub(crate) fn follows(&self) -> bool {
+        !self.followed.is_empty() && self.changes.len() < CHANGES
+    }
+
+    /// Records an access to the elements of `tensor` from the byte `at` on.
+    fn reach(
+        &mut self,
+        (site, param, write): (SiteId, usize, bool),
+        tensor: &Tensor,
+        (at, len): (usize, usize),
+    ) {
+        let last = tensor.element_of(at + len - 1).min(tensor.span - 1);
+        for element in [tensor.element_of(at), last] {
+            let Some(coordinate) = tensor.coordinate(element) else { continue };
+            let [from, to] = self
+                .boxes
+                .entry((site, param, write))
+                .or_insert_with(|| [coordinate.clone(), coordinate.iter().map(|c| c + 1).collect()]);
+            for ((from, to), c) in from.iter_mut().zip(to).zip(coordinate) {
+                *from = (*from).min(c);
+                *to = (*to).max(c + 1);
+            }
+        }
+    }
+}
+
+impl Block<'_> {
+    /// Records an access of a thread of the running agent to the bytes from `at` on of a tensor. `values` returns the position of
+    /// the `i`-th element among the thread's values.
+    #[inline]
+    pub(crate) fn witness(
+        &mut self,
+        (site, memory, write): (SiteId, Mem, bool),
+        thread: usize,
+        (at, len): (usize, usize),
+        values: impl Fn(usize) -> Option<u32>,
+    ) {
+        if self.witness.is_some()
+            && let Mem::Global(param) = memory
+        {
+            let thread = self.code.own((self.agent.first + thread) as u32);
+            self.record((site, param, write), thread, (at, len), values);
+        }
+    }
+
+    /// Records the followed values that an operation of the running agent has changed.
+    #[cold]
+    pub(crate) fn follow(&mut self, site: SiteId) {
+        let first = self.first_thread();
+        let Some(witness) = &mut self.witness else { return };
+        for (number, (held, last)) in witness.followed.iter_mut().enumerate() {
+            let thread = held.thread.checked_sub(first).map(|thread| thread as usize);
+            let Some(thread) = thread.filter(|thread| *thread < self.agent.threads) else { continue };
+            let (file, value) = (&self.agent.registers[held.array], held.value as usize);
+            let bits = file.bits.get(value * self.agent.threads + thread).copied();
+            let bits = bits.filter(|_| file.written[value]);
+            if bits != *last {
+                *last = bits;
+                witness.changes.extend(bits.map(|bits| Change { held: number, site, bits }));
+            }
+        }
+    }
+
+    #[cold]
+    fn record(
+        &mut self,
+        (site, param, write): (SiteId, usize, bool),
+        thread: u32,
+        (at, len): (usize, usize),
+        values: impl Fn(usize) -> Option<u32>,
+    ) {
+        let (Some(witness), Some(tensor)) = (&mut self.witness, &self.tensors[param]) else { return };
+        if len == 0 {
+            return;
+        }
+        witness.reach((site, param, write), tensor, (at, len));
+        if write && param == witness.watched {
+            let elements = tensor.element_of(at)..=tensor.element_of(at + len - 1);
+            for (i, element) in elements.enumerate() {
+                witness.writes.insert(element, (thread, site, values(i)));
+            }
+        }
+    }
+}
