@@ -631,7 +631,7 @@ fn an_endless_kernel_is_stopped() {
     expect![[r#"
         42
         ---
-        error[HX0613]: the kernel did not end within the time limit
+        error[HX0613]: `spin` did not end within the time limit
            ╭─[ cell 4:1:1 ]
            │
          1 │ spin(o)

@@ -7,33 +7,69 @@
 mod traits;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hx_base::{Diagnostic, Label, TextRange};
 use hx_compile::{solution, tile_program};
 use hx_dtype::DType;
+use hx_host::dense::show_shape;
 use hx_host::eval::Suspect;
 use hx_host::pattern::coordinate;
-use hx_host::dense::show_shape;
 use hx_host::show::show_bits;
 use hx_sim::{Reached, Wrote};
 use hx_target::WARP;
 use hx_tile::{Origin, Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
-use crate::launch::{Seen, grid_label, stored_tensor};
+use crate::bounded::Each;
+use crate::launch::{Launcher, Seen, grid_label, stored_tensor};
+use crate::machine::Machine;
+use crate::test::TestOptions;
 
 /// The largest tensor whose writes are recorded, in elements. A record takes 16 bytes for each.
-pub(crate) const LARGEST: usize = 1 << 22;
+const LARGEST: usize = 1 << 22;
+
+/// The name of a register tensor that the text does not name.
+const UNNAMED: &str = "value";
+
+/// The time after which the search for the writer of a wrong element ends.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs a failed case once more, up to the launch that wrote the compared tensor, and adds to the failure what that launch did.
+/// `again` evaluates the case with a launcher.
+pub(crate) fn blame(
+    db: &Database,
+    machine: &Machine,
+    options: &TestOptions<'_>,
+    (order, stop): (u64, &AtomicBool),
+    suspect: &Suspect,
+    found: &mut Diagnostic,
+    again: impl Fn(&Database, &mut Launcher<'_>),
+) {
+    if suspect.tensor.len() > LARGEST {
+        return;
+    }
+    let limit = options.timeout.map_or(LIMIT, |timeout| timeout.min(LIMIT));
+    let until = Each { stop, limit: Some(limit) }.begins();
+    let ran = until.run(db, |db| {
+        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
+        let mut launcher = launcher.watching(suspect);
+        again(db, &mut launcher);
+        explain(db, found, &launcher.seen()?, suspect, machine.is_gpu());
+        Some(())
+    });
+    if !matches!(ran, Ok(Some(()))) && until.is_reached() && !stop.load(Ordering::Relaxed) {
+        found.notes.push(format!(
+            "the operation that wrote it was not found within {} s: a smaller shape shows it",
+            limit.as_secs_f64()
+        ));
+    }
+}
 
 /// Adds to a failed comparison the places in the kernel that explain it. `on_gpu` says that the test ran on a GPU, so that the
 /// simulator's result may differ.
-pub(crate) fn explain(
-    db: &Database,
-    found: &mut Diagnostic,
-    seen: &Seen<'_>,
-    suspect: &Suspect,
-    on_gpu: bool,
-) {
+fn explain(db: &Database, found: &mut Diagnostic, seen: &Seen<'_>, suspect: &Suspect, on_gpu: bool) {
     let Some(account) = Account::new(db, seen, suspect) else { return };
     found.notes.extend(account.writer());
     found.notes.extend(account.common());
@@ -74,22 +110,30 @@ impl<'a> Account<'a> {
         let (element, name) = (self.element(), self.param_name(self.seen.param));
         let Some(wrote) = self.seen.write(self.seen.first) else {
             let blocks = self.seen.witness.grid.iter().product::<u64>();
-            let blocks = if blocks == 1 { "the only block".to_owned() } else { format!("the {blocks} blocks") };
+            let blocks =
+                if blocks == 1 { "the only block".to_owned() } else { format!("the {blocks} blocks") };
             return Some(match self.stored() {
-                Some(region) => format!("nothing wrote {element}: {blocks} wrote {}", show_region(name, &region)),
+                Some(region) => {
+                    format!("nothing wrote {element}: {blocks} wrote {}", show_region(name, &region))
+                }
                 None => format!("nothing wrote {element}: {blocks} wrote nothing to `{name}`"),
             });
         };
         let block = show_shape(&self.block(wrote.block));
         let (thread, warp) = (wrote.thread, wrote.thread / WARP);
         let Some((value, tensor)) = wrote.value.zip(self.stored_tensor(wrote)) else {
-            return Some(format!("{element} was written in block {block}, by a copy that thread {thread} issued"));
+            return Some(format!(
+                "{element} was written in block {block}, by a copy that thread {thread} issued"
+            ));
         };
         let mut text = format!("{element} was written in block {block} by thread {thread} (warp {warp})");
         let layout = solution(self.db, self.seen.instance).as_ref().ok();
         if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
-            let tensor = &self.program.tensor(tensor).name;
-            text += &format!(", from value {value} of `{tensor}` in its layout {}", layout.layout);
+            let tensor = match self.program.tensor(tensor).name.as_str() {
+                UNNAMED => "the stored tile".to_owned(),
+                name => format!("`{name}`"),
+            };
+            text += &format!(", from value {value} of {tensor} in its layout {}", layout.layout);
         }
         Some(text)
     }
@@ -112,7 +156,8 @@ impl<'a> Account<'a> {
 
     /// Names what the wrong elements have in common and no right element has.
     fn common(&self) -> Option<String> {
-        let writes = (0..self.seen.positions.len()).filter_map(|i| Some((self.seen.write(i)?, self.suspect.wrong[i])));
+        let writes =
+            (0..self.seen.positions.len()).filter_map(|i| Some((self.seen.write(i)?, self.suspect.wrong[i])));
         traits::common(writes.collect(), &self.seen.witness.places, |block| self.block(block))
     }
 
@@ -140,7 +185,14 @@ impl<'a> Account<'a> {
             for site in 0..witness.places.len() as u32 {
                 let of = |reached: &&Reached| reached.write && reached.param == param && reached.site == site;
                 if let Some(region) = hull(witness.reached.iter().filter(of)) {
-                    add(site, format!("writes {} in all blocks", show_region(self.param_name(param), &region)));
+                    let region = show_region(self.param_name(param), &region);
+                    add(
+                        site,
+                        match witness.grid {
+                            [1, 1, 1] => format!("the only block writes {region}"),
+                            _ => format!("all blocks together write {region}"),
+                        },
+                    );
                 }
             }
             let axes = self.program.grid.len().max(1);

@@ -25,7 +25,7 @@ use hx_base::codes;
 use hx_base::interrupt::Until;
 use hx_codegen::CudaSource;
 use hx_compile::{Db, Instance, Stop, candidates, instance_errors};
-use hx_hir::{Item, Kernel, Sound, reached_errors};
+use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
 use hx_host::eval::Suspect;
@@ -38,15 +38,15 @@ use crate::machine::Machine;
 use code::Launched;
 use cuda::cuda_text;
 pub use direct::{DirectLaunch, DirectParam};
+pub(crate) use instance::grid_label;
 pub(crate) use race::{Racetrack, bound};
 pub use regions::{Region, may_share};
 use simulate::Simulated;
 pub use time::Timing;
 pub use tuned::Tuned;
-pub(crate) use instance::grid_label;
 pub(crate) use tuned::text_hash;
-pub(crate) use witness::{Seen, stored_tensor};
 pub(crate) use tuned::{fits, values};
+pub(crate) use witness::{Seen, stored_tensor};
 
 /// Runs kernels for one evaluation, on one machine.
 pub struct Launcher<'a> {
@@ -62,6 +62,8 @@ pub struct Launcher<'a> {
     last: Option<Launched<'a>>,
     /// Arguments of kernels that were tuned for shapes.
     tuned: Option<&'a Tuned>,
+    /// The kernel of the last launch.
+    running: Option<Name>,
     /// The number of launches so far.
     launches: usize,
     watch: Option<&'a Suspect>,
@@ -139,6 +141,7 @@ impl<'a> Launcher<'a> {
             had_orders: false,
             last: None,
             tuned: None,
+            running: None,
             launches: 0,
             watch: None,
             seen: None,
@@ -225,10 +228,11 @@ impl<'a> Launcher<'a> {
 
     /// Returns the error of an evaluation that was stopped or ran out of time.
     fn stop_reason(&self) -> HostError {
+        let kernel = self.running.as_ref().map_or("the kernel".to_owned(), |name| format!("`{name}`"));
         if self.until.stop.load(Ordering::Relaxed) {
-            HostError::new(&codes::TIME_LIMIT, "the kernel was stopped")
+            HostError::new(&codes::TIME_LIMIT, format!("{kernel} was stopped"))
         } else {
-            HostError::new(&codes::TIME_LIMIT, "the kernel did not end within the time limit")
+            HostError::new(&codes::TIME_LIMIT, format!("{kernel} did not end within the time limit"))
                 .help("`--timeout SECONDS` changes the limit")
         }
     }
@@ -236,6 +240,7 @@ impl<'a> Launcher<'a> {
 
 impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        self.running = Some(request.kernel.name.clone());
         let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
         let nth = self.launches;
         self.launches += 1;

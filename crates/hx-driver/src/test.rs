@@ -18,9 +18,9 @@ use hx_host::device::{LaunchReport, NoDevice};
 use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
 use hx_workspace::Database;
 
+use crate::blame::blame;
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
-use crate::blame;
 use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
 use crate::run::{foreign_errors, front_diagnostics};
@@ -84,6 +84,32 @@ pub struct TestOptions<'t> {
     pub tuned: Option<&'t Tuned>,
     /// After a case has failed, no other begins. Those that run at that time come to their end and are reported.
     pub fail_fast: bool,
+    /// How often a failed case runs again, until it passes.
+    pub retries: u32,
+    /// The observer of the run.
+    pub observer: Option<&'t dyn Observer>,
+}
+
+impl Default for TestOptions<'_> {
+    /// Runs each case once, in order 0, one after the other, without a time limit.
+    fn default() -> Self {
+        TestOptions {
+            seed: 0,
+            orders: 0..=0,
+            timeout: None,
+            jobs: 1,
+            tuned: None,
+            fail_fast: false,
+            retries: 0,
+            observer: None,
+        }
+    }
+}
+
+/// Observes cases while they run. The methods are called on the threads of the cases.
+pub trait Observer: Sync + std::fmt::Debug {
+    fn begins(&self, case: &Case);
+    fn ends(&self, report: &CaseReport);
 }
 
 /// The result of a case.
@@ -113,6 +139,15 @@ pub struct CaseReport {
     pub remarks: Vec<String>,
     /// The position of the machine that ran the case.
     pub machine: usize,
+    /// The failure of each run before the last, if the case ran several times.
+    pub failures: Vec<Vec<Diagnostic>>,
+}
+
+impl CaseReport {
+    /// Reports whether the case failed and then passed, though nothing had changed.
+    pub fn is_flaky(&self) -> bool {
+        !self.failures.is_empty() && matches!(self.verdict, Verdict::Passed)
+    }
 }
 
 /// Finds the tests of files. Evaluates their lists of cases, but runs no kernel. `each` limits each file, and each list of cases.
@@ -278,10 +313,17 @@ pub fn run_tests_on(
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let turn = at % machines.len().max(1);
                     let (Some(case), Some(machine)) = (cases.get(at), machines.get(turn)) else { return };
-                    let report = run_guarded(&db, case, machine, options, stop);
+                    if let Some(observer) = options.observer {
+                        observer.begins(case);
+                    }
+                    let report = run_with_retries(&db, case, machine, options, stop);
                     let report = CaseReport { machine: turn, ..report };
+                    // An interrupted case has not ended.
                     if stop.load(Ordering::Relaxed) && was_stopped(&report) {
                         return;
+                    }
+                    if let Some(observer) = options.observer {
+                        observer.ends(&report);
                     }
                     if options.fail_fast && matches!(report.verdict, Verdict::Failed(_)) {
                         next.store(cases.len(), Ordering::Relaxed);
@@ -313,6 +355,27 @@ pub fn run_tests_on(
 /// Reports whether the case ended because of the time limit or the stop flag.
 fn was_stopped(report: &CaseReport) -> bool {
     matches!(&report.verdict, Verdict::Failed(found) if found.iter().any(|d| d.code == &codes::TIME_LIMIT))
+}
+
+/// Runs a case until it passes, or until it has failed once more than there are retries. An interrupted case does not run again.
+fn run_with_retries(
+    db: &Database,
+    case: &Case,
+    machine: &Machine,
+    options: &TestOptions<'_>,
+    stop: &AtomicBool,
+) -> CaseReport {
+    let mut failures = Vec::new();
+    loop {
+        let report = run_guarded(db, case, machine, options, stop);
+        let stopped = stop.load(Ordering::Relaxed);
+        match report.verdict {
+            Verdict::Failed(found) if !stopped && failures.len() < options.retries as usize => {
+                failures.push(found);
+            }
+            _ => return CaseReport { failures, ..report },
+        }
+    }
 }
 
 /// Runs a case. A panic of the compiler fails only this case.
@@ -351,6 +414,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         unjudged: Vec::new(),
         remarks: Vec::new(),
         machine: 0,
+        failures: Vec::new(),
     }
 }
 
@@ -406,7 +470,10 @@ fn run_in_order(
                 Failed::At(error) => {
                     let mut found = error.diagnostics(db);
                     if let (Some(suspect), [found]) = (suspect, found.as_mut_slice()) {
-                        blame(db, case, machine, options, (order, stop), &suspect, found);
+                        let again = |db: &Database, launcher: &mut Launcher<'_>| {
+                            evaluated(db, case, launcher, options, &mut Captured::default());
+                        };
+                        blame(db, machine, options, (order, stop), &suspect, found, again);
                     }
                     found
                 }
@@ -425,42 +492,9 @@ fn run_in_order(
         unjudged: captured.unjudged,
         remarks: captured.remarks,
         machine: 0,
+        failures: Vec::new(),
     };
     (report, had_orders)
-}
-
-/// The time after which the search for the writer of a wrong element ends.
-const BLAME_LIMIT: Duration = Duration::from_secs(10);
-
-/// Runs a failed case once more, up to the launch that wrote the compared tensor, and adds to the failure what that launch did.
-fn blame(
-    db: &Database,
-    case: &Case,
-    machine: &Machine,
-    options: &TestOptions<'_>,
-    (order, stop): (u64, &AtomicBool),
-    suspect: &Suspect,
-    found: &mut Diagnostic,
-) {
-    if suspect.tensor.len() > blame::LARGEST {
-        return;
-    }
-    let limit = options.timeout.map_or(BLAME_LIMIT, |timeout| timeout.min(BLAME_LIMIT));
-    let until = Each { stop, limit: Some(limit) }.begins();
-    let ran = until.run(db, |db| {
-        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
-        let mut launcher = launcher.watching(suspect);
-        let _ = evaluated(db, case, &mut launcher, options, &mut Captured::default());
-        let seen = launcher.seen()?;
-        blame::explain(db, found, &seen, suspect, matches!(machine, Machine::Gpu(_)));
-        Some(())
-    });
-    if !matches!(ran, Ok(Some(()))) && until.is_reached() && !stop.load(Ordering::Relaxed) {
-        found.notes.push(format!(
-            "the operation that wrote it was not found within {} s: a smaller shape shows it",
-            limit.as_secs()
-        ));
-    }
 }
 
 /// The result of running a case.

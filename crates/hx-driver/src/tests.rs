@@ -48,8 +48,7 @@ fn check(text: &str, want: Expect) {
     let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
-    let options =
-        TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 2, tuned: None, fail_fast: false };
+    let options = TestOptions { jobs: 2, ..TestOptions::default() };
     run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         let name = &report.case.name;
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));

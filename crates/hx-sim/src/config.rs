@@ -24,7 +24,14 @@ pub struct Config<'a> {
 
 impl Default for Config<'_> {
     fn default() -> Self {
-        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000, seed: 0, watch: None, follow: None }
+        Config {
+            cancel: &|| false,
+            check_races: true,
+            while_limit: 10_000_000,
+            seed: 0,
+            watch: None,
+            follow: None,
+        }
     }
 }
 

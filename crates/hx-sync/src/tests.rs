@@ -56,7 +56,13 @@ fn check_program(body: Vec<Stmt>, want: Expect) {
         scopes: vec![Scope::block(64)],
         shared: vec![SharedBuffer { name: "s".into(), dtype: DType::I32, offset: 0, bytes: 256 }],
         shared_bytes: 256,
-        registers: vec![RegisterArray { name: "r".into(), dtype: DType::I32, len: 1, scope: ScopeId::BLOCK, tensor: None }],
+        registers: vec![RegisterArray {
+            name: "r".into(),
+            dtype: DType::I32,
+            len: 1,
+            scope: ScopeId::BLOCK,
+            tensor: None,
+        }],
         body: grouped(body, &mut ops),
         ..ThreadProgram::default()
     };

@@ -15,8 +15,8 @@ use hx_thread::ThreadProgram;
 use super::instance::Checked;
 use super::simulate::argument;
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
-pub(crate) use source::{Source, stored_tensor};
 use source::sources;
+pub(crate) use source::{Source, stored_tensor};
 
 /// The record of the watched launch.
 pub(crate) struct Seen<'a> {
@@ -46,9 +46,8 @@ impl Seen<'_> {
 /// strides, such as the argument in another run of the same evaluation.
 fn positions(argument: &BoundTensor, view: &Tensor) -> Vec<Option<usize>> {
     let start = argument.tensor.span().start;
-    let position = |(packed, offset): (usize, usize)| {
-        (offset, if argument.strided { offset - start } else { packed })
-    };
+    let position =
+        |(packed, offset): (usize, usize)| (offset, if argument.strided { offset - start } else { packed });
     let offsets = argument.tensor.element_offsets();
     let held: HashMap<usize, usize> = offsets.into_iter().enumerate().map(position).collect();
     view.element_offsets().iter().map(|offset| held.get(offset).copied()).collect()

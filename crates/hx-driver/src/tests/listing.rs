@@ -92,14 +92,8 @@ fn a_loop_without_end_meets_the_limit() {
     use std::sync::atomic::AtomicBool;
     let (db, file) = open("test \"loop\" { while true { } }");
     let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
-    let options = crate::TestOptions {
-        seed: 0,
-        orders: 0..=0,
-        timeout: Some(Duration::from_millis(50)),
-        jobs: 1,
-        tuned: None,
-        fail_fast: false,
-    };
+    let options =
+        crate::TestOptions { timeout: Some(Duration::from_millis(50)), ..crate::TestOptions::default() };
     let start = Instant::now();
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         let crate::Verdict::Failed(found) = report.verdict else { panic!("it has no end") };
@@ -121,8 +115,7 @@ fn machines_take_turns_and_reports_keep_the_order_of_the_text() {
     let simulator = || Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
     let machines = [simulator(), Machine::TextOnly(crate::Texts::new(Arch::Sm90a)), simulator()];
     for jobs in [1, 2, 8] {
-        let options =
-            crate::TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs, tuned: None, fail_fast: false };
+        let options = crate::TestOptions { jobs, ..crate::TestOptions::default() };
         let mut lines = Vec::new();
         crate::run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
             let verdict = match &report.verdict {
@@ -174,8 +167,7 @@ fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
     let listing = list_tests(&db, &[file], &Filter::default(), Each { limit, ..Each::unlimited() });
     let mut out = super::show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
-    let options =
-        TestOptions { seed: 0, orders: 0..=0, timeout: limit, jobs: 1, tuned: None, fail_fast: false };
+    let options = TestOptions { timeout: limit, ..TestOptions::default() };
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         out += &format!("{}: ", report.case.name);
         match report.verdict {

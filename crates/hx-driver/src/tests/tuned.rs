@@ -61,8 +61,7 @@ fn check(body: &str, results: &dyn Fn(&str) -> String, want: Expect) {
     let (db, file, tuned) = open(&format!("{KERNEL}{}", test(body)), results);
     let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let mut out = show(&db, &listing.diagnostics);
-    let options =
-        TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 1, tuned: Some(&tuned), fail_fast: false };
+    let options = TestOptions { tuned: Some(&tuned), ..TestOptions::default() };
     run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));
         report.remarks.iter().for_each(|line| out += &format!("{line}\n"));

@@ -69,14 +69,8 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
         "" => "there is no `main` and no test to run".to_owned(),
         name => format!("no test has `{name}` in its title"),
     };
-    let options = TestOptions {
-        seed: session.config.seed,
-        orders: 0..=0,
-        timeout: session.config.timeout,
-        jobs: 1,
-        tuned: None,
-        fail_fast: false,
-    };
+    let options =
+        TestOptions { seed: session.config.seed, timeout: session.config.timeout, ..TestOptions::default() };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {
         let each = Each { stop: &inside.stop, limit: options.timeout };

@@ -155,7 +155,13 @@ impl Kernel {
     }
 
     pub(super) fn registers(&mut self, name: &str, dtype: DType, len: u32) -> RegId {
-        self.program.registers.push(RegisterArray { name: name.into(), dtype, len, scope: ScopeId::BLOCK, tensor: None });
+        self.program.registers.push(RegisterArray {
+            name: name.into(),
+            dtype,
+            len,
+            scope: ScopeId::BLOCK,
+            tensor: None,
+        });
         RegId(self.program.registers.len() as u32 - 1)
     }
 

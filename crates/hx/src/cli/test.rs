@@ -28,6 +28,12 @@ pub(crate) struct TestArgs {
     /// Begin no test after one has failed; those that run at that time come to their end.
     #[arg(long)]
     pub fail_fast: bool,
+    /// Run a failed test again, up to N times, until it passes. One that passes then is reported as flaky and counts as passed.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retries: u32,
+    /// Run again whenever a file changes: the tests that the change affects, and those that failed.
+    #[arg(long, conflicts_with_all = ["list", "no_run"])]
+    pub watch: bool,
     /// Run part I of N of the tests that are chosen, as in 2/4: every Nth of the list, from the Ith on. The parts together are all.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,

@@ -1,19 +1,24 @@
 //! `hx test`.
 
 mod junit;
+mod progress;
 mod tell;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned, Verdict, list_tests, open_compiler,
-    run_tests_on,
+    CaseReport, Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned, Verdict, list_tests,
+    open_compiler, run_tests_on,
 };
+use hx_workspace::Manifest;
 
+use self::progress::Progress;
 use self::tell::Teller;
+use self::watch::{Cause, Known, Watch};
 use super::run::lacks_environment;
 use super::tuned::{self, Once};
 use super::{Loaded, announce, load, machine_warnings, machines, setup, simulated};
@@ -27,8 +32,29 @@ struct Counts {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// Number of those among the passed that failed before they passed.
+    flaky: usize,
     /// Number of assertions that could not be judged, by reason.
     unjudged: BTreeMap<String, usize>,
+}
+
+impl Counts {
+    fn add(&mut self, report: &CaseReport) {
+        match &report.verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Skipped(_) => self.skipped += 1,
+            Verdict::Failed(_) => self.failed += 1,
+        }
+        self.flaky += usize::from(report.is_flaky());
+        for reason in &report.unjudged {
+            *self.unjudged.entry(reason.clone()).or_default() += 1;
+        }
+    }
+
+    /// Returns the number of tests that are reported.
+    fn told(&self) -> usize {
+        self.passed + self.failed + self.skipped
+    }
 }
 
 pub(crate) fn run(args: TestArgs, output: &Output) -> Exit {
@@ -81,7 +107,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
                 "no test matches"
             });
         }
-        teller.counts(&Counts::default());
+        teller.counts(&Counts::default(), Duration::ZERO);
         return Ok(loaded.exit(broken.unwrap_or(Exit::NoTest)));
     }
     if filter.names.is_empty() && filter.skip.is_empty() && !args.failed && args.shard.is_none() {
@@ -89,11 +115,60 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
             listing.cases.iter().map(|c| &c.name).chain(&listing.broken).map(String::as_str).collect();
         loaded.files.iter().for_each(|file| history.keep_known(file.path(&loaded.db), &known));
     }
-    let exit = execute(&mut teller, &listing, &setup, &mut history, tuned.as_ref())?;
-    if let Err(reason) = history.save() {
-        output.placeless_parts(&codes::CACHE_UNWRITABLE, &reason, &[], &[]);
+    drop(teller);
+    let machines = opened(args, &setup, output)?;
+    let mut runner = Runner { args, output, machines, history, tuned };
+    let exit = runner.run(&loaded, &listing)?;
+    if args.watch {
+        return watched(&mut runner, &mut loaded, (&paths, &filter, each), listing);
     }
     Ok(loaded.exit(exit))
+}
+
+/// Runs tests again whenever a file changes, until Ctrl-C.
+fn watched(
+    runner: &mut Runner<'_>,
+    loaded: &mut Loaded,
+    (paths, filter, each): (&[String], &Filter, Each<'_>),
+    listing: Listing,
+) -> Result<Exit, Exit> {
+    let output = runner.output;
+    let failed = |reason: String| {
+        output.placeless_parts(&codes::IO_ERROR, &reason, &[], &[]);
+        Exit::Environment
+    };
+    let mut known = Known::default();
+    known.affected(&loaded.db, &listing);
+    let mut watch = Watch::new().map_err(failed)?;
+    loop {
+        watch.follow(&loaded.db, paths).map_err(failed)?;
+        output.remark("waiting for changes; Enter runs all tests, Ctrl-C ends");
+        let changed = match watch.wait() {
+            Cause::Interrupted => return Ok(Exit::Interrupted),
+            Cause::Asked => None,
+            Cause::Changed(changed) => {
+                watch::reload(loaded, paths, &changed);
+                Some(changed)
+            }
+        };
+        let mut listing = list_tests(&loaded.db, &loaded.files, filter, each);
+        output.diagnostics(&loaded.db, &listing.diagnostics);
+        let affected = known.affected(&loaded.db, &listing);
+        if let Some(changed) = changed {
+            let all = listing.cases.len();
+            let history = &runner.history;
+            listing.cases.retain(|case| affected.contains(&case.name) || history.has_failed(&case.name));
+            let names = changed.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy());
+            let names = names.collect::<Vec<_>>().join(", ");
+            output.remark(&format!("{names} changed: {} of {all} tests run", listing.cases.len()));
+        }
+        if !listing.cases.is_empty() || !listing.broken.is_empty() {
+            runner.run(loaded, &listing)?;
+        }
+        if interrupt::requested() {
+            return Ok(Exit::Interrupted);
+        }
+    }
 }
 
 /// Returns the time limit of each test or bench, from the flag or from the project.
@@ -105,16 +180,8 @@ fn broken_files(listing: &Listing) -> Option<Exit> {
     listing.diagnostics.iter().any(Diagnostic::is_error).then_some(Exit::Bad)
 }
 
-fn execute(
-    teller: &mut Teller<'_>,
-    listing: &Listing,
-    setup: &Setup,
-    history: &mut History,
-    tuned: Option<&Tuned>,
-) -> Result<Exit, Exit> {
-    let (args, loaded, output) = (teller.args, teller.loaded, teller.output);
-    let manifest = loaded.manifest.as_ref();
-    super::limit_memory(args.each.memory, manifest);
+/// Opens the machines on which the tests run, or the compiler if they only compile.
+fn opened(args: &TestArgs, setup: &Setup, output: &Output) -> Result<Vec<Machine>, Exit> {
     let machines =
         if args.no_run { vec![announce(open_compiler(setup), output)?] } else { machines(setup, output)? };
     if args.require_gpu && !args.no_run && !machines.iter().all(Machine::is_gpu) {
@@ -122,71 +189,112 @@ fn execute(
         output.placeless_parts(&codes::NO_GPU, reason, &[], &[]);
         return Err(Exit::Environment);
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let only = args.order.order.unwrap_or(0);
-    let options = TestOptions {
-        orders: args.orders.map_or(only..=only, |orders| 0..=orders - 1),
-        seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
-        timeout: time_limit(args.each.timeout, loaded),
-        jobs: args.jobs.unwrap_or(cores.max(machines.len())),
-        tuned,
-        fail_fast: args.fail_fast,
-    };
-    let mut once = Once::default();
-    let mut counts = Counts::default();
-    for name in &listing.broken {
-        counts.failed += 1;
-        history.record(name, true);
-        teller.broken(name);
-    }
-    let mut only_environment = listing.broken.is_empty();
-    let mut times = Vec::new();
-    let stop = interrupt::flag();
-    // A test that cannot run has failed already.
-    let cases = if args.fail_fast && !listing.broken.is_empty() { &[] } else { listing.cases.as_slice() };
-    run_tests_on(&loaded.db, cases, &machines, &options, stop, |report| {
-        times.push((report.time, report.case.name.clone()));
-        once.remark(&report.remarks, output);
-        match &report.verdict {
-            Verdict::Passed => counts.passed += 1,
-            Verdict::Skipped(_) => counts.skipped += 1,
-            Verdict::Failed(found) => {
-                counts.failed += 1;
-                only_environment &= lacks_environment(found);
-            }
+    Ok(machines)
+}
+
+/// Runs listed tests and reports them.
+struct Runner<'r> {
+    args: &'r TestArgs,
+    output: &'r Output,
+    machines: Vec<Machine>,
+    history: History,
+    tuned: Option<Tuned>,
+}
+
+impl Runner<'_> {
+    fn run(&mut self, loaded: &Loaded, listing: &Listing) -> Result<Exit, Exit> {
+        let exit = self.execute(loaded, listing);
+        if let Err(reason) = self.history.save() {
+            self.output.placeless_parts(&codes::CACHE_UNWRITABLE, &reason, &[], &[]);
         }
-        for reason in &report.unjudged {
-            *counts.unjudged.entry(reason.clone()).or_default() += 1;
+        Ok(exit)
+    }
+
+    fn options(&self, manifest: Option<&Manifest>, loaded: &Loaded) -> TestOptions<'_> {
+        let args = self.args;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let only = args.order.order.unwrap_or(0);
+        TestOptions {
+            orders: args.orders.map_or(only..=only, |orders| 0..=orders - 1),
+            seed: args.each.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
+            timeout: time_limit(args.each.timeout, loaded),
+            jobs: args.jobs.unwrap_or(cores.max(self.machines.len())),
+            tuned: self.tuned.as_ref(),
+            fail_fast: args.fail_fast,
+            retries: args.retries,
+            observer: None,
         }
-        if !matches!(report.verdict, Verdict::Skipped(_)) {
-            history.record(&report.case.name, matches!(report.verdict, Verdict::Failed(_)));
+    }
+
+    fn execute(&mut self, loaded: &Loaded, listing: &Listing) -> Exit {
+        let (args, output, begun) = (self.args, self.output, Instant::now());
+        let mut history = std::mem::take(&mut self.history);
+        let mut teller = Teller::new(args, loaded, output);
+        super::limit_memory(args.each.memory, loaded.manifest.as_ref());
+        let mut once = Once::default();
+        let mut counts = Counts::default();
+        for name in &listing.broken {
+            counts.failed += 1;
+            history.record(name, true);
+            teller.broken(name);
         }
-        teller.case(&report, &machines, &options);
-    });
-    let (told, all) =
-        (counts.passed + counts.failed + counts.skipped, listing.cases.len() + listing.broken.len());
-    if interrupt::requested() {
-        output.remark(&format!("interrupted: {told} of {all} tests ended"));
-    } else if args.fail_fast && counts.failed > 0 {
-        output.remark(&format!("stopped after a failure: {told} of {all} tests ended"));
-    } else {
-        // A case without a report has lost its thread, so it counts as failed.
-        counts.failed += all.saturating_sub(told);
+        let mut only_environment = listing.broken.is_empty();
+        let mut times = Vec::new();
+        let stop = interrupt::flag();
+        // A test that cannot run has failed already.
+        let cases = if args.fail_fast && !listing.broken.is_empty() { &[] } else { listing.cases.as_slice() };
+        let progress = Progress::new(output, cases.len());
+        let options = self.options(loaded.manifest.as_ref(), loaded);
+        let options = TestOptions { observer: Some(&progress), ..options };
+        run_tests_on(&loaded.db, cases, &self.machines, &options, stop, |report| {
+            progress.print(|| {
+                times.push((report.time, report.case.name.clone()));
+                once.remark(&report.remarks, output);
+                if let Verdict::Failed(found) = &report.verdict {
+                    only_environment &= lacks_environment(found);
+                }
+                counts.add(&report);
+                if !matches!(report.verdict, Verdict::Skipped(_)) {
+                    history.record(&report.case.name, matches!(report.verdict, Verdict::Failed(_)));
+                }
+                teller.case(&report, &self.machines, &options);
+            });
+        });
+        let running = progress.end();
+        self.history = history;
+        let (told, all) = (counts.told(), listing.cases.len() + listing.broken.len());
+        if interrupt::requested() {
+            output.remark(&format!("interrupted: {told} of {all} tests ended"));
+            running.iter().for_each(|name| output.remark(&format!("  interrupted in {name}")));
+        } else if args.fail_fast && counts.failed > 0 {
+            output.remark(&format!("stopped after a failure: {told} of {all} tests ended"));
+        } else {
+            // A case without a report has lost its thread, so it counts as failed.
+            counts.failed += all.saturating_sub(told);
+        }
+        machine_warnings(&self.machines, output);
+        for (reason, count) in &counts.unjudged {
+            let s = if *count == 1 { " was" } else { "s were" };
+            output.remark(&format!("{count} assertion{s} skipped: {reason}"));
+        }
+        if let Some(count) = args.slowest {
+            teller.slowest(times, count);
+        }
+        if counts.flaky > 0 {
+            let s = if counts.flaky == 1 { " is" } else { "s are" };
+            output.remark(&format!("{} test{s} flaky: failed, then passed", counts.flaky));
+        }
+        if output.draws() {
+            let s = if told == 1 { "" } else { "s" };
+            output.remark(&format!("{told} test{s} took {}", tell::show_time(begun.elapsed())));
+        }
+        teller.counts(&counts, begun.elapsed());
+        match counts.failed {
+            0 => broken_files(listing).unwrap_or(Exit::Good),
+            _ if only_environment => Exit::Environment,
+            _ => Exit::Bad,
+        }
     }
-    machine_warnings(&machines, output);
-    for (reason, count) in &counts.unjudged {
-        let s = if *count == 1 { " was" } else { "s were" };
-        output.remark(&format!("{count} assertion{s} skipped: {reason}"));
-    }
-    if let Some(count) = args.slowest {
-        teller.slowest(times, count);
-    }
-    teller.counts(&counts);
-    Ok(match counts.failed {
-        0 => broken_files(listing).unwrap_or(Exit::Good),
-        _ if only_environment => Exit::Environment,
-        _ => Exit::Bad,
-    })
 }
 
 /// Splits arguments into paths and filters. Existing files and names that look like files are paths; `path::title` is both.

@@ -1,6 +1,7 @@
 //! End-to-end tests of the binary: streams, exit codes, the last line.
 
 mod bench;
+mod blame;
 mod build;
 mod calibrate;
 mod errors;
@@ -8,6 +9,7 @@ mod fmt;
 mod layout;
 mod limits;
 mod orders;
+mod repeating;
 mod testing;
 mod tune;
 mod why;

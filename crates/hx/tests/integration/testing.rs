@@ -268,6 +268,15 @@ test "it's double" {
         error[HX0612]: 2240 of 6720 elements of f16[96, 70] are not within ulp: 1 of the reference
             ╭─[ w.hx:17:5 ]
             │
+          8 │     copy(global_view(x[bm * 64.., bn * 64..], (64, 64) : (n, 1)), r);
+            │     ────────────────────────────────┬───────────────────────────────
+            │                                     ╰───────────────────────────────── block [1, 0] reads `x[64..96, 0..64]`, [64, 0] becomes 1.5
+          9 │     copy(r + r + r, global_view(y[bm * 64.., bn * 64..], (64, 64) : (n, 1)));
+            │     ─────────┬──────────────────────────┬───────────────────────────────────
+            │              ╰──────────────────────────────────────────────────────────────── [64, 0] becomes 4.5
+            │                                         │
+            │                                         ╰───────────────────────────────────── block [1, 0] writes `y[64..96, 0..64]`
+            │
          17 │     assert_close(y, x * 2, ulp: 1);
             │     ───────────────┬──────────────
             │                    ╰──────────────── here
@@ -279,6 +288,10 @@ test "it's double" {
             │ Note 3: wrong: rows 64..96, the last 32
             │
             │ Note 4: all of them are 1.5 times the reference
+            │
+            │ Note 5: [64, 0] was written in block [1, 0] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((32,4),(2,16)):((128,1),(64,4))
+            │
+            │ Note 6: exactly the elements that blocks [1, 0] and [1, 1] wrote are wrong
         ────╯
 
           seed: 7
@@ -348,7 +361,7 @@ fn ctrl_c_ends_in_order() {
         interrupted(folder.path(), &["test", "-j", "1", "--device", "sim", "--message-format", "short"]);
     assert_eq!(code, Some(130));
     assert!(stdout.ends_with("0 passed, 1 failed, 0 skipped\n"), "{stdout}");
-    assert!(stderr.ends_with("interrupted: 1 of 3 tests ended\n"), "{stderr}");
+    assert!(stderr.ends_with("interrupted: 1 of 3 tests ended\n  interrupted in t.hx::second\n"), "{stderr}");
     // The history contains the tests that ended before the interrupt.
     check(
         folder.path(),

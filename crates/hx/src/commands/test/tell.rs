@@ -104,6 +104,9 @@ impl<'a> Teller<'a> {
             n => format!("{time}, {n} assertions skipped"),
         };
         let line = match &report.verdict {
+            Verdict::Passed if report.is_flaky() => {
+                format!("test {name} ... {} ({time})", output.paint(&flaky(report), true))
+            }
             Verdict::Passed => format!("test {name} ... {} ({time})", output.paint("ok", true)),
             Verdict::Failed(_) => {
                 let on = device.map_or_else(String::new, |device| format!(" on {device}"));
@@ -112,6 +115,11 @@ impl<'a> Teller<'a> {
             Verdict::Skipped(reason) => format!("test {name} ... skipped ({reason})"),
         };
         output.result(&format!("{line}\n"));
+        if report.is_flaky() {
+            let first = report.failures.first().and_then(|found| found.first());
+            let message = first.map_or("it failed", |found| &found.message);
+            output.remark(&format!("  failed before with: {message}"));
+        }
         if matches!(report.verdict, Verdict::Failed(_)) || self.args.nocapture {
             report.output.iter().for_each(|line| output.remark(&format!("  | {line}")));
         }
@@ -165,6 +173,10 @@ impl<'a> Teller<'a> {
             "skipped_assertions": report.unjudged,
             "diagnostics": diagnostics,
         });
+        if !report.failures.is_empty() {
+            object["runs"] = (report.failures.len() + 1).into();
+            object["flaky"] = report.is_flaky().into();
+        }
         if let Some(device) = device {
             object["device"] = device.into();
         }
@@ -218,12 +230,13 @@ impl<'a> Teller<'a> {
     }
 
     /// Reports the counts at the end of a run. For people the last line has all three numbers.
-    pub(super) fn counts(&mut self, counts: &Counts) {
-        let Counts { passed, failed, skipped, .. } = counts;
+    pub(super) fn counts(&mut self, counts: &Counts, time: Duration) {
+        let Counts { passed, failed, skipped, flaky, .. } = counts;
         let text = match self.args.format {
             TestFormat::Json => {
                 let object = serde_json::json!({
-                    "type": "summary", "passed": passed, "failed": failed, "skipped": skipped
+                    "type": "summary", "passed": passed, "failed": failed, "skipped": skipped,
+                    "flaky": flaky, "seconds": time.as_secs_f64()
                 });
                 format!("{object}\n")
             }
@@ -234,7 +247,13 @@ impl<'a> Teller<'a> {
     }
 }
 
-fn show_time(time: Duration) -> String {
+/// Returns the result of a flaky test: `ok in run 2`.
+fn flaky(report: &CaseReport) -> String {
+    format!("flaky, ok in run {}", report.failures.len() + 1)
+}
+
+/// Formats a time: `117 ms`, `2.4 s`.
+pub(super) fn show_time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
 }

@@ -1,0 +1,315 @@
+//! Failed comparisons name the operation, the block and the thread, and the regions and values that led to the first wrong element.
+
+use expect_test::{Expect, expect};
+
+use super::hx;
+
+/// Compares the report of a failed test, from the drawing's first line to its last.
+fn check(text: &str, want: Expect) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.hx"), text).expect("writable");
+    let output = hx(folder.path(), &["test", "k.hx", "--device", "sim"]);
+    let report = String::from_utf8_lossy(&output.stderr);
+    let lines = report.lines().skip_while(|line| !line.starts_with("error"));
+    let drawing: Vec<&str> = lines.take_while(|line| !line.is_empty()).map(str::trim_end).collect();
+    want.assert_eq(&format!("{}\n", drawing.join("\n")));
+}
+
+/// Returns a file with a kernel that should double `a`, and its test at 100 × 72.
+fn double(grid: &str, body: &str) -> String {
+    format!(
+        "kernel double<B = 64>(a: f16[m, n], c: mut f16[m, n])
+    grid {grid}
+    threads 128
+{{
+    let [bm, bn] = block_idx;
+    {body}
+}}
+
+test \"double\" {{
+    let a = randn(f16, [100, 72], seed: 1);
+    let c = empty(f16, [100, 72]);
+    double(a, c);
+    assert_close(c, a * 2.0, ulp: 1);
+}}
+"
+    )
+}
+
+#[test]
+fn nothing_wrote_the_edges() {
+    let body = "copy(load(tile(a, [B, B])[.., .., bm, bn]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);";
+    check(
+        &double("[m / B, n / B]", body),
+        expect![[r#"
+        error[HX0612]: 3104 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+            ╭─[ k.hx:13:5 ]
+            │
+          2 │     grid [m / B, n / B]
+            │          ───────┬──────
+            │                 ╰──────── the grid is [1, 1]
+            │
+          6 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
+            │     ─────────────────────────────────────────┬────────────────────────────────────────
+            │                                              ╰────────────────────────────────────────── the only block writes `c[0..64, 0..64]`
+            │
+         13 │     assert_close(c, a * 2.0, ulp: 1);
+            │     ────────────────┬───────────────
+            │                     ╰───────────────── here
+            │
+            │ Note 1: first at [0, 64]: got never written, expected 0.220825195
+            │
+            │ Note 2: worst: NaN on one side only
+            │
+            │ Note 3: wrong: rows from 64 on and columns from 64 on
+            │
+            │ Note 4: all of them were never written
+            │
+            │ Note 5: nothing wrote [0, 64]: the only block wrote `c[0..64, 0..64]`
+        ────╯
+    "#]],
+    );
+}
+
+#[test]
+fn the_block_reads_another_tile() {
+    let body = "copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);";
+    check(
+        &double("[cdiv(m, B), cdiv(n, B)]", body),
+        expect![[r#"
+        error[HX0612]: 800 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+            ╭─[ k.hx:13:5 ]
+            │
+          6 │     copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
+            │     ───────────────────────┬──┬─────────────┬────────────────────────────────────────
+            │                            ╰─────────────────────────────────────────────────────────── block [0, 1] reads `a[0..64, 0..64]`, [0, 64] becomes -0.865
+            │                               │             │
+            │                               ╰──────────────────────────────────────────────────────── [0, 64] becomes -1.73
+            │                                             │
+            │                                             ╰────────────────────────────────────────── block [0, 1] writes `c[0..64, 64..72]`
+            │
+         13 │     assert_close(c, a * 2.0, ulp: 1);
+            │     ────────────────┬───────────────
+            │                     ╰───────────────── here
+            │
+            │ Note 1: first at [0, 64]: got -1.73, expected 0.220825195
+            │
+            │ Note 2: worst at [48, 70]: absolute 9.36, relative 3.03, 4791 ulp of f16 (got 6.273, expected -3.08398438)
+            │
+            │ Note 3: wrong: columns 64..72, the last 8
+            │
+            │ Note 4: [0, 64] was written in block [0, 1] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((8,16),(8,4)):((512,1),(64,16))
+            │
+            │ Note 5: exactly the elements that blocks [0, 1] and [1, 1] wrote are wrong
+        ────╯
+    "#]],
+    );
+}
+
+#[test]
+fn the_host_computed_the_tensor() {
+    let body = "copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);";
+    let text = double("[cdiv(m, B), cdiv(n, B)]", body).replace("assert_close(c,", "assert_close(c + 0.0,");
+    check(
+        &text,
+        expect![[r#"
+        error[HX0612]: 800 of 7200 elements of f64[100, 72] are not within ulp: 1 of the reference
+            ╭─[ k.hx:13:5 ]
+            │
+         13 │     assert_close(c + 0.0, a * 2.0, ulp: 1);
+            │     ───────────────────┬──────────────────
+            │                        ╰──────────────────── here
+            │
+            │ Note 1: first at [0, 64]: got -1.73046875, expected 0.220825195
+            │
+            │ Note 2: worst at [48, 70]: absolute 9.36, relative 3.03, 2.11e16 ulp of f64 (got 6.2734375, expected -3.08398438)
+            │
+            │ Note 3: wrong: columns 64..72, the last 8
+        ────╯
+    "#]],
+    );
+}
+
+#[test]
+fn a_product_leaves_out_tiles() {
+    let text = r#"
+kernel product<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+    where k % BK == 0
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let acc = register_tensor(f32, [BM, BN]);
+    fill(acc, 0.0);
+    for ki in 0..k / BK {
+        let ra = load(tile(a, [BM, BK])[.., .., bm, ki]);
+        let rb = load(tile(b, [BN, BK])[.., .., bn, 0]);
+        gemm(acc, ra, rb);
+    }
+    let sc = shared_tensor(f16, [BM, BN]);
+    copy(cast(acc * 0.5, f16), sc);
+    sync();
+    copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
+}
+
+test "product" {
+    let a = ones(f16, [100, 48]);
+    let b = ones(f16, [72, 48]);
+    b[.., 16..] = zeros(f16, [72, 32]);
+    let c = empty(f16, [100, 72]);
+    product(a, b, c);
+    assert_close(c, a @ b.T * 0.5, rtol: 1e-2);
+}
+"#;
+    check(
+        text,
+        expect![[r#"
+        error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within rtol: 0.01 of the reference
+            ╭─[ k.hx:27:5 ]
+            │
+          9 │     fill(acc, 0.0);
+            │     ───────┬──────
+            │            ╰──────── [0, 0] becomes 0.0
+            │
+         11 │         let ra = load(tile(a, [BM, BK])[.., .., bm, ki]);
+            │                  ───────────────────┬───────────────────
+            │                                     ╰───────────────────── block [0, 0] reads `a[0..64, 0..48]`
+         12 │         let rb = load(tile(b, [BN, BK])[.., .., bn, 0]);
+            │                  ───────────────────┬──────────────────
+            │                                     ╰──────────────────── block [0, 0] reads `b[0..64, 0..16]`
+         13 │         gemm(acc, ra, rb);
+            │         ────────┬────────
+            │                 ╰────────── [0, 0] becomes 48.0 in 3 steps
+            │
+         16 │     copy(cast(acc * 0.5, f16), sc);
+            │          ──────────┬─────────
+            │                    ╰─────────── [0, 0] becomes 24.0
+            │
+         18 │     copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
+            │     ─────────┬──────────────┬────────────────────────
+            │              ╰───────────────────────────────────────── [0, 0] becomes 24.0
+            │                             │
+            │                             ╰────────────────────────── block [0, 0] writes `c[0..64, 0..64]`
+            │
+         27 │     assert_close(c, a @ b.T * 0.5, rtol: 1e-2);
+            │     ─────────────────────┬────────────────────
+            │                          ╰────────────────────── here
+            │
+            │ Note 1: first at [0, 0]: got 24.0, expected 8.0
+            │
+            │ Note 2: worst at [0, 0]: absolute 16.00, relative 2.00, 2048 ulp of f16 (got 24.0, expected 8.0)
+            │
+            │ Note 3: wrong: every element
+            │
+            │ Note 4: all of them are 3 times the reference
+            │
+            │ Note 5: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of `sc_tile` in its layout ((8,16),(8,4)):((512,1),(64,16))
+        ────╯
+    "#]],
+    );
+}
+
+/// A thread of a kernel with roles stores by a bulk copy, so no thread holds the element.
+#[test]
+fn a_bulk_copy_wrote_the_element() {
+    let text = r#"
+kernel double<B = 64>(a: f16[m, n], c: mut f16[m, n])
+    grid [cdiv(m, B), cdiv(n, B)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let sc = shared_tensor(f16, [B, B]);
+    copy(load(tile(a, [B, B])[.., .., bm, bn]) * 3.0, sc);
+    sync();
+    copy_async(sc, tile(c, [B, B])[.., .., bm, bn]);
+    wait_stores(0);
+}
+
+test "double" {
+    let a = ones(f16, [100, 72]);
+    let c = empty(f16, [100, 72]);
+    double(a, c);
+    assert_close(c, a * 2.0, ulp: 1);
+}
+"#;
+    check(
+        text,
+        expect![[r#"
+        error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+            ╭─[ k.hx:18:5 ]
+            │
+          8 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 3.0, sc);
+            │          ──────────────────┬──┬─────────────────────
+            │                            ╰────────────────────────── block [0, 0] reads `a[0..64, 0..64]`, [0, 0] becomes 1.0
+            │                               │
+            │                               ╰─────────────────────── [0, 0] becomes 3.0
+            │
+         10 │     copy_async(sc, tile(c, [B, B])[.., .., bm, bn]);
+            │     ───────────────────────┬───────────────────────
+            │                            ╰───────────────────────── block [0, 0] writes `c[0..64, 0..64]`
+            │
+         18 │     assert_close(c, a * 2.0, ulp: 1);
+            │     ────────────────┬───────────────
+            │                     ╰───────────────── here
+            │
+            │ Note 1: first at [0, 0]: got 3.0, expected 2.0
+            │
+            │ Note 2: worst at [0, 0]: absolute 1.00, relative 0.50, 512 ulp of f16 (got 3.0, expected 2.0)
+            │
+            │ Note 3: wrong: every element
+            │
+            │ Note 4: all of them are 1.5 times the reference
+            │
+            │ Note 5: [0, 0] was written in block [0, 0], by a copy that thread 0 issued
+        ────╯
+    "#]],
+    );
+}
+
+/// The launch before the wrong one changed the tensor in place, so its contents cannot be taken from the end.
+#[test]
+fn the_last_launch_in_place_is_blamed() {
+    let text = r#"
+kernel add(c: mut f32[n], x: f32)
+    grid [cdiv(n, 32)]
+    threads 32
+{
+    let [b] = block_idx;
+    let t = tile(c, [32])[.., b];
+    copy(load(t) + x, t);
+}
+
+test "twice" {
+    let c = zeros(f32, [48]);
+    add(c, 1.0);
+    add(c, 2.5);
+    assert_eq(c, ones(f32, [48]) * 3.0);
+}
+"#;
+    check(
+        text,
+        expect![[r#"
+        error[HX0612]: 48 of 48 elements of f32[48] are not equal
+            ╭─[ k.hx:15:5 ]
+            │
+          8 │     copy(load(t) + x, t);
+            │     ────────┬─┬─────────
+            │             ╰───────────── block [0] reads `c[0..32]`, [0] becomes 1.0
+            │               │
+            │               ╰─────────── [0] becomes 3.5
+            │               │
+            │               ╰─────────── block [0] writes `c[0..32]`
+            │
+         15 │     assert_eq(c, ones(f32, [48]) * 3.0);
+            │     ─────────────────┬─────────────────
+            │                      ╰─────────────────── here
+            │
+            │ Note 1: first at [0]: got 3.5, expected 3.0
+            │
+            │ Note 2: wrong: every element
+            │
+            │ Note 3: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0)
+        ────╯
+    "#]],
+    );
+}
