@@ -16,6 +16,7 @@ use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range
 use hx_host::Value;
 use hx_host::device::{LaunchReport, NoDevice};
 use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
+use hx_host::picture::Picture;
 use hx_workspace::Database;
 
 use crate::blame::blame;
@@ -141,6 +142,8 @@ pub struct CaseReport {
     pub machine: usize,
     /// The failure of each run before the last, if the case ran several times.
     pub failures: Vec<Vec<Diagnostic>>,
+    /// The tensor of a failed comparison.
+    pub picture: Option<Picture>,
 }
 
 impl CaseReport {
@@ -415,6 +418,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         remarks: Vec::new(),
         machine: 0,
         failures: Vec::new(),
+        picture: None,
     }
 }
 
@@ -462,8 +466,10 @@ fn run_in_order(
         let mut launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
         evaluated(db, case, &mut launcher, options, &mut captured)
     });
+    let mut picture = None;
     let (verdict, uses_seed, had_orders) = match ran {
-        Ok(Ran { verdict, uses_seed, had_orders, suspect }) => {
+        Ok(Ran { verdict, uses_seed, had_orders, suspect, picture: drawn }) => {
+            picture = drawn;
             let failed = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
                 Failed::Gone => vec![gone()],
@@ -493,6 +499,7 @@ fn run_in_order(
         remarks: captured.remarks,
         machine: 0,
         failures: Vec::new(),
+        picture,
     };
     (report, had_orders)
 }
@@ -504,6 +511,7 @@ struct Ran {
     had_orders: bool,
     /// The launch that wrote the compared tensor, if a comparison failed.
     suspect: Option<Suspect>,
+    picture: Option<Picture>,
 }
 
 /// The reason why a case failed. The places of an error are resolved later, so that this does not count towards the time limit.
@@ -522,7 +530,13 @@ fn evaluated(
     captured: &mut Captured,
 ) -> Ran {
     let Some(item) = case.test.find(db).and_then(|item| Sound::of(db, item)) else {
-        return Ran { verdict: Err(Failed::Unsound), uses_seed: false, had_orders: false, suspect: None };
+        return Ran {
+            verdict: Err(Failed::Unsound),
+            uses_seed: false,
+            had_orders: false,
+            suspect: None,
+            picture: None,
+        };
     };
     let seed = case_seed(options.seed, &case.name);
     let unchecked = !launcher.runs();
@@ -541,7 +555,8 @@ fn evaluated(
         Err(error) => Err(Failed::At(error)),
     });
     let (uses_seed, suspect) = (session.unseeded_draws() > 0, session.suspect().cloned());
-    Ran { verdict, uses_seed, had_orders: launcher.had_orders(), suspect }
+    let picture = session.picture().cloned();
+    Ran { verdict, uses_seed, had_orders: launcher.had_orders(), suspect, picture }
 }
 
 /// Returns the seed of one case. Cases draw different numbers, and the same numbers on every machine.

@@ -6,7 +6,8 @@ use hx_dtype::DType;
 
 use crate::dense::{Class, broadcast_strides, for_each_offset, show_shape};
 use crate::error::{HostError, HostResult};
-use crate::pattern::{coordinate, describe};
+use crate::pattern::{coordinate, describe, is_scattered};
+use crate::picture::{Mark, Picture};
 use crate::show::{show_bits, show_number};
 use crate::stretch::{for_each, generate, map};
 use crate::tensor::{Tensor, integer, is_poison};
@@ -119,13 +120,34 @@ impl Judge {
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     pub error: HostError,
-    /// Marks the wrong elements of the first tensor, in row-major order. Empty if the tensors cannot be compared.
-    pub wrong: Vec<bool>,
+    /// The result for each element of the first tensor, in row-major order. Empty if the tensors cannot be compared.
+    pub marks: Vec<Mark>,
+}
+
+impl Mismatch {
+    /// Makes the mismatch of `x`. With `draw`, elements without a simple pattern are drawn if some others are right.
+    fn new(error: HostError, x: &Tensor, wrong: &[bool], draw: bool) -> Mismatch {
+        let bits = x.bits();
+        let mark = |(bits, wrong): (&u64, &bool)| match wrong {
+            false => Mark::Right,
+            true if is_poison(x.dtype(), *bits) => Mark::Unwritten,
+            true => Mark::Wrong,
+        };
+        let marks: Vec<Mark> = bits.iter().zip(wrong).map(mark).collect();
+        let right = wrong.iter().filter(|wrong| !**wrong).count();
+        let draw = draw && right * 10 >= wrong.len() && is_scattered(x.shape(), wrong);
+        let picture = Picture::new(x.shape(), &marks).filter(|_| draw);
+        let error = match picture {
+            Some(picture) => error.note(format!("{}\n{}", picture.legend(), picture.lines.join("\n"))),
+            None => error,
+        };
+        Mismatch { error, marks }
+    }
 }
 
 impl From<HostError> for Mismatch {
     fn from(error: HostError) -> Mismatch {
-        Mismatch { error, wrong: Vec::new() }
+        Mismatch { error, marks: Vec::new() }
     }
 }
 
@@ -153,10 +175,9 @@ pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), 
     if !x.shape().is_empty() {
         error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
     }
-    for hint in hints(x, &pair.xs, &pair.ys, &wrong, &judge) {
-        error = error.note(hint);
-    }
-    Err(Mismatch { error, wrong })
+    let hints = hints(x, &pair.xs, &pair.ys, &wrong, &judge);
+    error.notes.extend(hints.notes);
+    Err(Mismatch::new(error, x, &wrong, !hints.explains))
 }
 
 /// Fails unless `x` and `y` have the same shape and equal elements. NaN equals NaN. Integers are compared exactly.
@@ -176,10 +197,9 @@ pub fn assert_equal(x: &Tensor, y: &Tensor) -> Result<(), Mismatch> {
         error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
     }
     let judge = Judge::new(x.dtype(), Tolerance { ulp: Some(0.0), ..Tolerance::default() }, &pair.ys);
-    for hint in hints(x, &pair.xs, &pair.ys, &wrong, &judge) {
-        error = error.note(hint);
-    }
-    Err(Mismatch { error, wrong })
+    let hints = hints(x, &pair.xs, &pair.ys, &wrong, &judge);
+    error.notes.extend(hints.notes);
+    Err(Mismatch::new(error, x, &wrong, !hints.explains))
 }
 
 /// The largest difference between the elements of two tensors.
@@ -339,8 +359,15 @@ fn short(x: f64) -> String {
     format!("{x:.2e}")
 }
 
+/// The properties that the wrong elements share.
+struct Hints {
+    notes: Vec<String>,
+    /// Whether one of them tells where each wrong element comes from.
+    explains: bool,
+}
+
 /// Returns the properties that the wrong elements share, if they point to a cause.
-fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> Vec<String> {
+fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> Hints {
     let (dtype, bits) = (x.dtype(), x.bits());
     let bad: Vec<usize> = (0..wrong.len()).filter(|&i| wrong[i]).collect();
     let count = |test: &dyn Fn(usize) -> bool| bad.iter().filter(|&&i| test(i)).count();
@@ -361,6 +388,7 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> V
         let limit = show_number(dtype, dtype.max_value());
         out.push(format!("{} overflowed: the reference exceeds {limit}, the largest {dtype}", of(overflow)));
     }
+    let found = out.len();
     if bad.len() > 1 && count(&|i| xs[i] == 0.0) == bad.len() {
         out.push("all of them are 0".to_owned());
     } else if let Some(hint) = common_factor(xs, ys, &bad, judge) {
@@ -370,7 +398,7 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> V
     } else if let Some(hint) = moved(x.shape(), xs, ys, &bad, judge) {
         out.push(hint);
     }
-    out
+    Hints { explains: out.len() > found, notes: out }
 }
 
 /// Finds a dimension along which the result is the reference moved by one or two elements. Elements whose reference would lie

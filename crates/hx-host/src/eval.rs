@@ -31,6 +31,7 @@ use crate::archive::Archive;
 use crate::device::{Device, LaunchReport};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
+use crate::picture::Picture;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -93,6 +94,8 @@ pub struct Session<'a> {
     recording: Option<bench::Recording>,
     ledger: suspect::Ledger,
     suspect: Option<Suspect>,
+    /// The picture of the comparison that failed last.
+    picture: Option<Picture>,
 }
 
 impl std::fmt::Debug for Session<'_> {
@@ -133,6 +136,7 @@ impl<'a> Session<'a> {
             recording: None,
             ledger: suspect::Ledger::default(),
             suspect: None,
+            picture: None,
         }
     }
 
@@ -144,6 +148,11 @@ impl<'a> Session<'a> {
     /// Returns the launch that wrote the tensor of the comparison that failed last. `None` if the host computed the tensor.
     pub fn suspect(&self) -> Option<&Suspect> {
         self.suspect.as_ref()
+    }
+
+    /// Returns a picture of the tensor of the comparison that failed last.
+    pub fn picture(&self) -> Option<&Picture> {
+        self.picture.as_ref()
     }
 
     /// Returns the cases of a parameterized test or bench; `None` if it has none.

@@ -24,6 +24,7 @@ pub mod npy;
 mod order;
 pub mod pack;
 pub mod pattern;
+pub mod picture;
 pub mod random;
 pub mod reduce;
 pub mod show;

@@ -46,8 +46,16 @@ pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
         return text;
     }
     let percent = (count as f64 / area as f64 * 100.0).clamp(1.0, 99.0);
-    format!("scattered: {percent:.0}% of {place}")
+    format!("{SCATTERED}: {percent:.0}% of {place}")
 }
+
+/// Reports whether the marks have no simple pattern.
+pub fn is_scattered(shape: &[usize], wrong: &[bool]) -> bool {
+    shape.len() > 1 && describe(shape, wrong).starts_with(SCATTERED)
+}
+
+/// The first word of a description without a pattern.
+const SCATTERED: &str = "scattered";
 
 /// Describes marks that leave out one box at the origin, as a grid without its last blocks does: `rows from 64 on and columns from 64
 /// on`.

@@ -18,6 +18,7 @@ use crate::error::{HostError, HostResult};
 use crate::npy;
 use crate::order;
 use crate::pack::{pack, unpack};
+use crate::picture::Picture;
 use crate::random::{self, Seed};
 use crate::reduce::{Reduction, axis_of, cumsum, reduce};
 use crate::stretch::generate;
@@ -457,8 +458,9 @@ fn compared(
     (x, y): (&Tensor, &Tensor),
     result: Result<(), Mismatch>,
 ) -> HostResult<Value> {
-    let Err(Mismatch { error, wrong }) = result else { return Ok(Value::Unit) };
-    let of = |tensor: &Tensor| session.ledger.suspect(tensor, wrong.clone());
+    let Err(Mismatch { error, marks }) = result else { return Ok(Value::Unit) };
+    session.picture = Picture::new(x.shape(), &marks);
+    let of = |tensor: &Tensor| session.ledger.suspect(tensor, &marks);
     session.suspect = of(x).or_else(|| if y.shape() == x.shape() { of(y) } else { None });
     Err(error)
 }

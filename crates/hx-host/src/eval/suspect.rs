@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::device::{LaunchReport, LaunchRequest};
+use crate::picture::Mark;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -44,8 +45,9 @@ impl Ledger {
     }
 
     /// Returns the launch that wrote the compared tensor; `None` if the host computed it.
-    pub(super) fn suspect(&self, tensor: &Tensor, wrong: Vec<bool>) -> Option<Suspect> {
+    pub(super) fn suspect(&self, tensor: &Tensor, marks: &[Mark]) -> Option<Suspect> {
         let (launch, arg) = *self.writers.get(&tensor.buffer_id())?;
+        let wrong: Vec<bool> = marks.iter().map(|mark| *mark != Mark::Right).collect();
         wrong.contains(&true).then(|| Suspect { launch, arg, tensor: tensor.clone(), wrong })
     }
 }

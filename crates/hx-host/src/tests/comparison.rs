@@ -2,7 +2,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 
 use super::{counting, tensor};
-use crate::compare::{Tolerance, assert_close, assert_equal};
+use crate::compare::{Mismatch, Tolerance, assert_close, assert_equal};
+use crate::index::Index;
 use crate::pattern::describe;
 use crate::tensor::{HostTensor, Tensor};
 
@@ -11,7 +12,7 @@ fn ulp(n: f64) -> Tolerance {
 }
 
 fn check(x: &Tensor, y: &Tensor, tolerance: Tolerance, want: Expect) {
-    let text = assert_close(x, y, tolerance).map_or_else(|e| e.to_string(), |()| "close".to_owned());
+    let text = assert_close(x, y, tolerance).map_or_else(|e| e.error.to_string(), |()| "close".to_owned());
     want.assert_eq(&text);
 }
 
@@ -47,7 +48,7 @@ fn ulps_are_of_the_result_type_at_the_size_of_the_reference() {
 fn failures_tell_the_pattern() {
     let y = counting(DType::F64, &[8, 6]);
     let x = Tensor::from_host(HostTensor::poisoned(DType::F16, &[8, 6]).expect("small"));
-    let inside = x.index(&[crate::index::Index::Range(None, Some(6))]).expect("in range");
+    let inside = x.index(&[Index::Range(None, Some(6))]).expect("in range");
     inside.assign(&counting(DType::F64, &[6, 6]).dense().expect("floats")).expect("fits");
     check(
         &x,
@@ -96,7 +97,7 @@ fn moved_and_reordered_elements_are_recognized() {
     };
     let at = |i: usize, j: usize| ((5 * i + j) * (5 * i + j) % 17) as f64;
     let hint = |x: &Tensor| {
-        let error = assert_equal(x, &y).expect_err("differs").to_string();
+        let error = assert_equal(x, &y).expect_err("differs").error.to_string();
         error.lines().last().unwrap_or_default().trim().to_owned()
     };
     // The first row has nothing above it, so the kernel read zeros.
@@ -143,14 +144,14 @@ fn equality() {
     let x = counting(DType::I32, &[2, 8]);
     assert!(assert_equal(&x, &counting(DType::F64, &[2, 8])).is_ok());
     let y = Tensor::from_host(x.to_host());
-    y.index(&[crate::index::Index::Range(None, None), crate::index::Index::At(3)])
+    y.index(&[Index::Range(None, None), crate::index::Index::At(3)])
         .and_then(|column| column.assign(&super::ints(&[], &[0])))
         .expect("in range");
     expect![[r#"
         2 of 16 elements of i32[2, 8] are not equal
           first at [0, 3]: got 3, expected 0
           wrong: column 3"#]]
-    .assert_eq(&assert_equal(&x, &y).expect_err("differs").to_string());
+    .assert_eq(&assert_equal(&x, &y).expect_err("differs").error.to_string());
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn large_integers_are_compared_exactly() {
     assert_equal(&large, &large).unwrap();
     check(&large, &large, Tolerance { atol: Some(0.0), ..Tolerance::default() }, expect!["close"]);
     let below = of(DType::U64, &[u64::MAX - 1, 1 << 63, 0]);
-    let show = |e: crate::error::HostResult<()>| e.map_or_else(|e| e.to_string(), |()| "equal".to_owned());
+    let show = |e: Result<(), Mismatch>| e.map_or_else(|e| e.error.to_string(), |()| "equal".to_owned());
     expect![[r#"
         1 of 3 elements of u64[3] are not equal
           first at [0]: got 18446744073709551615, expected 18446744073709551614
@@ -226,4 +227,36 @@ fn large_integers_are_compared_exactly() {
               worst at [0]: absolute 1.00, relative 1.11e-16, 1.00 ulp of i64 (got 9007199254740993, expected 9007199254740992)
               wrong: every element"#]],
     );
+}
+
+/// Wrong are the lower half of a tile, and the corner, which nothing wrote.
+#[test]
+fn scattered_elements_are_drawn() {
+    let y = counting(DType::F32, &[40, 100]);
+    let x = Tensor::from_host(HostTensor::poisoned(DType::F32, &[40, 100]).expect("small"));
+    let assign = |rows: [i64; 2], columns: [i64; 2], value: Option<f64>| {
+        let ranges = [rows, columns].map(|[from, to]| Index::Range(Some(from), Some(to)));
+        let part = x.index(&ranges).expect("inside");
+        let right = y.index(&ranges).and_then(|part| part.dense()).expect("inside");
+        part.assign(&value.map_or(right, |value| super::floats(&[], &[value]))).expect("fits");
+    };
+    assign([0, 32], [0, 100], None);
+    assign([32, 40], [0, 96], None);
+    assign([8, 16], [16, 32], Some(-1.0));
+    let error = assert_equal(&x, &y).expect_err("differs").error;
+    expect![[r#"
+        first at [8, 16]: got -1.0, expected 816.0
+        wrong: scattered: 50% of 16 of the rows 8..40 in 20 of the columns 16..100
+        32 of them were never written
+        each character is 4 rows by 4 columns: · right, █ wrong, ○ never written
+        ·························
+        ·························
+        ····████·················
+        ····████·················
+        ·························
+        ·························
+        ·························
+        ·························
+        ························○
+        ························○"#]].assert_eq(&error.notes.join("\n"));
 }

@@ -42,7 +42,8 @@ fn a_retry_tells_flaky_from_failed() {
         device: simulator
           failed before with: 1 of 1 elements of f64[1] are not equal
         1 test is flaky: failed, then passed
-    "#]].assert_eq(&text(&["--retries", "2"]));
+    "#]]
+    .assert_eq(&text(&["--retries", "2"]));
     let json = hx(folder.path(), &["test", "f.hx", "--device", "sim", "--retries", "1", "--format", "json"]);
     let json = String::from_utf8_lossy(&json.stdout).into_owned();
     let test: serde_json::Value = serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");

@@ -173,6 +173,9 @@ impl<'a> Teller<'a> {
             "skipped_assertions": report.unjudged,
             "diagnostics": diagnostics,
         });
+        if let Some(picture) = &report.picture {
+            object["picture"] = serde_json::json!({ "lines": picture.lines, "scale": picture.scale, "legend": picture.legend() });
+        }
         if !report.failures.is_empty() {
             object["runs"] = (report.failures.len() + 1).into();
             object["flaky"] = report.is_flaky().into();
