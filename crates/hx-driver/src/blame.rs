@@ -19,7 +19,7 @@ use hx_host::pattern::coordinate;
 use hx_host::show::show_bits;
 use hx_sim::{Reached, Wrote};
 use hx_target::WARP;
-use hx_tile::{Origin, Param, TensorId, TileProgram};
+use hx_tile::{Op, OpKind, Origin, Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
 use crate::bounded::Each;
@@ -91,9 +91,18 @@ impl<'a> Account<'a> {
         Some(Account { db, seen, suspect, program })
     }
 
-    /// Formats the coordinates of the first wrong element: `[64, 0]`.
+    /// Formats the first wrong element with its coordinates in the parameter: `c[64, 0]`.
     fn element(&self) -> String {
-        show_shape(&coordinate(self.suspect.tensor.shape(), self.seen.first))
+        let at = self.seen.coordinate.iter().map(i64::to_string).collect::<Vec<_>>();
+        format!("`{}[{}]`", self.param_name(self.seen.param), at.join(", "))
+    }
+
+    /// Formats the first wrong element as the comparison does, and as the kernel does if that differs: `[0], which is `y[16, 0]``.
+    fn compared(&self) -> String {
+        let compared = coordinate(self.suspect.tensor.shape(), self.seen.first);
+        let is_same = compared.iter().map(|at| *at as i64).eq(self.seen.coordinate.iter().copied());
+        let compared = show_shape(&compared);
+        if is_same { compared } else { format!("{compared}, which is {},", self.element()) }
     }
 
     fn param_name(&self, param: usize) -> &str {
@@ -107,7 +116,7 @@ impl<'a> Account<'a> {
     /// Describes the block and thread that wrote the first wrong element, and its place in the layout of the stored tensor.
     fn writer(&self) -> Option<String> {
         self.seen.positions[self.seen.first]?;
-        let (element, name) = (self.element(), self.param_name(self.seen.param));
+        let (element, name) = (self.compared(), self.param_name(self.seen.param));
         let Some(wrote) = self.seen.write(self.seen.first) else {
             let blocks = self.seen.witness.grid.iter().product::<u64>();
             let blocks =
@@ -126,7 +135,11 @@ impl<'a> Account<'a> {
                 "{element} was written in block {block}, by a copy that thread {thread} issued"
             ));
         };
-        let mut text = format!("{element} was written in block {block} by thread {thread} (warp {warp})");
+        let by = match self.seen.witness.writers.len() {
+            0 | 1 => String::new(),
+            blocks => format!("by {blocks} blocks, last "),
+        };
+        let mut text = format!("{element} was written {by}in block {block} by thread {thread} (warp {warp})");
         let layout = solution(self.db, self.seen.instance).as_ref().ok();
         if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
             let tensor = match self.program.tensor(tensor).name.as_str() {
@@ -210,28 +223,45 @@ impl<'a> Account<'a> {
         for (site, text) in self.values() {
             add(site, text);
         }
+        for (origin, text) in self.fills() {
+            let texts = texts.entry(origin).or_default();
+            if texts.is_empty() {
+                texts.push(text);
+            }
+        }
         self.placed(texts)
     }
 
     /// Returns the values that led to the first wrong element, each with the operation that computed it.
     fn values(&self) -> Vec<(u32, String)> {
-        let mut last: BTreeMap<(u32, usize), (usize, u64)> = BTreeMap::new();
+        let mut found: BTreeMap<(u32, usize), Vec<u64>> = BTreeMap::new();
         for change in &self.seen.witness.changes {
-            let (count, bits) = last.entry((change.site, change.held)).or_insert((0, 0));
-            *count += 1;
-            *bits = change.bits;
+            found.entry((change.site, change.held)).or_default().push(change.bits);
         }
-        let text = |((site, held), (count, bits)): ((u32, usize), (usize, u64))| {
+        let text = |((site, held), values): ((u32, usize), Vec<u64>)| {
             let dtype = self.program.tensor(self.seen.sources[held].tensor).dtype;
-            let value = show_bits(dtype, bits);
-            let element = self.element();
-            let text = match count {
-                1 => format!("{element} becomes {value}"),
-                _ => format!("{element} becomes {value} in {count} steps"),
+            let show = |bits: &u64| show_bits(dtype, *bits);
+            let values = match values.as_slice() {
+                [first, second, _, .., last] => {
+                    format!("{}, {}, …, {} in {} steps", show(first), show(second), show(last), values.len())
+                }
+                few => few.iter().map(show).collect::<Vec<_>>().join(", "),
             };
-            (site, text)
+            (site, format!("{} becomes {values}", self.element()))
         };
-        last.into_iter().map(text).collect()
+        found.into_iter().map(text).collect()
+    }
+
+    /// Returns the fills of accumulators with which the first product begins, so that no statement executes them.
+    fn fills(&self) -> Vec<(Origin, String)> {
+        let is_followed = |tensor: TensorId| self.seen.sources.iter().any(|source| source.tensor == tensor);
+        let fill = |(op, _): (&Op, f64)| match op.kind {
+            OpKind::Fill { dst, value } if is_followed(dst) => {
+                Some((op.origin, format!("{} becomes {value:?}, in the first product", self.element())))
+            }
+            _ => None,
+        };
+        self.program.ops(1.0).into_iter().filter_map(fill).collect()
     }
 
     fn placed(&self, texts: BTreeMap<Origin, Vec<String>>) -> Vec<Label> {

@@ -171,7 +171,7 @@ pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), 
     let wrong: Vec<bool> = distances.iter().map(|d| !d.ok).collect();
     let mut error = header(x, &wrong, &format!("not within {} of the reference", tolerance.show()));
     error = error.note(first_bad(x, &pair, &wrong));
-    error = error.note(worst(x.shape(), &pair, &distances));
+    error.notes.extend(worst(x.shape(), &pair, &distances));
     if !x.shape().is_empty() {
         error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
     }
@@ -322,14 +322,13 @@ fn first_bad(x: &Tensor, pair: &Sides, wrong: &[bool]) -> String {
     format!("first at {}: got {got}, expected {want}", show_shape(&coordinate(x.shape(), i)))
 }
 
-fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> String {
+/// Describes the largest difference; `None` if each wrong element is NaN on one side.
+fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> Option<String> {
     let measured = |d: &&(usize, Distance)| !d.1.error.is_nan();
     let all: Vec<(usize, Distance)> = distances.iter().copied().enumerate().filter(|(_, d)| !d.ok).collect();
     let by = |a: &&(usize, Distance), b: &&(usize, Distance)| a.1.ulps.total_cmp(&b.1.ulps);
     // `max_by` returns the last of equal elements. The reversed order makes it the first in the tensor.
-    let Some(&(i, d)) = all.iter().rev().filter(measured).max_by(by) else {
-        return "worst: NaN on one side only".to_owned();
-    };
+    let &(i, d) = all.iter().rev().filter(measured).max_by(by)?;
     let [dtype, reference] = pair.dtypes;
     let relative = d.error / pair.ys[i].abs();
     let at =
@@ -338,13 +337,13 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> String {
         Class::Float => show_number(DType::F64, pair.ys[i]),
         _ => show_bits(reference, pair.y_bits[i]),
     };
-    format!(
+    Some(format!(
         "worst{at}: absolute {}, relative {}, {} ulp of {dtype} (got {}, expected {expected})",
         short(d.error),
         short(relative),
         short(d.ulps),
         show_bits(dtype, pair.x_bits[i]),
-    )
+    ))
 }
 
 /// Formats an error with about three significant digits.

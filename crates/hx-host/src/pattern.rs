@@ -38,15 +38,18 @@ pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
         })
         .collect();
     let area: usize = sets.iter().map(BTreeSet::len).product();
-    let place = if parts.is_empty() { "the whole tensor".to_owned() } else { parts.join(" in ") };
     if area == count {
-        return place;
+        return parts.join(" in ");
     }
     if let Some(text) = beyond(shape, wrong) {
         return text;
     }
+    let ends = |set: &BTreeSet<usize>| Some((*set.first()?, *set.last()? + 1));
+    let ends: Vec<(usize, usize)> = sets.iter().filter_map(ends).collect();
+    let area: usize = ends.iter().map(|(from, to)| to - from).product();
     let percent = (count as f64 / area as f64 * 100.0).clamp(1.0, 99.0);
-    format!("{SCATTERED}: {percent:.0}% of {place}")
+    let ranges: Vec<String> = ends.iter().map(|(from, to)| format!("{from}..{to}")).collect();
+    format!("{SCATTERED} over {percent:.0}% of [{}]", ranges.join(", "))
 }
 
 /// Reports whether the marks have no simple pattern.
@@ -71,19 +74,25 @@ fn beyond(shape: &[usize], wrong: &[bool]) -> Option<String> {
         return None;
     }
     let cut = (0..shape.len()).filter(|d| ends[*d] < shape[*d]);
-    let from = cut.map(|d| format!("{} from {} on", dimension_names(d, shape.len()).1, ends[d]));
+    let from = cut.map(|d| format!("{} from {} on", bare(&dimension_names(d, shape.len()).1), ends[d]));
     Some(from.collect::<Vec<_>>().join(" and "))
 }
 
-/// Returns the singular and plural of the word for an index of dimension `d`.
+/// Returns the words before an index and before indices of dimension `d`. With more than two dimensions, the index of dimension 1 is
+/// called `i1`.
 fn dimension_names(d: usize, rank: usize) -> (String, String) {
     let both = |one: &str, many: &str| (one.to_owned(), many.to_owned());
-    match (rank, rank - d) {
+    match (rank, d) {
         (1, _) => both("element", "elements"),
-        (2.., 2) => both("row", "rows"),
-        (2.., 1) => both("column", "columns"),
-        _ => (format!("index of dimension {d}"), format!("indices of dimension {d}")),
+        (2, 0) => both("row", "rows"),
+        (2, _) => both("column", "columns"),
+        _ => both(&format!("i{d} ="), &format!("i{d} in")),
     }
+}
+
+/// Returns the name of a dimension alone, without the sign that stands before its indices.
+fn bare(name: &str) -> &str {
+    name.trim_end_matches(" =").trim_end_matches(" in")
 }
 
 fn along_dimension(set: &[usize], extent: usize, (one, many): &(String, String)) -> String {
@@ -115,7 +124,7 @@ fn periodic(set: &[usize], extent: usize, one: &str, many: &str) -> Option<Strin
     let (&first, &last) = (residues.first()?, residues.last()?);
     if residues.len() == 1 {
         let from = if first == 0 { String::new() } else { format!(" from {first}") };
-        return Some(format!("every {} {one}{from}", ordinal(period)));
+        return Some(format!("every {} {}{from}", ordinal(period), bare(one)));
     }
     (last - first + 1 == residues.len()).then(|| format!("{many} {first}..{} of every {period}", last + 1))
 }

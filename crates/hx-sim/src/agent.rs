@@ -202,7 +202,7 @@ impl<'a> Block<'a> {
                 self.poll()?;
                 self.step(step)?;
                 if self.witness.as_ref().is_some_and(|witness| witness.follows()) {
-                    self.follow(step.site());
+                    self.follow(step)?;
                 }
                 self.land_early()?;
             }

@@ -277,19 +277,44 @@ pub(crate) enum Step {
     },
 }
 
+/// The registers that a step writes.
+pub(crate) enum Written<'s> {
+    /// The site writes them now.
+    Now(SiteId, &'s Regs),
+    /// The site writes them at a later wait.
+    Later(SiteId, &'s Regs),
+    /// The steps that wrote them later have ended.
+    Completed,
+}
+
 impl Step {
-    /// Returns the site of a step that writes registers; that of no operation for other steps.
-    pub(crate) fn site(&self) -> SiteId {
+    /// Returns the site of a step that moves data and writes no registers.
+    pub(crate) fn moved(&self) -> Option<SiteId> {
         match self {
-            Step::Transfer(t) => t.site,
-            Step::Multiply(m) => m.site,
-            Step::MultiplyAsync(m) => m.site,
-            Step::WaitProducts { site, .. } => *site,
-            Step::Convert(c) => c.site,
-            Step::Fill(f) => f.site,
-            Step::Compute(c) => c.value.site,
-            Step::LaneExchange(e) => e.site,
-            _ => SiteId::default(),
+            Step::Transfer(t) if !t.load => Some(t.site),
+            Step::AsyncCopy(c) => Some(c.site),
+            Step::BulkLoad { copy, .. } | Step::BulkStore(copy) => Some(copy.site),
+            Step::Wait { site, .. } | Step::Await { site, .. } | Step::Arrive { site, .. } => Some(*site),
+            _ => None,
+        }
+    }
+
+    /// Returns the registers that the step writes, if it does.
+    pub(crate) fn written(&self) -> Option<Written<'_>> {
+        match self {
+            Step::Transfer(t) if t.load => Some(Written::Now(t.site, &t.regs)),
+            Step::Transfer(t) => {
+                let old = t.atomic.as_ref().and_then(|atomic| atomic.old.as_ref())?;
+                Some(Written::Now(t.site, old))
+            }
+            Step::Multiply(m) => Some(Written::Now(m.site, &m.c)),
+            Step::MultiplyAsync(m) => Some(Written::Later(m.site, &m.c)),
+            Step::WaitProducts { .. } => Some(Written::Completed),
+            Step::Convert(c) => Some(Written::Now(c.site, &c.dst)),
+            Step::Fill(f) => Some(Written::Now(f.site, &f.dst)),
+            Step::Compute(c) => Some(Written::Now(c.value.site, &c.dst)),
+            Step::LaneExchange(e) => Some(Written::Now(e.site, &e.dst)),
+            _ => None,
         }
     }
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::block::Block;
-use crate::code::{Code, Mem, SiteId};
-use crate::error::Place;
+use crate::code::{Code, Mem, SiteId, Step, Written};
+use crate::error::{Place, SimError};
 use crate::global::Tensor;
 
 /// The last write to an element.
@@ -45,6 +45,8 @@ pub struct Reached {
 pub struct Follow {
     /// The number of the block in the grid, x fastest.
     pub block: u32,
+    /// The element of the watched tensor, by its offset, whose last write ends the record of changes.
+    pub element: i64,
     pub held: Vec<Held>,
 }
 
@@ -59,7 +61,7 @@ pub struct Held {
     pub value: u32,
 }
 
-/// A change of a followed value.
+/// A write of a followed value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The position in [`Follow::held`].
@@ -81,9 +83,11 @@ pub struct Witness {
     pub writes: Vec<Option<Wrote>>,
     /// By block, then by operation and parameter.
     pub reached: Vec<Reached>,
-    /// The changes of the followed values, in the order of the run. The first write of a value counts as a change; later writes
-    /// count if the value differs. At most 65536.
+    /// The changes of the followed values up to the last write to [`Follow::element`], in the order of the run. A write counts even if
+    /// the value stays as it is. At most 65536.
     pub changes: Vec<Change>,
+    /// The blocks that wrote [`Follow::element`], in the order of the grid.
+    pub writers: Vec<u32>,
 }
 
 /// The maximal number of recorded changes.
@@ -106,13 +110,24 @@ impl Witness {
         for ((site, param, write), [from, to]) in block.boxes {
             self.reached.push(Reached { block: number as u32, site, param, write, from, to });
         }
-        self.changes.extend(block.changes);
+        self.writers.extend(block.wrote_element.then_some(number as u32));
+        self.changes.extend(block.changes.into_iter().take(block.until));
     }
 
     /// Returns the index of a block along each axis.
     pub fn block_index(&self, number: u32) -> [u32; 3] {
         crate::launch::block_index(self.grid, u64::from(number))
     }
+}
+
+/// A value that is followed.
+#[derive(Clone, Copy, Debug)]
+struct Followed {
+    held: Held,
+    /// The value that was recorded last.
+    last: Option<u64>,
+    /// The asynchronous product that writes the value.
+    pending: Option<SiteId>,
 }
 
 /// The record of one block.
@@ -124,22 +139,40 @@ pub(crate) struct BlockWitness {
     writes: BTreeMap<i64, (u32, SiteId, Option<u32>)>,
     /// The first coordinate, and one past the last.
     boxes: BTreeMap<(SiteId, usize, bool), [Vec<i64>; 2]>,
-    /// The followed values, and each one's bits once it was written.
-    followed: Vec<(Held, Option<u64>)>,
+    followed: Vec<Followed>,
+    /// The operation of the last step that wrote registers.
+    running: Option<SiteId>,
     changes: Vec<Change>,
+    /// The element whose writes set `until`.
+    element: Option<i64>,
+    /// The number of changes before the last write to the element.
+    until: usize,
+    wrote_element: bool,
 }
 
 impl BlockWitness {
     /// Makes the record of block `number`.
     pub(crate) fn new(watched: usize, follow: Option<&Follow>, number: u32) -> BlockWitness {
         let here = follow.filter(|follow| follow.block == number);
-        let followed = here.into_iter().flat_map(|follow| &follow.held).map(|held| (*held, None)).collect();
-        BlockWitness { watched, followed, ..BlockWitness::default() }
+        let unwritten = |held: &Held| Followed { held: *held, last: None, pending: None };
+        let followed = here.into_iter().flat_map(|follow| &follow.held).map(unwritten).collect();
+        let element = follow.map(|follow| follow.element);
+        BlockWitness { watched, followed, element, ..BlockWitness::default() }
     }
 
     /// Reports whether the block has followed values.
     pub(crate) fn follows(&self) -> bool {
         !self.followed.is_empty() && self.changes.len() < CHANGES
+    }
+
+    /// Records that an operation has written a followed value. The steps of one execution of an operation count as one change.
+    fn changed(&mut self, number: usize, site: SiteId, bits: u64) {
+        self.followed[number].last = Some(bits);
+        let same = |change: &&mut Change| change.held == number && change.site == site;
+        match self.changes.iter_mut().rev().find(|change| change.held == number).filter(same) {
+            Some(last) if self.running == Some(site) => last.bits = bits,
+            _ => self.changes.push(Change { held: number, site, bits }),
+        }
     }
 
     /// Records an access to the elements of `tensor` from the byte `at` on.
@@ -183,22 +216,51 @@ impl Block<'_> {
         }
     }
 
-    /// Records the followed values that an operation of the running agent has changed.
+    /// Records the followed values that a step of the running agent has written.
     #[cold]
-    pub(crate) fn follow(&mut self, site: SiteId) {
-        let first = self.first_thread();
-        let Some(witness) = &mut self.witness else { return };
-        for (number, (held, last)) in witness.followed.iter_mut().enumerate() {
+    pub(crate) fn follow(&mut self, step: &Step) -> Result<(), SimError> {
+        let Some(written) = step.written() else {
+            if let (Some(witness), Some(site)) = (&mut self.witness, step.moved())
+                && witness.running != Some(site)
+            {
+                witness.running = None;
+            }
+            return Ok(());
+        };
+        let of = match &written {
+            Written::Now(site, regs) | Written::Later(site, regs) => Some((self.base(*site, regs)?, *regs)),
+            Written::Completed => None,
+        };
+        let (first, threads) = (self.first_thread(), self.agent.threads);
+        let Some(witness) = &mut self.witness else { return Ok(()) };
+        for number in 0..witness.followed.len() {
+            let Followed { held, pending, .. } = witness.followed[number];
             let thread = held.thread.checked_sub(first).map(|thread| thread as usize);
-            let Some(thread) = thread.filter(|thread| *thread < self.agent.threads) else { continue };
-            let (file, value) = (&self.agent.registers[held.array], held.value as usize);
-            let bits = file.bits.get(value * self.agent.threads + thread).copied();
-            let bits = bits.filter(|_| file.written[value]);
-            if bits != *last {
-                *last = bits;
-                witness.changes.extend(bits.map(|bits| Change { held: number, site, bits }));
+            let Some(thread) = thread.filter(|thread| *thread < threads) else { continue };
+            let position = held.value as usize;
+            let is_written = of.is_none_or(|(base, regs)| {
+                regs.array == held.array && regs.offsets.iter().any(|offset| base + offset == position)
+            });
+            let bits = self.agent.registers[held.array].bits.get(position * threads + thread).copied();
+            let Some(bits) = bits.filter(|_| is_written) else { continue };
+            match &written {
+                Written::Now(site, _) => witness.changed(number, *site, bits),
+                Written::Later(site, _) => witness.followed[number].pending = Some(*site),
+                Written::Completed => {
+                    // The accumulator may still belong to products that this wait leaves in flight.
+                    if let Some(site) = pending.filter(|_| witness.followed[number].last != Some(bits)) {
+                        witness.running = None;
+                        witness.changed(number, site, bits);
+                    }
+                }
             }
         }
+        let site = match written {
+            Written::Now(site, _) | Written::Later(site, _) => Some(site),
+            Written::Completed => None,
+        };
+        witness.running = site.or(witness.running);
+        Ok(())
     }
 
     #[cold]
@@ -216,6 +278,10 @@ impl Block<'_> {
         witness.reach((site, param, write), tensor, (at, len));
         if write && param == witness.watched {
             let elements = tensor.element_of(at)..=tensor.element_of(at + len - 1);
+            if witness.element.is_some_and(|element| elements.contains(&element)) {
+                witness.until = witness.changes.len();
+                witness.wrote_element = true;
+            }
             for (i, element) in elements.enumerate() {
                 witness.writes.insert(element, (thread, site, values(i)));
             }

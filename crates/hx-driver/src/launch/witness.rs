@@ -15,7 +15,6 @@ use hx_thread::ThreadProgram;
 use super::instance::Checked;
 use super::simulate::argument;
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
-use source::sources;
 pub(crate) use source::{Source, stored_tensor};
 
 /// The record of the watched launch.
@@ -31,6 +30,8 @@ pub(crate) struct Seen<'a> {
     pub positions: Vec<Option<usize>>,
     /// The first wrong element, a position in `positions`.
     pub first: usize,
+    /// The coordinates of the first wrong element in the argument.
+    pub coordinate: Vec<i64>,
     /// The followed values, in the order of [`hx_sim::Change::held`].
     pub sources: Vec<Source>,
 }
@@ -100,15 +101,18 @@ impl<'a> Launcher<'a> {
             return Ok(None);
         };
         let positions = positions(argument, &suspect.tensor);
-        let mut seen = Seen { instance, param, witness, bytes, positions, first, sources: Vec::new() };
+        let coordinate = positions[first].and_then(|at| coordinate(argument, at));
+        let coordinate = coordinate.unwrap_or_default();
+        let sources = Vec::new();
+        let mut seen = Seen { instance, param, witness, bytes, positions, first, coordinate, sources };
         if let (Some(wrote), Ok(lowered), Ok(solution)) =
             (seen.write(first), tile_program(db, instance), solution(db, instance))
         {
-            let coordinate = seen.positions[first].and_then(|at| coordinate(argument, at));
             let programs = (&lowered.program, solution, program);
-            seen.sources = sources(programs, &seen.witness, wrote, (param, coordinate));
+            seen.sources = source::sources(programs, &seen.witness, wrote, (param, &seen.coordinate));
             let held = seen.sources.iter().map(|source| source.held).collect();
-            let follow = Follow { block: wrote.block, held };
+            let element = seen.positions[first].unwrap_or_default() as i64;
+            let follow = Follow { block: wrote.block, element, held };
             if let (Some(witness), _) = self.traced(instance, program, bound, (param, Some(&follow)))? {
                 seen.witness = witness;
             }

@@ -1,5 +1,6 @@
 //! Statements and patterns.
 
+use hx_base::codes;
 use hx_hir::{ArithOp, BinaryOp, Block, Expr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind};
 
 use super::{At, EvalError, EvalResult, Frame, operators};
@@ -85,8 +86,27 @@ impl Frame<'_, '_> {
     }
 
     fn round(&mut self, pat: PatId, value: Value, body: ExprId) -> EvalResult<()> {
-        self.bind(pat, value)?;
-        self.expr(body).map(drop)
+        self.bind(pat, value.clone())?;
+        self.expr(body).map(drop).map_err(|mut error| {
+            let mut bound = Vec::new();
+            self.numbers(pat, &value, &mut bound);
+            if error.error.code == &codes::ASSERTION_FAILED && !bound.is_empty() {
+                error.error.notes.push(format!("in the iteration {}", bound.join(", ")));
+            }
+            error
+        })
+    }
+
+    /// Appends the names of a pattern with their values, as in `i = 16`, except for tensors.
+    fn numbers(&self, pat: PatId, value: &Value, out: &mut Vec<String>) {
+        match (&self.body.store[pat], value) {
+            (Pat::Bind(_), Value::Tensor(_)) => {}
+            (Pat::Bind(name), value) => out.push(format!("{name} = {}", value.brief())),
+            (Pat::Tuple(parts) | Pat::Array(parts), Value::Tuple(values) | Value::List(values)) => {
+                parts.iter().zip(values.iter()).for_each(|(pat, value)| self.numbers(*pat, value, out));
+            }
+            (Pat::Missing | Pat::Wildcard | Pat::Tuple(_) | Pat::Array(_), _) => {}
+        }
     }
 
     /// Binds the names of a pattern to their values.

@@ -42,32 +42,30 @@ fn nothing_wrote_the_edges() {
     check(
         &double("[m / B, n / B]", body),
         expect![[r#"
-        error[HX0612]: 3104 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
-            ╭─[ k.hx:13:5 ]
-            │
-          2 │     grid [m / B, n / B]
-            │          ───────┬──────
-            │                 ╰──────── the grid is [1, 1]
-            │
-          6 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
-            │     ─────────────────────────────────────────┬────────────────────────────────────────
-            │                                              ╰────────────────────────────────────────── the only block writes `c[0..64, 0..64]`
-            │
-         13 │     assert_close(c, a * 2.0, ulp: 1);
-            │     ────────────────┬───────────────
-            │                     ╰───────────────── here
-            │
-            │ Note 1: first at [0, 64]: got never written, expected 0.220825195
-            │
-            │ Note 2: worst: NaN on one side only
-            │
-            │ Note 3: wrong: rows from 64 on and columns from 64 on
-            │
-            │ Note 4: all of them were never written
-            │
-            │ Note 5: nothing wrote [0, 64]: the only block wrote `c[0..64, 0..64]`
-        ────╯
-    "#]],
+            error[HX0612]: 3104 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+                ╭─[ k.hx:13:5 ]
+                │
+              2 │     grid [m / B, n / B]
+                │          ───────┬──────
+                │                 ╰──────── the grid is [1, 1]
+                │
+              6 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
+                │     ─────────────────────────────────────────┬────────────────────────────────────────
+                │                                              ╰────────────────────────────────────────── the only block writes `c[0..64, 0..64]`
+                │
+             13 │     assert_close(c, a * 2.0, ulp: 1);
+                │     ────────────────┬───────────────
+                │                     ╰───────────────── here
+                │
+                │ Note 1: first at [0, 64]: got never written, expected 0.220825195
+                │
+                │ Note 2: wrong: rows from 64 on and columns from 64 on
+                │
+                │ Note 3: all of them were never written
+                │
+                │ Note 4: nothing wrote [0, 64]: the only block wrote `c[0..64, 0..64]`
+            ────╯
+        "#]],
     );
 }
 
@@ -77,32 +75,32 @@ fn the_block_reads_another_tile() {
     check(
         &double("[cdiv(m, B), cdiv(n, B)]", body),
         expect![[r#"
-        error[HX0612]: 800 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
-            ╭─[ k.hx:13:5 ]
-            │
-          6 │     copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
-            │     ───────────────────────┬──┬─────────────┬────────────────────────────────────────
-            │                            ╰─────────────────────────────────────────────────────────── block [0, 1] reads `a[0..64, 0..64]`, [0, 64] becomes -0.865
-            │                               │             │
-            │                               ╰──────────────────────────────────────────────────────── [0, 64] becomes -1.73
-            │                                             │
-            │                                             ╰────────────────────────────────────────── block [0, 1] writes `c[0..64, 64..72]`
-            │
-         13 │     assert_close(c, a * 2.0, ulp: 1);
-            │     ────────────────┬───────────────
-            │                     ╰───────────────── here
-            │
-            │ Note 1: first at [0, 64]: got -1.73, expected 0.220825195
-            │
-            │ Note 2: worst at [48, 70]: absolute 9.36, relative 3.03, 4791 ulp of f16 (got 6.273, expected -3.08398438)
-            │
-            │ Note 3: wrong: columns 64..72, the last 8
-            │
-            │ Note 4: [0, 64] was written in block [0, 1] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((8,16),(8,4)):((512,1),(64,16))
-            │
-            │ Note 5: exactly the elements that blocks [0, 1] and [1, 1] wrote are wrong
-        ────╯
-    "#]],
+            error[HX0612]: 800 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+                ╭─[ k.hx:13:5 ]
+                │
+              6 │     copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
+                │     ───────────────────────┬──┬─────────────┬────────────────────────────────────────
+                │                            ╰─────────────────────────────────────────────────────────── block [0, 1] reads `a[0..64, 0..64]`, `c[0, 64]` becomes -0.865
+                │                               │             │
+                │                               ╰──────────────────────────────────────────────────────── `c[0, 64]` becomes -1.73
+                │                                             │
+                │                                             ╰────────────────────────────────────────── block [0, 1] writes `c[0..64, 64..72]`
+                │
+             13 │     assert_close(c, a * 2.0, ulp: 1);
+                │     ────────────────┬───────────────
+                │                     ╰───────────────── here
+                │
+                │ Note 1: first at [0, 64]: got -1.73, expected 0.220825195
+                │
+                │ Note 2: worst at [48, 70]: absolute 9.36, relative 3.03, 4791 ulp of f16 (got 6.273, expected -3.08398438)
+                │
+                │ Note 3: wrong: columns 64..72, the last 8
+                │
+                │ Note 4: [0, 64] was written in block [0, 1] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((8,16),(8,4)):((512,1),(64,16))
+                │
+                │ Note 5: exactly the elements that blocks [0, 1] and [1, 1] wrote are wrong
+            ────╯
+        "#]],
     );
 }
 
@@ -164,48 +162,48 @@ test "product" {
     check(
         text,
         expect![[r#"
-        error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within rtol: 0.01 of the reference
-            ╭─[ k.hx:27:5 ]
-            │
-          9 │     fill(acc, 0.0);
-            │     ───────┬──────
-            │            ╰──────── [0, 0] becomes 0.0
-            │
-         11 │         let ra = load(tile(a, [BM, BK])[.., .., bm, ki]);
-            │                  ───────────────────┬───────────────────
-            │                                     ╰───────────────────── block [0, 0] reads `a[0..64, 0..48]`
-         12 │         let rb = load(tile(b, [BN, BK])[.., .., bn, 0]);
-            │                  ───────────────────┬──────────────────
-            │                                     ╰──────────────────── block [0, 0] reads `b[0..64, 0..16]`
-         13 │         gemm(acc, ra, rb);
-            │         ────────┬────────
-            │                 ╰────────── [0, 0] becomes 48.0 in 3 steps
-            │
-         16 │     copy(cast(acc * 0.5, f16), sc);
-            │          ──────────┬─────────
-            │                    ╰─────────── [0, 0] becomes 24.0
-            │
-         18 │     copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
-            │     ─────────┬──────────────┬────────────────────────
-            │              ╰───────────────────────────────────────── [0, 0] becomes 24.0
-            │                             │
-            │                             ╰────────────────────────── block [0, 0] writes `c[0..64, 0..64]`
-            │
-         27 │     assert_close(c, a @ b.T * 0.5, rtol: 1e-2);
-            │     ─────────────────────┬────────────────────
-            │                          ╰────────────────────── here
-            │
-            │ Note 1: first at [0, 0]: got 24.0, expected 8.0
-            │
-            │ Note 2: worst at [0, 0]: absolute 16.00, relative 2.00, 2048 ulp of f16 (got 24.0, expected 8.0)
-            │
-            │ Note 3: wrong: every element
-            │
-            │ Note 4: all of them are 3 times the reference
-            │
-            │ Note 5: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of `sc_tile` in its layout ((8,16),(8,4)):((512,1),(64,16))
-        ────╯
-    "#]],
+            error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within rtol: 0.01 of the reference
+                ╭─[ k.hx:27:5 ]
+                │
+              9 │     fill(acc, 0.0);
+                │     ───────┬──────
+                │            ╰──────── `c[0, 0]` becomes 0.0
+                │
+             11 │         let ra = load(tile(a, [BM, BK])[.., .., bm, ki]);
+                │                  ───────────────────┬───────────────────
+                │                                     ╰───────────────────── block [0, 0] reads `a[0..64, 0..48]`
+             12 │         let rb = load(tile(b, [BN, BK])[.., .., bn, 0]);
+                │                  ───────────────────┬──────────────────
+                │                                     ╰──────────────────── block [0, 0] reads `b[0..64, 0..16]`
+             13 │         gemm(acc, ra, rb);
+                │         ────────┬────────
+                │                 ╰────────── `c[0, 0]` becomes 16.0, 32.0, 48.0
+                │
+             16 │     copy(cast(acc * 0.5, f16), sc);
+                │          ──────────┬─────────
+                │                    ╰─────────── `c[0, 0]` becomes 24.0
+                │
+             18 │     copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
+                │     ─────────┬──────────────┬────────────────────────
+                │              ╰───────────────────────────────────────── `c[0, 0]` becomes 24.0
+                │                             │
+                │                             ╰────────────────────────── block [0, 0] writes `c[0..64, 0..64]`
+                │
+             27 │     assert_close(c, a @ b.T * 0.5, rtol: 1e-2);
+                │     ─────────────────────┬────────────────────
+                │                          ╰────────────────────── here
+                │
+                │ Note 1: first at [0, 0]: got 24.0, expected 8.0
+                │
+                │ Note 2: worst at [0, 0]: absolute 16.00, relative 2.00, 2048 ulp of f16 (got 24.0, expected 8.0)
+                │
+                │ Note 3: wrong: every element
+                │
+                │ Note 4: all of them are 3 times the reference
+                │
+                │ Note 5: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of `sc_tile` in its layout ((8,16),(8,4)):((512,1),(64,16))
+            ────╯
+        "#]],
     );
 }
 
@@ -235,34 +233,34 @@ test "double" {
     check(
         text,
         expect![[r#"
-        error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
-            ╭─[ k.hx:18:5 ]
-            │
-          8 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 3.0, sc);
-            │          ──────────────────┬──┬─────────────────────
-            │                            ╰────────────────────────── block [0, 0] reads `a[0..64, 0..64]`, [0, 0] becomes 1.0
-            │                               │
-            │                               ╰─────────────────────── [0, 0] becomes 3.0
-            │
-         10 │     copy_async(sc, tile(c, [B, B])[.., .., bm, bn]);
-            │     ───────────────────────┬───────────────────────
-            │                            ╰───────────────────────── block [0, 0] writes `c[0..64, 0..64]`
-            │
-         18 │     assert_close(c, a * 2.0, ulp: 1);
-            │     ────────────────┬───────────────
-            │                     ╰───────────────── here
-            │
-            │ Note 1: first at [0, 0]: got 3.0, expected 2.0
-            │
-            │ Note 2: worst at [0, 0]: absolute 1.00, relative 0.50, 512 ulp of f16 (got 3.0, expected 2.0)
-            │
-            │ Note 3: wrong: every element
-            │
-            │ Note 4: all of them are 1.5 times the reference
-            │
-            │ Note 5: [0, 0] was written in block [0, 0], by a copy that thread 0 issued
-        ────╯
-    "#]],
+            error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+                ╭─[ k.hx:18:5 ]
+                │
+              8 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 3.0, sc);
+                │          ──────────────────┬──┬─────────────────────
+                │                            ╰────────────────────────── block [0, 0] reads `a[0..64, 0..64]`, `c[0, 0]` becomes 1.0
+                │                               │
+                │                               ╰─────────────────────── `c[0, 0]` becomes 3.0
+                │
+             10 │     copy_async(sc, tile(c, [B, B])[.., .., bm, bn]);
+                │     ───────────────────────┬───────────────────────
+                │                            ╰───────────────────────── block [0, 0] writes `c[0..64, 0..64]`
+                │
+             18 │     assert_close(c, a * 2.0, ulp: 1);
+                │     ────────────────┬───────────────
+                │                     ╰───────────────── here
+                │
+                │ Note 1: first at [0, 0]: got 3.0, expected 2.0
+                │
+                │ Note 2: worst at [0, 0]: absolute 1.00, relative 0.50, 512 ulp of f16 (got 3.0, expected 2.0)
+                │
+                │ Note 3: wrong: every element
+                │
+                │ Note 4: all of them are 1.5 times the reference
+                │
+                │ Note 5: [0, 0] was written in block [0, 0], by a copy that thread 0 issued
+            ────╯
+        "#]],
     );
 }
 
@@ -289,27 +287,27 @@ test "twice" {
     check(
         text,
         expect![[r#"
-        error[HX0612]: 48 of 48 elements of f32[48] are not equal
-            ╭─[ k.hx:15:5 ]
-            │
-          8 │     copy(load(t) + x, t);
-            │     ────────┬─┬─────────
-            │             ╰───────────── block [0] reads `c[0..32]`, [0] becomes 1.0
-            │               │
-            │               ╰─────────── [0] becomes 3.5
-            │               │
-            │               ╰─────────── block [0] writes `c[0..32]`
-            │
-         15 │     assert_eq(c, ones(f32, [48]) * 3.0);
-            │     ─────────────────┬─────────────────
-            │                      ╰─────────────────── here
-            │
-            │ Note 1: first at [0]: got 3.5, expected 3.0
-            │
-            │ Note 2: wrong: every element
-            │
-            │ Note 3: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0)
-        ────╯
-    "#]],
+            error[HX0612]: 48 of 48 elements of f32[48] are not equal
+                ╭─[ k.hx:15:5 ]
+                │
+              8 │     copy(load(t) + x, t);
+                │     ────────┬─┬─────────
+                │             ╰───────────── block [0] reads `c[0..32]`, `c[0]` becomes 1.0
+                │               │
+                │               ╰─────────── `c[0]` becomes 3.5
+                │               │
+                │               ╰─────────── block [0] writes `c[0..32]`
+                │
+             15 │     assert_eq(c, ones(f32, [48]) * 3.0);
+                │     ─────────────────┬─────────────────
+                │                      ╰─────────────────── here
+                │
+                │ Note 1: first at [0]: got 3.5, expected 3.0
+                │
+                │ Note 2: wrong: every element
+                │
+                │ Note 3: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0)
+            ────╯
+        "#]],
     );
 }

@@ -23,14 +23,14 @@ pub(crate) fn sources(
     (program, solution, threads): (&TileProgram, &Solution, &ThreadProgram),
     witness: &Witness,
     wrote: Wrote,
-    element: (usize, Option<Vec<i64>>),
+    element: (usize, &[i64]),
 ) -> Vec<Source> {
     let place = &witness.places[wrote.site as usize];
     let Some(op) = place.op.and_then(|op| program.op(op)) else { return Vec::new() };
     let Some(stored) = stored_tensor(op) else { return Vec::new() };
     let coordinate = match wrote.value.zip(solution.registers.get(&stored)) {
         Some((value, held)) => of_value(program, stored, held, (wrote.thread, value)),
-        None => element.1.and_then(|at| in_tile(program, witness, wrote, (element.0, stored, &at))),
+        None => in_tile(program, witness, wrote, (element.0, stored, element.1)),
     };
     let Some(coordinate) = coordinate else { return Vec::new() };
     let found = slice(program, stored).into_iter().filter_map(|tensor| {
