@@ -7,8 +7,10 @@ use hx_target::WARP;
 
 /// The most operations, blocks or threads that are listed.
 const LISTED: usize = 4;
+/// At most one in this many elements agrees with the reference by accident.
+const ACCIDENTS: usize = 16;
 
-/// Describes the wrong elements by their writers: `exactly the elements that thread 17 wrote are wrong`. `writes` holds the
+/// Describes the wrong elements by their writers: `the wrong elements are those that thread 17 wrote`. `writes` holds the
 /// write of each element, and whether the element is wrong. Returns `None` unless one of the traits separates the wrong elements
 /// from the right ones.
 pub(super) fn common(
@@ -32,7 +34,7 @@ pub(super) fn common(
         .or_else(|| by("thread", "threads", &|wrote| wrote.thread, &number))
         .or_else(|| by("lane", "lanes", &lane, &number));
     if let Some(what) = what {
-        return Some(format!("exactly the elements that {what} wrote are wrong"));
+        return Some(format!("the wrong elements are those that {what} wrote"));
     }
     if let Some(one) = single(&writes) {
         let thread = one.thread;
@@ -40,7 +42,7 @@ pub(super) fn common(
     }
     let keys = separating(&writes, |wrote| wrote.value)?;
     let values = if keys.len() == 1 { "value" } else { "values" };
-    Some(format!("exactly {values} {} of the threads are wrong", listed(&keys, &number)))
+    Some(format!("the wrong elements are {values} {} of their threads", listed(&keys, &number)))
 }
 
 /// Finds an axis of the grid with an index at which all elements are wrong, if all others are right.
@@ -53,15 +55,17 @@ fn along_axis(writes: &[(Wrote, bool)], index: &impl Fn(u32) -> Vec<usize>) -> O
     })
 }
 
-/// Returns the keys of the wrong elements, if few keys are and no right element has one of them.
+/// Returns the keys of the wrong elements, if they are few and separate the wrong elements from the right ones: other keys exist, and
+/// nearly no right element has one of them. A few elements may agree with the reference by accident.
 fn separating(writes: &[(Wrote, bool)], key: impl Fn(&Wrote) -> Option<u32>) -> Option<Vec<u32>> {
-    let keys = |wrong: bool| {
-        let found = writes.iter().filter(|(_, is_wrong)| *is_wrong == wrong).map(|(wrote, _)| key(wrote));
-        found.collect::<Option<BTreeSet<u32>>>()
-    };
-    let (wrong, right) = (keys(true)?, keys(false)?);
-    let separates = !wrong.is_empty() && !right.is_empty() && wrong.is_disjoint(&right);
-    (separates && wrong.len() <= LISTED).then(|| wrong.into_iter().collect())
+    let keyed: Vec<(u32, bool)> =
+        writes.iter().map(|(wrote, wrong)| Some((key(wrote)?, *wrong))).collect::<Option<_>>()?;
+    let wrong: BTreeSet<u32> = keyed.iter().filter(|(_, wrong)| *wrong).map(|(key, _)| *key).collect();
+    let bad = keyed.iter().filter(|(_, wrong)| *wrong).count();
+    let by_accident = keyed.iter().filter(|(key, is_wrong)| !is_wrong && wrong.contains(key)).count();
+    let others = keyed.iter().any(|(key, _)| !wrong.contains(key));
+    let separates = others && by_accident * ACCIDENTS <= bad;
+    (separates && !wrong.is_empty() && wrong.len() <= LISTED).then(|| wrong.into_iter().collect())
 }
 
 /// Returns a wrong write, if all wrong writes are of one thread.

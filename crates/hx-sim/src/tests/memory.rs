@@ -75,6 +75,7 @@ fn a_vector_copy_moves_every_element_and_counts() {
             },
             blocks: 2,
             barriers: 0,
+            witness: None,
         }
     "#]]
     .assert_debug_eq(&report);

@@ -98,7 +98,7 @@ fn the_block_reads_another_tile() {
                 │
                 │ Note 4: [0, 64] was written in block [0, 1] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((8,16),(8,4)):((512,1),(64,16))
                 │
-                │ Note 5: exactly the elements that blocks [0, 1] and [1, 1] wrote are wrong
+                │ Note 5: the wrong elements are those that blocks [0, 1] and [1, 1] wrote
             ────╯
         "#]],
     );
