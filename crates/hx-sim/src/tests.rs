@@ -19,3 +19,4 @@ mod races;
 mod roles;
 mod softmax;
 mod values;
+mod witness;
