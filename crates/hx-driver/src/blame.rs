@@ -4,19 +4,19 @@
 //! A test that fails runs once more with the same seed. The launch that wrote the compared tensor then runs on the simulator,
 //! which records the accesses; earlier launches run where they ran before. So tests that pass cost nothing.
 
+mod definitions;
 mod traits;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hx_base::{Diagnostic, Label, TextRange};
+use hx_base::{Diagnostic, Label, TextRange, line_index};
 use hx_compile::{solution, tile_program};
-use hx_dtype::DType;
 use hx_host::dense::show_shape;
 use hx_host::eval::Suspect;
 use hx_host::pattern::coordinate;
-use hx_host::show::show_bits;
+use hx_host::show::show_exact;
 use hx_sim::{Reached, Wrote};
 use hx_target::WARP;
 use hx_tile::{Op, OpKind, Origin, Param, TensorId, TileProgram};
@@ -142,13 +142,32 @@ impl<'a> Account<'a> {
         let mut text = format!("{element} was written {by}in block {block} by thread {thread} (warp {warp})");
         let layout = solution(self.db, self.seen.instance).as_ref().ok();
         if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
-            let tensor = match self.program.tensor(tensor).name.as_str() {
-                UNNAMED => "the stored tile".to_owned(),
+            let tensor = match self.tensor_name(tensor) {
+                "" => "the stored tile".to_owned(),
                 name => format!("`{name}`"),
             };
             text += &format!(", from value {value} of {tensor} in its layout {}", layout.layout);
         }
+        if !self.seen.sources.is_empty() {
+            text += "; the lines show the values that led to it";
+        }
         Some(text)
+    }
+
+    /// Returns the name of a tensor in the text; an empty one if the text does not name it.
+    fn tensor_name(&self, tensor: TensorId) -> &str {
+        match self.program.tensor(tensor).name.as_str() {
+            UNNAMED => "",
+            name => name,
+        }
+    }
+
+    /// Formats the values of a tensor: `acc = 1.5`.
+    fn equals(&self, tensor: TensorId, values: &str) -> String {
+        match self.tensor_name(tensor) {
+            "" => format!("= {values}"),
+            name => format!("`{name}` = {values}"),
+        }
     }
 
     /// Returns the tensor whose elements an operation stores.
@@ -179,8 +198,7 @@ impl<'a> Account<'a> {
         let dtype = self.suspect.tensor.dtype();
         let bits = hx_dtype::load(dtype, &self.seen.bytes, self.seen.positions[self.seen.first]?);
         let found = *self.suspect.tensor.bits().get(self.seen.first)?;
-        let text = |bits: u64, dtype: DType| show_bits(dtype, bits);
-        (bits != found).then(|| format!("the simulator computes {} there", text(bits, dtype)))
+        (bits != found).then(|| format!("the simulator computes {} there", show_exact(dtype, bits)))
     }
 
     /// Marks the accesses of the block that wrote the first wrong element; if nothing wrote it, all writes to the tensor and the
@@ -211,14 +229,21 @@ impl<'a> Account<'a> {
             let axes = self.program.grid.len().max(1);
             let grid = witness.grid.iter().take(axes).map(|blocks| *blocks as usize).collect::<Vec<_>>();
             let label = grid_label(self.db, self.seen.instance, format!("the grid is {}", show_shape(&grid)));
-            return self.placed(texts).into_iter().chain(label).collect();
+            return self.with_definitions(texts, label, None);
         };
         let block = show_shape(&self.block(wrote.block));
+        let mut regions: BTreeMap<(u32, usize, bool), Vec<&Region>> = BTreeMap::new();
         for reached in witness.reached.iter().filter(|reached| reached.block == wrote.block) {
-            let region = [reached.from.clone(), reached.to.clone()];
-            let region = show_region(self.param_name(reached.param), &region);
-            let verb = if reached.write { "writes" } else { "reads" };
-            add(reached.site, format!("block {block} {verb} {region}"));
+            let key = (reached.site, reached.param, reached.write);
+            let known = regions.entry(key).or_default();
+            if known.last() != Some(&&reached.region) {
+                known.push(&reached.region);
+            }
+        }
+        for ((site, param, write), regions) in regions {
+            let show = |region: &&Region| show_region(self.param_name(param), region);
+            let verb = if write { "writes" } else { "reads" };
+            add(site, format!("block {block} {verb} {}", listed(&regions, show)));
         }
         for (site, text) in self.values() {
             add(site, text);
@@ -229,7 +254,29 @@ impl<'a> Account<'a> {
                 texts.push(text);
             }
         }
-        self.placed(texts)
+        self.with_definitions(texts, None, Some(wrote.block))
+    }
+
+    /// Places the texts, and labels the definitions of the names at their places that are not part of a place.
+    fn with_definitions(
+        &self,
+        texts: BTreeMap<Origin, Vec<String>>,
+        more: Option<Label>,
+        block: Option<u32>,
+    ) -> Vec<Label> {
+        let origins: Vec<Origin> = texts.keys().copied().collect();
+        let mut labels: Vec<Label> = self.placed(texts).into_iter().chain(more).collect();
+        for label in definitions::definitions(self.db, self.seen, origins, block) {
+            let lines = line_index(self.db, label.file);
+            let line = |label: &Label| lines.line_col(label.range.start()).line;
+            let shares = |other: &Label| other.file == label.file && line(other) == line(&label);
+            // A line that is drawn anyway needs no remark that it gives a name.
+            if !labels.iter().any(shares) {
+                labels.push(label);
+            }
+        }
+        labels.sort_by_key(|label| label.range.start());
+        labels
     }
 
     /// Returns the values that led to the first wrong element, each with the operation that computed it.
@@ -240,14 +287,9 @@ impl<'a> Account<'a> {
         }
         let text = |((site, held), values): ((u32, usize), Vec<u64>)| {
             let dtype = self.program.tensor(self.seen.sources[held].tensor).dtype;
-            let show = |bits: &u64| show_bits(dtype, *bits);
-            let values = match values.as_slice() {
-                [first, second, _, .., last] => {
-                    format!("{}, {}, …, {} in {} steps", show(first), show(second), show(last), values.len())
-                }
-                few => few.iter().map(show).collect::<Vec<_>>().join(", "),
-            };
-            (site, format!("{} becomes {values}", self.element()))
+            let show = |bits: &u64| show_exact(dtype, *bits);
+            let values = listed(&values, show);
+            (site, self.equals(self.seen.sources[held].tensor, &values))
         };
         found.into_iter().map(text).collect()
     }
@@ -257,7 +299,7 @@ impl<'a> Account<'a> {
         let is_followed = |tensor: TensorId| self.seen.sources.iter().any(|source| source.tensor == tensor);
         let fill = |(op, _): (&Op, f64)| match op.kind {
             OpKind::Fill { dst, value } if is_followed(dst) => {
-                Some((op.origin, format!("{} becomes {value:?}, in the first product", self.element())))
+                Some((op.origin, self.equals(dst, &format!("{value:?}"))))
             }
             _ => None,
         };
@@ -267,15 +309,11 @@ impl<'a> Account<'a> {
     fn placed(&self, texts: BTreeMap<Origin, Vec<String>>) -> Vec<Label> {
         let Ok(lowered) = tile_program(self.db, self.seen.instance) else { return Vec::new() };
         let place = |origin: Origin| lowered.origins.get(origin.0 as usize)?.place.range(self.db);
-        let mut labels: Vec<Label> = texts
-            .into_iter()
-            .filter_map(|(origin, texts)| {
-                let (file, range): (_, TextRange) = place(origin)?;
-                Some(Label { file, range, message: texts.join(", ") })
-            })
-            .collect();
-        labels.sort_by_key(|label| label.range.start());
-        labels
+        let label = |(origin, texts): (Origin, Vec<String>)| {
+            let (file, range): (_, TextRange) = place(origin)?;
+            Some(Label { file, range, message: texts.join(", ") })
+        };
+        texts.into_iter().filter_map(label).collect()
     }
 }
 
@@ -289,7 +327,17 @@ fn hull<'r>(regions: impl Iterator<Item = &'r Reached>) -> Option<Region> {
         all[1].iter_mut().zip(&next[1]).for_each(|(a, b)| *a = (*a).max(*b));
         all
     };
-    regions.map(|reached| [reached.from.clone(), reached.to.clone()]).reduce(both)
+    regions.map(|reached| reached.region.clone()).reduce(both)
+}
+
+/// Formats a series: all of at most four, otherwise the first two and the last, with the number.
+fn listed<T>(series: &[T], show: impl Fn(&T) -> String) -> String {
+    match series {
+        [first, second, _, _, .., last] if series.len() > 4 => {
+            format!("{}, {}, …, {} ({} times)", show(first), show(second), show(last), series.len())
+        }
+        few => few.iter().map(show).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// Formats a region: `c[64..128, 0]`.

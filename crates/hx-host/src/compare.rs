@@ -8,7 +8,7 @@ use crate::dense::{Class, broadcast_strides, for_each_offset, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::pattern::{coordinate, describe, is_scattered};
 use crate::picture::{Mark, Picture};
-use crate::show::{show_bits, show_number};
+use crate::show::{show_exact, show_number};
 use crate::stretch::{for_each, generate, map};
 use crate::tensor::{Tensor, integer, is_poison};
 
@@ -309,13 +309,13 @@ fn show_element(x: &Tensor, bits: &[u64], i: usize) -> String {
     if is_poison(x.dtype(), bits[i]) && x.dtype().is_float() {
         return "never written".to_owned();
     }
-    show_bits(x.dtype(), bits[i])
+    show_exact(x.dtype(), bits[i])
 }
 
 fn first_bad(x: &Tensor, pair: &Sides, wrong: &[bool]) -> String {
     let Some(i) = wrong.iter().position(|w| *w) else { return String::new() };
     let got = show_element(x, &pair.x_bits, i);
-    let want = show_bits(pair.dtypes[1], pair.y_bits[i]);
+    let want = show_exact(pair.dtypes[1], pair.y_bits[i]);
     if x.shape().is_empty() {
         return format!("got {got}, expected {want}");
     }
@@ -335,14 +335,14 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> Option<String
         if shape.is_empty() { String::new() } else { format!(" at {}", show_shape(&coordinate(shape, i))) };
     let expected = match Class::of(reference) {
         Class::Float => show_number(DType::F64, pair.ys[i]),
-        _ => show_bits(reference, pair.y_bits[i]),
+        _ => show_exact(reference, pair.y_bits[i]),
     };
     Some(format!(
         "worst{at}: absolute {}, relative {}, {} ulp of {dtype} (got {}, expected {expected})",
         short(d.error),
         short(relative),
         short(d.ulps),
-        show_bits(dtype, pair.x_bits[i]),
+        show_exact(dtype, pair.x_bits[i]),
     ))
 }
 

@@ -44,12 +44,9 @@ pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
     if let Some(text) = beyond(shape, wrong) {
         return text;
     }
-    let ends = |set: &BTreeSet<usize>| Some((*set.first()?, *set.last()? + 1));
-    let ends: Vec<(usize, usize)> = sets.iter().filter_map(ends).collect();
-    let area: usize = ends.iter().map(|(from, to)| to - from).product();
     let percent = (count as f64 / area as f64 * 100.0).clamp(1.0, 99.0);
-    let ranges: Vec<String> = ends.iter().map(|(from, to)| format!("{from}..{to}")).collect();
-    format!("{SCATTERED} over {percent:.0}% of [{}]", ranges.join(", "))
+    let place = if parts.is_empty() { "the tensor".to_owned() } else { parts.join(" in ") };
+    format!("{SCATTERED} over {percent:.0}% of {place}")
 }
 
 /// Reports whether the marks have no simple pattern.
@@ -112,7 +109,7 @@ fn along_dimension(set: &[usize], extent: usize, (one, many): &(String, String))
         let all: Vec<String> = set.iter().map(usize::to_string).collect();
         return format!("{many} {}", all.join(", "));
     }
-    format!("{} of the {many} {first}..{}", set.len(), last + 1)
+    format!("{many} {first}..{}, not all", last + 1)
 }
 
 /// Describes a set that repeats with a period: `every second row`, `columns 8..16 of every 16`.

@@ -51,6 +51,15 @@ pub fn show_bits(dtype: DType, bits: u64) -> String {
     }
 }
 
+/// Formats one stored element with the digits that `f32` has, if its type is narrower. The shortest text of a narrow type may be
+/// another number: 26.75 is `26.8` in `bf16`.
+pub fn show_exact(dtype: DType, bits: u64) -> String {
+    match Class::of(dtype) {
+        Class::Float if dtype.bits() < 32 => show_number(DType::F32, dtype.decode(bits)),
+        _ => show_bits(dtype, bits),
+    }
+}
+
 /// Formats a tensor: `f16[100, 72]`, a remark on NaN, infinities and memory never written, and the elements.
 pub fn show_tensor(tensor: &Tensor) -> String {
     show_tensor_at(tensor, "")

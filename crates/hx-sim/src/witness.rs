@@ -24,7 +24,7 @@ pub struct Wrote {
     pub value: Option<u32>,
 }
 
-/// The smallest box around the elements of a tensor that an operation of a block read or wrote.
+/// The smallest box around the elements of a tensor that one execution of an operation read or wrote.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reached {
     /// The number of the block in the grid, x fastest.
@@ -34,10 +34,8 @@ pub struct Reached {
     /// The position of the parameter.
     pub param: usize,
     pub write: bool,
-    /// The first coordinate along each dimension.
-    pub from: Vec<i64>,
-    /// One past the last coordinate along each dimension.
-    pub to: Vec<i64>,
+    /// The first coordinate along each dimension, and one past the last.
+    pub region: [Vec<i64>; 2],
 }
 
 /// Values of one block to follow.
@@ -90,6 +88,8 @@ pub struct Witness {
     pub writers: Vec<u32>,
 }
 
+/// The maximal number of recorded regions of a block.
+const BOXES: usize = 1 << 12;
 /// The maximal number of recorded changes.
 const CHANGES: usize = 1 << 16;
 
@@ -107,8 +107,9 @@ impl Witness {
                 *write = Some(Wrote { block: number as u32, thread, site, value });
             }
         }
-        for ((site, param, write), [from, to]) in block.boxes {
-            self.reached.push(Reached { block: number as u32, site, param, write, from, to });
+        let until = if block.wrote_element { block.boxes_until } else { block.boxes.len() };
+        for Region { key: (site, param, write), region } in block.boxes.into_iter().take(until) {
+            self.reached.push(Reached { block: number as u32, site, param, write, region });
         }
         self.writers.extend(block.wrote_element.then_some(number as u32));
         self.changes.extend(block.changes.into_iter().take(block.until));
@@ -118,6 +119,14 @@ impl Witness {
     pub fn block_index(&self, number: u32) -> [u32; 3] {
         crate::launch::block_index(self.grid, u64::from(number))
     }
+}
+
+/// The region of one execution of an operation.
+#[derive(Debug)]
+struct Region {
+    /// The operation, the position of the parameter, and whether the access is a write.
+    key: (SiteId, usize, bool),
+    region: [Vec<i64>; 2],
 }
 
 /// A value that is followed.
@@ -137,8 +146,14 @@ pub(crate) struct BlockWitness {
     pub(crate) watched: usize,
     /// The last write to each element of the watched tensor: thread, operation and position of the value.
     writes: BTreeMap<i64, (u32, SiteId, Option<u32>)>,
-    /// The first coordinate, and one past the last.
-    boxes: BTreeMap<(SiteId, usize, bool), [Vec<i64>; 2]>,
+    /// In the order of the run.
+    boxes: Vec<Region>,
+    /// For each operation, parameter and direction, the position of its last box.
+    open: BTreeMap<(SiteId, usize, bool), usize>,
+    /// The operation that ran last.
+    current: Option<SiteId>,
+    /// The number of boxes up to the last write to the element.
+    boxes_until: usize,
     followed: Vec<Followed>,
     /// The operation of the last step that wrote registers.
     running: Option<SiteId>,
@@ -182,18 +197,31 @@ impl BlockWitness {
         tensor: &Tensor,
         (at, len): (usize, usize),
     ) {
+        let key = (site, param, write);
+        let is_new = self.current != Some(site) && self.boxes.len() < BOXES;
+        self.current = Some(site);
         let last = tensor.element_of(at + len - 1).min(tensor.span - 1);
-        for element in [tensor.element_of(at), last] {
-            let Some(coordinate) = tensor.coordinate(element) else { continue };
-            let [from, to] = self
-                .boxes
-                .entry((site, param, write))
-                .or_insert_with(|| [coordinate.clone(), coordinate.iter().map(|c| c + 1).collect()]);
-            for ((from, to), c) in from.iter_mut().zip(to).zip(coordinate) {
-                *from = (*from).min(c);
-                *to = (*to).max(c + 1);
-            }
+        let ends = [tensor.element_of(at), last].map(|element| tensor.coordinate(element));
+        let [Some(first), Some(last)] = ends else { return };
+        let open = self.open.get(&key).copied().filter(|_| !is_new);
+        let Some(open) = open.and_then(|open| self.boxes.get_mut(open)) else {
+            self.open.insert(key, self.boxes.len());
+            let mut region = [first.clone(), first.iter().map(|c| c + 1).collect()];
+            widen(&mut region, &last);
+            self.boxes.push(Region { key, region });
+            return;
+        };
+        for coordinate in [first, last] {
+            widen(&mut open.region, &coordinate);
         }
+    }
+}
+
+/// Widens a region to include a coordinate.
+fn widen([from, to]: &mut [Vec<i64>; 2], coordinate: &[i64]) {
+    for ((from, to), c) in from.iter_mut().zip(to).zip(coordinate) {
+        *from = (*from).min(*c);
+        *to = (*to).max(c + 1);
     }
 }
 
@@ -220,10 +248,9 @@ impl Block<'_> {
     #[cold]
     pub(crate) fn follow(&mut self, step: &Step) -> Result<(), SimError> {
         let Some(written) = step.written() else {
-            if let (Some(witness), Some(site)) = (&mut self.witness, step.moved())
-                && witness.running != Some(site)
-            {
-                witness.running = None;
+            if let (Some(witness), Some(site)) = (&mut self.witness, step.moved()) {
+                witness.running = witness.running.filter(|running| *running == site);
+                witness.current = witness.current.filter(|current| *current == site);
             }
             return Ok(());
         };
@@ -259,7 +286,10 @@ impl Block<'_> {
             Written::Now(site, _) | Written::Later(site, _) => Some(site),
             Written::Completed => None,
         };
-        witness.running = site.or(witness.running);
+        if let Some(site) = site {
+            witness.running = Some(site);
+            witness.current = witness.current.filter(|current| *current == site);
+        }
         Ok(())
     }
 
@@ -280,6 +310,7 @@ impl Block<'_> {
             let elements = tensor.element_of(at)..=tensor.element_of(at + len - 1);
             if witness.element.is_some_and(|element| elements.contains(&element)) {
                 witness.until = witness.changes.len();
+                witness.boxes_until = witness.boxes.len();
                 witness.wrote_element = true;
             }
             for (i, element) in elements.enumerate() {

@@ -2,13 +2,14 @@
 
 mod source;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hx_compile::{Instance, solution, thread_program, tile_program};
 use hx_host::HostError;
 use hx_host::Tensor;
 use hx_host::device::LaunchError;
 use hx_host::eval::Suspect;
+use hx_index::Symbol;
 use hx_sim::{Argument, Config, Follow, Witness, Wrote};
 use hx_thread::ThreadProgram;
 
@@ -30,6 +31,8 @@ pub(crate) struct Seen<'a> {
     pub positions: Vec<Option<usize>>,
     /// The first wrong element, a position in `positions`.
     pub first: usize,
+    /// The dimensions, strides and integer arguments of the launch.
+    pub symbols: BTreeMap<Symbol, i64>,
     /// The coordinates of the first wrong element in the argument.
     pub coordinate: Vec<i64>,
     /// The followed values, in the order of [`hx_sim::Change::held`].
@@ -103,8 +106,9 @@ impl<'a> Launcher<'a> {
         let positions = positions(argument, &suspect.tensor);
         let coordinate = positions[first].and_then(|at| coordinate(argument, at));
         let coordinate = coordinate.unwrap_or_default();
-        let sources = Vec::new();
-        let mut seen = Seen { instance, param, witness, bytes, positions, first, coordinate, sources };
+        let (symbols, sources) = (bound.symbols.clone(), Vec::new());
+        let mut seen =
+            Seen { instance, param, witness, bytes, positions, first, symbols, coordinate, sources };
         if let (Some(wrote), Ok(lowered), Ok(solution)) =
             (seen.write(first), tile_program(db, instance), solution(db, instance))
         {

@@ -43,14 +43,19 @@ fn each_element_has_its_writer_and_each_operation_its_region() {
     let region = |reached: &crate::Reached| {
         let verb = if reached.write { "writes" } else { "reads" };
         let title = &witness.places[reached.site as usize].title;
-        format!("block {} {verb} {:?}..{:?} in {title}\n", reached.block, reached.from, reached.to)
+        format!("block {} {verb} {:?} in {title}\n", reached.block, reached.region)
     };
     expect![[r#"
-        block 0 reads [0]..[64] in copy(a, r)
-        block 0 writes [0, 0]..[2, 32] in copy(r, b)
-        block 1 reads [64]..[128] in copy(a, r)
-        block 1 writes [2, 0]..[4, 32] in copy(r, b)
-    "#]].assert_eq(&witness.reached.iter().map(region).collect::<String>());
+        block 0 reads [[0], [32]] in copy(a, r)
+        block 0 writes [[0, 0], [1, 32]] in copy(r, b)
+        block 0 reads [[32], [64]] in copy(a, r)
+        block 0 writes [[1, 0], [2, 32]] in copy(r, b)
+        block 1 reads [[64], [96]] in copy(a, r)
+        block 1 writes [[2, 0], [3, 32]] in copy(r, b)
+        block 1 reads [[96], [128]] in copy(a, r)
+        block 1 writes [[3, 0], [4, 32]] in copy(r, b)
+    "#]]
+    .assert_eq(&witness.reached.iter().map(region).collect::<String>());
 }
 
 /// The element is written in the first round; the values of the second round do not belong to it.
@@ -69,11 +74,13 @@ fn values_are_followed_up_to_the_write() {
     expect![[r#"
         fill(r, 0): 0
         copy(a, r): 70
-    "#]].assert_eq(&changes(70));
+    "#]]
+    .assert_eq(&changes(70));
     expect![[r#"
         fill(r, 0): 0
         copy(a, r): 70
         fill(r, 0): 0
         copy(a, r): 102
-    "#]].assert_eq(&changes(102));
+    "#]]
+    .assert_eq(&changes(102));
 }

@@ -49,6 +49,9 @@ fn nothing_wrote_the_edges() {
                 │          ───────┬──────
                 │                 ╰──────── the grid is [1, 1]
                 │
+              5 │     let [bm, bn] = block_idx;
+                │                    ────┬────
+                │                        ╰────── gives `bm`, `bn`
               6 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
                 │     ─────────────────────────────────────────┬────────────────────────────────────────
                 │                                              ╰────────────────────────────────────────── the only block writes `c[0..64, 0..64]`
@@ -78,11 +81,14 @@ fn the_block_reads_another_tile() {
             error[HX0612]: 800 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
                 ╭─[ k.hx:13:5 ]
                 │
+              5 │     let [bm, bn] = block_idx;
+                │                    ────┬────
+                │                        ╰────── `bm` = 0, `bn` = 1
               6 │     copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);
                 │     ───────────────────────┬──┬─────────────┬────────────────────────────────────────
-                │                            ╰─────────────────────────────────────────────────────────── block [0, 1] reads `a[0..64, 0..64]`, `c[0, 64]` becomes -0.865
+                │                            ╰─────────────────────────────────────────────────────────── block [0, 1] reads `a[0..64, 0..64]`, `a_tile` = -0.8652344
                 │                               │             │
-                │                               ╰──────────────────────────────────────────────────────── `c[0, 64]` becomes -1.73
+                │                               ╰──────────────────────────────────────────────────────── = -1.7304688
                 │                                             │
                 │                                             ╰────────────────────────────────────────── block [0, 1] writes `c[0..64, 64..72]`
                 │
@@ -90,13 +96,13 @@ fn the_block_reads_another_tile() {
                 │     ────────────────┬───────────────
                 │                     ╰───────────────── here
                 │
-                │ Note 1: first at [0, 64]: got -1.73, expected 0.220825195
+                │ Note 1: first at [0, 64]: got -1.7304688, expected 0.220825195
                 │
-                │ Note 2: worst at [48, 70]: absolute 9.36, relative 3.03, 4791 ulp of f16 (got 6.273, expected -3.08398438)
+                │ Note 2: worst at [48, 70]: absolute 9.36, relative 3.03, 4791 ulp of f16 (got 6.2734375, expected -3.08398438)
                 │
                 │ Note 3: wrong: columns 64..72, the last 8
                 │
-                │ Note 4: [0, 64] was written in block [0, 1] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((8,16),(8,4)):((512,1),(64,16))
+                │ Note 4: [0, 64] was written in block [0, 1] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((8,16),(8,4)):((512,1),(64,16)); the lines show the values that led to it
                 │
                 │ Note 5: the wrong elements are those that blocks [0, 1] and [1, 1] wrote
             ────╯
@@ -165,27 +171,33 @@ test "product" {
             error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within rtol: 0.01 of the reference
                 ╭─[ k.hx:27:5 ]
                 │
+              7 │     let [bm, bn] = block_idx;
+                │                    ────┬────
+                │                        ╰────── `bm` = 0, `bn` = 0
+                │
               9 │     fill(acc, 0.0);
                 │     ───────┬──────
-                │            ╰──────── `c[0, 0]` becomes 0.0
-                │
+                │            ╰──────── `acc` = 0.0
+             10 │     for ki in 0..k / BK {
+                │               ────┬────
+                │                   ╰────── `ki` in 0..3
              11 │         let ra = load(tile(a, [BM, BK])[.., .., bm, ki]);
                 │                  ───────────────────┬───────────────────
-                │                                     ╰───────────────────── block [0, 0] reads `a[0..64, 0..48]`
+                │                                     ╰───────────────────── block [0, 0] reads `a[0..64, 0..16]`, `a[0..64, 16..32]`, `a[0..64, 32..48]`
              12 │         let rb = load(tile(b, [BN, BK])[.., .., bn, 0]);
                 │                  ───────────────────┬──────────────────
                 │                                     ╰──────────────────── block [0, 0] reads `b[0..64, 0..16]`
              13 │         gemm(acc, ra, rb);
                 │         ────────┬────────
-                │                 ╰────────── `c[0, 0]` becomes 16.0, 32.0, 48.0
+                │                 ╰────────── `acc` = 16.0, 32.0, 48.0
                 │
              16 │     copy(cast(acc * 0.5, f16), sc);
                 │          ──────────┬─────────
-                │                    ╰─────────── `c[0, 0]` becomes 24.0
+                │                    ╰─────────── = 24.0
                 │
              18 │     copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
                 │     ─────────┬──────────────┬────────────────────────
-                │              ╰───────────────────────────────────────── `c[0, 0]` becomes 24.0
+                │              ╰───────────────────────────────────────── `sc_tile` = 24.0
                 │                             │
                 │                             ╰────────────────────────── block [0, 0] writes `c[0..64, 0..64]`
                 │
@@ -201,7 +213,7 @@ test "product" {
                 │
                 │ Note 4: all of them are 3 times the reference
                 │
-                │ Note 5: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of `sc_tile` in its layout ((8,16),(8,4)):((512,1),(64,16))
+                │ Note 5: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of `sc_tile` in its layout ((8,16),(8,4)):((512,1),(64,16)); the lines show the values that led to it
             ────╯
         "#]],
     );
@@ -236,11 +248,15 @@ test "double" {
             error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
                 ╭─[ k.hx:18:5 ]
                 │
+              6 │     let [bm, bn] = block_idx;
+                │                    ────┬────
+                │                        ╰────── `bm` = 0, `bn` = 0
+                │
               8 │     copy(load(tile(a, [B, B])[.., .., bm, bn]) * 3.0, sc);
                 │          ──────────────────┬──┬─────────────────────
-                │                            ╰────────────────────────── block [0, 0] reads `a[0..64, 0..64]`, `c[0, 0]` becomes 1.0
+                │                            ╰────────────────────────── block [0, 0] reads `a[0..64, 0..64]`, `a_tile` = 1.0
                 │                               │
-                │                               ╰─────────────────────── `c[0, 0]` becomes 3.0
+                │                               ╰─────────────────────── = 3.0
                 │
              10 │     copy_async(sc, tile(c, [B, B])[.., .., bm, bn]);
                 │     ───────────────────────┬───────────────────────
@@ -290,11 +306,17 @@ test "twice" {
             error[HX0612]: 48 of 48 elements of f32[48] are not equal
                 ╭─[ k.hx:15:5 ]
                 │
+              6 │     let [b] = block_idx;
+                │               ────┬────
+                │                   ╰────── `b` = 0
+              7 │     let t = tile(c, [32])[.., b];
+                │             ──────────┬─────────
+                │                       ╰─────────── gives `t`
               8 │     copy(load(t) + x, t);
                 │     ────────┬─┬─────────
-                │             ╰───────────── block [0] reads `c[0..32]`, `c[0]` becomes 1.0
+                │             ╰───────────── block [0] reads `c[0..32]`, `c_tile` = 1.0
                 │               │
-                │               ╰─────────── `c[0]` becomes 3.5
+                │               ╰─────────── = 3.5
                 │               │
                 │               ╰─────────── block [0] writes `c[0..32]`
                 │
@@ -306,7 +328,7 @@ test "twice" {
                 │
                 │ Note 2: wrong: every element
                 │
-                │ Note 3: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0)
+                │ Note 3: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0); the lines show the values that led to it
             ────╯
         "#]],
     );

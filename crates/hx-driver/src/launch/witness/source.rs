@@ -84,11 +84,15 @@ fn in_tile(
     let here = |reached: &&hx_sim::Reached| {
         reached.write && (reached.block, reached.site, reached.param) == (wrote.block, wrote.site, param)
     };
-    let reached = witness.reached.iter().find(here)?;
+    let contains = |[from, to]: &[Vec<i64>; 2]| {
+        element.iter().zip(from.iter().zip(to)).all(|(at, (from, to))| from <= at && at < to)
+    };
+    let reached = witness.reached.iter().filter(here).map(|reached| &reached.region);
+    let [from, to] = reached.filter(|region| contains(region)).next_back()?;
     let shape = &program.tensor(stored).shape;
     let one_tile = shape.len() == element.len()
-        && reached.from.iter().zip(&reached.to).zip(shape).all(|((from, to), extent)| to - from <= *extent);
-    one_tile.then(|| element.iter().zip(&reached.from).map(|(at, from)| at - from).collect())
+        && from.iter().zip(to).zip(shape).all(|((from, to), extent)| to - from <= *extent);
+    one_tile.then(|| element.iter().zip(from).map(|(at, from)| at - from).collect())
 }
 
 /// Returns the register tensors from which a tensor is computed element by element, and itself if it is in registers.
