@@ -299,7 +299,9 @@ impl<'a> Account<'a> {
         let is_followed = |tensor: TensorId| self.seen.sources.iter().any(|source| source.tensor == tensor);
         let fill = |(op, _): (&Op, f64)| match op.kind {
             OpKind::Fill { dst, value } if is_followed(dst) => {
-                Some((op.origin, self.equals(dst, &format!("{value:?}"))))
+                let dtype = self.program.tensor(dst).dtype;
+                let value = show_exact(dtype, hx_host::tensor::convert_float(dtype, value));
+                Some((op.origin, self.equals(dst, &value)))
             }
             _ => None,
         };

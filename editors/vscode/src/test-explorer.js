@@ -3,7 +3,7 @@
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const vscode = require('vscode');
-const { Lines, failure, jsonLines, parseLine, runArguments, tree } = require('./tests');
+const { Lines, explanation, failure, jsonLines, parseLine, runArguments, tree } = require('./tests');
 const { configuration } = require('./server');
 
 class Tests {
@@ -16,8 +16,11 @@ class Tests {
   constructor(server) {
     this.#server = server;
     this.#controller.refreshHandler = () => this.discover();
-    const profile = (label, kind, debug, isDefault) =>
-      this.#controller.createRunProfile(label, kind, (request, token) => this.#run(request, token, debug), isDefault);
+    const profile = (label, kind, debug, isDefault) => {
+      const run = (request, token) =>
+        request.continuous && !debug ? this.#watch(request, token) : this.#run(request, token, debug);
+      return this.#controller.createRunProfile(label, kind, run, isDefault, undefined, !debug);
+    };
     const watcher = vscode.workspace.createFileSystemWatcher('**/*.hx');
     this.#disposables = [
       profile('Run', vscode.TestRunProfileKind.Run, false, true),
@@ -140,6 +143,45 @@ class Tests {
     run.end();
   }
 
+  /** Runs the tests now and whenever a file changes, until the token is cancelled. Each round of results is a run of its own. */
+  async #watch(request, token) {
+    const program = await this.#server.program();
+    if (!program) return;
+    const roots = [...(request.include ?? [])];
+    if (!request.include) this.#controller.items.forEach((item) => roots.push(item));
+    const leaves = roots.flatMap((item) => this.#leaves(item, new Set(request.exclude ?? [])));
+    const folders = new Map();
+    for (const leaf of new Set(leaves)) {
+      const folder = vscode.workspace.getWorkspaceFolder(leaf.uri)?.uri.fsPath ?? path.dirname(leaf.uri.fsPath);
+      folders.set(folder, [...(folders.get(folder) ?? []), leaf]);
+    }
+    for (const [folder, items] of folders) this.#watchFolder({ program, folder, items, request, token });
+  }
+
+  #watchFolder({ program, folder, items, request, token }) {
+    const known = new Map(items.map((item) => [this.#names.get(item).name, item]));
+    const files = [...new Set(items.map((item) => path.relative(folder, item.uri.fsPath)))];
+    const device = configuration().get('test.device') ?? 'auto';
+    const args = runArguments({ files, names: [...known.keys()], device, debug: false, watch: true });
+    const child = spawn(program, args, { cwd: folder, env: this.#server.environment });
+    token.onCancellationRequested(() => child.kill('SIGINT'));
+    const lines = new Lines();
+    let run = null;
+    const take = (line) => {
+      const result = parseLine(line);
+      if (result?.type === 'test') {
+        run ??= this.#controller.createTestRun(request);
+        this.#ended({ result, waiting: new Map(known), folder, run });
+      } else if (result?.type === 'summary') {
+        run?.end();
+        run = null;
+      }
+    };
+    child.stdout.setEncoding('utf8').on('data', (chunk) => lines.push(chunk).forEach(take));
+    child.on('error', (error) => vscode.window.showErrorMessage(`hx: ${error}`));
+    child.on('close', () => run?.end());
+  }
+
   #runFolder({ program, folder, items, run, token, debug }) {
     const waiting = new Map(items.map((item) => [this.#names.get(item).name, item]));
     const files = [...new Set(items.map((item) => path.relative(folder, item.uri.fsPath)))];
@@ -196,20 +238,30 @@ class Tests {
   }
 }
 
-/** What the explorer says of a failed test. */
+/** What the explorer says of a failed test: at the assertion why it failed, and at each line of the kernel what it did. */
 function messages(result, folder) {
   const found = (result.diagnostics ?? []).map(failure);
   if (found.length === 0) return [new vscode.TestMessage(result.reason ?? 'failed')];
-  return found.map(({ text, place, comparison }) => {
-    const message = comparison
-      ? vscode.TestMessage.diff(text, comparison.expected, comparison.actual)
-      : new vscode.TestMessage(text);
+  const uri = (place) => vscode.Uri.file(path.resolve(folder, place.path));
+  const at = (message, place) => {
     if (place) {
       const { start, end } = place;
       const range = new vscode.Range(start.line, start.character, end.line, end.character);
-      message.location = new vscode.Location(vscode.Uri.file(path.resolve(folder, place.path)), range);
+      message.location = new vscode.Location(uri(place), range);
     }
     return message;
+  };
+  return found.flatMap((it) => {
+    if (!result.picture) {
+      const { text, comparison } = it;
+      const message = comparison
+        ? vscode.TestMessage.diff(text, comparison.expected, comparison.actual)
+        : new vscode.TestMessage(text);
+      return [at(message, it.place)];
+    }
+    const link = (place) => uri(place).with({ fragment: `L${place.start.line + 1}` }).toString();
+    const whole = new vscode.TestMessage(new vscode.MarkdownString(explanation(it, result.picture, link)));
+    return [at(whole, it.place), ...it.others.map((other) => at(new vscode.TestMessage(other.label), other))];
   });
 }
 

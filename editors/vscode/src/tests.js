@@ -1,5 +1,7 @@
 // What `hx test` writes, as data for a test explorer. Knows nothing of the editor.
 
+const { image } = require('./picture');
+
 /** The objects of a text with one JSON object a line; other lines are passed over. */
 function jsonLines(text) {
   return text.split('\n').flatMap((line) => {
@@ -80,25 +82,62 @@ function comparison(diagnostic) {
   return null;
 }
 
-/** One diagnostic as a message: its text, its notes, its place (counted from 0), and what was compared. */
+/** One diagnostic as a message: its text, its notes, its place (counted from 0), what was compared, and the other places. */
 function failure(diagnostic) {
   const notes = (diagnostic.children ?? []).map((child) => child.message);
-  const span = (diagnostic.spans ?? []).find((it) => it.primary) ?? null;
+  const spans = diagnostic.spans ?? [];
   const position = (at) => ({ line: at.line - 1, character: at.column - 1 });
+  const place = (span) => ({ path: span.path, start: position(span.start), end: position(span.end) });
+  const primary = spans.find((it) => it.primary);
   return {
     text: [diagnostic.message, ...notes].join('\n'),
-    place: span && { path: span.path, start: position(span.start), end: position(span.end) },
+    message: diagnostic.message,
+    notes,
+    place: primary ? place(primary) : null,
     comparison: comparison(diagnostic),
+    others: byLine(spans.filter((it) => !it.primary && it.label).map((it) => ({ label: it.label, ...place(it) }))),
   };
 }
 
-/** The arguments of a run: the files, the names, and where it runs. */
-function runArguments({ files, names, device, debug }) {
+/** Joins the labels of each line, because an editor shows one message for a line. */
+function byLine(places) {
+  const lines = [];
+  for (const place of places) {
+    const known = lines.find((it) => it.path === place.path && it.start.line === place.start.line);
+    if (known) known.label += `; ${place.label}`;
+    else lines.push({ ...place });
+  }
+  return lines;
+}
+
+/**
+ * The explanation of a failed comparison in Markdown: what is wrong, the picture of the tensor, the notes, and the lines of the
+ * kernel that took part. `link` gives the address of a place.
+ */
+function explanation({ message, notes, others }, picture, link) {
+  const drawn = picture.lines.join('\n');
+  const facts = notes.filter((note) => !note.includes(drawn)).map((note) => `- ${escaped(note)}`);
+  const lines = others.map((it) => `- [line ${it.start.line + 1}](${link(it)}): ${escaped(it.label)}`);
+  // The editor shows the first line as the title, without its Markdown.
+  return [message, image(picture), facts.join('\n'), lines.join('\n')].filter(Boolean).join('\n\n');
+}
+
+/** A text in which Markdown changes nothing but code between backticks. */
+function escaped(text) {
+  const plain = (part) => part.replace(/[\\*_<>#|~]/g, '\\$&').replace(/\](?=[([])/g, '\\]');
+  const parts = text.split('`');
+  if (parts.length % 2 === 0) return parts.map(plain).join('\\`');
+  return parts.map((part, at) => (at % 2 === 0 ? plain(part) : `\`${part}\``)).join('');
+}
+
+/** The arguments of a run: the files, the names, where it runs, and whether it runs again at each change. */
+function runArguments({ files, names, device, debug, watch }) {
   const args = ['test', ...files, '--format', 'json'];
+  if (watch) args.push('--watch');
   if (names.length > 0) args.push('--exact', ...names);
   if (debug) args.push('--device', 'sim', '--nocapture');
   else if (device !== 'auto') args.push('--device', device);
   return args;
 }
 
-module.exports = { Lines, comparison, failure, jsonLines, parseLine, runArguments, splitName, tree };
+module.exports = { Lines, comparison, explanation, failure, jsonLines, parseLine, runArguments, splitName, tree };
