@@ -475,6 +475,10 @@ fn run_in_order(
                 Failed::Gone => vec![gone()],
                 Failed::At(error) => {
                     let mut found = error.diagnostics(db);
+                    let limit = options.timeout.filter(|_| error.error.code == &codes::TIME_LIMIT);
+                    if let (Some(limit), [found]) = (limit, found.as_mut_slice()) {
+                        found.notes.push(format!("the test has run for its limit of {} s", limit.as_secs_f64()));
+                    }
                     if let (Some(suspect), [found]) = (suspect, found.as_mut_slice()) {
                         let again = |db: &Database, launcher: &mut Launcher<'_>| {
                             evaluated(db, case, launcher, options, &mut Captured::default());

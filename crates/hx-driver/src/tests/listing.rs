@@ -182,6 +182,7 @@ fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
         HX0106 `x`: nothing uses `x`
         t.hx::cases: broken
         t.hx::body: HX0613 `randn(f64, [10000, 10000])`: stopped here, before the end
+          note: the test has run for its limit of 0.3 s
           help: `--timeout SECONDS` changes the limit
         t.hx::good: Passed
     "#]]

@@ -52,7 +52,8 @@ fn numbers(cases: &[&Case]) -> String {
     let count = |test: &dyn Fn(&Outcome) -> bool| cases.iter().filter(|c| test(&c.outcome)).count();
     let failed = count(&|o| matches!(o, Outcome::Failed { .. }));
     let skipped = count(&|o| matches!(o, Outcome::Skipped(_)));
-    let seconds: f64 = cases.iter().map(|c| c.seconds).sum();
+    // A sum of no numbers is -0.
+    let seconds = cases.iter().map(|c| c.seconds).sum::<f64>() + 0.0;
     let total = cases.len();
     format!(
         "tests=\"{total}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{seconds:.6}\""
