@@ -23,9 +23,8 @@ use hx_tile::{Op, OpKind, Origin, Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
 use crate::bounded::Each;
-use crate::launch::{Launcher, Seen, grid_label, stored_tensor};
+use crate::launch::{Launcher, Seen, Tuned, grid_label, stored_tensor};
 use crate::machine::Machine;
-use crate::test::TestOptions;
 
 /// The largest tensor whose writes are recorded, in elements. A record takes 16 bytes for each.
 const LARGEST: usize = 1 << 22;
@@ -39,24 +38,34 @@ const UNNAMED: &str = "value";
 /// The time after which the search for the writer of a wrong element ends.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// The settings of the run that failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'r> {
+    /// The order of events on the simulator.
+    pub order: u64,
+    pub stop: &'r AtomicBool,
+    pub timeout: Option<Duration>,
+    pub tuned: Option<&'r Tuned>,
+}
+
 /// Runs a failed case once more, up to the launch that wrote the compared tensor, and adds to the failure what that launch did.
 /// `again` evaluates the case with a launcher.
 pub(crate) fn blame(
     db: &Database,
     machine: &Machine,
-    options: &TestOptions<'_>,
-    (order, stop): (u64, &AtomicBool),
+    run: Run<'_>,
     suspect: &Suspect,
     found: &mut Diagnostic,
     again: impl Fn(&Database, &mut Launcher<'_>),
 ) {
+    let Run { order, stop, timeout, tuned } = run;
     if suspect.tensor.len() > LARGEST {
         return;
     }
-    let limit = options.timeout.map_or(LIMIT, |timeout| timeout.min(LIMIT));
+    let limit = timeout.map_or(LIMIT, |timeout| timeout.min(LIMIT));
     let until = Each { stop, limit: Some(limit) }.begins();
     let ran = until.run(db, |db| {
-        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
+        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(tuned);
         let mut launcher = launcher.watching(suspect);
         again(db, &mut launcher);
         explain(db, found, &launcher.seen()?, suspect, machine.is_gpu());
@@ -305,13 +314,11 @@ impl<'a> Account<'a> {
     /// Returns the fills of accumulators with which the first product begins, so that no statement executes them.
     fn fills(&self) -> Vec<(Origin, String)> {
         let is_followed = |tensor: TensorId| self.seen.sources.iter().any(|source| source.tensor == tensor);
-        let fill = |(op, _): (&Op, f64)| match op.kind {
-            OpKind::Fill { dst, value } if is_followed(dst) => {
-                let dtype = self.program.tensor(dst).dtype;
-                let value = show_exact(dtype, hx_host::tensor::convert_float(dtype, value));
-                Some((op.origin, self.equals(dst, &value)))
-            }
-            _ => None,
+        let fill = |(op, _): (&Op, f64)| {
+            let OpKind::Fill { dst, value } = op.kind else { return None };
+            let dtype = self.program.tensor(dst).dtype;
+            let value = show_exact(dtype, hx_host::tensor::convert_float(dtype, value));
+            is_followed(dst).then(|| (op.origin, self.equals(dst, &value)))
         };
         self.program.ops(1.0).into_iter().filter_map(fill).collect()
     }

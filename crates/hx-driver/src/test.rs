@@ -19,7 +19,7 @@ use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
 use hx_host::picture::Picture;
 use hx_workspace::Database;
 
-use crate::blame::blame;
+use crate::blame::{Run, blame};
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
 use crate::launch::{Launcher, Tuned};
@@ -477,13 +477,16 @@ fn run_in_order(
                     let mut found = error.diagnostics(db);
                     let limit = options.timeout.filter(|_| error.error.code == &codes::TIME_LIMIT);
                     if let (Some(limit), [found]) = (limit, found.as_mut_slice()) {
-                        found.notes.push(format!("the test has run for its limit of {} s", limit.as_secs_f64()));
+                        found
+                            .notes
+                            .push(format!("the test has run for its limit of {} s", limit.as_secs_f64()));
                     }
                     if let (Some(suspect), [found]) = (suspect, found.as_mut_slice()) {
                         let again = |db: &Database, launcher: &mut Launcher<'_>| {
                             evaluated(db, case, launcher, options, &mut Captured::default());
                         };
-                        blame(db, machine, options, (order, stop), &suspect, found, again);
+                        let run = Run { order, stop, timeout: options.timeout, tuned: options.tuned };
+                        blame(db, machine, run, &suspect, found, again);
                     }
                     found
                 }

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::counter::{expect_reset, expect_zero};
 use crate::error::{Fault, SimError};
 use crate::global::Tensor;
+use crate::grid::block_index;
 use crate::history::{Clash, History, merge};
 use crate::log::{BlockLog, LaunchLog};
 use crate::overlay::Overlay;
@@ -382,11 +383,6 @@ fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
         first[0] * x + i + grid[0] * (first[1] * y + j + grid[1] * (first[2] * z + k))
     };
     (0..x * y * z).map(rank).collect()
-}
-
-pub(crate) fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {
-    let (x, rest) = (number % grid[0], number / grid[0]);
-    [x as u32, (rest % grid[1]) as u32, (rest / grid[1]) as u32]
 }
 
 fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 3]; 2]) -> SimError {

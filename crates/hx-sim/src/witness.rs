@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::block::Block;
-use crate::code::{Code, Mem, SiteId, Step, Written};
-use crate::error::{Place, SimError};
+use crate::code::{Code, SiteId};
+use crate::error::Place;
 use crate::global::Tensor;
+use crate::grid::block_index;
 
 /// The last write to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,13 +117,13 @@ impl Witness {
 
     /// Returns the index of a block along each axis.
     pub fn block_index(&self, number: u32) -> [u32; 3] {
-        crate::launch::block_index(self.grid, u64::from(number))
+        block_index(self.grid, u64::from(number))
     }
 }
 
 /// The region of one execution of an operation.
 #[derive(Debug)]
-struct Region {
+pub(crate) struct Region {
     /// The operation, the position of the parameter, and whether the access is a write.
     key: (SiteId, usize, bool),
     region: [Vec<i64>; 2],
@@ -131,12 +131,12 @@ struct Region {
 
 /// A value that is followed.
 #[derive(Clone, Copy, Debug)]
-struct Followed {
-    held: Held,
+pub(crate) struct Followed {
+    pub(crate) held: Held,
     /// The value that was recorded last.
-    last: Option<u64>,
+    pub(crate) last: Option<u64>,
     /// The asynchronous product that writes the value.
-    pending: Option<SiteId>,
+    pub(crate) pending: Option<SiteId>,
 }
 
 /// The record of one block.
@@ -145,24 +145,24 @@ pub(crate) struct BlockWitness {
     /// The position of the watched parameter.
     pub(crate) watched: usize,
     /// The last write to each element of the watched tensor: thread, operation and position of the value.
-    writes: BTreeMap<i64, (u32, SiteId, Option<u32>)>,
+    pub(crate) writes: BTreeMap<i64, (u32, SiteId, Option<u32>)>,
     /// In the order of the run.
-    boxes: Vec<Region>,
+    pub(crate) boxes: Vec<Region>,
     /// For each operation, parameter and direction, the position of its last box.
     open: BTreeMap<(SiteId, usize, bool), usize>,
     /// The operation that ran last.
-    current: Option<SiteId>,
+    pub(crate) current: Option<SiteId>,
     /// The number of boxes up to the last write to the element.
-    boxes_until: usize,
-    followed: Vec<Followed>,
+    pub(crate) boxes_until: usize,
+    pub(crate) followed: Vec<Followed>,
     /// The operation of the last step that wrote registers.
-    running: Option<SiteId>,
-    changes: Vec<Change>,
+    pub(crate) running: Option<SiteId>,
+    pub(crate) changes: Vec<Change>,
     /// The element whose writes set `until`.
-    element: Option<i64>,
+    pub(crate) element: Option<i64>,
     /// The number of changes before the last write to the element.
-    until: usize,
-    wrote_element: bool,
+    pub(crate) until: usize,
+    pub(crate) wrote_element: bool,
 }
 
 impl BlockWitness {
@@ -181,7 +181,7 @@ impl BlockWitness {
     }
 
     /// Records that an operation has written a followed value. The steps of one execution of an operation count as one change.
-    fn changed(&mut self, number: usize, site: SiteId, bits: u64) {
+    pub(crate) fn changed(&mut self, number: usize, site: SiteId, bits: u64) {
         self.followed[number].last = Some(bits);
         let same = |change: &&mut Change| change.held == number && change.site == site;
         match self.changes.iter_mut().rev().find(|change| change.held == number).filter(same) {
@@ -191,7 +191,7 @@ impl BlockWitness {
     }
 
     /// Records an access to the elements of `tensor` from the byte `at` on.
-    fn reach(
+    pub(crate) fn reach(
         &mut self,
         (site, param, write): (SiteId, usize, bool),
         tensor: &Tensor,
@@ -222,100 +222,5 @@ fn widen([from, to]: &mut [Vec<i64>; 2], coordinate: &[i64]) {
     for ((from, to), c) in from.iter_mut().zip(to).zip(coordinate) {
         *from = (*from).min(*c);
         *to = (*to).max(c + 1);
-    }
-}
-
-impl Block<'_> {
-    /// Records an access of a thread of the running agent to the bytes from `at` on of a tensor. `values` returns the position of
-    /// the `i`-th element among the thread's values.
-    #[inline]
-    pub(crate) fn witness(
-        &mut self,
-        (site, memory, write): (SiteId, Mem, bool),
-        thread: usize,
-        (at, len): (usize, usize),
-        values: impl Fn(usize) -> Option<u32>,
-    ) {
-        if self.witness.is_some()
-            && let Mem::Global(param) = memory
-        {
-            let thread = self.code.own((self.agent.first + thread) as u32);
-            self.record((site, param, write), thread, (at, len), values);
-        }
-    }
-
-    /// Records the followed values that a step of the running agent has written.
-    #[cold]
-    pub(crate) fn follow(&mut self, step: &Step) -> Result<(), SimError> {
-        let Some(written) = step.written() else {
-            if let (Some(witness), Some(site)) = (&mut self.witness, step.moved()) {
-                witness.running = witness.running.filter(|running| *running == site);
-                witness.current = witness.current.filter(|current| *current == site);
-            }
-            return Ok(());
-        };
-        let of = match &written {
-            Written::Now(site, regs) | Written::Later(site, regs) => Some((self.base(*site, regs)?, *regs)),
-            Written::Completed => None,
-        };
-        let (first, threads) = (self.first_thread(), self.agent.threads);
-        let Some(witness) = &mut self.witness else { return Ok(()) };
-        for number in 0..witness.followed.len() {
-            let Followed { held, pending, .. } = witness.followed[number];
-            let thread = held.thread.checked_sub(first).map(|thread| thread as usize);
-            let Some(thread) = thread.filter(|thread| *thread < threads) else { continue };
-            let position = held.value as usize;
-            let is_written = of.is_none_or(|(base, regs)| {
-                regs.array == held.array && regs.offsets.iter().any(|offset| base + offset == position)
-            });
-            let bits = self.agent.registers[held.array].bits.get(position * threads + thread).copied();
-            let Some(bits) = bits.filter(|_| is_written) else { continue };
-            match &written {
-                Written::Now(site, _) => witness.changed(number, *site, bits),
-                Written::Later(site, _) => witness.followed[number].pending = Some(*site),
-                Written::Completed => {
-                    // The accumulator may still belong to products that this wait leaves in flight.
-                    if let Some(site) = pending.filter(|_| witness.followed[number].last != Some(bits)) {
-                        witness.running = None;
-                        witness.changed(number, site, bits);
-                    }
-                }
-            }
-        }
-        let site = match written {
-            Written::Now(site, _) | Written::Later(site, _) => Some(site),
-            Written::Completed => None,
-        };
-        if let Some(site) = site {
-            witness.running = Some(site);
-            witness.current = witness.current.filter(|current| *current == site);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn record(
-        &mut self,
-        (site, param, write): (SiteId, usize, bool),
-        thread: u32,
-        (at, len): (usize, usize),
-        values: impl Fn(usize) -> Option<u32>,
-    ) {
-        let (Some(witness), Some(tensor)) = (&mut self.witness, &self.tensors[param]) else { return };
-        if len == 0 {
-            return;
-        }
-        witness.reach((site, param, write), tensor, (at, len));
-        if write && param == witness.watched {
-            let elements = tensor.element_of(at)..=tensor.element_of(at + len - 1);
-            if witness.element.is_some_and(|element| elements.contains(&element)) {
-                witness.until = witness.changes.len();
-                witness.boxes_until = witness.boxes.len();
-                witness.wrote_element = true;
-            }
-            for (i, element) in elements.enumerate() {
-                witness.writes.insert(element, (thread, site, values(i)));
-            }
-        }
     }
 }
