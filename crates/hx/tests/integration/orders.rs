@@ -55,6 +55,26 @@ fn a_bug_of_some_orders_is_found_among_many() {
         error[HX0612]: 128 of 128 elements of f32[128] are not within rtol: 0, atol: 0 of the reference
             ╭─[ sums.hx:18:5 ]
             │
+          5 │             let large = load(x) * 1.0e8;
+            │                         ───┬───┬───────
+            │                            ╰───────────── block [0] reads `x[0..128]`, `x_tile` = 1.0
+            │                                │
+            │                                ╰───────── `large` = 1e8
+          6 │             atomic_add(y, large);
+            │             ──────────┬─────────
+            │                       ╰─────────── block [0] writes `y[0..128]`
+          7 │             atomic_add(y, -large);
+            │             ──────────┬──────┬───
+            │                       ╰──────────── block [0] writes `y[0..128]`
+            │                              │
+            │                              ╰───── = -1e8
+            │
+         10 │             atomic_add(y, load(x));
+            │             ───────────┬─────┬────
+            │                        ╰──────────── block [0] writes `y[0..128]`
+            │                              │
+            │                              ╰────── block [0] reads `x[0..128]`
+            │
          18 │     assert_close(y, full(f32, [128], 1.0), rtol: 0.0, atol: 0.0);
             │     ──────────────────────────────┬─────────────────────────────
             │                                   ╰─────────────────────────────── here
@@ -66,6 +86,8 @@ fn a_bug_of_some_orders_is_found_among_many() {
             │ Note 3: wrong: every element
             │
             │ Note 4: all of them are 0
+            │
+            │ Note 5: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (128,1):(1,0); the lines show the values that led to it
         ────╯
 
           order: 1

@@ -268,12 +268,16 @@ test "it's double" {
         error[HX0612]: 2240 of 6720 elements of f16[96, 70] are not within ulp: 1 of the reference
             ╭─[ w.hx:17:5 ]
             │
+          6 │     let [bm, bn] = block_idx;
+            │                    ────┬────
+            │                        ╰────── `bm` = 1, `bn` = 0
+            │
           8 │     copy(global_view(x[bm * 64.., bn * 64..], (64, 64) : (n, 1)), r);
             │     ────────────────────────────────┬───────────────────────────────
-            │                                     ╰───────────────────────────────── block [1, 0] reads `x[64..96, 0..64]`, [64, 0] becomes 1.5
+            │                                     ╰───────────────────────────────── block [1, 0] reads `x[64..96, 0..64]`, `r` = 1.5
           9 │     copy(r + r + r, global_view(y[bm * 64.., bn * 64..], (64, 64) : (n, 1)));
             │     ─────────┬──────────────────────────┬───────────────────────────────────
-            │              ╰──────────────────────────────────────────────────────────────── [64, 0] becomes 4.5
+            │              ╰──────────────────────────────────────────────────────────────── = 4.5
             │                                         │
             │                                         ╰───────────────────────────────────── block [1, 0] writes `y[64..96, 0..64]`
             │
@@ -289,9 +293,9 @@ test "it's double" {
             │
             │ Note 4: all of them are 1.5 times the reference
             │
-            │ Note 5: [64, 0] was written in block [1, 0] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((32,4),(2,16)):((128,1),(64,4))
+            │ Note 5: [64, 0] was written in block [1, 0] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((32,4),(2,16)):((128,1),(64,4)); the lines show the values that led to it
             │
-            │ Note 6: exactly the elements that blocks [1, 0] and [1, 1] wrote are wrong
+            │ Note 6: the wrong elements are those that blocks [1, 0] and [1, 1] wrote
         ────╯
 
           seed: 7
