@@ -63,8 +63,7 @@ fn tests_are_spread_over_all_gpus() {
     let mut db = Database::default();
     let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;
     let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
-    let options =
-        TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 4, tuned: None, fail_fast: false };
+    let options = TestOptions { jobs: 4, ..TestOptions::default() };
     let mut lines = Vec::new();
     run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
         let Verdict::Failed(found) = &report.verdict else { panic!("{} did not fail", report.case.name) };

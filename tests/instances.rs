@@ -51,8 +51,7 @@ fn collect(arch: Arch) -> Vec<Launched> {
     let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);
-    let options =
-        TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 2, tuned: None, fail_fast: false };
+    let options = TestOptions { jobs: 2, ..TestOptions::default() };
     let stop = AtomicBool::new(false);
     run_tests(&db, &listing.cases, &machine, &options, &stop, |report| {
         assert!(matches!(report.verdict, Verdict::Skipped(_)), "{}: {:?}", report.case.name, report.verdict);

@@ -90,8 +90,7 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
         return (Some(fault_of(&db, found)), BTreeSet::new());
     }
     let machine = Machine::Simulator { arch: ARCH, instead_of: None, compiler: None };
-    let options =
-        TestOptions { seed: 0, orders: 0..=2, timeout: None, jobs: 1, tuned: None, fail_fast: false };
+    let options = TestOptions { orders: 0..=2, ..TestOptions::default() };
     let mut fault = None;
     run_tests(&db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
         if let Verdict::Failed(found) = report.verdict {

@@ -179,8 +179,7 @@ impl<'db> Collector<'db> {
     fn tests(&mut self, arch: Arch) {
         let machine = Machine::Simulator { arch, instead_of: None, compiler: None };
         let listing = list_tests(self.db, self.files, &Filter::default(), Each::unlimited());
-        let options =
-            TestOptions { seed: 0, orders: 0..=0, timeout: None, jobs: 1, tuned: None, fail_fast: false };
+        let options = TestOptions::default();
         run_tests(self.db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
             match &report.verdict {
                 Verdict::Passed => {}
