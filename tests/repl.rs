@@ -331,6 +331,14 @@ fn commands_answer() {
          :target sm_80\n\
          :set\n\
          :set sede 4\n\
+         :set precision 0\n\
+         :set precision 3\n\
+         [1.0/3.0, 100.0]\n\
+         let thirds = full(f32, [2], 1.0/3.0)\n\
+         thirds\n\
+         :set precision\n\
+         :set precision full\n\
+         thirds\n\
          :set seed 4\n\
          :set timeout 2.5\n\
          :set\n\
@@ -376,12 +384,20 @@ fn commands_answer() {
             1  5 4 7 6
             device: simulator (sm_90a)
             device: simulator (sm_80)
-            memory   4 GiB
-            seed     0
-            timeout  off
-            memory   4 GiB
-            seed     4
-            timeout  2.5 s
+            memory     4 GiB
+            precision  full
+            seed       0
+            timeout    off
+            [0.3333333333333333, 100.0]
+            f32[2] on host
+            [0.333, 0.333]
+            3
+            f32[2] on host
+            [0.33333334, 0.33333334]
+            memory     4 GiB
+            precision  full
+            seed       4
+            timeout    2.5 s
             ! error[HX0101]: nothing in scope is called `nope`
             !    ╭─[ entry:1:1 ]
             !    │
@@ -393,9 +409,10 @@ fn commands_answer() {
             ! error: there is no command `:layuot`; perhaps `:layout` is meant
             ! error: found the device `cdua`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`
             ! error: there is no such setting as `sede 4`; perhaps `seed VALUE` is meant
+            ! error: found the precision `0`, expected a number of digits from 1 to 17, or `full`
             ! every cell, value and loaded file is forgotten
             ! error[HX0101]: nothing in scope is called `a`
-            !    ╭─[ cell 4:1:1 ]
+            !    ╭─[ cell 8:1:1 ]
             !    │
             !  1 │ a
             !    │ ┬

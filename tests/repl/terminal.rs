@@ -306,7 +306,7 @@ fn every_command() {
     contains(&t.enter(":target sm_80"), "device: simulator (sm_80)");
     assert_eq!(t.enter(":target"), "sm_80");
     assert_eq!(t.enter(":set seed 7"), "");
-    contains(&t.enter(":set"), "seed     7");
+    contains(&t.enter(":set"), "seed       7");
     contains(&t.enter("randn(f32, [2])"), "f32[2] on host");
     assert_eq!(t.enter("let c = empty(f32, [8]); double(ones(f32, [8]), c)"), "");
     contains(&t.enter(":time double(ones(f32, [8]), c)"), "ms to check");

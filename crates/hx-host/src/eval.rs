@@ -32,6 +32,7 @@ use crate::device::{Device, LaunchReport};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::picture::Picture;
+use crate::show::Look;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -63,6 +64,11 @@ pub struct Options {
 pub trait Surroundings {
     /// Receives one printed line, without its newline.
     fn print(&mut self, line: &str);
+
+    /// Returns the look of printed tensors.
+    fn look(&self) -> Look {
+        Look::default()
+    }
 
     /// Receives the report of a launch that has finished.
     fn launched(&mut self, _kernel: &str, _report: &LaunchReport) {}

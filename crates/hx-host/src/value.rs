@@ -11,7 +11,7 @@ use crate::counted::{Parts, Text};
 use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::eval::Closure;
-use crate::show::show_tensor;
+use crate::show::{Look, show_tensor, show_tensor_at};
 use crate::tensor::{HostTensor, Tensor, integer};
 
 /// The largest number of parts of a tuple or list, including those of nested ones. Visiting that many takes a few milliseconds.
@@ -269,6 +269,16 @@ fn enclose(open: &str, items: &[Value], close: &str, show: impl Fn(&Value) -> St
     let shown: Vec<String> = items.iter().map(show).collect();
     let comma = if open == "(" && items.len() == 1 { "," } else { "" };
     format!("{open}{}{comma}{close}", shown.join(", "))
+}
+
+impl Value {
+    /// Formats the value as `print` does, with tensors in a look.
+    pub fn shown(&self, look: Look) -> String {
+        match self {
+            Value::Tensor(tensor) => show_tensor_at(tensor, "", look),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Formats the value as `print` does, with strings unquoted.

@@ -10,6 +10,7 @@ mod uses;
 
 use hx_base::nearest;
 
+pub(crate) use self::settings::SETTINGS;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 
@@ -100,8 +101,10 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "set",
         arguments: "[NAME VALUE]",
-        what: "settings: `memory SIZE`, `seed N`, `timeout SECONDS` (or `off`)",
-        more: "Without a name, all settings are shown.",
+        what: "settings: memory, precision, seed and timeout",
+        more: "`memory SIZE` limits the memory of tensors, `precision N` the significant digits of their numbers (or `full`), `timeout \
+               SECONDS` the time of an entry (or `off`); `seed N` begins the random numbers anew. Without a value, the setting is \
+               shown; without a name, all settings.",
         run: settings::set,
     },
     Command {

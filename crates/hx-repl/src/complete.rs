@@ -6,7 +6,7 @@ use hx_ide::CompletionKind;
 use hx_target::Arch;
 use rustyline::completion::FilenameCompleter;
 
-use crate::commands::COMMANDS;
+use crate::commands::{COMMANDS, SETTINGS};
 use crate::session::Session;
 
 /// The start of the completed word, and its possible completions.
@@ -157,7 +157,7 @@ fn arguments(command: &str) -> Vec<String> {
         "device" => vec!["auto", "sim", "cuda"],
         "target" => Arch::ALL.iter().map(|a| a.name()).collect(),
         "emit" => EmitKind::NAMES.to_vec(),
-        "set" => vec!["memory", "seed", "timeout"],
+        "set" => SETTINGS.to_vec(),
         "help" => COMMANDS.iter().map(|c| c.name).collect(),
         _ => Vec::new(),
     };

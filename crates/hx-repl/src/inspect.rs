@@ -10,6 +10,7 @@ use crate::commands;
 use crate::screen::Screen;
 use crate::session::Session;
 use crate::show;
+use crate::style::Style;
 
 /// Time limit of an answer, which may solve a kernel.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -48,7 +49,8 @@ impl Session {
         let name = text.get(std::ops::Range::<usize>::from(found.range)).unwrap_or_default();
         match self.environment.values.get(name).filter(|_| found.is_binding) {
             Some(value) => {
-                let (kind, value) = (show::kind(value), show::value(value, Default::default()));
+                let look = self.precision.look(Style::default());
+                let (kind, value) = (show::kind(value), show::value(value, Style::default(), look));
                 Some(format!("```hx\n{name}: {kind}\n```\n\n```\n{value}\n```\n"))
             }
             None => Some(found.text),

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use hx_base::{Code, Db, Diagnostic, Severity};
+use hx_host::show::Look;
 use hx_host::{HostError, Value};
 use hx_report::{Config, Format, Renderer};
 
@@ -94,8 +95,8 @@ impl<'a> Screen<'a> {
     }
 
     /// Shows the value of an entry.
-    pub(crate) fn value(&mut self, value: &Value) {
-        let text = show::value(value, self.style);
+    pub(crate) fn value(&mut self, value: &Value, look: Look) {
+        let text = show::value(value, self.style, look);
         let drawing = if self.style.pictures { draw::value(value, self.style) } else { None };
         self.display.show(Shown::Value(&Picture { text, drawing }));
     }

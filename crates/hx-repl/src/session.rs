@@ -16,12 +16,14 @@ use hx_hir::{Item, Name, Path, PathTarget, Sound, file_items, reached_errors, re
 use hx_host::Value;
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Environment, EvalError, Options, Session as Evaluation, Surroundings};
+use hx_host::show::Look;
 use hx_workspace::Database;
 
 use crate::device::{LateDevice, Launched};
 use crate::machines::Machines;
 use crate::screen::Screen;
 use crate::show;
+use crate::style::Precision;
 use crate::work::{self, Inside, NoResult, Said};
 
 /// The configuration of a session.
@@ -61,6 +63,7 @@ pub struct Session {
     pub(crate) environment: Environment,
     pub(crate) machines: Machines,
     pub(crate) config: Config,
+    pub(crate) precision: Precision,
     /// Number of accepted cells; it numbers the next cell.
     pub(crate) cells: usize,
     /// The number of the next cell, if the caller numbers cells.
@@ -112,6 +115,8 @@ struct Job {
     options: Options,
     deadline: Option<Instant>,
     announced: Option<String>,
+    /// The look of printed tensors.
+    look: Look,
 }
 
 impl Session {
@@ -126,6 +131,7 @@ impl Session {
             environment,
             machines,
             config,
+            precision: Precision::default(),
             cells: 0,
             numbered: None,
             texts,
@@ -153,7 +159,8 @@ impl Session {
     /// If it has no value. The screen shows why.
     pub fn expression(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<String, Outcome> {
         let value = self.value_of(text, screen)?;
-        Ok(show::value(&value, screen.style()))
+        let style = screen.style();
+        Ok(show::value(&value, style, self.precision.look(style)))
     }
 
     /// Shows that the compiler panicked outside of an evaluation, and the report about it.
@@ -178,7 +185,7 @@ impl Session {
         screen.diagnostics(&self.db, &done.warnings);
         if let Some(value) = done.value.filter(|value| !matches!(value, Value::Unit)) {
             self.left_values.insert(file);
-            screen.value(&value);
+            screen.value(&value, self.precision.look(screen.style()));
         }
         self.carry_along(file, before, screen);
         Ok(done.times)
@@ -213,6 +220,7 @@ impl Session {
             options: self.options(),
             deadline: self.deadline(),
             announced: self.announced.clone(),
+            look: self.precision.look(screen.style()),
         };
         let outcome = match self.work(screen, job.deadline, move |db, inside| evaluate(db, inside, job)) {
             Ok(Ran::Done(done)) => return Ok(done),
@@ -375,7 +383,7 @@ fn evaluate(db: &Database, inside: &Inside, job: Job) -> Ran {
     let start = Instant::now();
     let until = Until { stop: &inside.stop, deadline: job.deadline };
     let mut device = LateDevice::new(db, &job.machines, &machine, until);
-    let mut live = Live { inside, announced: job.announced, machines: &job.machines };
+    let mut live = Live { inside, announced: job.announced, machines: &job.machines, look: job.look };
     let mut evaluation = Evaluation::new(db, &mut device, &mut live, job.options);
     match evaluation.run_cell(sound, &mut environment) {
         Ok(value) => {
@@ -414,9 +422,14 @@ pub(crate) struct Live<'a> {
     pub inside: &'a Inside,
     pub announced: Option<String>,
     pub machines: &'a Machines,
+    pub look: Look,
 }
 
 impl Surroundings for Live<'_> {
+    fn look(&self) -> Look {
+        self.look
+    }
+
     fn print(&mut self, line: &str) {
         self.inside.say(Said::Printed(line.to_owned()));
     }

@@ -1,15 +1,15 @@
 //! Formats values for the prompt.
 
 use hx_host::Value;
-use hx_host::show::show_tensor_at;
+use hx_host::show::{Look, show_tensor_at};
 
 use crate::style::Style;
 
 /// Formats a value: strings in quotes, tensors with their place. With colour, NaN and infinities are highlighted.
-pub(crate) fn value(value: &Value, style: Style) -> String {
+pub(crate) fn value(value: &Value, style: Style, look: Look) -> String {
     let text = match value {
         Value::Str(text) => format!("{text:?}"),
-        Value::Tensor(tensor) => show_tensor_at(tensor, " on host"),
+        Value::Tensor(tensor) => show_tensor_at(tensor, " on host", look),
         other => other.to_string(),
     };
     match value {

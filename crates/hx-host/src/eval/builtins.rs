@@ -206,7 +206,8 @@ fn unary(op: Unary, args: &mut Args) -> HostResult<Value> {
 }
 
 fn print(session: &mut Session<'_>, values: &[Value]) {
-    let shown: Vec<String> = values.iter().map(Value::to_string).collect();
+    let look = session.surroundings.look();
+    let shown: Vec<String> = values.iter().map(|value| value.shown(look)).collect();
     for line in shown.join(" ").split('\n') {
         session.surroundings.print(line);
     }

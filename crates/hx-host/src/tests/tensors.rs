@@ -1,10 +1,10 @@
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use hx_dtype::DType;
 
 use super::{counting, floats, ints, tensor};
 use crate::index::Index;
 use crate::random::{Seed, arange, eye, full, randn, uniform};
-use crate::show::{show_number, show_tensor};
+use crate::show::{Look, show_number, show_tensor, show_tensor_at};
 use crate::tensor::{HostTensor, Tensor, encode_int, is_poison};
 
 #[test]
@@ -155,6 +155,112 @@ fn tensors_print_abbreviated() {
     .assert_eq(&show_tensor(&Tensor::from_dense(ints(&[2, 1, 2], &[0, 1, 2, 3]))));
     expect!["f64[0, 3] []"].assert_eq(&show_tensor(&tensor(DType::F64, &[0, 3], &[])));
     expect!["true"].assert_eq(&show_tensor(&tensor(DType::Bool, &[], &[1.0])));
+}
+
+/// Rounded numbers are aligned at their points, and rows have as many columns as fit.
+#[test]
+fn tensors_fit_a_terminal() {
+    let check = |tensor: &Tensor, width: usize, digits: usize, expect: Expect| {
+        let text = show_tensor_at(tensor, "", Look { width: Some(width), digits: Some(digits) });
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        expect.assert_eq(&format!("{text}\n"));
+    };
+    let x = tensor(DType::F32, &[2, 3], &[1.0 / 3.0, -1234.567, 1e-9, 99999.6, f64::NAN, 2.5]);
+    check(
+        &x,
+        80,
+        5,
+        expect![[r#"
+        f32[2, 3]  (1 nan)
+        [[    0.33333, -1234.6    ,     1e-9   ],
+         [    1e5    ,         nan,     2.5    ]]
+    "#]],
+    );
+    check(
+        &x,
+        80,
+        2,
+        expect![[r#"
+        f32[2, 3]  (1 nan)
+        [[ 0.33 , -1.2e3,  1e-9 ],
+         [ 1e5  ,    nan,  2.5  ]]
+    "#]],
+    );
+    let many = |shape: &[usize]| {
+        let count: usize = shape.iter().product();
+        tensor(DType::F64, shape, &(0..count).map(|i| (i as f64).sqrt()).collect::<Vec<_>>())
+    };
+    check(
+        &many(&[4, 40]),
+        60,
+        5,
+        expect![[r#"
+        f64[4, 40]
+        [[ 0.0   ,  1.0   ,  1.4142, …,  6.0828,  6.1644,  6.245 ],
+         [ 6.3246,  6.4031,  6.4807, …,  8.775 ,  8.8318,  8.8882],
+         [ 8.9443,  9.0   ,  9.0554, …, 10.817 , 10.863 , 10.909 ],
+         [10.954 , 11.0   , 11.045 , …, 12.53  , 12.57  , 12.61  ]]
+    "#]],
+    );
+    check(
+        &many(&[100, 8]),
+        80,
+        4,
+        expect![[r#"
+        f64[100, 8]
+        [[ 0.0  ,  1.0  ,  1.414,  1.732,  2.0  ,  2.236,  2.449,  2.646],
+         [ 2.828,  3.0  ,  3.162,  3.317,  3.464,  3.606,  3.742,  3.873],
+         [ 4.0  ,  4.123,  4.243,  4.359,  4.472,  4.583,  4.69 ,  4.796],
+         …,
+         [27.86 , 27.87 , 27.89 , 27.91 , 27.93 , 27.95 , 27.96 , 27.98 ],
+         [28.0  , 28.02 , 28.04 , 28.05 , 28.07 , 28.09 , 28.11 , 28.12 ],
+         [28.14 , 28.16 , 28.18 , 28.2  , 28.21 , 28.23 , 28.25 , 28.27 ]]
+    "#]],
+    );
+    check(
+        &many(&[2, 2, 20]),
+        30,
+        4,
+        expect![[r#"
+        f64[2, 2, 20]
+        [[[0.0  , 1.0  , …, 4.359],
+          [4.472, 4.583, …, 6.245]],
+
+         [[6.325, 6.403, …, 7.681],
+          [7.746, 7.81 , …, 8.888]]]
+    "#]],
+    );
+    // A short row is broken into lines, a long one is abbreviated.
+    check(
+        &many(&[20]),
+        60,
+        5,
+        expect![[r#"
+        f64[20]
+        [0.0   , 1.0   , 1.4142, 1.7321, 2.0   , 2.2361, 2.4495,
+         2.6458, 2.8284, 3.0   , 3.1623, 3.3166, 3.4641, 3.6056,
+         3.7417, 3.873 , 4.0   , 4.1231, 4.2426, 4.3589]
+    "#]],
+    );
+    check(
+        &many(&[2000]),
+        60,
+        5,
+        expect![[r#"
+        f64[2000]
+        [ 0.0   ,  1.0   ,  1.4142, …, 44.688 , 44.699 , 44.71  ]
+    "#]],
+    );
+    check(
+        &counting(DType::I32, &[30]),
+        60,
+        5,
+        expect![[r#"
+        i32[30]
+        [ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14,
+         15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]
+    "#]],
+    );
 }
 
 #[test]

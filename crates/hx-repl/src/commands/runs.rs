@@ -40,13 +40,13 @@ pub(super) fn run(session: &mut Session, name: &str, screen: &mut Screen<'_>) ->
 
 fn main_of(session: &mut Session, file: SourceFile, screen: &mut Screen<'_>) -> Outcome {
     let (options, deadline, machines) = (session.options(), session.deadline(), session.machines.clone());
-    let announced = session.announced.clone();
+    let (announced, look) = (session.announced.clone(), session.precision.look(screen.style()));
     let work = move |db: &Database, inside: &Inside| {
         let machine = match opened(&machines, inside) {
             Ok(machine) => machine,
             Err(ran) => return ran,
         };
-        let mut live = Live { inside, announced, machines: &machines };
+        let mut live = Live { inside, announced, machines: &machines, look };
         let until = Until { stop: &inside.stop, deadline };
         match run_main(db, file, &machine, Launches::default(), options, &mut live, until) {
             RunOutcome::Finished => Ran::Done(Outcome::Good),

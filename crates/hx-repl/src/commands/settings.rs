@@ -10,6 +10,7 @@ use hx_target::Arch;
 use crate::machines::Machines;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
+use crate::style::Precision;
 
 pub(super) fn device(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
     if text.is_empty() {
@@ -83,56 +84,86 @@ fn shown(session: &mut Session, machines: Machines, screen: &mut Screen<'_>) -> 
     }
 }
 
+/// The names of the settings, in the order in which they are shown.
+pub(crate) const SETTINGS: [&str; 4] = ["memory", "precision", "seed", "timeout"];
+/// The largest number of digits that a setting accepts: those that identify every `f64`.
+const MOST_DIGITS: usize = 17;
+
 pub(super) fn set(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let fail = |screen: &mut Screen<'_>, text: String| {
-        screen.usage(&text);
-        Outcome::Failed
-    };
-    match words.as_slice() {
+    let changed = match words.as_slice() {
         [] => {
-            let timeout =
-                session.config.timeout.map_or("off".to_owned(), |limit| format!("{} s", limit.as_secs_f64()));
-            let memory = limits::byte_text(hx_host::memory::limit());
-            screen
-                .result(&format!("memory   {memory}\nseed     {}\ntimeout  {timeout}", session.config.seed));
-            Outcome::Good
+            let values = SETTINGS.map(|name| format!("{name:<11}{}", setting(session, name, screen)));
+            screen.result(&values.join("\n"));
+            return Outcome::Good;
         }
-        ["seed", value] => match value.parse() {
-            Ok(seed) => {
-                session.config.seed = seed;
-                // Restart the sequence of random numbers, so that a seed always gives the same numbers.
-                session.environment.draws = 0;
-                Outcome::Good
-            }
-            Err(_) => fail(screen, format!("found the seed `{value}`, expected a whole number")),
-        },
-        ["timeout", "off"] => {
-            session.config.timeout = None;
-            Outcome::Good
+        [name] if SETTINGS.contains(name) => {
+            let value = setting(session, name, screen);
+            screen.result(&value);
+            return Outcome::Good;
         }
-        ["timeout", value] => match limits::seconds(value) {
-            Ok(seconds) => {
-                session.config.timeout = Some(Duration::from_secs_f64(seconds));
-                Outcome::Good
-            }
-            Err(wanted) => fail(screen, format!("found the timeout `{value}`, {wanted}, or `off`")),
-        },
-        ["memory", value] => match limits::bytes(value) {
-            Ok(bytes) => {
-                hx_host::memory::set_limit(bytes);
-                Outcome::Good
-            }
-            Err(wanted) => fail(screen, format!("found the memory `{value}`, {wanted}")),
-        },
-        [name, ..] => {
-            let hint = hx_base::nearest(name, ["memory", "seed", "timeout"])
-                .map_or("`memory`, `seed` and `timeout`".to_owned(), |near| {
-                    format!("perhaps `{near} VALUE` is meant")
-                });
-            fail(screen, format!("there is no such setting as `{text}`; {hint}"))
+        [name, value] => change(session, name, value),
+        [name, ..] => Err(unknown(name, text)),
+    };
+    match changed {
+        Ok(()) => Outcome::Good,
+        Err(text) => {
+            screen.usage(&text);
+            Outcome::Failed
         }
     }
+}
+
+/// Returns the value of a setting as text.
+fn setting(session: &Session, name: &str, screen: &Screen<'_>) -> String {
+    match name {
+        "memory" => limits::byte_text(hx_host::memory::limit()),
+        "precision" => session.precision.digits(screen.style()).map_or("full".to_owned(), |n| n.to_string()),
+        "seed" => session.config.seed.to_string(),
+        _ => session.config.timeout.map_or("off".to_owned(), |limit| format!("{} s", limit.as_secs_f64())),
+    }
+}
+
+/// Changes a setting, or returns why it cannot be changed.
+fn change(session: &mut Session, name: &str, value: &str) -> Result<(), String> {
+    match (name, value) {
+        ("precision", "full") => session.precision = Precision::Full,
+        ("precision", value) => match value.parse() {
+            Ok(digits @ 1..=MOST_DIGITS) => session.precision = Precision::Digits(digits),
+            _ => {
+                return Err(format!(
+                    "found the precision `{value}`, expected a number of digits from 1 to {MOST_DIGITS}, or `full`"
+                ));
+            }
+        },
+        ("seed", value) => {
+            session.config.seed =
+                value.parse().map_err(|_| format!("found the seed `{value}`, expected a whole number"))?;
+            // Restart the sequence of random numbers, so that a seed always gives the same numbers.
+            session.environment.draws = 0;
+        }
+        ("timeout", "off") => session.config.timeout = None,
+        ("timeout", value) => {
+            let seconds = limits::seconds(value)
+                .map_err(|wanted| format!("found the timeout `{value}`, {wanted}, or `off`"))?;
+            session.config.timeout = Some(Duration::from_secs_f64(seconds));
+        }
+        ("memory", value) => {
+            let bytes =
+                limits::bytes(value).map_err(|wanted| format!("found the memory `{value}`, {wanted}"))?;
+            hx_host::memory::set_limit(bytes);
+        }
+        _ => return Err(unknown(name, &format!("{name} {value}"))),
+    }
+    Ok(())
+}
+
+fn unknown(name: &str, text: &str) -> String {
+    let hint = match hx_base::nearest(name, SETTINGS) {
+        Some(near) => format!("perhaps `{near} VALUE` is meant"),
+        None => "`memory`, `precision`, `seed` and `timeout`".to_owned(),
+    };
+    format!("there is no such setting as `{text}`; {hint}")
 }
 
 pub(super) fn reset(session: &mut Session, _: &str, screen: &mut Screen<'_>) -> Outcome {
