@@ -44,7 +44,8 @@ impl Prompt {
             text += &format!("{line}\n");
             while !entry.starts_with(':') && completeness(&entry) == Completeness::Incomplete {
                 let more = lines.next().expect("the entry ends");
-                entry = format!("{entry}\n{more}");
+                let code = more.strip_prefix("... ").unwrap_or_else(|| panic!("`{more}` has no prompt"));
+                entry = format!("{entry}\n{code}");
                 text += &format!("{more}\n");
             }
             let mut output = Vec::new();

@@ -186,6 +186,99 @@ fn a_session_from_start_to_end() {
     assert_eq!(t.ends().0, 0);
 }
 
+/// Lines of an open bracket have a prompt of their own and are indented, and the entry is recalled as a whole.
+#[test]
+fn an_entry_of_several_lines() {
+    let mut t = Terminal::simulator();
+    t.clear();
+    for line in ["fn f(x: f32) -> f32 {", "if x > 0.0 {", "x", "} else {", "(", "-x", ")", "}"] {
+        t.keys(line);
+        t.keys("\r");
+    }
+    t.keys("}");
+    let entry = "hx> fn f(x: f32) -> f32 {
+...     if x > 0.0 {
+...         x
+...     } else {
+...         (
+...             -x
+...         )
+...     }
+... }";
+    t.wait(|text| text == entry);
+    t.keys("\r");
+    t.wait(|text| text.ends_with("... }\nhx>"));
+    assert_eq!(t.enter(":type f"), "fn f(x: f32) -> f32");
+    // The history has the whole entry, and the margin is not part of its text.
+    t.clear();
+    t.keys("\x1b[A\x1b[A");
+    t.wait(|text| text == entry);
+    t.keys("\r");
+    t.wait(|text| text.ends_with("... }\nhx>"));
+    assert_eq!(t.enter(":save f.hx"), "wrote f.hx");
+    let saved = std::fs::read_to_string(t.sandbox.path("f.hx")).expect("it was written");
+    contains(&saved, "\n    if x > 0.0 {\n        x\n");
+}
+
+/// A syntax error inside of a brace does not end the entry. Two empty lines or Ctrl-C do, and lose nothing.
+#[test]
+fn ways_out_of_an_open_brace() {
+    let mut t = Terminal::simulator();
+    assert_eq!(t.enter("let kept = 41"), "");
+    t.clear();
+    t.keys("fn g(x: f32) -> f32 {\rlet y = ];\r}\r");
+    t.wait(|text| text.contains("error[") && text.ends_with("\nhx>"));
+    let text = t.text();
+    assert_eq!(text.matches("error[").count(), 1, "{text}");
+    contains(&text, "cell 2:2:13");
+    t.clear();
+    t.keys("fn g(x: f32) -> f32 {\r\r\r");
+    t.wait(|text| text.contains("found the end of the text") && text.ends_with("hx>"));
+    t.clear();
+    t.keys("fn h(x: f32) -> f32 {\rx");
+    t.wait(|text| text.ends_with("...     x"));
+    t.keys("\x03");
+    t.wait(|text| text.ends_with("\nhx>"));
+    assert_eq!(t.enter("kept + 1"), "42");
+    t.clear();
+    t.keys("\x1b[A\x1b[A");
+    t.wait(|text| text == "hx> fn h(x: f32) -> f32 {\n...     x");
+    t.keys("\r}\r");
+    t.wait(|text| text.ends_with("... }\nhx>"));
+    assert_eq!(t.enter(":type h"), "fn h(x: f32) -> f32");
+}
+
+/// Keys at the start of a continuation line skip its margin.
+#[test]
+fn keys_skip_the_margin() {
+    let mut t = Terminal::simulator();
+    t.clear();
+    // Backspace removes the level of indentation, and then the line.
+    t.keys("let a = [\r\x7f\x7f");
+    t.wait(|text| text == "hx> let a = [");
+    t.keys("\r\t1");
+    t.wait(|text| text == "hx> let a = [\n...         1");
+    // Home goes to the first letter; Left leaves the margin at once; Delete joins the lines.
+    t.keys("\x012");
+    t.wait(|text| text == "hx> let a = [\n...         21");
+    t.keys("\x01\x7f\x7f\x1b[D\x1b[3~");
+    t.wait(|text| text == "hx> let a = [21");
+    t.keys("\x1b\r1]");
+    t.wait(|text| text == "hx> let a = [\n...     1]21");
+    t.keys("\x03");
+    t.wait(|text| text.ends_with("\nhx>"));
+}
+
+/// A pasted transcript loses its prompts and outputs; commands in a pasted text run on their own.
+#[test]
+fn pasted_sessions() {
+    let mut t = Terminal::simulator();
+    t.keys("\x1b[200~hx> let a = [1,\n...     2]\nhx> :type a\nlist\nhx> a\n[1, 2]\x1b[201~");
+    t.wait(|text| text.ends_with("[1, 2]"));
+    t.keys("\r");
+    t.wait(|text| text.ends_with("\n[1, 2]\nhx>"));
+}
+
 /// Results have colours in a terminal, unless the user disables them.
 #[test]
 fn layouts_are_coloured() {

@@ -1,9 +1,9 @@
 //! Splits a longer text, such as a notebook's cell, into entries, and tells whether its author is still typing.
 
-use hx_syntax::{Completeness, T, completeness, lex};
+use hx_syntax::{Completeness, completeness, open_brackets};
 
 /// Spaces of a level of indentation.
-const LEVEL: usize = 4;
+pub(crate) const LEVEL: usize = 4;
 
 /// An entry of a longer text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,15 +73,7 @@ pub fn completeness_of(text: &str) -> Completeness {
 
 /// Returns the indentation of the line after a text: four spaces for each open bracket.
 pub fn indentation(text: &str) -> String {
-    let mut open = 0usize;
-    for token in lex(text) {
-        match token.kind {
-            T!['{'] | T!['('] | T!['['] => open += 1,
-            T!['}'] | T![')'] | T![']'] => open = open.saturating_sub(1),
-            _ => {}
-        }
-    }
-    " ".repeat(LEVEL * open)
+    " ".repeat(LEVEL * open_brackets(text).len())
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ mod entries;
 mod entry;
 mod highlight;
 mod inspect;
+mod keys;
+mod lines;
 mod machines;
 mod plain;
 mod prompt;

@@ -6,23 +6,26 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use hx_base::codes;
-use hx_syntax::{Completeness, completeness};
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{CompletionType, Config, Context, Editor, Helper};
+use rustyline::line_buffer::LineBuffer;
+use rustyline::validate::Validator;
+use rustyline::{Changeset, CompletionType, Config, Context, Editor, Helper};
 
 use crate::complete::{Completion, Word};
-use crate::entries::is_command;
+use crate::entries::entries;
+use crate::keys::Keys;
+use crate::lines::{self, PROMPT};
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 use crate::style::Style;
 
-const PROMPT: &str = "hx> ";
 const STYLED_PROMPT: &str = "\x1b[1;34mhx>\x1b[0m ";
+/// The start of the colour of the continuation prompt.
+const CONTINUATION_COLOR: &str = "\x1b[34m";
 /// Maximal number of entries in the history.
 const HISTORY: usize = 10_000;
 
@@ -32,7 +35,8 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut screen = Screen::new(&mut out, &mut err, style);
     let interrupt = session.config.interrupt;
-    let mut editor = match editor(session, style) {
+    let keys = Keys::default();
+    let mut editor = match editor(session, style, &keys) {
         Ok(editor) => editor,
         Err(error) => {
             screen.report(&codes::IO_ERROR, &format!("the terminal cannot be used: {error}"), &[], &[]);
@@ -46,9 +50,14 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
         let line =
             if style.color { editor.readline(&(PROMPT, STYLED_PROMPT)) } else { editor.readline(PROMPT) };
         interrupt.store(false, Ordering::Relaxed);
-        let entry = match line {
-            Ok(entry) => entry,
-            Err(ReadlineError::Interrupted) => continue,
+        let text = match line {
+            Ok(text) => lines::without_prompts(&lines::without_margin(text.trim_end())),
+            Err(ReadlineError::Interrupted) => {
+                if let Some(text) = keys.take_dropped() {
+                    keep(&mut editor, history, &lines::without_margin(text.trim_end()));
+                }
+                continue;
+            }
             Err(ReadlineError::Eof) => return Outcome::Quit,
             Err(ReadlineError::Signal(_)) => continue,
             Err(error) => {
@@ -56,32 +65,52 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
                 return Outcome::Environment;
             }
         };
-        if entry.trim().is_empty() {
+        if text.trim().is_empty() {
             continue;
         }
-        let _ = editor.add_history_entry(entry.trim_end());
-        if let Some(path) = history {
-            // Append the entry before it runs, so that a crash cannot lose it. Append, because other sessions write to the same
-            // file.
-            let _ = editor.append_history(path);
-        }
+        keep(&mut editor, history, &text);
         let size = editor.dimensions().map(|(columns, lines)| (usize::from(columns), usize::from(lines)));
-        let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-        let mut screen = Screen::new(&mut out, &mut err, Style { size, ..style });
         let Some(helper) = editor.helper_mut() else { return Outcome::Quit };
-        let outcome = helper.session.get_mut().enter(&entry, &mut screen);
-        interrupt.store(false, Ordering::Relaxed);
-        if outcome == Outcome::Quit {
-            return outcome;
+        if enter(helper.session.get_mut(), &text, Style { size, ..style }) == Outcome::Quit {
+            return Outcome::Quit;
         }
+        interrupt.store(false, Ordering::Relaxed);
     }
 }
 
-fn editor(session: &mut Session, style: Style) -> rustyline::Result<Editor<Typing<'_>, FileHistory>> {
+/// Runs the entries of a text until one fails. A pasted text can have several, if it has commands.
+fn enter(session: &mut Session, text: &str, style: Style) -> Outcome {
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let mut screen = Screen::new(&mut out, &mut err, style);
+    let mut outcome = Outcome::Good;
+    for entry in entries(text) {
+        outcome = session.enter(entry.text, &mut screen);
+        if outcome != Outcome::Good {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Adds a text to the history, and to its file. The margins make it editable when it is recalled.
+fn keep(editor: &mut Editor<Typing<'_>, FileHistory>, history: Option<&Path>, text: &str) {
+    let _ = editor.add_history_entry(lines::with_margin(text));
+    if let Some(path) = history {
+        // Append the entry before it runs, so that a crash cannot lose it. Append, because other sessions write to the same file.
+        let _ = editor.append_history(path);
+    }
+}
+
+fn editor<'s>(
+    session: &'s mut Session,
+    style: Style,
+    keys: &Keys,
+) -> rustyline::Result<Editor<Typing<'s>, FileHistory>> {
     let config = Config::builder()
         .max_history_size(HISTORY)?
         .history_ignore_dups(true)?
         .completion_type(CompletionType::List)
+        .completion_show_all_if_ambiguous(true)
         .auto_add_history(false)
         .bracketed_paste(true)
         .tab_stop(4)
@@ -90,8 +119,12 @@ fn editor(session: &mut Session, style: Style) -> rustyline::Result<Editor<Typin
     editor.set_helper(Some(Typing {
         color: style.color,
         session: RefCell::new(session),
+        keys: keys.clone(),
         files: FilenameCompleter::new(),
     }));
+    for (key, reaction) in keys.bindings() {
+        editor.bind_sequence(key, reaction);
+    }
     Ok(editor)
 }
 
@@ -112,6 +145,7 @@ struct Typing<'s> {
     color: bool,
     /// A cell, because the line editor lends its helper only immutably.
     session: RefCell<&'s mut Session>,
+    keys: Keys,
     files: FilenameCompleter,
 }
 
@@ -121,32 +155,29 @@ impl Hinter for Typing<'_> {
     type Hint = String;
 }
 
-impl Validator for Typing<'_> {
-    fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let entry = ctx.input();
-        if is_command(entry) {
-            return Ok(ValidationResult::Valid(None));
-        }
-        // Submit a text with errors, so that they are shown.
-        Ok(match completeness(entry) {
-            Completeness::Incomplete => ValidationResult::Incomplete,
-            Completeness::Complete | Completeness::Invalid => ValidationResult::Valid(None),
-        })
-    }
-}
+/// The keys decide whether an entry is complete.
+impl Validator for Typing<'_> {}
 
 impl Highlighter for Typing<'_> {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
         // During a completion the session is already borrowed: leave the line uncoloured.
-        match self.session.try_borrow_mut() {
+        let colored = match self.session.try_borrow_mut() {
             Ok(mut session) if self.color => Cow::Owned(session.colored(line)),
             _ => Cow::Borrowed(line),
+        };
+        if !line.contains('\n') || !lines::has_margin(line) {
+            return colored;
         }
+        let paint = |text: &str| match self.color {
+            true => format!("{CONTINUATION_COLOR}{text}\x1b[0m"),
+            false => text.to_owned(),
+        };
+        Cow::Owned(lines::marked(&colored, &paint))
     }
 
-    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+    fn highlight_char(&self, line: &str, _: usize, kind: CmdKind) -> bool {
         // Recolour after every edit, because any letter may change a token's meaning.
-        self.color && kind != CmdKind::MoveCursor
+        (self.color || line.contains('\n')) && kind != CmdKind::MoveCursor
     }
 }
 
@@ -154,6 +185,10 @@ impl Completer for Typing<'_> {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, at: usize, ctx: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        if self.keys.has_edit(line) {
+            // The only candidate, which `update` then replaces by the edit.
+            return Ok((at, vec![Pair { display: String::new(), replacement: String::new() }]));
+        }
         let found = self.session.borrow_mut().complete(line, at);
         match found {
             Completion::File => self.files.complete(line, at, ctx),
@@ -161,6 +196,16 @@ impl Completer for Typing<'_> {
                 let pair = |word: Word| Pair { display: word.text.clone(), replacement: word.text };
                 Ok((start, words.into_iter().map(pair).collect()))
             }
+        }
+    }
+
+    fn update(&self, line: &mut LineBuffer, start: usize, elected: &str, changes: &mut Changeset) {
+        match self.keys.take_edit(line.as_str()) {
+            Some(edit) => {
+                line.replace(edit.range, &edit.text, changes);
+                line.set_pos(edit.cursor);
+            }
+            None => line.replace(start..line.pos(), elected, changes),
         }
     }
 }

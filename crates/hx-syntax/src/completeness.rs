@@ -2,7 +2,7 @@
 
 use rowan::TextSize;
 
-use crate::{SyntaxKind, codes, lexer, parse_cell};
+use crate::{SyntaxKind, T, codes, lexer, parse_cell};
 
 /// The REPL's reaction to the return key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,12 +11,13 @@ pub enum Completeness {
     Complete,
     /// The text ends early (an open bracket, an operator without its operand): read another line.
     Incomplete,
-    /// The text is wrong before its end. More lines cannot help: show the errors.
+    /// The text is wrong, and no brace is open: show the errors.
     Invalid,
 }
 
-/// Parses the text and classifies it. An early end means incomplete. A stray closing bracket means invalid, because no further
-/// line can close it.
+/// Parses the text and classifies it. An early end means incomplete, and so does an open brace, even after an error: its author is
+/// inside a block, and lines that are read without the block would only add errors. A stray closing bracket outside of braces
+/// means invalid, because no further line can close it.
 pub fn completeness(text: &str) -> Completeness {
     let parse = parse_cell(text);
     let mut end = TextSize::new(0);
@@ -41,6 +42,26 @@ pub fn completeness(text: &str) -> Completeness {
         Some(error) if error.code == codes::UNEXPECTED && error.range.start() >= end => {
             Completeness::Incomplete
         }
+        Some(_) if open_brackets(text).contains(&T!['{']) => Completeness::Incomplete,
         Some(_) => Completeness::Invalid,
     }
+}
+
+/// Returns the brackets that are open at the end of a text, outermost first. A `}` also closes the parentheses that were opened
+/// after its `{`; a bracket that closes nothing is skipped.
+pub fn open_brackets(text: &str) -> Vec<SyntaxKind> {
+    let mut open = Vec::new();
+    for token in lexer::lex(text) {
+        match token.kind {
+            T!['{'] | T!['('] | T!['['] => open.push(token.kind),
+            T!['}'] => {
+                let brace = open.iter().rposition(|kind| *kind == T!['{']);
+                open.truncate(brace.unwrap_or(open.len()));
+            }
+            T![')'] => _ = open.pop_if(|kind| *kind == T!['(']),
+            T![']'] => _ = open.pop_if(|kind| *kind == T!['[']),
+            _ => {}
+        }
+    }
+    open
 }

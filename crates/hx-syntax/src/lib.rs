@@ -24,7 +24,7 @@ pub use rowan::{Direction, GreenNode, NodeOrToken, TextRange, TextSize, TokenAtO
 
 pub use crate::{
     ast::{AstNode, SourceFile},
-    completeness::{Completeness, completeness},
+    completeness::{Completeness, completeness, open_brackets},
     error::{SyntaxError, codes},
     foreign::{Foreign, ForeignPlace, foreign, foreign_words},
     kind::{SyntaxKind, T},

@@ -27,7 +27,7 @@ pub(super) fn help(_: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outc
     }
     let mut text = String::from(
         "An entry is a statement, an expression or an item. `;` is optional, `_` is the last value.\n\
-         An open bracket or an unfinished line goes on in the next one.\n\n",
+         An open bracket or an unfinished line goes on in the next one; two empty lines end it.\n\n",
     );
     for command in COMMANDS {
         let head = format!(":{} {}", command.name, command.arguments);

@@ -52,6 +52,9 @@ fn incomplete() {
         "(4, 8) :",
         "scan(x, op: |a, b|",
         "warp_groups {",
+        // An error inside of an open brace.
+        "fn f() {\n  let x = ];",
+        "kernel k() {\n  f((1 2);\n  let y = ",
     ] {
         assert_eq!(completeness(text), Completeness::Incomplete, "{text}");
     }
@@ -71,6 +74,9 @@ fn invalid() {
         "fn f() {\n  let x = \n  }\nlet",
         "x = 'a'",
         "0x",
+        "fn f() {\n  let x = ];\n}",
+        "fn f() {\n  let x = (];\n}",
+        "f([1 2",
     ] {
         assert_eq!(completeness(text), Completeness::Invalid, "{text}");
     }
