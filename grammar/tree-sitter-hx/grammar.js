@@ -16,7 +16,7 @@
 
 /** Words that are keywords in some places and names in all others. */
 const CONTEXTUAL = [
-  'baseline', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'global', 'grid', 'measure', 'producer', 'register',
+  'baseline', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'forall', 'global', 'grid', 'measure', 'producer', 'register',
   'registers', 'shared', 'step', 'swizzle', 'threads', 'tune',
 ];
 
@@ -168,7 +168,7 @@ module.exports = grammar({
     $.string_content,
     // The `<` before `IDENT =`.
     $._open_angle,
-    // The comma that ends a `where` or `tune` clause.
+    // The comma that ends a `where`, `tune` or `forall` clause.
     $._last_comma,
     // Nothing, before a name.
     $._before_name,
@@ -246,10 +246,26 @@ module.exports = grammar({
     ...kernelClauses(),
 
     test_item: ($) =>
-      seq(repeat($.attribute), 'test', field('name', $.string), optional($.case_clause), field('body', $.block)),
+      seq(
+        repeat($.attribute),
+        'test',
+        field('name', $.string),
+        optional(choice($.case_clause, $.forall_clause)),
+        field('body', $.block),
+      ),
     bench_item: ($) =>
       seq(repeat($.attribute), 'bench', field('name', $.string), optional($.case_clause), field('body', $.block)),
     case_clause: ($) => seq('for', field('pattern', $.pattern), 'in', field('cases', $._expr_header)),
+    forall_clause: ($) =>
+      seq('forall', $.forall_variable, repeat(seq(',', $.forall_variable)), optional(alias($._last_comma, ','))),
+    forall_variable: ($) =>
+      seq(
+        field('pattern', $.pattern),
+        'in',
+        field('domain', choice($._or_header, alias($._bounded_range, $.range_expr))),
+      ),
+    _bounded_range: ($) =>
+      seq(field('start', $._or_header), '..', optional('='), field('end', $._or_header)),
 
     main_item: ($) => seq(repeat($.attribute), 'main', field('body', $.block)),
 

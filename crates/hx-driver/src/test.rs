@@ -2,6 +2,10 @@
 //!
 //! Finding tests needs no machine, so editors can list them. Every case has a stable name, `path::title[case]`.
 
+mod property;
+mod shrink;
+mod trial;
+
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -25,6 +29,9 @@ use crate::fnv::fnv;
 use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
 use crate::run::{foreign_errors, front_diagnostics};
+
+pub use property::DRAWN_CASES;
+pub use trial::{Drawn, Property};
 
 /// Stack of a thread that runs cases, because the compiler's passes recurse into nested expressions.
 const STACK: usize = 64 << 20;
@@ -56,6 +63,8 @@ pub struct Case {
     pub test: ItemKey,
     /// Index of the case in the test's list; `None` for a test without a list of cases.
     pub index: Option<usize>,
+    /// The way in which the test runs, if it has a `forall`.
+    pub property: Option<Property>,
 }
 
 /// The tests of some files.
@@ -87,6 +96,8 @@ pub struct TestOptions<'t> {
     pub fail_fast: bool,
     /// How often a failed case runs again, until it passes.
     pub retries: u32,
+    /// Number of cases that are drawn for a test with a `forall`.
+    pub cases: usize,
     /// The observer of the run.
     pub observer: Option<&'t dyn Observer>,
 }
@@ -102,6 +113,7 @@ impl Default for TestOptions<'_> {
             tuned: None,
             fail_fast: false,
             retries: 0,
+            cases: DRAWN_CASES,
             observer: None,
         }
     }
@@ -144,6 +156,8 @@ pub struct CaseReport {
     pub failures: Vec<Vec<Diagnostic>>,
     /// The tensor of a failed comparison.
     pub picture: Option<Picture>,
+    /// The cases that were drawn, if the test has a `forall`.
+    pub drawn: Option<Drawn>,
 }
 
 impl CaseReport {
@@ -172,11 +186,15 @@ pub(crate) fn list(
         for &item in file_items(db, file).items.iter().filter(|item| item.kind() == kind) {
             let (plain, key) = (title(db, path, item), item.key(db));
             match each.begins().run(db, |db| listed(db, &key)) {
-                Ok(Listed::Cases(None)) => listing.cases.push(Case { name: plain, test: key, index: None }),
+                Ok(Listed::Cases(None)) => {
+                    listing.cases.push(Case { name: plain, test: key, index: None, property: None });
+                }
+                Ok(Listed::Drawn) => listing.cases.extend(property::wanted(filter, &plain, &key)),
                 Ok(Listed::Cases(Some(values))) => {
                     for (index, value) in values.iter().enumerate() {
                         let name = format!("{plain}[{}]", hx_base::printable(&case_text(value)));
-                        listing.cases.push(Case { name, test: key.clone(), index: Some(index) });
+                        let (test, index) = (key.clone(), Some(index));
+                        listing.cases.push(Case { name, test, index, property: None });
                     }
                 }
                 // The list of cases itself may have the error, so the test is listed as a whole.
@@ -199,6 +217,7 @@ pub(crate) fn list(
     let ended = |Ended| files.first().map(|file| ended_in(*file)).into_iter().collect();
     listing.diagnostics.splice(0..0, foreign.unwrap_or_else(ended));
     number_repetitions(&mut listing.cases);
+    // A case of a `forall` is listed only because the filter names it.
     listing.cases.retain(|case| filter.wants(&case.name));
     listing
 }
@@ -241,6 +260,8 @@ fn number_repetitions(cases: &mut [Case]) {
 enum Listed {
     /// The values of the list of cases; `None` for an item without a list.
     Cases(Option<Vec<Value>>),
+    /// The cases are drawn when the test runs.
+    Drawn,
     /// The item has errors, or uses an item that has errors.
     Unsound,
     /// The list of cases cannot be evaluated.
@@ -249,6 +270,9 @@ enum Listed {
 
 fn listed(db: &Database, item: &ItemKey) -> Listed {
     let Some(item) = item.find(db).and_then(|item| Sound::of(db, item)) else { return Listed::Unsound };
+    if !item.body(db).forall.is_empty() {
+        return Listed::Drawn;
+    }
     let mut surroundings = Vec::<String>::new();
     let mut device = NoDevice;
     let mut session = Session::new(db, &mut device, &mut surroundings, Options::default());
@@ -390,7 +414,10 @@ fn run_guarded(
     stop: &AtomicBool,
 ) -> CaseReport {
     let start = Instant::now();
-    let run = AssertUnwindSafe(|| run_case(db, case, machine, options, stop));
+    let run = AssertUnwindSafe(|| match case.property {
+        Some(Property::Drawn) => property::run(trial::Run { db, case, machine, options, stop }),
+        Some(Property::Given(_) | Property::Trial(_)) | None => run_case(db, case, machine, options, stop),
+    });
     let mut report =
         catch_unwind(run).unwrap_or_else(|panic| failed(case, vec![panicked(db, case, &*panic)]));
     report.time = start.elapsed();
@@ -419,6 +446,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         machine: 0,
         failures: Vec::new(),
         picture: None,
+        drawn: None,
     }
 }
 
@@ -481,7 +509,8 @@ fn run_in_order(
                             .notes
                             .push(format!("the test has run for its limit of {} s", limit.as_secs_f64()));
                     }
-                    if let (Some(suspect), [found]) = (suspect, found.as_mut_slice()) {
+                    let is_trial = matches!(case.property, Some(Property::Trial(_)));
+                    if let (false, Some(suspect), [found]) = (is_trial, suspect, found.as_mut_slice()) {
                         let again = |db: &Database, launcher: &mut Launcher<'_>| {
                             evaluated(db, case, launcher, options, &mut Captured::default());
                         };
@@ -507,6 +536,7 @@ fn run_in_order(
         machine: 0,
         failures: Vec::new(),
         picture,
+        drawn: None,
     };
     (report, had_orders)
 }
@@ -549,16 +579,20 @@ fn evaluated(
     let unchecked = !launcher.runs();
     let given = Options { seed, unchecked, ..Options::default() };
     let mut session = Session::new(db, launcher, captured, given);
-    let value = match (case.index, session.cases(item)) {
-        (None, _) => Ok(None),
-        (Some(index), Ok(values)) => {
-            values.and_then(|v| v.into_iter().nth(index)).map(Some).ok_or(Failed::Gone)
+    let value = match (case.index, case.property.as_ref().and_then(Property::text)) {
+        (None, None) => Ok(None),
+        (None, Some(text)) => {
+            session.assignment_of(item, text).map(|made| Some(made.value())).map_err(Failed::At)
         }
-        (Some(_), Err(error)) => Err(Failed::At(error)),
+        (Some(index), _) => session
+            .cases(item)
+            .map_err(Failed::At)
+            .and_then(|values| values.and_then(|v| v.into_iter().nth(index)).map(Some).ok_or(Failed::Gone)),
     };
     let verdict = value.and_then(|value| match session.run(item, value) {
         Ok(_) if unchecked => Ok(Verdict::Skipped("compiled, not run".to_owned())),
         Ok(_) => Ok(Verdict::Passed),
+        Err(_) if session.is_refused() => Ok(Verdict::Skipped(trial::REFUSED.to_owned())),
         Err(error) => Err(Failed::At(error)),
     });
     let (uses_seed, suspect) = (session.unseeded_draws() > 0, session.suspect().cloned());

@@ -5,6 +5,7 @@ mod code;
 mod launches;
 mod listing;
 mod prints;
+mod properties;
 mod strides;
 mod tuned;
 

@@ -3,7 +3,7 @@
 use hx_syntax::{Direction, SyntaxKind::*, SyntaxNode, SyntaxToken, T};
 
 /// Reports whether a comma may be omitted: the last comma of a list, except in a tuple of one, and the comma after the last
-/// predicate of a `where` or axis of a `tune`. A list gets it if it takes several lines; a clause never does.
+/// predicate of a `where`, axis of a `tune` or variable of a `forall`. A list gets it if it takes several lines; a clause never does.
 pub(crate) fn is_optional_comma(token: &SyntaxToken) -> bool {
     if token.kind() != T![,] {
         return false;
@@ -12,7 +12,7 @@ pub(crate) fn is_optional_comma(token: &SyntaxToken) -> bool {
     let next = token.siblings_with_tokens(Direction::Next).skip(1).find(|it| !it.kind().is_trivia());
     match list.kind() {
         // After an open range the comma must stay: without it, the next clause would parse as the end of the range.
-        WHERE_CLAUSE | TUNE_CLAUSE => next.is_none() && !is_after_open_range(token),
+        WHERE_CLAUSE | TUNE_CLAUSE | FORALL_CLAUSE => next.is_none() && !is_after_open_range(token),
         PARAM_LIST | ARG_LIST | ARRAY_EXPR | ARRAY_PAT | INDEX_LIST | SHAPE | GENERIC_PARAM_LIST
         | GENERIC_ARG_LIST | USE_TREE_LIST => next.is_some_and(|it| it.as_token().is_some()),
         TUPLE_EXPR | TUPLE_PAT | TUPLE_TYPE => {

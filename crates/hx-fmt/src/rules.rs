@@ -47,6 +47,7 @@ fn elements(node: &SyntaxNode) -> Vec<SyntaxElement> {
 fn node(w: &mut Writer, it: &SyntaxNode) {
     match it.kind() {
         KERNEL | FN => with_header(w, it),
+        TEST | BENCH => with_cases(w, it),
         BLOCK => block(w, it),
         WARP_GROUPS_STMT => warp_groups(w, it),
         BINARY_EXPR | LAYOUT_EXPR => binary(w, it),
@@ -57,7 +58,7 @@ fn node(w: &mut Writer, it: &SyntaxNode) {
         ARRAY_EXPR | ARRAY_PAT | INDEX_LIST | SHAPE => lists::list(w, it, (T!['['], T![']'])),
         GENERIC_PARAM_LIST | GENERIC_ARG_LIST => lists::list(w, it, (T![<], T![>])),
         USE_TREE_LIST => lists::list(w, it, (T!['{'], T!['}'])),
-        WHERE_CLAUSE | TUNE_CLAUSE => lists::predicates(w, it),
+        WHERE_CLAUSE | TUNE_CLAUSE | FORALL_CLAUSE => lists::predicates(w, it),
         _ => in_a_row(w, it),
     }
 }
@@ -126,6 +127,45 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
             }
         }
         last = Some(kind);
+    }
+}
+
+/// Prints a test or bench. If a `forall` does not fit on the line of the title, it takes a line of its own, and so does the brace.
+fn with_cases(w: &mut Writer, item: &SyntaxNode) {
+    let body = item.children().find(|it| it.kind() == BLOCK).filter(|body| !is_one_liner(w, body));
+    let (Some(body), true) = (body, item.children().any(|it| it.kind() == FORALL_CLAUSE)) else {
+        return in_a_row(w, item);
+    };
+    let mut last: Option<SyntaxKind> = None;
+    let mut is_open = false;
+    for child in elements(item).into_iter().filter(|it| it.kind() != BLOCK) {
+        if let Some(last) = last {
+            w.sep(space(item.kind(), last, child.kind()));
+        }
+        last = Some(child.kind());
+        if let (false, NodeOrToken::Token(keyword)) = (is_open, &child) {
+            w.lead(keyword);
+            w.open_line_group();
+            is_open = true;
+        }
+        if child.kind() == FORALL_CLAUSE {
+            w.open_indent();
+            w.sep(Sep::Line);
+            element(w, &child);
+            w.close();
+        } else {
+            element(w, &child);
+        }
+    }
+    w.sep(Sep::Line);
+    let (open, inside, close) = braces(&body);
+    if let Some(open) = open {
+        w.token(&open);
+    }
+    w.close();
+    lines(w, &inside, close.as_ref());
+    if let Some(close) = close {
+        w.token(&close);
     }
 }
 

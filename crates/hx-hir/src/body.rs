@@ -6,8 +6,8 @@
 use hx_syntax::ast::{self, AstNode as _};
 
 use crate::{
-    Bench, Cell, Const, Db, ExprId, ExprStore, FnSignature, Function, Item, Kernel, KernelSignature, Main,
-    PatId, SignatureSourceMap, SourceMap, Test, TypeRefId,
+    Bench, Cell, Const, Db, ExprId, ExprStore, FnSignature, ForallVariable, Function, Item, Kernel,
+    KernelSignature, Main, PatId, SignatureSourceMap, SourceMap, Test, TypeRefId,
     collect::{Collector, node_range},
 };
 
@@ -19,6 +19,8 @@ pub struct Body {
     pub root: ExprId,
     /// `for (m, n) in [...]` of a test or bench.
     pub cases: Option<Cases>,
+    /// `forall m in 1..=300, …` of a test; empty if it has none.
+    pub forall: Vec<ForallVariable>,
     /// The type annotation of a constant.
     pub ty: Option<TypeRefId>,
 }
@@ -44,10 +46,12 @@ fn finish_body(
     mut collector: Collector,
     block: Option<ast::Block>,
     clause: Option<ast::CaseClause>,
+    forall: Option<ast::ForallClause>,
 ) -> (Body, SourceMap) {
     let cases = clause.map(|c| Cases { values: collector.expr(c.cases()), pat: collector.pat(c.pattern()) });
+    let forall = collector.forall(forall);
     let root = collector.block_expr(block);
-    (Body { store: collector.store, root, cases, ty: None }, collector.map)
+    (Body { store: collector.store, root, cases, forall, ty: None }, collector.map)
 }
 
 fn header(
@@ -79,7 +83,7 @@ fn lowered_kernel<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Lowered<K
         header: header(&node, node.kernel_token(), node.body()),
     };
     let signature = KernelSignature { store: c.store, generics, params, wheres, grid, threads, cluster };
-    let (body, body_map) = finish_body(Collector::default(), node.body(), None);
+    let (body, body_map) = finish_body(Collector::default(), node.body(), None, None);
     Some(Lowered { signature, signature_map, body, body_map })
 }
 
@@ -99,7 +103,7 @@ fn lowered_fn<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Lowered<F
         header: header(&node, node.fn_token(), node.body()),
     };
     let signature = FnSignature { store: c.store, generics, params, ret, wheres };
-    let (body, body_map) = finish_body(Collector::default(), node.body(), None);
+    let (body, body_map) = finish_body(Collector::default(), node.body(), None, None);
     Some(Lowered { signature, signature_map, body, body_map })
 }
 
@@ -109,25 +113,25 @@ fn lowered_const<'db>(db: &'db dyn Db, item: Const<'db>) -> Option<(Body, Source
     let mut c = Collector::default();
     let ty = node.ty().map(|t| c.type_ref(Some(t)));
     let root = c.expr(node.value());
-    Some((Body { store: c.store, root, cases: None, ty }, c.map))
+    Some((Body { store: c.store, root, cases: None, forall: Vec::new(), ty }, c.map))
 }
 
 #[salsa::tracked]
 fn lowered_test<'db>(db: &'db dyn Db, test: Test<'db>) -> Option<(Body, SourceMap)> {
     let node = test.syntax(db)?;
-    Some(finish_body(Collector::default(), node.body(), node.case_clause()))
+    Some(finish_body(Collector::default(), node.body(), node.case_clause(), node.forall_clause()))
 }
 
 #[salsa::tracked]
 fn lowered_bench<'db>(db: &'db dyn Db, bench: Bench<'db>) -> Option<(Body, SourceMap)> {
     let node = bench.syntax(db)?;
-    Some(finish_body(Collector::default(), node.body(), node.case_clause()))
+    Some(finish_body(Collector::default(), node.body(), node.case_clause(), node.forall_clause()))
 }
 
 #[salsa::tracked]
 fn lowered_main<'db>(db: &'db dyn Db, main: Main<'db>) -> Option<(Body, SourceMap)> {
     let node = main.syntax(db)?;
-    Some(finish_body(Collector::default(), node.body(), None))
+    Some(finish_body(Collector::default(), node.body(), None, None))
 }
 
 #[salsa::tracked]
@@ -135,7 +139,7 @@ fn lowered_cell<'db>(db: &'db dyn Db, cell: Cell<'db>) -> Option<(Body, SourceMa
     let node = cell.syntax(db)?;
     let mut c = Collector::default();
     let root = c.cell_block(node);
-    Some((Body { store: c.store, root, cases: None, ty: None }, c.map))
+    Some((Body { store: c.store, root, cases: None, forall: Vec::new(), ty: None }, c.map))
 }
 
 /// Returns the header of a kernel.
@@ -173,7 +177,7 @@ pub fn body_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
         Item::Cell(it) => pair(lowered_cell(db, it)),
         Item::Use(_) => None,
     };
-    body.unwrap_or_else(|| finish_body(Collector::default(), None, None).0)
+    body.unwrap_or_else(|| finish_body(Collector::default(), None, None, None).0)
 }
 
 /// Returns the places of an item's body. Only code that reports diagnostics may call this: a query that reads places runs again

@@ -16,6 +16,7 @@ mod constants;
 mod db;
 mod diagnostics;
 mod expr;
+mod forall;
 mod import;
 mod infer;
 mod item;
@@ -45,6 +46,7 @@ pub use expr::{
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,
     TypeRefId, UnaryOp, WarpRole, bit_op,
 };
+pub use forall::{ForallDomain, ForallVariable};
 pub use import::{
     Import, PathTarget, absolute_path, cell_bindings, imports, is_binding, names_in_scope, resolve_path,
     top_level_pats,

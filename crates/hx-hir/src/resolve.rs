@@ -214,6 +214,10 @@ pub fn body_names<'db>(db: &'db dyn Db, item: Item<'db>) -> Names {
         resolver.expr(cases.values);
         resolver.pat(cases.pat);
     }
+    for variable in &body.forall {
+        resolver.expr(variable.at);
+        resolver.pat(variable.pat);
+    }
     resolver.expr(body.root);
     resolver.names
 }

@@ -13,6 +13,7 @@ mod call;
 mod closures;
 mod environment;
 mod error;
+mod forall;
 mod layouts;
 mod operators;
 mod statements;
@@ -39,6 +40,7 @@ use crate::value::Value;
 pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
 pub use error::{At, EvalError, without_launch};
+pub use forall::Assignment;
 pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 pub use suspect::Suspect;
 
@@ -102,6 +104,8 @@ pub struct Session<'a> {
     suspect: Option<Suspect>,
     /// The picture of the comparison that failed last.
     picture: Option<Picture>,
+    /// Whether a case of a `forall` runs, and `assume` has refused it.
+    forall: Option<bool>,
 }
 
 impl std::fmt::Debug for Session<'_> {
@@ -143,7 +147,13 @@ impl<'a> Session<'a> {
             ledger: suspect::Ledger::default(),
             suspect: None,
             picture: None,
+            forall: None,
         }
+    }
+
+    /// Reports whether the case that ran ended because an `assume` does not hold for it.
+    pub fn is_refused(&self) -> bool {
+        self.forall == Some(true)
     }
 
     /// Returns how many tensors were made from the session's seed instead of one of their own.
@@ -179,11 +189,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the body of an item. If the item has cases, `case` is bound to their pattern.
+    /// Runs the body of an item. If the item has cases, `case` is bound to their pattern; if it has a `forall`, `case` is the tuple
+    /// of the values of its variables.
     pub fn run(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Value> {
         let mut frame = self.frame(item);
-        if let (Some(cases), Some(case)) = (frame.body.cases, case) {
-            frame.bind(cases.pat, case)?;
+        match (frame.body.cases, case) {
+            (Some(cases), Some(case)) => frame.bind(cases.pat, case)?,
+            (None, Some(Value::Tuple(values))) => frame.bind_variables(&values)?,
+            (_, None) | (None, Some(_)) => {}
         }
         let root = frame.body.root;
         frame.expr(root)

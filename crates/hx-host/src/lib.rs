@@ -15,6 +15,7 @@ pub mod compare;
 pub mod counted;
 pub mod dense;
 pub mod device;
+pub mod domain;
 pub mod error;
 pub mod eval;
 pub mod index;

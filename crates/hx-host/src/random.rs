@@ -33,7 +33,7 @@ impl Seed {
 }
 
 /// Draws a uniform number in [0, 1), a multiple of 2^-53.
-fn unit(generator: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn unit(generator: &mut ChaCha8Rng) -> f64 {
     (generator.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 

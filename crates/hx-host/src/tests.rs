@@ -4,6 +4,7 @@ mod archives;
 mod arithmetic;
 mod benches;
 mod comparison;
+mod domains;
 mod edges;
 mod evaluation;
 mod files;

@@ -6,7 +6,7 @@ use crate::{
     AstNode, SyntaxError,
     SyntaxKind::*,
     SyntaxNode, SyntaxToken, T,
-    ast::{Bench, tokens},
+    ast::{Bench, Expr, ForallVariable, tokens},
     codes,
 };
 
@@ -23,6 +23,7 @@ pub(crate) fn validate(root: &SyntaxNode, errors: &mut Vec<SyntaxError>) {
                 NEW_EXPR => new_axis(&node, errors),
                 MEASURE_STMT => only_in_bench(&node, "measure", errors),
                 BASELINE_STMT => only_in_bench(&node, "baseline", errors),
+                FORALL_VARIABLE => open_domain(&node, errors),
                 _ => {}
             },
         }
@@ -83,4 +84,14 @@ fn only_in_bench(node: &SyntaxNode, word: &str, errors: &mut Vec<SyntaxError>) {
     let range = TextRange::at(start, TextSize::of(word));
     let message = format!("found `{word}` outside a `bench`");
     errors.push(SyntaxError::new(codes::MISPLACED, message, range));
+}
+
+fn open_domain(node: &SyntaxNode, errors: &mut Vec<SyntaxError>) {
+    let domain = ForallVariable::cast(node.clone()).and_then(|variable| variable.domain());
+    let Some(Expr::RangeExpr(range)) = domain else { return };
+    if range.start().is_some() && range.end().is_some() {
+        return;
+    }
+    let message = "found an open range in `forall`, expected one with both ends, as in `1..=300`";
+    errors.push(SyntaxError::new(codes::MISPLACED, message, range.syntax().text_range()));
 }

@@ -39,6 +39,8 @@ pub struct Manifest {
     pub memory: Option<u64>,
     /// `test.seed`
     pub seed: Option<u64>,
+    /// `test.cases`: the number of cases that are drawn for a test with a `forall`.
+    pub cases: Option<u32>,
     /// `test.timeout` in seconds.
     pub timeout: Option<f64>,
     /// The errors in the file. The other entries are usable.
@@ -49,7 +51,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("package", &["name", "version"]),
     ("build", &["target", "nvrtc", "cache"]),
     ("run", &["device", "memory"]),
-    ("test", &["seed", "timeout"]),
+    ("test", &["cases", "seed", "timeout"]),
 ];
 
 impl Manifest {
@@ -66,6 +68,7 @@ impl Manifest {
             device: None,
             memory: None,
             seed: None,
+            cases: None,
             timeout: None,
             diagnostics: Vec::new(),
         };
@@ -153,6 +156,13 @@ impl Manifest {
                 match value.as_integer().and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok()) {
                     Some(seed) => self.seed = Some(seed),
                     None => self.mismatch(at, value, "an integer that is not negative"),
+                }
+            }
+            "test.cases" => {
+                let number = value.as_integer().and_then(|n| u32::from_str_radix(n.as_str(), n.radix()).ok());
+                match number.filter(|cases| *cases > 0) {
+                    Some(cases) => self.cases = Some(cases),
+                    None => self.mismatch(at, value, "a positive integer"),
                 }
             }
             "test.timeout" => {

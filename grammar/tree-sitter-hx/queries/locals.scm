@@ -32,6 +32,8 @@
 (for_stmt pattern: (array_pattern (identifier) @local.definition.var))
 (case_clause pattern: (identifier) @local.definition.var)
 (case_clause pattern: (tuple_pattern (identifier) @local.definition.var))
+(forall_variable pattern: (identifier) @local.definition.var)
+(forall_variable pattern: (tuple_pattern (identifier) @local.definition.var))
 (role_binder name: (identifier) @local.definition.var)
 (use_tree path: (identifier) @local.definition.import)
 (use_tree path: (scoped_identifier name: (identifier) @local.definition.import))

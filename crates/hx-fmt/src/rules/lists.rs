@@ -1,4 +1,5 @@
-//! Lays out lists between brackets, the predicates of a `where`, and the axes of a `tune`.
+//! Lays out lists between brackets, the predicates of a `where`, the axes of a `tune`, and the variables of a
+//! `forall`.
 
 use hx_syntax::{
     NodeOrToken, SyntaxElement,
@@ -108,7 +109,7 @@ fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
     brings_brackets && comma.is_none() && first_token(child).is_some_and(|it| !w.has_comments_before(&it))
 }
 
-/// Prints `where a, b` on one line, or each predicate or axis on a line. No comma ends it.
+/// Prints `where a, b` on one line, or each predicate, axis or variable on a line. No comma ends it.
 pub(super) fn predicates(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
     let all = elements(it);

@@ -428,3 +428,29 @@ fn deep_code_is_formatted() {
         assert_eq!(format(&formatted).unwrap(), formatted);
     }
 }
+
+#[test]
+fn drawn_cases() {
+    check(
+        "test \"a\"   forall m  in 1 ..= 300,T in[f16,bf16],{ }",
+        expect![[r#"
+            test "a" forall m in 1..=300, T in [f16, bf16] {}
+        "#]],
+    );
+    check(
+        "test \"a product of ragged shapes\" forall rows in 1..=300, columns in 1..=300, depth in 1..=300, T in [f16, bf16] { f(rows); }\n\
+         /// Documented.\n#[slow] test \"attributes\" forall m in 1..=300, n in 1..=300 // here\n{ f(m) }",
+        expect![[r#"
+            test "a product of ragged shapes"
+                forall rows in 1..=300, columns in 1..=300, depth in 1..=300, T in [f16, bf16]
+            {
+                f(rows);
+            }
+
+            /// Documented.
+            #[slow]
+            test "attributes" forall m in 1..=300, n in 1..=300 // here
+            { f(m) }
+        "#]],
+    );
+}

@@ -270,6 +270,8 @@ super::families! {
         AssertEq: "assert_eq", [required("x"), required("y")], "Fails the test unless both are equal.";
         AssertClose: "assert_close", [required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
             "Fails the test unless `x` is near `y`.";
+        Assume: "assume", [required("condition")],
+            "Leaves out the drawn case of a test with `forall` unless this holds.";
         // Questions about the code of the kernel that was launched last.
         Uses: "uses", [required("instruction")],
             "Whether the last kernel's code has an instruction whose name begins with this, or reads an operand of a product in such a form, as in `a.k.128B`.";

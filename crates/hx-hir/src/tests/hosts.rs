@@ -38,3 +38,16 @@ fn launches_are_checked_as_far_as_the_text_goes() {
         "#]],
     );
 }
+
+#[test]
+fn a_domain_knows_the_variables_before_it() {
+    check(
+        "const MOST = 8;\n\
+         test \"t\" forall m in 1..=MOST, (k, _l) in [(m, 1)], _j in 1..=n, n in k..m { print(m, k, n); }\n",
+        expect![[r#"
+            error[HX0101]: nothing in scope is called `n`
+              test "t" forall m in 1..=MOST, (k, _l) in [(m, 1)], _j in 1..=n, n in k..m { print(m, k, n); }
+                                                                            ^
+        "#]],
+    );
+}

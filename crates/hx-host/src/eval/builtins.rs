@@ -111,6 +111,7 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
         }
         HostFn::AssertEq => equal(session, args),
         HostFn::AssertClose => close(session, args),
+        HostFn::Assume => super::forall::assume(session, args),
         HostFn::Uses => {
             let question = CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned());
             code(session, function, &question, args)

@@ -90,6 +90,14 @@ impl Completing<'_> {
                 SyntaxKind::TEST | SyntaxKind::BENCH => {
                     let clause = node.children().filter_map(ast::CaseClause::cast);
                     places.extend(clause.filter_map(|clause| Some(clause.pattern()?.syntax().text_range())));
+                    let drawn = node.children().filter_map(ast::ForallClause::cast);
+                    let drawn = drawn.flat_map(|clause| clause.variables());
+                    // Between the variables of the clause only those before the offset are known.
+                    let known = drawn.filter_map(|variable| {
+                        let done = variable.syntax().text_range().end() <= at;
+                        Some(variable.pattern()?.syntax().text_range()).filter(|_| done)
+                    });
+                    places.extend(known);
                 }
                 _ => {}
             }

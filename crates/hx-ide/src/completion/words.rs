@@ -9,6 +9,11 @@ pub(super) const TOP_SNIPPETS: &[(&str, &str, &str)] = &[
     ("fn", "fn ${1:name}(${2:x: f32}) -> ${3:f32} {\n    $0\n}", "a tile function"),
     ("test", "test \"${1:name}\" for (${2:m, n}) in [(${3:64, 64})] {\n    $0\n}", "a test with cases"),
     (
+        "test forall",
+        "test \"${1:name}\" forall ${2:m} in ${3:1..=300} {\n    $0\n}",
+        "a test over drawn values, which shrinks a failure to the smallest",
+    ),
+    (
         "bench",
         "bench \"${1:name}\" {\n    measure flops ${2:2 * m * n * k} { $0 }\n}",
         "a bench that counts its work",

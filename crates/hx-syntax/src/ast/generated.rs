@@ -288,6 +288,9 @@ impl Test {
     pub fn case_clause(&self) -> Option<CaseClause> {
         support::child(&self.syntax)
     }
+    pub fn forall_clause(&self) -> Option<ForallClause> {
+        support::child(&self.syntax)
+    }
     pub fn body(&self) -> Option<Block> {
         support::child(&self.syntax)
     }
@@ -327,6 +330,9 @@ impl Bench {
         support::token(&self.syntax, STRING)
     }
     pub fn case_clause(&self) -> Option<CaseClause> {
+        support::child(&self.syntax)
+    }
+    pub fn forall_clause(&self) -> Option<ForallClause> {
         support::child(&self.syntax)
     }
     pub fn body(&self) -> Option<Block> {
@@ -916,6 +922,73 @@ impl AstNode for CaseClause {
 
     fn can_cast(kind: SyntaxKind) -> bool {
         kind == CASE_CLAUSE
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `FORALL_CLAUSE`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ForallClause {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl ForallClause {
+    pub fn forall_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, FORALL_KW)
+    }
+    pub fn variables(&self) -> AstChildren<ForallVariable> {
+        support::children(&self.syntax)
+    }
+}
+
+impl AstNode for ForallClause {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == FORALL_CLAUSE
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `FORALL_VARIABLE`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ForallVariable {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl ForallVariable {
+    pub fn pattern(&self) -> Option<Pattern> {
+        support::child(&self.syntax)
+    }
+    pub fn in_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, IN_KW)
+    }
+    pub fn domain(&self) -> Option<Expr> {
+        support::child(&self.syntax)
+    }
+}
+
+impl AstNode for ForallVariable {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == FORALL_VARIABLE
     }
 
     fn cast(syntax: SyntaxNode) -> Option<Self> {

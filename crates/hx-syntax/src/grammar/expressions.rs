@@ -34,14 +34,14 @@ struct Limits {
     is_header: bool,
     /// Between `<` and `>`: comparisons need parentheses.
     is_angle: bool,
-    /// The values of an axis of a `tune` clause: a range may include its end.
-    is_axis: bool,
+    /// The values of a `tune` or `forall` clause: a range may include its end.
+    is_closed: bool,
 }
 
-const FREE: Limits = Limits { is_header: false, is_angle: false, is_axis: false };
+const FREE: Limits = Limits { is_header: false, is_angle: false, is_closed: false };
 const HEADER: Limits = Limits { is_header: true, ..FREE };
 const ANGLE: Limits = Limits { is_angle: true, ..FREE };
-const AXIS: Limits = Limits { is_axis: true, ..HEADER };
+const CLOSED: Limits = Limits { is_closed: true, ..HEADER };
 
 pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
     // `where(` is a call of the select, and a reference of another language is reported where an operand begins.
@@ -63,9 +63,9 @@ pub(super) fn header_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, HEADER)
 }
 
-/// Parses the values of an axis of a `tune` clause.
-pub(super) fn axis_values(p: &mut Parser<'_>) -> bool {
-    range_expr(p, AXIS)
+/// Parses the values of an axis of a `tune` clause or of a variable of a `forall` clause, where a range may include its end.
+pub(super) fn closed_expr(p: &mut Parser<'_>) -> bool {
+    range_expr(p, CLOSED)
 }
 
 /// Parses an expression between `<` and `>`.
@@ -126,7 +126,7 @@ fn range_expr(p: &mut Parser<'_>, limits: Limits) -> bool {
 
 fn range_end(p: &mut Parser<'_>, limits: Limits) {
     p.bump(T![..]);
-    if limits.is_axis && p.at(T![=]) {
+    if limits.is_closed && p.at(T![=]) {
         p.bump(T![=]);
     } else if p.at(T![=]) {
         let message = "found `..=`: a range excludes its end, write `a..b + 1`";

@@ -160,7 +160,7 @@ fn tune_axis(p: &mut Parser<'_>) {
     let m = p.start();
     name_ref(p);
     if p.expect(T![in]) || (expressions::is_at_expr(p) && !p.at(T!['{'])) {
-        expressions::axis_values(p);
+        expressions::closed_expr(p);
     }
     if p.at(IDENT) && p.nth_text(0) == "step" {
         let m = p.start();
@@ -169,6 +169,40 @@ fn tune_axis(p: &mut Parser<'_>) {
         m.complete(p, TUNE_STEP);
     }
     m.complete(p, TUNE_AXIS);
+}
+
+/// Reports whether the `forall` of a test stands here. After a title no name can follow, so the word needs no look-ahead.
+pub(super) fn is_at_forall(p: &Parser<'_>) -> bool {
+    p.at(IDENT) && p.nth_text(0) == "forall"
+}
+
+/// Parses `forall m in 1..=300, T in [f16, bf16]`. The current token is the `forall`.
+pub(super) fn forall_clause(p: &mut Parser<'_>) {
+    let m = p.start();
+    p.bump_as(T![forall]);
+    loop {
+        if !forall_variable(p) {
+            break;
+        }
+        if !p.eat(T![,]) || p.at(T!['{']) {
+            break;
+        }
+    }
+    m.complete(p, FORALL_CLAUSE);
+}
+
+fn forall_variable(p: &mut Parser<'_>) -> bool {
+    if !patterns::is_at_pattern(p) {
+        p.error_missing("a variable and its values, as in `m in 1..=300`");
+        return false;
+    }
+    let m = p.start();
+    patterns::pattern(p);
+    if p.expect(T![in]) || (expressions::is_at_expr(p) && !p.at(T!['{'])) {
+        expressions::closed_expr(p);
+    }
+    m.complete(p, FORALL_VARIABLE);
+    true
 }
 
 /// Reports whether a clause starts after a trailing comma: `grid [` starts one, but `grid % 2` is a predicate about a dimension

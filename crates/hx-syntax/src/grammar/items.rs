@@ -241,6 +241,9 @@ fn kernel(p: &mut Parser<'_>, m: Marker) {
 // test case
 // test "name" for (m, n) in [(1, 2), (3, 4)] { }
 // bench "other" { }
+
+// test forall
+// test "name" forall m in 1..=300, (x, y) in [(0.5, 1)], T in [f16, bf16], { }
 fn case(p: &mut Parser<'_>, m: Marker, kind: SyntaxKind) {
     p.bump_any();
     if !p.eat(STRING) {
@@ -257,6 +260,18 @@ fn case(p: &mut Parser<'_>, m: Marker, kind: SyntaxKind) {
         patterns::pattern(p);
         headers::in_expr(p);
         m.complete(p, CASE_CLAUSE);
+        if headers::is_at_forall(p) {
+            let message = "found `forall` after `for`: a test either lists its cases or draws them";
+            p.error_here(codes::MISPLACED, message);
+        }
+    }
+    if headers::is_at_forall(p) {
+        if kind == BENCH {
+            let message = "found `forall` on a bench: cases are drawn for tests only, \
+                           a bench lists its shapes, as in `bench \"…\" for n in [64, 4096]`";
+            p.error_here(codes::MISPLACED, message);
+        }
+        headers::forall_clause(p);
     }
     headers::body(p);
     m.complete(p, kind);

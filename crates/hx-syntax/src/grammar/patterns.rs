@@ -4,6 +4,10 @@ use super::*;
 
 const PATTERN_START: TokenSet = TokenSet::new(&[IDENT, T![_], T!['('], T!['[']]);
 
+pub(super) fn is_at_pattern(p: &Parser<'_>) -> bool {
+    p.at_set(PATTERN_START)
+}
+
 // test pattern
 // let x = y; let _ = y; let (a, [b, _], (c,)) = y; let [bm, bn] = block_idx;
 pub(super) fn pattern(p: &mut Parser<'_>) -> bool {

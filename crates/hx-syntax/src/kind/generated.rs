@@ -84,6 +84,7 @@ pub enum SyntaxKind {
     CONSUMER_KW,
     EACH_KW,
     FLOPS_KW,
+    FORALL_KW,
     GLOBAL_KW,
     GRID_KW,
     MEASURE_KW,
@@ -123,6 +124,8 @@ pub enum SyntaxKind {
     THREADS_CLAUSE,
     CLUSTER_CLAUSE,
     CASE_CLAUSE,
+    FORALL_CLAUSE,
+    FORALL_VARIABLE,
     ARG_LIST,
     GENERIC_PARAM,
     PARAM,
@@ -263,6 +266,7 @@ impl SyntaxKind {
         CONSUMER_KW,
         EACH_KW,
         FLOPS_KW,
+        FORALL_KW,
         GLOBAL_KW,
         GRID_KW,
         MEASURE_KW,
@@ -302,6 +306,8 @@ impl SyntaxKind {
         THREADS_CLAUSE,
         CLUSTER_CLAUSE,
         CASE_CLAUSE,
+        FORALL_CLAUSE,
+        FORALL_VARIABLE,
         ARG_LIST,
         GENERIC_PARAM,
         PARAM,
@@ -395,6 +401,7 @@ impl SyntaxKind {
             "consumer" => CONSUMER_KW,
             "each" => EACH_KW,
             "flops" => FLOPS_KW,
+            "forall" => FORALL_KW,
             "global" => GLOBAL_KW,
             "grid" => GRID_KW,
             "measure" => MEASURE_KW,
@@ -487,6 +494,7 @@ impl SyntaxKind {
             CONSUMER_KW => "consumer",
             EACH_KW => "each",
             FLOPS_KW => "flops",
+            FORALL_KW => "forall",
             GLOBAL_KW => "global",
             GRID_KW => "grid",
             MEASURE_KW => "measure",
@@ -532,6 +540,7 @@ impl SyntaxKind {
                 | CONSUMER_KW
                 | EACH_KW
                 | FLOPS_KW
+                | FORALL_KW
                 | GLOBAL_KW
                 | GRID_KW
                 | MEASURE_KW
@@ -625,6 +634,7 @@ macro_rules! T_ {
     [consumer] => { $crate::SyntaxKind::CONSUMER_KW };
     [each] => { $crate::SyntaxKind::EACH_KW };
     [flops] => { $crate::SyntaxKind::FLOPS_KW };
+    [forall] => { $crate::SyntaxKind::FORALL_KW };
     [global] => { $crate::SyntaxKind::GLOBAL_KW };
     [grid] => { $crate::SyntaxKind::GRID_KW };
     [measure] => { $crate::SyntaxKind::MEASURE_KW };

@@ -3,6 +3,7 @@
 mod ast;
 mod completeness;
 mod errors;
+mod forall;
 mod foreign;
 mod programs;
 mod properties;

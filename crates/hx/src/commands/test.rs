@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    CaseReport, Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned, Verdict, list_tests,
-    open_compiler, run_tests_on,
+    CaseReport, DRAWN_CASES, Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned, Verdict,
+    list_tests, open_compiler, run_tests_on,
 };
 use hx_workspace::Manifest;
 
@@ -222,6 +222,7 @@ impl Runner<'_> {
             tuned: self.tuned.as_ref(),
             fail_fast: args.fail_fast,
             retries: args.retries,
+            cases: args.cases.or(manifest.and_then(|m| m.cases)).map_or(DRAWN_CASES, |n| n as usize),
             observer: None,
         }
     }
@@ -255,7 +256,7 @@ impl Runner<'_> {
                 }
                 counts.add(&report);
                 if !matches!(report.verdict, Verdict::Skipped(_)) {
-                    history.record(&report.case.name, matches!(report.verdict, Verdict::Failed(_)));
+                    record(&mut history, &report);
                 }
                 teller.case(&report, &self.machines, &options);
             });
@@ -294,6 +295,14 @@ impl Runner<'_> {
             _ if only_environment => Exit::Environment,
             _ => Exit::Bad,
         }
+    }
+}
+
+/// Records the result of a test. A single case of a `forall` that passes says nothing about the others.
+fn record(history: &mut History, report: &CaseReport) {
+    let (name, failed) = (report.case.remembered_name(), matches!(report.verdict, Verdict::Failed(_)));
+    if failed || name == report.case.name {
+        history.record(name, failed);
     }
 }
 

@@ -9,6 +9,7 @@ mod fmt;
 mod layout;
 mod limits;
 mod orders;
+mod properties;
 mod repeating;
 mod testing;
 mod tune;

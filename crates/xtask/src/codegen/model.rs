@@ -66,6 +66,7 @@ const CONTEXTUAL: &[&str] = &[
     "consumer",
     "each",
     "flops",
+    "forall",
     "global",
     "grid",
     "measure",

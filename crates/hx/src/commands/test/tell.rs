@@ -98,11 +98,16 @@ impl<'a> Teller<'a> {
 
     fn human(&mut self, report: &CaseReport, options: &TestOptions, rerun: &str, device: Option<String>) {
         let (name, time, output) = (&report.case.name, show_time(report.time), self.output);
-        let time = match report.unjudged.len() {
-            0 => time,
-            1 => format!("{time}, 1 assertion skipped"),
-            n => format!("{time}, {n} assertions skipped"),
+        let mut time = match report.drawn.as_ref().map(|drawn| drawn.cases) {
+            None => time,
+            Some(1) => format!("1 case, {time}"),
+            Some(n) => format!("{n} cases, {time}"),
         };
+        match report.unjudged.len() {
+            0 => {}
+            1 => time += ", 1 assertion skipped",
+            n => time += &format!(", {n} assertions skipped"),
+        }
         let line = match &report.verdict {
             Verdict::Passed if report.is_flaky() => {
                 format!("test {name} ... {} ({time})", output.paint(&flaky(report), true))
@@ -180,6 +185,10 @@ impl<'a> Teller<'a> {
             object["runs"] = (report.failures.len() + 1).into();
             object["flaky"] = report.is_flaky().into();
         }
+        if let Some(drawn) = &report.drawn {
+            object["cases"] = drawn.cases.into();
+            object["failing_case"] = drawn.failing.clone().into();
+        }
         if let Some(device) = device {
             object["device"] = device.into();
         }
@@ -217,7 +226,7 @@ impl<'a> Teller<'a> {
 
     /// Returns the command that runs one test again with the same settings.
     fn rerun(&self, report: &CaseReport, machine: &Machine, options: &TestOptions) -> String {
-        let quoted = format!("'{}'", report.case.name.replace('\'', r"'\''"));
+        let quoted = format!("'{}'", report.rerun_name().replace('\'', r"'\''"));
         let target = match self.args.device.target.target {
             Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
             _ => String::new(),

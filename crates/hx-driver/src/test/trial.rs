@@ -1,0 +1,117 @@
+//! One case of a test with a `forall`, and everything that running it takes.
+
+use std::sync::atomic::AtomicBool;
+
+use hx_base::Diagnostic;
+use hx_base::interrupt::Ended;
+use hx_hir::{Item, Sound, reached_errors};
+use hx_host::device::NoDevice;
+use hx_host::eval::{EvalResult, Options, Session};
+use hx_workspace::Database;
+
+use super::{Case, CaseReport, TestOptions, run_guarded};
+use crate::bounded::{Each, ended_at};
+use crate::machine::Machine;
+
+/// The reason of a skip because `assume` does not hold.
+pub(super) const REFUSED: &str = "`assume` does not hold for it";
+
+/// The way in which a test with a `forall` runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Property {
+    /// Its cases are drawn.
+    Drawn,
+    /// One case runs, which a filter named by its values: `m = 65, T = bf16`.
+    Given(String),
+    /// As [`Property::Given`], for the search: a failure is not explained down to the kernel.
+    Trial(String),
+}
+
+impl Property {
+    /// Returns the values of the one case that runs.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Property::Drawn => None,
+            Property::Given(text) | Property::Trial(text) => Some(text),
+        }
+    }
+}
+
+/// The result of drawing the cases of a test.
+#[derive(Clone, Debug, Default)]
+pub struct Drawn {
+    /// The number of cases that ran before one failed, and that one.
+    pub cases: usize,
+    /// The values of the smallest case that fails.
+    pub failing: Option<String>,
+}
+
+impl CaseReport {
+    /// Returns the name under which what failed runs again alone.
+    pub fn rerun_name(&self) -> String {
+        match self.drawn.as_ref().and_then(|drawn| drawn.failing.as_ref()) {
+            Some(text) => format!("{}[{text}]", self.case.name),
+            None => self.case.name.clone(),
+        }
+    }
+}
+
+impl Case {
+    /// Returns the name under which a failure is remembered: a single case of a `forall` fails the whole test.
+    pub fn remembered_name(&self) -> &str {
+        match self.property.as_ref().and_then(Property::text) {
+            Some(text) => self.name.strip_suffix(&format!("[{text}]")).unwrap_or(&self.name),
+            None => &self.name,
+        }
+    }
+}
+
+/// One run of a test: everything that running a case takes.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'r> {
+    pub(super) db: &'r Database,
+    pub(super) case: &'r Case,
+    pub(super) machine: &'r Machine,
+    pub(super) options: &'r TestOptions<'r>,
+    pub(super) stop: &'r AtomicBool,
+}
+
+impl Run<'_> {
+    /// Runs the case of these values.
+    pub(super) fn one(&self, property: fn(String) -> Property, text: &str) -> CaseReport {
+        let case = Case {
+            name: format!("{}[{text}]", self.case.name),
+            property: Some(property(text.to_owned())),
+            ..self.case.clone()
+        };
+        run_guarded(self.db, &case, self.machine, self.options, self.stop)
+    }
+
+    /// Computes with the `forall` of the test, on the host and within the time limit of a case.
+    ///
+    /// # Errors
+    /// The diagnostics of the failure.
+    pub(super) fn host<R>(
+        &self,
+        work: impl for<'s> FnOnce(&mut Session<'s>, Sound<Item<'s>>) -> EvalResult<R>,
+    ) -> Result<R, Vec<Diagnostic>> {
+        let Some(item) = self.case.test.find(self.db) else { return Err(Vec::new()) };
+        let until = Each { stop: self.stop, limit: self.options.timeout }.begins();
+        let done = until.run(self.db, |db| {
+            let sound = self.case.test.find(db).and_then(|item| Sound::of(db, item))?;
+            let (mut device, mut surroundings) = (NoDevice, Vec::<String>::new());
+            let mut session = Session::new(db, &mut device, &mut surroundings, Options::default());
+            Some(work(&mut session, sound))
+        });
+        match done {
+            Ok(Some(done)) => done.map_err(|error| error.diagnostics(self.db)),
+            Ok(None) => Err(reached_errors(self.db, item).clone()),
+            Err(Ended) => Err(vec![ended_at(self.db, item)]),
+        }
+    }
+
+    /// Returns a report of the test that failed with these diagnostics.
+    pub(super) fn failed(&self, found: Vec<Diagnostic>) -> CaseReport {
+        super::failed(self.case, found)
+    }
+}
