@@ -25,12 +25,12 @@ fn texts(domain: &Domain, choices: Vec<Choice>) -> String {
 #[test]
 fn boundaries_are_ends_and_neighbours_of_powers_of_two() {
     let check = |domain: Domain, want: Expect| want.assert_eq(&texts(&domain, domain.boundaries()));
-    check(ints(1, 300), expect![[""]]);
-    check(ints(-3, 3), expect![[""]]);
-    check(ints(70, 70), expect![[""]]);
-    check(floats(-2.0, 1.5, false), expect![[""]]);
-    check(floats(0.5, 0.5, true), expect![[""]]);
-    check(list(vec![Value::DType(DType::F16), Value::DType(DType::Bf16)]), expect![[""]]);
+    check(ints(1, 300), expect!["1 2 3 4 5 7 8 9 15 16 17 31 32 33 63 64 65 127 128 129 255 256 257 300"]);
+    check(ints(-3, 3), expect!["-3 -2 -1 0 1 2 3"]);
+    check(ints(70, 70), expect!["70"]);
+    check(floats(-2.0, 1.5, false), expect!["-2.0 -1.0 0.0 1.0 1.4999999999999998"]);
+    check(floats(0.5, 0.5, true), expect!["0.5 0.5"]);
+    check(list(vec![Value::DType(DType::F16), Value::DType(DType::Bf16)]), expect!["f16 bf16"]);
 }
 
 #[test]
@@ -60,7 +60,8 @@ fn names_are_read_back() {
             assert_eq!(domain.read(&format!("{text}, n = 3")), Some((choice, ", n = 3")), "{text}");
         }
     }
-    expect![[""]].assert_eq(&texts(&domains[2], domains[2].boundaries()));
+    expect![[r#"(1, "a, b") (1, "a") true (1, "a")#2"#]]
+        .assert_eq(&texts(&domains[2], domains[2].boundaries()));
     for (domain, text) in [(0, "301"), (0, "x"), (0, ""), (1, "1.0"), (1, "nan"), (2, "false"), (2, "truely")]
     {
         assert_eq!(domains[domain].read(text), None, "{text}");
@@ -82,10 +83,31 @@ fn domains_that_are_none() {
         want.assert_eq(&found.expect_err("an error").to_string());
     };
     let range = |a: Value, b: Value, inclusive| Domain::range(&a, &b, inclusive);
-    check(range(Value::Int(4), Value::Int(4), false), expect![[""]]);
-    check(range(Value::Int(4), Value::Int(3), true), expect![[""]]);
-    check(range(Value::Int(0), Value::Float(f64::INFINITY), false), expect![[""]]);
-    check(range(Value::Int(0), Value::Bool(true), false), expect![[""]]);
-    check(Domain::of(&Value::List(Vec::new().into())), expect![[""]]);
-    check(Domain::of(&Value::Int(3)), expect![[""]]);
+    check(
+        range(Value::Int(4), Value::Int(4), false),
+        expect![[r#"
+        found the empty range `4..4`, expected at least one value
+          help: `a..b` ends before `b`, `a..=b` includes it"#]],
+    );
+    check(
+        range(Value::Int(4), Value::Int(3), true),
+        expect![[r#"
+        found the empty range `4..=3`, expected at least one value
+          help: `a..b` ends before `b`, `a..=b` includes it"#]],
+    );
+    check(
+        range(Value::Int(0), Value::Float(f64::INFINITY), false),
+        expect!["found the range `0..inf`, expected finite ends"],
+    );
+    check(range(Value::Int(0), Value::Bool(true), false), expect!["found a bool, a number is needed"]);
+    check(
+        Domain::of(&Value::List(Vec::new().into())),
+        expect!["found an empty list, expected at least one value"],
+    );
+    check(
+        Domain::of(&Value::Int(3)),
+        expect![[r#"
+        found an integer, expected a range or a list of values
+          help: `forall m in 1..=300, T in [f16, bf16]`"#]],
+    );
 }
