@@ -130,15 +130,14 @@ impl<'a> Account<'a> {
         self.seen.positions[self.seen.first]?;
         let (element, name) = (self.compared(), self.param_name(self.seen.param));
         let Some(wrote) = self.seen.write(self.seen.first) else {
-            let blocks = self.seen.witness.grid.iter().product::<u64>();
-            let blocks =
-                if blocks == 1 { "the only block".to_owned() } else { format!("the {blocks} blocks") };
-            return Some(match self.stored() {
-                Some(region) => {
-                    format!("nothing wrote {element}: {blocks} wrote {}", show_region(name, &region))
-                }
-                None => format!("nothing wrote {element}: {blocks} wrote nothing to `{name}`"),
-            });
+            let blocks = match self.seen.witness.grid.iter().product::<u64>() {
+                0 => return Some(format!("nothing wrote {element}: the grid has no blocks")),
+                1 => "the only block".to_owned(),
+                blocks => format!("the {blocks} blocks"),
+            };
+            let stored = self.stored().map(|region| show_region(name, &region));
+            let stored = stored.unwrap_or_else(|| format!("nothing to `{name}`"));
+            return Some(format!("nothing wrote {element}: {blocks} wrote {stored}"));
         };
         let block = show_shape(&self.block(wrote.block));
         let (thread, warp) = (wrote.thread, wrote.thread / WARP);

@@ -515,7 +515,13 @@ fn run_in_order(
                             evaluated(db, case, launcher, options, &mut Captured::default());
                         };
                         let run = Run { order, stop, timeout: options.timeout, tuned: options.tuned };
-                        blame(db, machine, run, &suspect, found, again);
+                        let explain = AssertUnwindSafe(|| blame(db, machine, run, &suspect, found, again));
+                        // A bug in the explanation must not hide the failure.
+                        if catch_unwind(explain).is_err() {
+                            found
+                                .notes
+                                .push("the compiler panicked while it explained the failure".to_owned());
+                        }
                     }
                     found
                 }

@@ -47,7 +47,8 @@ pub(super) fn common(
 
 /// Finds an axis of the grid with an index at which all elements are wrong, if all others are right.
 fn along_axis(writes: &[(Wrote, bool)], index: &impl Fn(u32) -> Vec<usize>) -> Option<String> {
-    let axes = index(0).len();
+    let (any, _) = writes.first()?;
+    let axes = index(any.block).len();
     (0..axes).find_map(|axis| {
         let keys = separating(writes, |wrote| index(wrote.block).get(axis).map(|at| *at as u32))?;
         let axis = ["x", "y", "z"].get(axis)?;

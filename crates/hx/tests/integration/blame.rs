@@ -73,6 +73,35 @@ fn nothing_wrote_the_edges() {
 }
 
 #[test]
+fn a_grid_has_no_blocks() {
+    let body = "copy(load(tile(a, [B, B])[.., .., bm, bn]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);";
+    check(
+        &double("[m / 256, n / B]", body),
+        expect![[r#"
+        error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+            ╭─[ k.hx:13:5 ]
+            │
+          2 │     grid [m / 256, n / B]
+            │          ────────┬───────
+            │                  ╰───────── the grid is [0, 1]
+            │
+         13 │     assert_close(c, a * 2.0, ulp: 1);
+            │     ────────────────┬───────────────
+            │                     ╰───────────────── here
+            │
+            │ Note 1: first at [0, 0]: got never written, expected -1.73046875
+            │
+            │ Note 2: wrong: every element
+            │
+            │ Note 3: all of them were never written
+            │
+            │ Note 4: nothing wrote [0, 0]: the grid has no blocks
+        ────╯
+    "#]],
+    );
+}
+
+#[test]
 fn the_block_reads_another_tile() {
     let body = "copy(load(tile(a, [B, B])[.., .., bm, 0]) * 2.0, tile(c, [B, B])[.., .., bm, bn]);";
     check(
