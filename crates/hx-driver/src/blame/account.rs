@@ -1,0 +1,101 @@
+//! The first wrong element of a failed comparison, and the program that should have written it.
+
+use hx_compile::tile_program;
+use hx_host::dense::show_shape;
+use hx_host::eval::Suspect;
+use hx_host::pattern::coordinate;
+use hx_sim::Reached;
+use hx_tile::{Param, TensorId, TileProgram};
+use hx_workspace::Database;
+
+use crate::launch::Seen;
+
+/// The name of a register tensor that the text does not name.
+const UNNAMED: &str = "value";
+
+/// The first wrong element, and the program that should have written it.
+pub(super) struct Account<'a> {
+    pub(super) db: &'a Database,
+    pub(super) seen: &'a Seen<'a>,
+    pub(super) suspect: &'a Suspect,
+    pub(super) program: &'a TileProgram,
+}
+
+impl<'a> Account<'a> {
+    pub(super) fn new(db: &'a Database, seen: &'a Seen<'a>, suspect: &'a Suspect) -> Option<Account<'a>> {
+        let program = &tile_program(db, seen.instance).as_ref().ok()?.program;
+        Some(Account { db, seen, suspect, program })
+    }
+
+    /// Formats the first wrong element with its coordinates in the parameter: `c[64, 0]`.
+    pub(super) fn element(&self) -> String {
+        let at = self.seen.coordinate.iter().map(i64::to_string).collect::<Vec<_>>();
+        format!("`{}[{}]`", self.param_name(self.seen.param), at.join(", "))
+    }
+
+    /// Formats the first wrong element as the comparison does, and as the kernel does if that differs: `[0], which is `y[16, 0]``.
+    pub(super) fn compared(&self) -> String {
+        let compared = coordinate(self.suspect.tensor.shape(), self.seen.first);
+        let is_same = compared.iter().map(|at| *at as i64).eq(self.seen.coordinate.iter().copied());
+        let compared = show_shape(&compared);
+        if is_same { compared } else { format!("{compared}, which is {},", self.element()) }
+    }
+
+    pub(super) fn param_name(&self, param: usize) -> &str {
+        match self.program.params.get(param) {
+            Some(Param::Tensor(tensor)) => &tensor.name,
+            Some(Param::Int { name, .. } | Param::Float { name, .. }) => name,
+            None => "",
+        }
+    }
+
+    /// Returns the name of a tensor in the text; an empty one if the text does not name it.
+    pub(super) fn tensor_name(&self, tensor: TensorId) -> &str {
+        match self.program.tensor(tensor).name.as_str() {
+            UNNAMED => "",
+            name => name,
+        }
+    }
+
+    /// Formats the values of a tensor: `acc = 1.5`.
+    pub(super) fn equals(&self, tensor: TensorId, values: &str) -> String {
+        match self.tensor_name(tensor) {
+            "" => format!("= {values}"),
+            name => format!("`{name}` = {values}"),
+        }
+    }
+
+    /// Returns the index of a block along the axes of the grid that the kernel states.
+    pub(super) fn block(&self, number: u32) -> Vec<usize> {
+        let axes = self.program.grid.len().max(1);
+        self.seen.witness.block_index(number).iter().take(axes).map(|index| *index as usize).collect()
+    }
+
+    /// Returns the smallest box around all elements that the launch wrote to the compared tensor.
+    pub(super) fn stored(&self) -> Option<Region> {
+        let reached = self.seen.witness.reached.iter();
+        hull(reached.filter(|reached| reached.write && reached.param == self.seen.param))
+    }
+}
+
+/// The first coordinate along each dimension, and one past the last.
+pub(super) type Region = [Vec<i64>; 2];
+
+/// Returns the smallest box around regions.
+pub(super) fn hull<'r>(regions: impl Iterator<Item = &'r Reached>) -> Option<Region> {
+    let both = |mut all: Region, next: Region| {
+        all[0].iter_mut().zip(&next[0]).for_each(|(a, b)| *a = (*a).min(*b));
+        all[1].iter_mut().zip(&next[1]).for_each(|(a, b)| *a = (*a).max(*b));
+        all
+    };
+    regions.map(|reached| reached.region.clone()).reduce(both)
+}
+
+/// Formats a region: `c[64..128, 0]`.
+pub(super) fn show_region(name: &str, [from, to]: &Region) -> String {
+    let range = |(from, to): (&i64, &i64)| {
+        if from + 1 == *to { from.to_string() } else { format!("{from}..{to}") }
+    };
+    let ranges: Vec<String> = from.iter().zip(to).map(range).collect();
+    format!("`{name}[{}]`", ranges.join(", "))
+}

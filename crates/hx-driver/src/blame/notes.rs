@@ -1,0 +1,89 @@
+//! The notes of a failed comparison: who wrote the first wrong element, what the wrong elements have in common, and what the simulator
+//! computes.
+
+use hx_compile::solution;
+use hx_host::dense::show_shape;
+use hx_host::show::show_exact;
+use hx_sim::Wrote;
+use hx_target::WARP;
+use hx_tile::TensorId;
+
+use super::account::{Account, show_region};
+use super::traits;
+use crate::launch::stored_tensor;
+
+/// The relative difference between the simulator and a GPU that rounding explains.
+const ROUNDING: f64 = 0.01;
+
+/// Returns the notes. `on_gpu` says that the test ran on a GPU, so that the simulator's result may differ.
+pub(super) fn notes(account: &Account<'_>, on_gpu: bool) -> Vec<String> {
+    let differs = account.differs().filter(|_| on_gpu);
+    account.writer().into_iter().chain(account.common()).chain(differs).collect()
+}
+
+impl Account<'_> {
+    /// Describes the block and thread that wrote the first wrong element, and its place in the layout of the stored tensor.
+    fn writer(&self) -> Option<String> {
+        self.seen.positions[self.seen.first]?;
+        let (element, name) = (self.compared(), self.param_name(self.seen.param));
+        let Some(wrote) = self.seen.write(self.seen.first) else {
+            let blocks = match self.seen.witness.grid.iter().product::<u64>() {
+                0 => return Some(format!("nothing wrote {element}: the grid has no blocks")),
+                1 => "the only block".to_owned(),
+                blocks => format!("the {blocks} blocks"),
+            };
+            let stored = self.stored().map(|region| show_region(name, &region));
+            let stored = stored.unwrap_or_else(|| format!("nothing to `{name}`"));
+            return Some(format!("nothing wrote {element}: {blocks} wrote {stored}"));
+        };
+        let block = show_shape(&self.block(wrote.block));
+        let (thread, warp) = (wrote.thread, wrote.thread / WARP);
+        let Some((value, tensor)) = wrote.value.zip(self.stored_tensor(wrote)) else {
+            return Some(format!(
+                "{element} was written in block {block}, by a copy that thread {thread} issued"
+            ));
+        };
+        let by = match self.seen.witness.writers.len() {
+            0 | 1 => String::new(),
+            blocks => format!("by {blocks} blocks, last "),
+        };
+        let mut text = format!("{element} was written {by}in block {block} by thread {thread} (warp {warp})");
+        let layout = solution(self.db, self.seen.instance).as_ref().ok();
+        if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
+            let tensor = match self.tensor_name(tensor) {
+                "" => "the stored tile".to_owned(),
+                name => format!("`{name}`"),
+            };
+            text += &format!(", from value {value} of {tensor} in its layout {}", layout.layout);
+        }
+        if !self.seen.sources.is_empty() {
+            text += "; the lines show the values that led to it";
+        }
+        Some(text)
+    }
+
+    /// Returns the tensor whose elements an operation stores.
+    fn stored_tensor(&self, wrote: Wrote) -> Option<TensorId> {
+        stored_tensor(self.program.op(self.seen.witness.places[wrote.site as usize].op?)?)
+    }
+
+    /// Names what the wrong elements have in common and no right element has.
+    fn common(&self) -> Option<String> {
+        let writes =
+            (0..self.seen.positions.len()).filter_map(|i| Some((self.seen.write(i)?, self.suspect.wrong[i])));
+        traits::common(writes.collect(), &self.seen.witness.places, |block| self.block(block))
+    }
+
+    /// Says what the simulator computes for the first wrong element, if it differs from the GPU's result by more than the rounding
+    /// of sums in another order.
+    fn differs(&self) -> Option<String> {
+        let dtype = self.suspect.tensor.dtype();
+        let bits = hx_dtype::load(dtype, &self.seen.bytes, self.seen.positions[self.seen.first]?);
+        let found = *self.suspect.tensor.bits().get(self.seen.first)?;
+        let [simulated, measured] = [bits, found].map(|bits| dtype.decode(bits));
+        let is_rounding = dtype.is_float()
+            && (simulated - measured).abs() <= ROUNDING * simulated.abs().max(measured.abs());
+        (bits != found && !is_rounding)
+            .then(|| format!("the simulator computes {} there", show_exact(dtype, bits)))
+    }
+}
