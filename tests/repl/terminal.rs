@@ -279,6 +279,38 @@ fn pasted_sessions() {
     t.wait(|text| text.ends_with("\n[1, 2]\nhx>"));
 }
 
+/// Values, diagnostics and help fit the terminal: it breaks no line.
+#[test]
+fn output_fits_the_terminal() {
+    let mut t = Terminal::simulator();
+    // The contents of the screen have a line that the terminal breaks as one line.
+    let fits = |text: &str| {
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(SIZE.1)), "{text}");
+    };
+    let tensor = t.enter("randn(f32, [40, 60])");
+    fits(&tensor);
+    assert_eq!(tensor.lines().count(), 8, "{tensor}");
+    contains(&t.enter("print(randn(f32, [40, 60]))"), "…");
+    assert_eq!(t.enter(":set precision 2"), "");
+    assert_eq!(t.enter("full(f32, [2], 1.0 / 3.0)"), "f32[2] on host\n[0.33, 0.33]");
+    let long = "let x = ones(f32, [128, 128]) @ ones(f32, [128, 64]) + zeros(f32, [128, 128]) * ones(f32, [128, 128]) + missing + 1";
+    t.clear();
+    t.keys(long);
+    t.keys("\r");
+    t.wait(|text| text.contains("error[") && text.ends_with("\nhx>"));
+    let text = t.text();
+    let found: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("error[")).collect();
+    fits(&found.join("\n"));
+    contains(found[1], "[ cell 4:1:105 ]");
+    let name = found[3].find("missing").expect("the line");
+    assert_eq!(
+        found[3][..name].chars().count(),
+        found[4].find('─').map_or(0, |at| found[4][..at].chars().count())
+    );
+    fits(&t.enter(":help"));
+    fits(&t.enter(":help layout"));
+}
+
 /// Results have colours in a terminal, unless the user disables them.
 #[test]
 fn layouts_are_coloured() {

@@ -44,8 +44,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         name: "layout",
         arguments: "X [all]",
         what: "draw a layout: a value, or a tensor of a kernel",
-        more: "X is an expression whose value is a layout, a kernel (all its layouts are listed), or a register or shared tensor\n\
-               of a kernel: `rc` of the newest kernel that has one, `matmul.rc` of that kernel. Registers are coloured by thread,\n\
+        more: "X is an expression whose value is a layout, a kernel (all its layouts are listed), or a register or shared tensor \
+               of a kernel: `rc` of the newest kernel that has one, `matmul.rc` of that kernel. Registers are coloured by thread, \
                shared memory by bank. `NAME=VALUE` replaces a compile-time argument; `all` draws more than fits the screen.",
         run: layouts::layout,
     },

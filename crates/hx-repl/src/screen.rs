@@ -10,6 +10,9 @@ use hx_report::{Config, Format, Renderer};
 use crate::style::{Picture, Style};
 use crate::{draw, show};
 
+/// Indentation of the lines after the first of a long remark.
+const INDENT: &str = "    ";
+
 /// One output of an entry. Texts have no line break at their end, except those of findings.
 #[derive(Clone, Copy, Debug)]
 pub enum Shown<'a> {
@@ -89,6 +92,12 @@ impl<'a> Screen<'a> {
         self.display.show(Shown::Text(text.trim_end_matches('\n')));
     }
 
+    /// Shows the words of an answer, broken at the width of the terminal.
+    pub(crate) fn words(&mut self, text: &str) {
+        let text = self.style.fitted(text, "");
+        self.result(&text);
+    }
+
     /// Shows drawings as the answer of a command.
     pub(crate) fn drawn(&mut self, pictures: &[Picture]) {
         self.display.show(Shown::Drawn(pictures));
@@ -103,7 +112,8 @@ impl<'a> Screen<'a> {
 
     /// Shows the page about a code as a result.
     pub(crate) fn explain(&mut self, code: &Code) {
-        self.result(&hx_report::explain(code, Config { color: self.style.color, ascii: false }));
+        let config = Config { color: self.style.color, ascii: false, width: self.style.width() };
+        self.result(&hx_report::explain(code, config));
     }
 
     /// Shows a line for people. With diagnostics in JSON it is left out.
@@ -129,7 +139,11 @@ impl<'a> Screen<'a> {
 
     /// Returns the configuration of the renderer. JSON output never has colour.
     fn config(&self) -> Config {
-        Config { color: self.style.diagnostics && self.style.format != Format::Json, ascii: false }
+        Config {
+            color: self.style.diagnostics && self.style.format != Format::Json,
+            ascii: false,
+            width: self.style.width().filter(|_| self.style.format != Format::Json),
+        }
     }
 
     /// Shows a diagnostic without a place.
@@ -172,7 +186,7 @@ impl Streams<'_> {
         if self.style.format == Format::Json {
             return;
         }
-        let _ = writeln!(self.err, "{text}");
+        let _ = writeln!(self.err, "{}", self.style.fitted(text, INDENT));
         let _ = self.err.flush();
     }
 
@@ -196,7 +210,8 @@ impl Display for Streams<'_> {
             Shown::Remark(text) => self.remark(text),
             Shown::Finding(finding) => self.finding(finding.text),
             Shown::Usage(text) => {
-                let _ = writeln!(self.err, "error: {text}");
+                let text = self.style.fitted(&format!("error: {text}"), INDENT);
+                let _ = writeln!(self.err, "{text}");
                 let _ = self.err.flush();
             }
             // In a terminal the key's echo is on the current line, so a new line begins first.

@@ -11,13 +11,28 @@ pub struct Style {
     pub color: bool,
     /// Colour diagnostics with ANSI escapes.
     pub diagnostics: bool,
-    /// Maximal columns and lines of a drawing; `None` draws everything.
+    /// Columns and lines of the terminal; `None` for an output that is no terminal, which is neither cut nor wrapped.
     pub size: Option<(usize, usize)>,
     /// Draw values that are layouts, for a display that shows pictures.
     pub pictures: bool,
     /// The format of diagnostics.
     pub format: Format,
 }
+
+impl Style {
+    /// Returns the columns of the terminal.
+    pub(crate) fn width(self) -> Option<usize> {
+        self.size.map(|(columns, _)| columns.max(NARROW))
+    }
+
+    /// Breaks words into lines of the terminal's width. Lines after the first are indented.
+    pub(crate) fn fitted(self, text: &str, indent: &str) -> String {
+        self.width().map_or_else(|| text.to_owned(), |width| hx_report::wrapped(text, width, indent))
+    }
+}
+
+/// Words and diagnostics are set for at least this many columns.
+const NARROW: usize = 40;
 
 /// The digits of the numbers in tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,7 +61,7 @@ impl Precision {
 
     /// Returns the look of tensors.
     pub(crate) fn look(self, style: Style) -> Look {
-        Look { width: style.size.map(|(columns, _)| columns), digits: self.digits(style) }
+        Look { width: style.width(), digits: self.digits(style) }
     }
 }
 

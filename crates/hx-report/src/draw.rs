@@ -8,6 +8,8 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 use ariadne::{Cache, CharSet, Color, IndexType, Label as Drawn, Report, ReportKind, Source};
 use hx_base::{Db, Diagnostic, Label, Severity, SourceFile, masked, printable};
 
+use crate::clip::{self, Piece};
+use crate::wrap::fitted;
 use crate::{Config, one_line, place, suggestion};
 
 /// A file, by its number among the sources, and a range of characters.
@@ -64,16 +66,30 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl<'a> Cache<usize> for &Sources<'a> {
+/// The files of one drawing. Some may be cut to the width of a terminal.
+struct Files<'a, 's> {
+    sources: &'s Sources<'a>,
+    cut: BTreeMap<usize, Source<Cow<'a, str>>>,
+}
+
+impl<'a> Cache<usize> for &Files<'a, '_> {
     type Storage = Cow<'a, str>;
 
     fn fetch(&mut self, id: &usize) -> Result<&Source<Cow<'a, str>>, impl std::fmt::Debug> {
-        self.sources.get(*id).map(|shown| &shown.source).ok_or("no such file")
+        let whole = self.sources.sources.get(*id).map(|shown| &shown.source);
+        self.cut.get(id).or(whole).ok_or("no such file")
     }
 
     fn display<'b>(&self, id: &'b usize) -> Option<impl std::fmt::Display + 'b> {
-        self.sources.get(*id).map(|shown| printable(shown.path).into_owned())
+        self.sources.sources.get(*id).map(|shown| printable(shown.path).into_owned())
     }
+}
+
+/// A label in the form in which it is drawn.
+struct Placed {
+    is_primary: bool,
+    span: Span,
+    message: String,
 }
 
 /// Draws everything below the heading line.
@@ -99,38 +115,130 @@ pub(crate) fn snippets<'a>(
         (section, label.range.end(), label.range.start(), !primary)
     });
     let sources = &*sources;
-    let span = |label: &Label| -> Span {
+    let placed = |(is_primary, label): (bool, &Label)| {
         let number = sources.numbers.get(&label.file).copied().unwrap_or_default();
-        (number, sources.characters(number, place::clamp_range(db, label.file, label.range)))
+        let characters = sources.characters(number, place::clamp_range(db, label.file, label.range));
+        let message = one_line(&label.message);
+        // Ariadne underlines a label only if it has a text.
+        let message = if message.is_empty() { "here".to_owned() } else { message };
+        Placed { is_primary, span: (number, characters), message }
     };
+    let mut placed: Vec<Placed> = labels.into_iter().map(placed).collect();
+    let mut files = Files { sources, cut: BTreeMap::new() };
+    let Some(width) = config.width else {
+        return drawn(db, diagnostic, config, &placed, &files);
+    };
+    let places = files.heads(&placed);
+    files.cut(&mut placed, width);
+    let messages: Vec<String> = placed.iter().map(|label| label.message.clone()).collect();
+    for (number, label) in placed.iter_mut().enumerate() {
+        label.message = clip::mark(number);
+    }
+    let mut text = drawn(db, diagnostic, config, &placed, &files);
+    // The headings name the columns of the whole lines. Their brackets may have colours, so they are not searched.
+    for (cut, whole) in files.heads(&placed).iter().zip(&places) {
+        text = text.replacen(&format!(" {cut} "), &format!(" {whole} "), 1);
+    }
+    clip::unmarked(&text, &messages, width)
+}
 
+impl<'a> Files<'a, '_> {
+    fn source(&self, number: usize) -> Option<&Source<Cow<'a, str>>> {
+        self.cut.get(&number).or_else(|| self.sources.sources.get(number).map(|shown| &shown.source))
+    }
+
+    /// Returns the places in the headings of the files, as ariadne writes them: the primary label's, and the first label's of all
+    /// others.
+    fn heads(&self, placed: &[Placed]) -> Vec<String> {
+        let mut seen = BTreeMap::new();
+        for label in placed.iter().filter(|label| label.is_primary).chain(placed) {
+            seen.entry(label.span.0).or_insert(label.span.1.start);
+        }
+        let head = |(number, start): (usize, usize)| {
+            let (_, line, column) = self.source(number)?.get_offset_line(start)?;
+            let path = printable(self.sources.sources.get(number)?.path);
+            Some(format!("{path}:{}:{}", line + 1, column + 1))
+        };
+        seen.into_iter().map(|place| head(place).unwrap_or_default()).collect()
+    }
+
+    /// Cuts the lines of the labels to the width, and moves the labels along.
+    fn cut(&mut self, placed: &mut [Placed], width: usize) {
+        let margin = self.margin(placed);
+        for number in 0..self.sources.sources.len() {
+            let (at, mut pieces): (Vec<usize>, Vec<Piece>) = placed
+                .iter()
+                .enumerate()
+                .filter(|(_, label)| label.span.0 == number)
+                .map(|(at, label)| {
+                    (at, Piece { range: label.span.1.clone(), message: label.message.clone() })
+                })
+                .unzip();
+            let Some(source) = self.source(number).filter(|_| !at.is_empty()) else { continue };
+            let Some(text) = clip::clip(source.text(), &mut pieces, width.saturating_sub(margin)) else {
+                continue;
+            };
+            for (at, piece) in at.into_iter().zip(pieces) {
+                placed[at].span.1 = piece.range;
+            }
+            self.cut.insert(number, Source::from(Cow::Owned(text)));
+        }
+    }
+
+    /// Returns the columns before the text of a line: the line number, and the bars of labels over several lines.
+    fn margin(&self, placed: &[Placed]) -> usize {
+        let line = |number: usize, at: usize| {
+            self.source(number).and_then(|source| source.get_offset_line(at)).map_or(0, |(_, line, _)| line)
+        };
+        let (mut digits, mut bars) = (1, 0);
+        for Placed { span: (number, range), .. } in placed {
+            let (first, last) =
+                (line(*number, range.start), line(*number, range.end.saturating_sub(1).max(range.start)));
+            digits = digits.max((last + 1).to_string().len());
+            bars += usize::from(first != last);
+        }
+        let bars = if bars > 0 { 2 * (bars + 1) } else { 0 };
+        digits + 4 + bars
+    }
+}
+
+/// Draws labels, help, fixes and notes.
+fn drawn(
+    db: &dyn Db,
+    diagnostic: &Diagnostic,
+    config: Config,
+    placed: &[Placed],
+    files: &Files<'_, '_>,
+) -> String {
     let main = match diagnostic.severity {
         Severity::Error => Color::Red,
         Severity::Warning => Color::Yellow,
         Severity::Note => Color::Cyan,
     };
-    let mut report = Report::build(ReportKind::Error, span(&diagnostic.primary)).with_config(
+    let primary = placed.iter().find(|label| label.is_primary).map_or((0, 0..0), |label| label.span.clone());
+    let mut report = Report::build(ReportKind::Error, primary).with_config(
         ariadne::Config::new()
             .with_color(config.color)
             .with_char_set(if config.ascii { CharSet::Ascii } else { CharSet::Unicode })
             .with_index_type(IndexType::Char),
     );
-    for (primary, label) in labels {
-        let (color, priority) = if primary { (main, 1) } else { (Color::Blue, 0) };
-        let message = one_line(&label.message);
-        // Ariadne underlines a label only if it has a text.
-        let message = if message.is_empty() { "here".to_owned() } else { message };
-        report.add_label(
-            Drawn::new(span(label)).with_color(color).with_priority(priority).with_message(message),
-        );
+    for label in placed {
+        let (color, priority) = if label.is_primary { (main, 1) } else { (Color::Blue, 0) };
+        let drawn = Drawn::new(label.span.clone()).with_color(color).with_priority(priority);
+        report.add_label(drawn.with_message(&label.message));
     }
-    report.with_helps(diagnostic.help.iter().map(|help| printable(help)));
-    report.with_helps(diagnostic.fixes.iter().map(|fix| printable(&suggestion::text(db, fix)).into_owned()));
-    report.with_notes(diagnostic.notes.iter().map(|note| printable(note)));
+    // `Help 10: ` and the margin precede each line.
+    let width = config.width.map(|width| width.saturating_sub(files.margin(placed) + "Help 10: ".len()));
+    let words = |text: &str| fitted(&printable(text), width, "");
+    report.with_helps(diagnostic.help.iter().map(|help| words(help)));
+    report.with_helps(
+        diagnostic.fixes.iter().map(|fix| printable(&suggestion::text(db, fix, width)).into_owned()),
+    );
+    report.with_notes(diagnostic.notes.iter().map(|note| words(note)));
 
     let mut bytes = Vec::new();
     // Writing to memory cannot fail.
-    let written = report.finish().write(sources, &mut bytes);
+    let written = report.finish().write(files, &mut bytes);
     debug_assert!(written.is_ok());
     let text = String::from_utf8_lossy(&bytes);
     let body = text.split_once('\n').map_or("", |(_, body)| body);

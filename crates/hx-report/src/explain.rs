@@ -3,6 +3,7 @@
 use hx_base::Code;
 
 use crate::Config;
+use crate::wrap::fitted;
 
 const INDENT: &str = "    ";
 
@@ -34,7 +35,7 @@ pub fn explain(code: &Code, config: Config) -> String {
                 out.push('\n');
             }
             None => {
-                out.push_str(line);
+                out.push_str(&fitted(line, config.width, ""));
                 out.push('\n');
             }
         }

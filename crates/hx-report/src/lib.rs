@@ -7,6 +7,7 @@
 //!
 //! Start at [`Renderer`] and [`short`].
 
+mod clip;
 mod draw;
 mod explain;
 mod json;
@@ -14,10 +15,13 @@ mod place;
 mod suggestion;
 #[cfg(test)]
 mod tests;
+mod wrap;
 
 use hx_base::{Code, Db, Diagnostic, Severity, printable};
 
 pub use explain::explain;
+use wrap::fitted;
+pub use wrap::wrapped;
 
 /// Options of the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +30,9 @@ pub struct Config {
     pub color: bool,
     /// Whether to use `|` and `-` instead of box-drawing characters.
     pub ascii: bool,
+    /// Columns of the terminal: words are wrapped, and source lines are cut around their labels. `None` for an output that is no
+    /// terminal.
+    pub width: Option<usize>,
 }
 
 /// Draws diagnostics. It caches the lines of each file, so that drawing many diagnostics does not read the whole file for each.
@@ -91,7 +98,13 @@ pub fn render_placeless(
     let mut text = header(code, code.severity, message, config);
     for (word, lines) in [("note", notes), ("help", help)] {
         for line in lines {
-            text.push_str(&format!("  = {word}: {}\n", printable(line).replace('\n', "\n          ")));
+            let start = format!("  = {word}: ");
+            let text_width = config.width.map(|width| width.saturating_sub(start.len()));
+            let indent = format!("\n{}", " ".repeat(start.len()));
+            text.push_str(&format!(
+                "{start}{}\n",
+                fitted(&printable(line), text_width, "").replace('\n', &indent)
+            ));
         }
     }
     text
@@ -165,16 +178,18 @@ pub fn summary(diagnostics: &[Diagnostic]) -> Option<String> {
 
 /// Returns `error[HX0101]: message` with a line break.
 fn header(code: &Code, severity: Severity, message: &str, config: Config) -> String {
-    let message = one_line(message);
+    let start = format!("{}[{}]", severity.as_str(), code.id);
+    let text = fitted(&format!("{start}: {}", one_line(message)), config.width, "    ");
     if !config.color {
-        return format!("{}[{}]: {message}\n", severity.as_str(), code.id);
+        return format!("{text}\n");
     }
     let color = match severity {
         Severity::Error => 31,
         Severity::Warning => 33,
         Severity::Note => 36,
     };
-    format!("\x1b[1;{color}m{}[{}]\x1b[0m\x1b[1m: {message}\x1b[0m\n", severity.as_str(), code.id)
+    let message = text.strip_prefix(&start).unwrap_or(&text);
+    format!("\x1b[1;{color}m{start}\x1b[0m\x1b[1m{message}\x1b[0m\n")
 }
 
 /// Joins the lines of a message, because a message drawn beside source must stay on its line.

@@ -5,16 +5,18 @@ use std::ops::Range;
 use hx_base::{Db, Edit, Fix, SourceFile, TextSize, line_index};
 
 use crate::place;
+use crate::wrap::{clipped, fitted};
 
 /// The largest number of changed lines that are shown.
 const SHOWN_LINES: usize = 8;
 
-/// Returns the title of a fix and below it the lines that it changes, marked `+` and `-`.
-pub(crate) fn text(db: &dyn Db, fix: &Fix) -> String {
-    let mut text = fix.title.clone();
+/// Returns the title of a fix and below it the lines that it changes, marked `+` and `-`. A width breaks the title into lines and
+/// cuts the others around their change.
+pub(crate) fn text(db: &dyn Db, fix: &Fix, width: Option<usize>) -> String {
+    let mut text = fitted(&fix.title, width, "");
     let mut lines = Vec::new();
     for group in groups(db, &fix.edits) {
-        lines.extend(changed_lines(db, &group));
+        lines.extend(changed_lines(db, &group, width));
     }
     for line in lines.iter().take(SHOWN_LINES) {
         text.push('\n');
@@ -54,7 +56,7 @@ fn groups<'a>(db: &dyn Db, edits: &'a [Edit]) -> Vec<Group<'a>> {
     groups
 }
 
-fn changed_lines(db: &dyn Db, group: &Group<'_>) -> Vec<String> {
+fn changed_lines(db: &dyn Db, group: &Group<'_>, width: Option<usize>) -> Vec<String> {
     let text = group.file.text(db);
     let mut new = String::new();
     let mut at = group.lines.start;
@@ -72,10 +74,21 @@ fn changed_lines(db: &dyn Db, group: &Group<'_>) -> Vec<String> {
     let same_after = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
     let start = TextSize::try_from(group.lines.start).unwrap_or_default();
     let first = line_index(db, group.file).line_col(start).line as usize + 1 + same_before;
-    let mut lines: Vec<String> = Vec::new();
     let removed = &old[same_before..old.len() - same_after];
-    lines.extend(removed.iter().enumerate().map(|(i, line)| format!("{} - {line}", first + i)));
     let added = &new[same_before..new.len() - same_after];
-    lines.extend(added.iter().enumerate().map(|(i, line)| format!("{} + {line}", first + i)));
-    lines
+    let focus = match (removed, added) {
+        ([removed, ..], [added, ..]) => {
+            removed.chars().zip(added.chars()).take_while(|(a, b)| a == b).count()
+        }
+        _ => 0,
+    };
+    let shown = |sign: char, lines: &[&str]| {
+        let shown = |(i, line): (usize, &&str)| {
+            let start = format!("{} {sign} ", first + i);
+            let width = width.map(|width| width.saturating_sub(start.len()));
+            start + &clipped(line, width, focus)
+        };
+        lines.iter().enumerate().map(shown).collect::<Vec<_>>()
+    };
+    [shown('-', removed), shown('+', added)].concat()
 }

@@ -9,7 +9,7 @@ use hx_base::{
 
 use crate::{Config, Renderer, explain, render, render_placeless, short, summary};
 
-const PLAIN: Config = Config { color: false, ascii: true };
+const PLAIN: Config = Config { color: false, ascii: true, width: None };
 
 /// Returns the range of occurrence `n` (from 0) of a word.
 fn nth(text: &str, word: &str, n: usize) -> TextRange {
@@ -215,7 +215,7 @@ fn colour_only_when_asked() {
         "nothing is called `B`",
     );
     assert!(!render(&db, &diagnostic, Config::default()).contains('\x1b'));
-    let colored = render(&db, &diagnostic, Config { color: true, ascii: false });
+    let colored = render(&db, &diagnostic, Config { color: true, ..Config::default() });
     assert!(colored.starts_with("\x1b[1;31merror[HX0101]\x1b[0m"), "{colored:?}");
 }
 
@@ -282,7 +282,129 @@ fn a_page_is_text_without_marks_of_markdown() {
 
         If exactly one name has a similar spelling, it is offered.
     "#]].assert_eq(&explain(&codes::UNKNOWN_NAME, PLAIN));
-    let colored = explain(&codes::UNKNOWN_NAME, Config { color: true, ascii: false });
+    let colored = explain(&codes::UNKNOWN_NAME, Config { color: true, ..Config::default() });
     assert!(colored.contains("\x1b[1mHX0101: unknown-name\x1b[0m\n"), "{colored}");
     assert!(colored.contains("\x1b[36m    const TILE = 64;\x1b[0m\n"), "{colored}");
+}
+
+/// In a terminal, long lines are cut around their labels, messages are broken into lines, and no line is longer than the width.
+#[test]
+fn long_lines_fit_a_terminal() {
+    let db = TestDb::default();
+    let text = "let first = 1;\nlet very_long_name_of_a_tensor = ones(f32, [128, 128]) @ ones(f32, [128, 64]) + zeros(f32, [128, 128]) * missing_name + ones(f32, [128, 128]);\n\tlet tabs = 1 + missing;\n";
+    let file = SourceFile::workspace(&db, "a.hx", text);
+    let check = |diagnostic: &Diagnostic, width: usize, expected: Expect| {
+        let drawn = render(&db, diagnostic, Config { width: Some(width), ..PLAIN });
+        assert!(drawn.lines().all(|line| line.chars().count() <= width), "{drawn}");
+        expected.assert_eq(&drawn);
+    };
+    let at = |word| nth(text, word, 0);
+    let short =
+        Diagnostic::new(&codes::UNKNOWN_NAME, file, at("missing_name"), "nothing is called `missing_name`");
+    check(
+        &short,
+        80,
+        expect![[r#"
+        error[HX0101]: nothing is called `missing_name`
+           ,-[ a.hx:2:106 ]
+           |
+         2 | …28]) @ ones(f32, [128, 64]) + zeros(f32, [128, 128]) * missing_name + one…
+           |                                                         ^^^^^^|^^^^^
+           |                                                               `------- here
+        ---'
+    "#]],
+    );
+    let colored = render(&db, &short, Config { width: Some(80), color: true, ascii: false });
+    assert!(colored.contains(" a.hx:2:106 "), "{colored}");
+    let talks = Diagnostic::new(
+        &codes::UNKNOWN_NAME,
+        file,
+        at("missing_name"),
+        "nothing in scope is called `missing_name`, and this message is longer than the terminal is wide",
+    )
+    .label("a message of the label that is long enough to need more than one line beside the caret")
+    .also(file, at("*"), "the product, which has a message of some length")
+    .also(file, at("first"), "short")
+    .note("a note that goes on and on, with `code in it` and more words than one line of sixty columns has")
+    .fix(
+        "insert something with a title that is too long for the line",
+        at("missing_name"),
+        "present",
+        Applicability::Maybe,
+    );
+    check(
+        &talks,
+        60,
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `missing_name`,
+            and this message is longer than the terminal is wide
+           ,-[ a.hx:2:106 ]
+           |
+         1 | let first = 1;
+           |     ^^|^^
+           |       `---- short
+         2 | …28, 128]) * missing_name + ones(f32, [128, 128]);
+           |            | ^^^^^^|^^^^^
+           |            `--------------- the product, which has a
+           |                             message of some length
+           |                    |
+           |                    `------- a message of the label that
+           |                             is long enough to need more
+           |                             than one line beside the
+           |                             caret
+           |
+           | Help: insert something with a title that is too long
+           |       for the line
+           |       2 - …[128, 128]) * missing_name + ones(f32, […
+           |       2 + …[128, 128]) * present + ones(f32, [128, …
+           |
+           | Note: a note that goes on and on, with `code in it`
+           |       and more words than one line of sixty columns
+           |       has
+        ---'
+    "#]],
+    );
+    let tabs = Diagnostic::new(&codes::UNKNOWN_NAME, file, at("missing;"), "nothing is called `missing`");
+    check(
+        &tabs,
+        30,
+        expect![[r#"
+        error[HX0101]: nothing is
+            called `missing`
+           ,-[ a.hx:3:17 ]
+           |
+         3 | …bs = 1 + missing;
+           |           ^^^^|^^^
+           |               `----- here
+        ---'
+    "#]],
+    );
+    let wide = TextRange::new(at("very").start(), at("tabs").end());
+    check(
+        &Diagnostic::new(&codes::UNKNOWN_NAME, file, wide, "over lines").label("from here to there"),
+        60,
+        expect![[r#"
+            error[HX0101]: over lines
+               ,-[ a.hx:2:5 ]
+               |
+             2 | ,-> let very_long_name_of_a_tensor = ones(f32, [128, 1…
+             3 | |->     let tabs = 1 + missing;
+               | |
+               | `-------------------------------- from here to there
+            ---'
+        "#]],
+    );
+    let notes = ["a note without a place that is longer than the forty columns".to_owned()];
+    expect![[r#"
+        error[HX0627]: cannot read
+          = note: a note without a place that is
+                  longer than the forty columns
+    "#]]
+    .assert_eq(&render_placeless(
+        &codes::IO_ERROR,
+        "cannot read",
+        &notes,
+        &[],
+        Config { width: Some(40), ..PLAIN },
+    ));
 }

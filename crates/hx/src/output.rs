@@ -9,6 +9,9 @@ use hx_report::{Config, Format, Renderer};
 
 use crate::cli::{Color, MessageFormat};
 
+/// Diagnostics are drawn for at least this many columns.
+const NARROW: usize = 40;
+
 /// True once a result could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -34,7 +37,9 @@ impl Output {
             MessageFormat::Short => Format::Short,
             MessageFormat::Json => Format::Json,
         };
-        Output { config: Config { color, ascii: false }, format }
+        let width =
+            console::Term::stderr().size_checked().map(|(_, columns)| usize::from(columns).max(NARROW));
+        Output { config: Config { color, ascii: false, width }, format }
     }
 
     pub(crate) fn json(&self) -> bool {
@@ -69,8 +74,10 @@ impl Output {
 
     /// Prints the page about a code on stdout.
     pub(crate) fn explain(&self, code: &Code) {
-        let color = self.config.color && std::io::stdout().is_terminal();
-        self.result(&hx_report::explain(code, Config { color, ..self.config }));
+        let is_terminal = std::io::stdout().is_terminal();
+        let color = self.config.color && is_terminal;
+        let width = self.config.width.filter(|_| is_terminal);
+        self.result(&hx_report::explain(code, Config { color, width, ..self.config }));
     }
 
     /// Prints a line for people on stderr; nothing in JSON mode.

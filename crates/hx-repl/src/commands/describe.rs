@@ -6,17 +6,21 @@ use hx_base::TextRange;
 use hx_hir::{Item, PathTarget, builtins, item_range, names_in_scope, signature_source_map};
 
 use super::COMMANDS;
-use crate::plain::plain_text;
+use crate::plain::fitted_text;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 use crate::show;
+use crate::style::Style;
+
+/// Columns of the names of commands in `:help`.
+const COLUMN: usize = 24;
 
 pub(super) fn help(_: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
     let name = name.trim_start_matches(':');
     if !name.is_empty() {
         return match super::help_text(name) {
             Ok(text) => {
-                screen.result(&text);
+                screen.words(&text);
                 Outcome::Good
             }
             Err(text) => {
@@ -25,17 +29,23 @@ pub(super) fn help(_: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outc
             }
         };
     }
-    let mut text = String::from(
+    screen.words(
         "An entry is a statement, an expression or an item. `;` is optional, `_` is the last value.\n\
-         An open bracket or an unfinished line goes on in the next one; two empty lines end it.\n\n",
+         An open bracket or an unfinished line goes on in the next one; two empty lines end it.\n",
     );
-    for command in COMMANDS {
-        let head = format!(":{} {}", command.name, command.arguments);
-        let _ = writeln!(text, "{head:<24}{}", command.what);
+    let style = screen.style();
+    // The second column is narrower by the first.
+    let style = Style { size: style.width().map(|width| (width.saturating_sub(COLUMN), 0)), ..style };
+    let commands =
+        COMMANDS.iter().map(|command| (format!(":{} {}", command.name, command.arguments), command.what));
+    let others = [("?NAME".to_owned(), "what a name is, with its documentation")];
+    let mut text = String::from("\n");
+    for (head, what) in commands.chain(others) {
+        let what = style.fitted(what, "").replace('\n', &format!("\n{:COLUMN$}", ""));
+        let _ = writeln!(text, "{head:<COLUMN$}{what}");
     }
-    let _ = writeln!(text, "{:<24}what a name is, with its documentation", "?NAME");
-    let _ = writeln!(text, "\nCtrl-C stops an evaluation or clears the line, Ctrl-D leaves, Tab completes.");
     screen.result(&text);
+    screen.words("\nCtrl-C stops an evaluation or drops the entry, Ctrl-D leaves, Tab completes.");
     Outcome::Good
 }
 
@@ -85,7 +95,8 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
         Err(outcome) => return outcome,
     };
     if !told.is_empty() {
-        let texts: Vec<String> = told.iter().map(|text| plain_text(text)).collect();
+        let style = screen.style();
+        let texts: Vec<String> = told.iter().map(|text| fitted_text(text, style)).collect();
         screen.result(&texts.join("\n\n"));
         return Outcome::Good;
     }
