@@ -1,6 +1,7 @@
 //! Sessions of `hx repl`: scripts through pipes are here, sessions in a terminal are in `terminal`.
 
 mod latency;
+mod redefinition;
 #[cfg(unix)]
 mod terminal;
 
@@ -184,67 +185,6 @@ fn a_failed_entry_changes_nothing() {
             !    │ ┬
             !    │ ╰── here
             ! ───╯
-            exit code 1
-        "#]],
-    );
-}
-
-/// A redefinition enters exactly the definitions that depend on it again.
-#[test]
-fn redefinition_reaches_what_depends_on_it() {
-    check(
-        &["--keep-going"],
-        "fn scaled(x: f32) -> f32 { x * 2.0 }\n\
-         kernel k(c: mut f32[m]) grid [1] threads 32 {\n\
-             let r = register_tensor(f32, [32]);\n\
-             fill(r, 1.0);\n\
-             copy(scaled(r), tile(c, [32])[.., 0]);\n\
-         }\n\
-         kernel other(c: mut f32[m]) grid [1] threads 32 {\n\
-             let r = register_tensor(f32, [32]);\n\
-             fill(r, 7.0);\n\
-             copy(r, tile(c, [32])[.., 0]);\n\
-         }\n\
-         test \"first\" { let c = empty(f32, [32]); k(c); assert(c[0] == 2.0); }\n\
-         let c = empty(f32, [32])\n\
-         k(c)\n\
-         c[0]\n\
-         fn scaled(x: f32) -> f32 { x * 3.0 }\n\
-         k(c)\n\
-         c[0]\n\
-         other(c)\n\
-         c[0]\n\
-         :run first\n\
-         fn scaled(x: f32, y: f32) -> f32 { x * y }\n\
-         k(c)\n\
-         c[0]\n",
-        expect![[r#"
-            2.0
-            3.0
-            7.0
-            cell 9::first ... FAILED
-            3.0
-            ! device: simulator (sm_90a)
-            ! `k`, test "first" use the new definition
-            ! error[HX0612]: `c[0] == 2.0` does not hold
-            !    ╭─[ cell 9:7:55 ]
-            !    │
-            !  7 │ test "first" { let c = empty(f32, [32]); k(c); assert(c[0] == 2.0); }
-            !    │                                                       ─────┬─────
-            !    │                                                            ╰─────── here
-            !    │
-            !    │ Note 1: left: 3.0
-            !    │
-            !    │ Note 2: right: 2.0
-            ! ───╯
-            ! error[HX0222]: `scaled` lacks the argument `y`
-            !    ╭─[ cell 15:4:6 ]
-            !    │
-            !  4 │ copy(scaled(r), tile(c, [32])[.., 0]);
-            !    │      ────┬────
-            !    │          ╰────── here
-            ! ───╯
-            ! `k`, test "first" keep the definition from before, as the new one does not fit
             exit code 1
         "#]],
     );

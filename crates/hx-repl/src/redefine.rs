@@ -3,17 +3,22 @@
 //! A new definition shadows the old one, and accepted code keeps the old meaning. But a person who fixes a function expects the
 //! kernels that call it to use the fix. So the definitions that depend on it, and no others, are entered again after the new
 //! definition, in a separate cell. All other definitions stay compiled.
+//!
+//! The definitions of a loaded file see that file and no cell, so they keep the old meaning. A remark names them.
 
 use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, FileKind, Scope, SourceFile};
 use hx_hir::{
     Db, Item, ItemKey, ItemKind, Name, Names, Path, PathTarget, Resolution, body_names, file_items,
-    item_range, resolve_path, signature_names, tune_names,
+    item_range, names_in_scope, resolve_path, signature_names, tune_names,
 };
 
 use crate::screen::Screen;
 use crate::session::{self, Session};
+
+/// Maximal number of names in a remark about loaded definitions.
+const NAMED: usize = 5;
 
 impl Session {
     /// Enters the dependents of definitions that the cell has replaced once more.
@@ -22,6 +27,9 @@ impl Session {
         let redefined: Vec<Name> = file_items(db, cell).named().map(|item| item.name(db).clone()).collect();
         if redefined.is_empty() || before.is_none() {
             return;
+        }
+        if let Some(text) = unreached(db, before, cell, &redefined) {
+            screen.remark(&text);
         }
         let found = dependents(db, before, cell, &redefined);
         if found.is_empty() {
@@ -66,6 +74,54 @@ fn called(key: &ItemKey) -> String {
 fn text_of<'db>(db: &'db dyn Db, key: &ItemKey) -> Option<&'db str> {
     let range = item_range(db, key.find(db)?);
     Some(key.file.text(db).get(std::ops::Range::<usize>::from(range))?.trim())
+}
+
+/// Names the visible definitions of loaded files that keep the old meaning of redefined names, and the way to change that. `None`
+/// if there are none.
+fn unreached(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &[Name]) -> Option<String> {
+    let scratch = SourceFile::cell(db, "entry", "", before);
+    let meaning = |name: &Name| match resolve_path(db, scratch, &Path::from_name(name.clone())) {
+        Some(PathTarget::Item(item)) => Some(item.key(db)),
+        _ => None,
+    };
+    let old = redefined.iter().filter_map(meaning).find(|key| key.file.kind(db) != FileKind::Cell)?;
+    let others = names_in_scope(db, scratch, false).into_iter().filter(|name| !redefined.contains(name));
+    let mut keeping: Vec<ItemKey> = others.filter_map(|name| meaning(&name)).collect();
+    keeping.retain(|key| key.file.kind(db) != FileKind::Cell && uses(db, key, &old));
+    // The cell itself may define one of them again.
+    keeping.retain(|key| !file_items(db, cell).named().any(|item| *item.name(db) == key.name));
+    keeping.sort_by_key(called);
+    keeping.dedup();
+    let names: Vec<String> = keeping.iter().take(NAMED).map(called).collect();
+    let more = match keeping.len().saturating_sub(NAMED) {
+        _ if names.is_empty() => return None,
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (keeps, them) = if keeping.len() == 1 { ("keeps", "it") } else { ("keep", "them") };
+    let (path, name) = (old.file.path(db), called(&old));
+    let way = match old.file.kind(db) {
+        FileKind::Std => format!("enter {them} here to use the new one"),
+        _ => format!("change the file and enter `:reload`, or enter {them} here"),
+    };
+    Some(format!(
+        "{}{more} {keeps} {name} of `{path}`, because files see no entries: {way}",
+        names.join(", ")
+    ))
+}
+
+/// Reports whether an item of a loaded file uses another one, directly or through others.
+fn uses(db: &dyn Db, key: &ItemKey, used: &ItemKey) -> bool {
+    let (mut open, mut seen) = (vec![key.clone()], Vec::new());
+    while let Some(key) = open.pop() {
+        let Some(item) = key.find(db).filter(|_| !seen.contains(&key)) else { continue };
+        seen.push(key);
+        open.extend(used_items(db, item));
+        if open.contains(used) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the visible definitions of earlier cells that depend on an old meaning of one of the names, directly or indirectly, in
