@@ -70,14 +70,27 @@ impl History {
     /// Reports whether the test failed in its last run. A whole test matches each of its cases and the reverse, since a test
     /// whose text has errors has no cases.
     pub fn has_failed(&self, name: &str) -> bool {
-        let part_of = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|r| r.starts_with('['));
-        self.failed.iter().any(|f| f == name || part_of(f, name) || part_of(name, f))
+        self.failed.iter().any(|f| f == name || is_case_of(f, name) || is_case_of(name, f))
     }
 
-    /// Removes the tests of the file `path` that are not in `known`, the tests that it has now.
+    /// Returns the values of the failed cases of a test with a `forall`: `m = 65` of `t.hx::t[m = 65]`.
+    pub fn failed_cases(&self, name: &str) -> Vec<String> {
+        let values =
+            |f: &String| Some(f.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?.to_owned());
+        self.failed.iter().filter_map(values).collect()
+    }
+
+    /// Forgets the failed cases of a test.
+    pub fn forget_cases(&mut self, name: &str) {
+        self.failed.retain(|f| !is_case_of(name, f));
+    }
+
+    /// Removes the tests of the file `path` that are not in `known`, the tests that it has now. Failed cases of a test with a
+    /// `forall` stay with it.
     pub fn keep_known(&mut self, path: &str, known: &BTreeSet<&str>) {
         let of_file = |name: &str| name.strip_prefix(path).is_some_and(|rest| rest.starts_with("::"));
-        self.failed.retain(|name| !of_file(name) || known.contains(name.as_str()));
+        let is_known = |name: &str| known.contains(name) || known.iter().any(|test| is_case_of(test, name));
+        self.failed.retain(|name| !of_file(name) || is_known(name));
     }
 
     /// Records whether a test failed.
@@ -102,6 +115,11 @@ impl History {
         };
         write().map_err(|e| format!("`{}` cannot be written: {e}", file.display()))
     }
+}
+
+/// Reports whether `case` is the name of a case of the test `test`.
+fn is_case_of(test: &str, case: &str) -> bool {
+    case.strip_prefix(test).is_some_and(|rest| rest.starts_with('['))
 }
 
 #[cfg(test)]

@@ -415,7 +415,7 @@ fn run_guarded(
 ) -> CaseReport {
     let start = Instant::now();
     let run = AssertUnwindSafe(|| match case.property {
-        Some(Property::Drawn) => property::run(trial::Run { db, case, machine, options, stop }),
+        Some(Property::Drawn(_)) => property::run(trial::Run { db, case, machine, options, stop }),
         Some(Property::Given(_) | Property::Trial(_)) | None => run_case(db, case, machine, options, stop),
     });
     let mut report =

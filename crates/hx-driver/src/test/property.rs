@@ -37,7 +37,7 @@ pub(super) fn wanted(filter: &Filter, plain: &str, test: &ItemKey) -> Vec<Case> 
     });
     let given: Vec<Case> =
         texts.map(|text| case(format!("{plain}[{text}]"), Property::Given(text))).collect();
-    if given.is_empty() { vec![case(plain.to_owned(), Property::Drawn)] } else { given }
+    if given.is_empty() { vec![case(plain.to_owned(), Property::Drawn(Vec::new()))] } else { given }
 }
 
 /// Draws cases and runs them until one fails, and shrinks that one.
@@ -46,6 +46,10 @@ pub(super) fn run(run: Run<'_>) -> CaseReport {
         dice: Dice::new(case_seed(run.options.seed, &run.case.name)),
         cases: run.options.cases.max(1),
         seen: BTreeSet::new(),
+        known: match &run.case.property {
+            Some(Property::Drawn(known)) => known.iter().rev().cloned().collect(),
+            _ => Vec::new(),
+        },
         ready: Vec::new(),
         is_exhausted: false,
     };
@@ -107,6 +111,8 @@ struct Draws {
     cases: usize,
     /// The texts of the cases so far.
     seen: BTreeSet<String>,
+    /// The texts of cases that failed before and are still to run, the next one last.
+    known: Vec<String>,
     /// Cases that are still to run if there are so few that all run, the next one last.
     ready: Vec<Assignment>,
     is_exhausted: bool,
@@ -114,6 +120,12 @@ struct Draws {
 
 impl Draws {
     fn next(&mut self, run: Run<'_>) -> Result<Option<Assignment>, Vec<Diagnostic>> {
+        while let Some(text) = self.known.pop() {
+            // A case of a domain that has changed since may not exist any more.
+            if let Ok(known) = run.host(|session, item| session.assignment_of(item, &text)) {
+                return Ok(Some(known));
+            }
+        }
         if self.seen.is_empty()
             && let Some(all) = run.host(|session, item| all(session, item, self.cases))?
         {

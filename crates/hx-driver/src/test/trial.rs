@@ -19,8 +19,8 @@ pub(super) const REFUSED: &str = "`assume` does not hold for it";
 /// The way in which a test with a `forall` runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Property {
-    /// Its cases are drawn.
-    Drawn,
+    /// Its cases are drawn. Before them, these run, which failed when the test was last run.
+    Drawn(Vec<String>),
     /// One case runs, which a filter named by its values: `m = 65, T = bf16`.
     Given(String),
     /// As [`Property::Given`], for the search: a failure is not explained down to the kernel.
@@ -31,7 +31,7 @@ impl Property {
     /// Returns the values of the one case that runs.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Property::Drawn => None,
+            Property::Drawn(_) => None,
             Property::Given(text) | Property::Trial(text) => Some(text),
         }
     }
@@ -57,8 +57,17 @@ impl CaseReport {
 }
 
 impl Case {
-    /// Returns the name under which a failure is remembered: a single case of a `forall` fails the whole test.
-    pub fn remembered_name(&self) -> &str {
+    /// Returns the case with the values of cases that run first, if it is a test with a `forall`.
+    #[must_use]
+    pub fn starting_with(mut self, failed: Vec<String>) -> Case {
+        if let Some(Property::Drawn(known)) = &mut self.property {
+            *known = failed;
+        }
+        self
+    }
+
+    /// Returns the name of the test: that of the case, without the values of a case of a `forall`.
+    pub fn test_name(&self) -> &str {
         match self.property.as_ref().and_then(Property::text) {
             Some(text) => self.name.strip_suffix(&format!("[{text}]")).unwrap_or(&self.name),
             None => &self.name,

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    CaseReport, DRAWN_CASES, Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned, Verdict,
-    list_tests, open_compiler, run_tests_on,
+    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned,
+    Verdict, list_tests, open_compiler, run_tests_on,
 };
 use hx_workspace::Manifest;
 
@@ -244,10 +244,12 @@ impl Runner<'_> {
         let stop = interrupt::flag();
         // A test that cannot run has failed already.
         let cases = if args.fail_fast && !listing.broken.is_empty() { &[] } else { listing.cases.as_slice() };
+        let known = |case: &Case| case.clone().starting_with(history.failed_cases(&case.name));
+        let cases: Vec<Case> = cases.iter().map(known).collect();
         let progress = Progress::new(output, cases.len());
         let options = self.options(loaded.manifest.as_ref(), loaded);
         let options = TestOptions { observer: Some(&progress), ..options };
-        run_tests_on(&loaded.db, cases, &self.machines, &options, stop, |report| {
+        run_tests_on(&loaded.db, &cases, &self.machines, &options, stop, |report| {
             progress.print(|| {
                 times.push((report.time, report.case.name.clone()));
                 once.remark(&report.remarks, output);
@@ -298,11 +300,17 @@ impl Runner<'_> {
     }
 }
 
-/// Records the result of a test. A single case of a `forall` that passes says nothing about the others.
+/// Records the result of a test. A single case of a `forall` that passes says nothing about the others, and one that fails runs
+/// first in the next run of the test.
 fn record(history: &mut History, report: &CaseReport) {
-    let (name, failed) = (report.case.remembered_name(), matches!(report.verdict, Verdict::Failed(_)));
-    if failed || name == report.case.name {
-        history.record(name, failed);
+    let (test, failed) = (report.case.test_name(), matches!(report.verdict, Verdict::Failed(_)));
+    let is_whole = test == report.case.name;
+    if is_whole && report.drawn.is_some() {
+        history.forget_cases(test);
+    }
+    history.record(&report.rerun_name(), failed);
+    if failed || is_whole {
+        history.record(test, failed);
     }
 }
 

@@ -236,9 +236,15 @@ impl<'a> Teller<'a> {
             0 => String::new(),
             number => format!(" --candidate {number}"),
         };
+        // A failed case of a `forall` runs without draws.
+        let draws = report.drawn.as_ref().is_some_and(|drawn| drawn.failing.is_none());
+        let cases =
+            self.args.cases.filter(|_| draws).map_or(String::new(), |cases| format!(" --cases {cases}"));
         let order = report.order.map_or(String::new(), |order| format!(" --order {order}"));
         let (device, seed) = (machine.flag(), options.seed);
-        format!("hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}{order}")
+        format!(
+            "hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}{order}{cases}"
+        )
     }
 
     /// Reports the counts at the end of a run. For people the last line has all three numbers.
