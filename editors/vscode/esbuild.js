@@ -1,12 +1,22 @@
-// Bundles the extension into dist/extension.js; `vscode` itself comes from the editor.
-require('esbuild').buildSync({
+// Bundles the extension into dist/extension.js, and the script of the layout view into dist/layout-page.js.
+const { buildSync } = require('esbuild');
+
+const common = { bundle: true, minify: true, legalComments: 'none' };
+buildSync({
+  ...common,
   entryPoints: ['src/extension.js'],
   outfile: 'dist/extension.js',
-  bundle: true,
   platform: 'node',
   target: 'node18',
   format: 'cjs',
+  // The editor provides it.
   external: ['vscode'],
-  minify: true,
-  legalComments: 'none',
+});
+buildSync({
+  ...common,
+  entryPoints: ['src/layout-page.js'],
+  outfile: 'dist/layout-page.js',
+  platform: 'browser',
+  target: 'chrome120',
+  format: 'iife',
 });

@@ -1,5 +1,6 @@
 //! Every capability over the wire, on complete, half-typed and broken files.
 
+use base64::Engine as _;
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -94,6 +95,53 @@ fn hovers_show_layouts_as_the_client_can() {
     let hover = ask_at(&mut client, "textDocument/hover", "r = load");
     let text = hover["contents"]["value"].as_str().unwrap_or_default();
     assert!(text.contains("(data:image/svg+xml;base64,") && text.len() < 100_000, "{}", text.len());
+}
+
+/// Returns the drawing in the hover over a tensor, as SVG.
+fn drawn(client: &mut Client) -> String {
+    let hover = ask_at(client, "textDocument/hover", "r = load");
+    let text = hover["contents"]["value"].as_str().unwrap_or_default();
+    let data = text.split_once("(data:image/svg+xml;base64,").expect("it is drawn").1;
+    let data = data.split_once(')').expect("the link ends").0;
+    let svg = base64::engine::general_purpose::STANDARD.decode(data).expect("it is base64");
+    String::from_utf8(svg).expect("it is text")
+}
+
+#[test]
+fn drawings_follow_the_theme_and_fit_a_hover() {
+    let mut settings = json!({ "drawings": "svg" });
+    let mut client =
+        Client::start_with(&[], &Options { initialization: settings.clone(), ..Options::default() });
+    client.open("k.hx", TEXT);
+    // Without a theme, the drawing has a ground of its own.
+    let svg = drawn(&mut client);
+    assert!(svg.contains("fill=\"#ffffff\"/>"), "{svg}");
+    for (theme, ink) in [("dark", "#cccccc"), ("light", "#222222")] {
+        settings["theme"] = theme.into();
+        client.tell("workspace/didChangeConfiguration", json!({ "settings": { "hx": settings } }));
+        let svg = drawn(&mut client);
+        assert!(
+            !svg.contains("fill=\"#ffffff\"/>") && svg.contains(&format!("fill=\"{ink}\">thread")),
+            "{svg}"
+        );
+        let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once('"'));
+        let width = width.and_then(|(width, _)| width.parse::<usize>().ok());
+        assert!(width.is_some_and(|width| width <= 470), "{svg}");
+    }
+}
+
+#[test]
+fn codes_lead_to_their_pages() {
+    let settings = json!({ "codePages": "pages:/{code}.md" });
+    let mut client = Client::start_with(&[], &Options { initialization: settings, ..Options::default() });
+    let version = client.open("k.hx", "const A = b;\n");
+    let found = client.diagnostics_of("k.hx", version);
+    assert_eq!(found[0]["codeDescription"]["href"], "pages:/HX0101.md", "{found:?}");
+    let page = client.ask("hx/explainCode", json!({ "code": "HX0101" }));
+    assert!(page["text"].as_str().unwrap_or_default().starts_with("# HX0101: "), "{page}");
+    assert_eq!(client.ask("hx/explainCode", json!({ "code": page["name"] })), page);
+    let (code, message) = client.refused("hx/explainCode", json!({ "code": "HX9999" }));
+    assert!(code == -32602 && message.starts_with("there is no code `HX9999`"), "{message}");
 }
 
 #[test]
@@ -287,6 +335,15 @@ fn requests_of_our_own() {
     assert_eq!(layout["kernel"], "k");
     let drawing = &layout["tensors"][0]["drawings"][0];
     assert!(drawing["svg"].as_str().unwrap_or_default().starts_with("<svg"), "{drawing}");
+    let mut cells = params.clone();
+    cells["form"] = "cells".into();
+    let cells = client.ask("hx/layout", cells)["tensors"][0]["drawings"][0].clone();
+    let count = cells["rows"].as_u64().zip(cells["cols"].as_u64()).map_or(0, |(rows, cols)| rows * cols);
+    assert_eq!(count, 64 * 16);
+    for list in ["texts", "groups", "owners"] {
+        assert_eq!(cells[list].as_array().map_or(0, Vec::len), 64 * 16, "{list}");
+    }
+    assert!(cells["svg"].is_null() && cells["texts"][0] == "T0V0" && cells["owners"][0] == json!([[0, 0]]));
     let explained = client.ask("hx/explainLayout", params);
     assert!(explained["text"].as_str().unwrap_or_default().contains("because: "), "{explained}");
     for stage in ["tile", "constraints", "layouts", "thread", "cuda"] {

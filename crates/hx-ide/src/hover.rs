@@ -17,7 +17,7 @@ use crate::anchor::Anchors;
 use crate::callable::{callable, callee_of};
 use crate::costs::Reported;
 use crate::last_good::LastGood;
-use crate::layout::{ReasonStep, chain, describe, drawings};
+use crate::layout::{NamedDrawing, ReasonStep, chain, describe, drawings};
 use crate::names::{Def, definition_of, occurrence_at};
 use crate::semantic_tokens::place_of;
 use crate::solved::Solved;
@@ -26,6 +26,8 @@ use crate::{Cancellable, Shown, catch, docs};
 /// The size of the part of a layout that a hover draws. A separate view shows larger drawings.
 const ROWS: usize = 16;
 const COLS: usize = 8;
+/// The rows of an image: a hover is low, and fragments and swizzles repeat after 8 rows.
+const IMAGE_ROWS: usize = 8;
 
 /// The form of drawings in hovers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -298,7 +300,7 @@ impl<'a> Hovering<'a> {
         let mut out = format!("\n**{alias}** · `{}{:?}`\n\n```\n{layout}\n```\n", tensor.dtype, tensor.shape);
         // Put the drawing before the text: editors show the first lines of a hover, and the rest only after scrolling.
         if let Some(drawing) = drawings(solved, id).into_iter().next() {
-            out.push_str(&self.drawing(&drawing.drawing));
+            out.push_str(&self.drawing(&drawing));
         }
         let touching: Vec<String> = solved
             .ops()
@@ -320,13 +322,18 @@ impl<'a> Hovering<'a> {
     }
 
     /// Formats a drawing, cropped to its first rows and columns.
-    fn drawing(&self, drawing: &Drawing) -> String {
-        let fits = drawing.rows <= ROWS && drawing.cols <= 2 * COLS;
-        let cropped = if fits { drawing.clone() } else { drawing.cropped(ROWS, COLS) };
+    fn drawing(&self, NamedDrawing { kind, drawing }: &NamedDrawing) -> String {
         match self.style {
             DrawingStyle::None => String::new(),
-            DrawingStyle::Unicode => format!("\n```\n{}```\n", cropped.unicode()),
+            DrawingStyle::Unicode => {
+                let fits = drawing.rows <= ROWS && drawing.cols <= 2 * COLS;
+                let cropped = if fits { drawing.clone() } else { drawing.cropped(ROWS, COLS) };
+                format!("\n```\n{}```\n", cropped.unicode())
+            }
             DrawingStyle::Svg(style) => {
+                let cols = style.width.map_or(2 * COLS, |width| drawing.columns_within(width)).max(1);
+                let title = captioned(kind, drawing, (IMAGE_ROWS, cols));
+                let cropped = Drawing { title, ..drawing.cropped(IMAGE_ROWS, cols) };
                 let data = base64::engine::general_purpose::STANDARD.encode(cropped.svg_in(style));
                 format!("\n![layout](data:image/svg+xml;base64,{data})\n")
             }
@@ -410,6 +417,20 @@ fn given_layout(ty: Option<&Ty>) -> &'static str {
         Some(Ty::Tensor(_)) => "; its layout is given by its strides",
         _ => "",
     }
+}
+
+/// Returns the title of a drawing in a hover. The layout itself is in the text above it, and would be wider than the cells.
+fn captioned(kind: &str, drawing: &Drawing, (rows, cols): (usize, usize)) -> String {
+    let what = match kind {
+        "threads" => "thread and value of each element",
+        "banks" => "bank of each element",
+        _ => "offset of each element",
+    };
+    let (shown, whole) = ((drawing.rows.min(rows), drawing.cols.min(cols)), (drawing.rows, drawing.cols));
+    if shown == whole {
+        return what.to_owned();
+    }
+    format!("{what}: {} × {} of {} × {}", shown.0, shown.1, whole.0, whole.1)
 }
 
 /// Formats a tree of reasons as a nested list.

@@ -11,8 +11,8 @@ use hx_tile::{Op, OpId, Reason, TensorId, layout_text, op_text};
 use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
 
-/// The largest tile that is drawn: a drawing with more cells is illegible.
-const MOST_CELLS: i64 = 4096;
+/// The largest tile that is drawn: 128 by 128, an accumulator of a large product.
+const MOST_CELLS: i64 = 16384;
 
 /// The layouts of the tensors that a name means.
 #[derive(Clone, PartialEq, Debug)]

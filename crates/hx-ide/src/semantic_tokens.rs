@@ -83,9 +83,21 @@ impl Modifiers {
     pub const DOCUMENTATION: Modifiers = Modifiers(1 << 3);
     pub const DEFAULT_LIBRARY: Modifiers = Modifiers(1 << 4);
     pub const STATIC: Modifiers = Modifiers(1 << 5);
+    /// The title of a test. The protocol has no such modifier.
+    pub const TEST: Modifiers = Modifiers(1 << 6);
+    /// The title of a bench. The protocol has no such modifier.
+    pub const BENCH: Modifiers = Modifiers(1 << 7);
     /// The modifiers' names in the protocol, in the order of the bits.
-    pub const NAMES: [&'static str; 6] =
-        ["declaration", "readonly", "modification", "documentation", "defaultLibrary", "static"];
+    pub const NAMES: [&'static str; 8] = [
+        "declaration",
+        "readonly",
+        "modification",
+        "documentation",
+        "defaultLibrary",
+        "static",
+        "test",
+        "bench",
+    ];
 
     /// Reports whether the other set is a subset of this one.
     pub fn contains(self, other: Modifiers) -> bool {
@@ -164,7 +176,14 @@ fn spelled(token: &SyntaxToken) -> Option<(TokenType, Modifiers)> {
             let doc = token.text().starts_with("///") || token.text().starts_with("//!");
             (TokenType::Comment, if doc { Modifiers::DOCUMENTATION } else { none })
         }
-        SyntaxKind::STRING => (TokenType::String, none),
+        SyntaxKind::STRING => {
+            let title = match parent {
+                Some(SyntaxKind::TEST) => Modifiers::TEST,
+                Some(SyntaxKind::BENCH) => Modifiers::BENCH,
+                _ => none,
+            };
+            (TokenType::String, title)
+        }
         SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => (TokenType::Number, none),
         SyntaxKind::IDENT => unknown_name(token)?,
         T![#] => (TokenType::Decorator, none),

@@ -1,14 +1,14 @@
 //! The outputs of a cell as messages: streams, results with pictures, and errors.
 
 use hx_base::Severity;
-use hx_repl::{Display, Finding, Outcome, Picture, Shown, SvgStyle};
+use hx_repl::{Display, Finding, Ground, Outcome, Picture, Shown, SvgStyle};
 use serde_json::{Value, json};
 
 use crate::sockets::Port;
 use crate::text::notebook_colors;
 
 /// The form of drawings: notebooks are light or dark, and a cell of a usual window is this wide.
-pub(crate) const SVG: SvgStyle = SvgStyle { clear: true, width: Some(800) };
+pub(crate) const SVG: SvgStyle = SvgStyle { ground: Ground::Unknown, width: Some(800) };
 
 /// An error that a cell reported.
 #[derive(Clone, PartialEq, Eq, Debug)]

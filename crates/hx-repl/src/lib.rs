@@ -34,7 +34,7 @@ mod work;
 pub use complete::{Completions, Word};
 pub use entries::{Entry, completeness_of, entries, indentation};
 pub use hx_ide::DrawingStyle;
-pub use hx_layout::draw::SvgStyle;
+pub use hx_layout::draw::{Ground, SvgStyle};
 pub use hx_report::Format;
 pub use hx_syntax::Completeness;
 pub use machines::Machines;

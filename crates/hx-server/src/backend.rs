@@ -132,6 +132,23 @@ impl Backend {
         self.read(questions::EXPLAIN_LAYOUT, params, handlers::explain_layout).await
     }
 
+    /// Returns the page about a code. It depends on no text, so no reader is needed.
+    #[allow(clippy::unused_async, reason = "methods of the protocol are asynchronous")]
+    pub(crate) async fn explain_code(
+        &self,
+        params: protocol::ExplainCodeParams,
+    ) -> Result<protocol::CodePage> {
+        let Some(code) = hx_base::code(&params.code) else {
+            let near = hx_base::nearest_code(&params.code);
+            let hint = near.map_or_else(String::new, |near| format!("; `{}` is the nearest", near.id));
+            return Err(invalid(format!("there is no code `{}`{hint}", params.code)));
+        };
+        let text = format!("# {}: {}\n\n{}", code.id, code.name, code.explanation());
+        // Clients know the language by its bare name; `hx explain` has the same two headings.
+        let text = text.replace("```hx\n", "Right:\n\n```hx\n").replace("```hx fails\n", "Wrong:\n\n```hx\n");
+        Ok(protocol::CodePage { code: code.id.to_owned(), name: code.name.to_owned(), text })
+    }
+
     pub(crate) async fn emit(&self, params: protocol::EmitParams) -> Result<protocol::Emitted> {
         match self.read(questions::EMIT, params, handlers::emit).await? {
             handlers::Emission::Done(emitted) => Ok(emitted),

@@ -67,6 +67,7 @@ where
     let (service, socket) = LspService::build(|client| Backend::new(client, config, flag))
         .custom_method("hx/layout", Backend::layout)
         .custom_method("hx/explainLayout", Backend::explain_layout)
+        .custom_method("hx/explainCode", Backend::explain_code)
         .custom_method("hx/emit", Backend::emit)
         .custom_method("hx/costs", Backend::costs)
         .custom_method("hx/syntaxTree", Backend::syntax_tree)

@@ -14,6 +14,20 @@ pub(crate) struct LayoutParams {
     pub(crate) text_document: TextDocumentIdentifier,
     /// A position on the name of a tensor.
     pub(crate) position: Position,
+    /// The form of the drawings; `hx/explainLayout` has none.
+    #[serde(default)]
+    pub(crate) form: DrawingForm,
+}
+
+/// The form of the drawings of `hx/layout`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum DrawingForm {
+    /// Finished drawings: characters and SVG.
+    #[default]
+    Finished,
+    /// The cells as data, for a client that draws by itself.
+    Cells,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,8 +62,33 @@ pub(crate) struct Drawing {
     /// `threads`, `memory` or `banks`.
     pub(crate) kind: String,
     pub(crate) title: String,
-    pub(crate) unicode: String,
-    pub(crate) svg: String,
+    #[serde(flatten)]
+    pub(crate) drawn: Drawn,
+}
+
+/// A drawing in one of its forms.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Drawn {
+    Finished { unicode: String, svg: String },
+    Cells(Cells),
+}
+
+/// A drawing as data.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Cells {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    /// The distance between strong lines, in cells.
+    pub(crate) row_step: usize,
+    pub(crate) col_step: usize,
+    /// The text of each cell, row by row, as are the lists below.
+    pub(crate) texts: Vec<String>,
+    /// The group of each cell, for its colour; `null` for an empty cell.
+    pub(crate) groups: Vec<Option<usize>>,
+    /// Pairs of a thread and a value, for each cell; an empty list if the drawing is not of threads.
+    pub(crate) owners: Vec<Vec<(i64, i64)>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,6 +96,21 @@ pub(crate) struct Drawing {
 pub(crate) struct Explanation {
     pub(crate) text: String,
     pub(crate) steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ExplainCodeParams {
+    /// The code of a diagnostic, such as `HX0203`, or its name.
+    pub(crate) code: String,
+}
+
+/// The page about a code.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CodePage {
+    pub(crate) code: String,
+    pub(crate) name: String,
+    /// Markdown.
+    pub(crate) text: String,
 }
 
 /// A decision, and the decisions that it follows from.

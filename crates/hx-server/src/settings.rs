@@ -24,6 +24,14 @@ pub(crate) enum Drawings {
     None,
 }
 
+/// The kind of the editor's theme.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Theme {
+    Light,
+    Dark,
+}
+
 /// Capabilities of the client, from its `initialize` request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
@@ -52,6 +60,10 @@ pub(crate) struct Options {
     /// `sm_80`, `sm_89` or `sm_90a`; takes precedence over the project's target.
     pub(crate) target: Option<String>,
     pub(crate) drawings: Option<Drawings>,
+    /// The kind of the editor's theme, for drawings; without it they have a white ground of their own.
+    pub(crate) theme: Option<Theme>,
+    /// The address at which the client opens the page about a code, with `{code}` in place of the code.
+    pub(crate) code_pages: Option<String>,
     /// Path of the CUDA compiler library, or of its folder.
     pub(crate) nvrtc: Option<String>,
     pub(crate) inlay_hints: HintOptions,

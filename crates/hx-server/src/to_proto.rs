@@ -1,5 +1,7 @@
 //! Converts our types to the protocol's: offsets become positions.
 
+use std::str::FromStr as _;
+
 use hx_base::{Severity, SourceFile};
 use hx_ide::{CompletionKind, FileRange, HintKind, HintPart};
 use tower_lsp::ls_types::*;
@@ -49,13 +51,20 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, found: &hx_base::Diagnostic) -> Di
             Severity::Note => DiagnosticSeverity::INFORMATION,
         }),
         code: Some(NumberOrString::String(found.code.id.to_owned())),
-        code_description: None,
+        code_description: code_page(snapshot, found.code),
         source: Some("hx".to_owned()),
         message: hx_base::printable(&message).into_owned(),
         related_information: tells.then_some(related),
         tags: None,
         data: None,
     }
+}
+
+/// Returns the page about a code, if the client said how it opens such pages.
+fn code_page(snapshot: &Snapshot, code: &hx_base::Code) -> Option<CodeDescription> {
+    let pages = snapshot.shared.options.code_pages.as_deref().filter(|pages| !pages.is_empty())?;
+    let href = Uri::from_str(&pages.replace("{code}", code.id)).ok()?;
+    Some(CodeDescription { href })
 }
 
 /// Converts a hint. Its parts have tooltips and targets only if `whole`: other clients resolve them later.
@@ -108,14 +117,14 @@ pub(crate) fn completion(
     let kind = match entry.kind {
         CompletionKind::Keyword => CompletionItemKind::KEYWORD,
         CompletionKind::Snippet => CompletionItemKind::SNIPPET,
-        CompletionKind::Kernel | CompletionKind::Function | CompletionKind::Builtin => {
-            CompletionItemKind::FUNCTION
-        }
+        // The icon of kernels in outlines.
+        CompletionKind::Kernel => CompletionItemKind::CLASS,
+        CompletionKind::Function | CompletionKind::Builtin => CompletionItemKind::FUNCTION,
         CompletionKind::Constant => CompletionItemKind::CONSTANT,
         CompletionKind::Local | CompletionKind::Parameter => CompletionItemKind::VARIABLE,
         CompletionKind::TypeParameter => CompletionItemKind::TYPE_PARAMETER,
         CompletionKind::Dimension => CompletionItemKind::ENUM_MEMBER,
-        CompletionKind::Type => CompletionItemKind::CLASS,
+        CompletionKind::Type => CompletionItemKind::STRUCT,
         CompletionKind::Module => CompletionItemKind::MODULE,
         CompletionKind::Member => CompletionItemKind::PROPERTY,
         CompletionKind::Argument => CompletionItemKind::FIELD,
@@ -169,11 +178,16 @@ pub(crate) fn signature_help(help: &hx_ide::SignatureHelp) -> SignatureHelp {
     }
 }
 
+/// Returns the kind of a symbol in the protocol, which has none for kernels, tests and benches. Editors draw an icon for each kind,
+/// so every kind of ours gets one with an icon of its own: `METHOD` would look like `FUNCTION`.
 pub(crate) fn symbol_kind(kind: hx_ide::SymbolKind) -> SymbolKind {
     match kind {
-        hx_ide::SymbolKind::Kernel | hx_ide::SymbolKind::Function => SymbolKind::FUNCTION,
+        hx_ide::SymbolKind::Kernel => SymbolKind::CLASS,
+        hx_ide::SymbolKind::Function => SymbolKind::FUNCTION,
         hx_ide::SymbolKind::Constant => SymbolKind::CONSTANT,
-        hx_ide::SymbolKind::Test | hx_ide::SymbolKind::Bench | hx_ide::SymbolKind::Main => SymbolKind::METHOD,
+        hx_ide::SymbolKind::Test => SymbolKind::BOOLEAN,
+        hx_ide::SymbolKind::Bench => SymbolKind::EVENT,
+        hx_ide::SymbolKind::Main => SymbolKind::MODULE,
         hx_ide::SymbolKind::Parameter => SymbolKind::VARIABLE,
         hx_ide::SymbolKind::CompileTimeParameter => SymbolKind::TYPE_PARAMETER,
     }

@@ -18,7 +18,12 @@ function partners(lines, from, line) {
 const EXTENSIONS = { 'cuda-cpp': 'cu', ptx: 'ptx', sass: 'sass' };
 const LANGUAGES = { 'cuda-cpp': 'cuda-cpp', ptx: 'hx-ptx', sass: 'hx-sass', hx: 'plaintext' };
 
-/** What the document with a stage is called. */
-const fileName = ({ kernel, stage, language }) => `${kernel}.${EXTENSIONS[language] ?? `${stage}.txt`}`;
+/** The name of the document with a stage. Arguments that were asked for are in it, so that two instances are two documents. */
+function fileName({ kernel, stage, language, args }) {
+  const chosen = Object.entries(args ?? {}).map(([name, value]) => `${name}=${value}`);
+  // A slash would be a folder.
+  const name = [kernel, ...chosen].join(' ').replaceAll('/', '∕');
+  return `${name}.${EXTENSIONS[language] ?? `${stage}.txt`}`;
+}
 
 module.exports = { LANGUAGES, fileName, partners };

@@ -38,15 +38,42 @@ class CodeView {
       stage,
       args,
     };
-    const answer = await this.#server.request('hx/emit', params);
-    if (!answer) return;
-    for (const warning of answer.warnings ?? []) vscode.window.showWarningMessage(`hx: ${warning}`);
-    const uri = this.#texts.address(fileName(answer), document.uri);
-    const entry = { source: String(document.uri), lines: answer.lines ?? [], params };
-    this.#documents.set(String(uri), entry);
+    const made = await this.#make(document.uri, params);
+    if (!made) return;
+    const { uri, entry, answer } = made;
     await this.#texts.show(uri, answer.text, LANGUAGES[answer.language]);
     const source = vscode.window.visibleTextEditors.find((it) => String(it.document.uri) === entry.source);
     if (source) this.#show(entry, String(uri), 'source', source.selection.active.line);
+  }
+
+  /** Asks for a stage, and keeps it under an address. */
+  async #make(source, params) {
+    const answer = await this.#server.request('hx/emit', params);
+    if (!answer) return null;
+    for (const warning of answer.warnings ?? []) vscode.window.showWarningMessage(`hx: ${warning}`);
+    const uri = this.#texts.address(fileName({ ...answer, args: params.args }), source);
+    const entry = { source: String(source), lines: answer.lines ?? [], params };
+    this.#documents.set(String(uri), entry);
+    return { uri, entry, answer };
+  }
+
+  /** Opens two texts of a kernel in the editor's view of differences. `left` and `right` have a stage, and may have arguments. */
+  async compare({ editor, kernel = null, left, right }) {
+    const { document, selection } = editor;
+    const common = {
+      textDocument: { uri: String(document.uri) },
+      kernel,
+      position: kernel ? null : this.#server.place(document, selection.active).position,
+    };
+    const sides = [];
+    for (const { stage, args } of [left, right]) {
+      const made = await this.#make(document.uri, { ...common, stage, args });
+      if (!made) return;
+      await this.#texts.load(made.uri, made.answer.text, LANGUAGES[made.answer.language]);
+      sides.push(made.uri);
+    }
+    const [one, other] = sides.map((uri) => uri.path.slice(1));
+    await vscode.commands.executeCommand('vscode.diff', ...sides, `${one} ↔ ${other}`);
   }
 
   #follow({ textEditor, kind }) {

@@ -1,6 +1,7 @@
 // Commands: those of the palette, and those that the server's lenses carry.
 
 const vscode = require('vscode');
+const { argumentsText, parseArguments } = require('./chosen');
 
 const STAGES = [
   ['cuda', 'CUDA C++ with inline PTX'],
@@ -21,7 +22,7 @@ function hxEditor() {
   return visible;
 }
 
-function registerCommands(context, { server, code, layout, tests, texts }) {
+function registerCommands(context, { server, code, layout, status, pages, tests, texts }) {
   const command = (name, run) => context.subscriptions.push(vscode.commands.registerCommand(name, run));
   const withEditor = (run) => async (...args) => {
     const editor = hxEditor();
@@ -35,7 +36,11 @@ function registerCommands(context, { server, code, layout, tests, texts }) {
     command(name, (argument) => showStage(code, stage, argument));
   }
   command('hx.showCosts', (argument) => showCosts(server, argument));
+  command('hx.compareStages', withEditor((editor) => compareStages(code, editor)));
+  command('hx.compareInstances', withEditor((editor) => compareInstances(server, code, status, editor)));
   command('hx.chooseInstance', withEditor((editor) => chooseInstance(server, editor)));
+  command('hx.choose', withEditor((editor) => status.choose(editor, (kernel) => chooseArguments(server, editor, kernel))));
+  command('hx.explainCode', () => pages.open(vscode.window.activeTextEditor));
   command('hx.runTest', (argument) => runTest(tests, argument));
   command('hx.run', (argument) => terminal(server, 'run', argument));
   command('hx.bench', (argument) => terminal(server, 'bench', argument));
@@ -54,9 +59,8 @@ async function explain(server, texts, editor) {
 }
 
 async function chooseCode(code, editor) {
-  const items = STAGES.map(([label, description]) => ({ label, description }));
-  const chosen = await vscode.window.showQuickPick(items, { placeHolder: 'What to show of the kernel at the cursor' });
-  if (chosen) await openStage(code, editor, chosen.label);
+  const stage = await askStage('What to show of the kernel at the cursor');
+  if (stage) await openStage(code, editor, stage);
 }
 
 function openStage(code, editor, stage) {
@@ -90,31 +94,54 @@ async function chooseInstance(server, editor) {
   const uri = String(editor.document.uri);
   const kernels = await server.request('hx/costs', { textDocument: { uri } });
   if (!kernels || kernels.length === 0) return;
-  const describe = (args) => Object.entries(args ?? {}).map(([name, value]) => `${name}=${value}`).join(' ');
-  const items = kernels.map((it) => ({ label: it.kernel, description: describe(it.args) }));
+  const items = kernels.map((it) => ({ label: it.kernel, description: argumentsText(it.args), kernel: it }));
   const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder: 'Kernel' });
-  if (!chosen) return;
-  const typed = await vscode.window.showInputBox({
-    prompt: `Compile-time arguments of ${chosen.label}; nothing for the default instance`,
-    value: chosen.description,
-    validateInput: (text) => (parseArguments(text) ? null : 'NAME=VALUE, with spaces between'),
-  });
-  if (typed === undefined) return;
-  const args = parseArguments(typed);
-  const argument = { textDocument: { uri }, kernel: chosen.label, args: Object.keys(args).length > 0 ? args : undefined };
-  await server.request('workspace/executeCommand', { command: 'hx.showInstance', arguments: [argument] });
+  if (chosen) await chooseArguments(server, editor, chosen.kernel);
 }
 
-/** `BM=128 T=bf16` as an object, or null. Values hold no spaces. */
-function parseArguments(text) {
-  const words = text.split(/\s+/).filter((word) => word !== '');
-  const args = {};
-  for (const word of words) {
-    const found = /^([A-Za-z_]\w*)=(.+)$/.exec(word);
-    if (!found) return null;
-    args[found[1]] = found[2];
+async function chooseArguments(server, editor, kernel) {
+  const args = await askArguments(`Compile-time arguments of ${kernel.kernel}; nothing for the default instance`, kernel.args);
+  if (args) await server.showInstance(String(editor.document.uri), kernel.kernel, args);
+}
+
+/** Asks for compile-time arguments. `undefined` if the person withdrew. */
+async function askArguments(prompt, proposed) {
+  const typed = await vscode.window.showInputBox({
+    prompt,
+    value: argumentsText(proposed),
+    validateInput: (text) => (parseArguments(text) ? null : 'NAME=VALUE, with spaces between'),
+  });
+  return typed === undefined ? undefined : parseArguments(typed);
+}
+
+async function askStage(placeHolder, but = null) {
+  const items = STAGES.filter(([label]) => label !== but).map(([label, description]) => ({ label, description }));
+  return (await vscode.window.showQuickPick(items, { placeHolder }))?.label;
+}
+
+async function compareStages(code, editor) {
+  const left = await askStage('The first stage');
+  const right = left && (await askStage(`The stage to compare ${left} with`, left));
+  if (!right) return;
+  await code.compare({ editor, left: { stage: left }, right: { stage: right } });
+}
+
+async function compareInstances(server, code, status, editor) {
+  const { kernel } = await status.chosen(editor);
+  if (!kernel) {
+    vscode.window.showInformationMessage('hx: this file has no kernel without errors.');
+    return;
   }
-  return args;
+  const name = kernel.kernel;
+  if (Object.keys(kernel.args ?? {}).length === 0) {
+    vscode.window.showInformationMessage(`hx: ${name} has no compile-time parameters, so it has one instance.`);
+    return;
+  }
+  const left = await askArguments(`The first instance of ${name}`, kernel.args);
+  const right = left && (await askArguments(`The instance to compare it with`, left));
+  const stage = right && (await askStage('The stage to compare'));
+  if (!stage) return;
+  await code.compare({ editor, kernel: name, left: { stage, args: left }, right: { stage, args: right } });
 }
 
 async function runTest(tests, argument) {

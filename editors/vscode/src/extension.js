@@ -4,6 +4,8 @@ const vscode = require('vscode');
 const { Server } = require('./server');
 const { CodeView } = require('./code-view');
 const { LayoutView } = require('./layout-view');
+const { StatusBar } = require('./status-bar');
+const { CodePages } = require('./code-pages');
 const { Tests } = require('./test-explorer');
 const { ReadOnlyTexts } = require('./read-only');
 const { registerCommands } = require('./commands');
@@ -12,11 +14,13 @@ const { registerCommands } = require('./commands');
 async function activate(context) {
   const server = new Server();
   const code = new CodeView(server);
-  const layout = new LayoutView(server);
+  const layout = new LayoutView(server, context.extensionUri);
+  const status = new StatusBar(server);
+  const pages = new CodePages(server);
   const tests = new Tests(server);
   const texts = new ReadOnlyTexts('hx-text');
-  context.subscriptions.push(server, code, layout, tests, texts);
-  registerCommands(context, { server, code, layout, tests, texts });
+  context.subscriptions.push(server, code, layout, status, pages, tests, texts);
+  registerCommands(context, { server, code, layout, status, pages, tests, texts });
   await server.start();
   tests.discover();
   // For tests of the extension itself.

@@ -12,20 +12,26 @@ const link = (location, text) =>
     ? `<a href="#" data-location="${escape(JSON.stringify(location))}">${text}</a>`
     : text;
 
-/** Only what draws: a picture holds no script and loads nothing. */
-function picture(svg, title) {
-  const data = Buffer.from(svg, 'utf8').toString('base64');
-  return `<img class="drawing" alt="${escape(title)}" src="data:image/svg+xml;base64,${data}">`;
+/** What a drawing shows, and what a person does with it. */
+const KINDS = {
+  threads: ['Threads and values', 'Point at an element, or move with the arrow keys: all elements of its thread light up.'],
+  memory: ['Offsets in elements', 'Point at an element, or move with the arrow keys.'],
+  banks: ['Banks', 'Point at an element, or move with the arrow keys: all elements of its bank light up.'],
+};
+
+/** A place for a drawing: the script draws into the sheet. */
+function drawing({ kind }, tensor, at) {
+  const [caption, hint] = KINDS[kind] ?? [kind, ''];
+  const thread =
+    kind === 'threads' ? '<label>Thread <input class="thread" type="number" min="0" step="1"></label>' : '';
+  return `<figure data-tensor="${tensor}" data-drawing="${at}">
+<figcaption><b>${escape(caption)}</b> ${thread} <button class="size" hidden>Full size</button></figcaption>
+<p class="said" role="status" data-hint="${escape(hint)}">${escape(hint)}</p>
+<div class="sheet"></div></figure>`;
 }
 
-function drawing({ title, kind, svg, unicode }) {
-  const shown = svg ? picture(svg, title ?? kind) : `<pre>${escape(unicode ?? '')}</pre>`;
-  // A picture has its title in it.
-  const caption = svg ? '' : `<figcaption>${inline(title ?? kind)}</figcaption>`;
-  return `<figure>${caption}<div class="sheet">${shown}</div></figure>`;
-}
-
-function tensor(t) {
+function tensor(t, at) {
+  const drawings = t.drawings ?? [];
   const facts = `${escape(t.space)} ${escape(t.dtype)}[${t.shape.map(escape).join(', ')}]`;
   const alias = t.alias ? `<span class="alias">⟨${escape(t.alias)}⟩</span>` : '';
   const reason = t.reason ? `<p class="reason">${link(t.forcedBy, inline(t.reason))}</p>` : '';
@@ -33,7 +39,7 @@ function tensor(t) {
 <h2>${escape(t.name)} <small>${facts}</small> ${alias}</h2>
 <p class="layout"><code>${escape(t.layout)}</code></p>
 ${reason}
-${(t.drawings ?? []).map(drawing).join('\n')}
+${drawings.length > 0 ? drawings.map((it, i) => drawing(it, at, i)).join('\n') : TOO_LARGE}
 </section>`;
 }
 
@@ -51,34 +57,42 @@ code, pre { font-family: var(--vscode-editor-font-family); }
 .alias { color: var(--vscode-editorInlayHint-foreground); background: var(--vscode-editorInlayHint-background);
   border-radius: 3px; padding: 0 .35em; font-weight: normal; font-size: .9em; }
 .layout { overflow-wrap: anywhere; margin: .3em 0; } .reason { margin: .3em 0; opacity: .9; }
-figure { margin: .8em 0; } figcaption { opacity: .8; margin-bottom: .3em; }
-.sheet { background: #fff; color: #000; display: inline-block; padding: 8px; border-radius: 4px; max-width: 100%; box-sizing: border-box; overflow: auto; max-height: 75vh; }
-.drawing { display: block; max-width: 100%; height: auto; cursor: zoom-in; }
-.drawing.whole { max-width: none; cursor: zoom-out; }
+figure { margin: 1em 0; } figcaption { display: flex; align-items: center; gap: 1em; min-height: 1.8em; }
+figcaption label { opacity: .9; }
+.said { margin: .2em 0 .4em; opacity: .9; min-height: 1.4em; font-variant-numeric: tabular-nums; }
+.sheet { overflow: auto; max-height: 80vh; } .sheet svg { display: block; overflow: visible; touch-action: manipulation; }
+.sheet svg:focus { outline: none; } .sheet svg:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
+input { width: 5em; font: inherit; color: var(--vscode-input-foreground); background: var(--vscode-input-background);
+  border: 1px solid var(--vscode-input-border, var(--vscode-panel-border)); }
+button { font: inherit; padding: 1px .7em; cursor: pointer; border: 1px solid var(--vscode-button-border, transparent); border-radius: 2px;
+  color: var(--vscode-button-secondaryForeground); background: var(--vscode-button-secondaryBackground); }
+svg text { font: 12px var(--vscode-editor-font-family), monospace; text-anchor: middle; fill: var(--vscode-editor-foreground);
+  pointer-events: none; }
+svg .number { fill: var(--vscode-editorLineNumber-foreground); } svg line { stroke: var(--vscode-editorLineNumber-activeForeground); stroke-width: 1.5; }
+body { --saturation: 45%; --first: 29%; --more: 5%; } body.vscode-light { --saturation: 70%; --first: 78%; --more: 5%; }
+body.vscode-high-contrast { --saturation: 60%; --first: 14%; } body.vscode-high-contrast-light { --saturation: 70%; --first: 86%; }
+.cell rect { fill: hsl(var(--hue) var(--saturation) calc(var(--first) + var(--shade) * var(--more)));
+  stroke: var(--vscode-editorWidget-border, var(--vscode-contrastBorder)); stroke-width: .7; }
+.empty rect { fill: transparent; } .small .cell text, .small .number { display: none; } .small rect { stroke-width: 0; }
+.lighting .cell { opacity: .25; } .lighting .lit { opacity: 1; }
+rect, line { vector-effect: non-scaling-stroke; }
+.lit rect { stroke: var(--vscode-focusBorder); stroke-width: 2; } .small .lit rect { stroke-width: 1; }
+.at rect { stroke: var(--vscode-editorWarning-foreground); stroke-width: 3; } .small .at rect { stroke-width: 2; }
 ul { padding-left: 1.2em; } li { margin: .35em 0; }
 a { color: var(--vscode-textLink-foreground); text-decoration: none; } a:hover { text-decoration: underline; }
 .empty { opacity: .8; }
 `;
 
-const SCRIPT = `
-const editor = acquireVsCodeApi();
-// A drawing fits the view unless that leaves its numbers unreadable; a click changes between that and full size.
-for (const drawing of document.querySelectorAll('.drawing')) {
-  const settle = () => drawing.classList.toggle('whole', drawing.naturalWidth > 2 * drawing.clientWidth);
-  if (drawing.complete) settle();
-  else drawing.addEventListener('load', settle);
-}
-document.addEventListener('click', (event) => {
-  if (event.target.matches('.drawing')) event.target.classList.toggle('whole');
-  const link = event.target.closest('a[data-location]');
-  if (!link) return;
-  event.preventDefault();
-  editor.postMessage({ open: JSON.parse(link.dataset.location) });
-});
-`;
+const TOO_LARGE = '<p class="empty">A layout of more than 16384 elements is not drawn.</p>';
 
-/** The whole page. `layout` is the answer to hx/layout, `reasons` that to hx/explainLayout; both may be null. */
-function page({ layout, reasons, nonce }) {
+/** Data inside of a script element: no `<` in it ends the element. */
+const data = (value) => JSON.stringify(value).replace(/</g, '\\u003c');
+
+/**
+ * The whole page. `layout` is the answer to hx/layout with cells, `reasons` that to hx/explainLayout; both may be null.
+ * `script` is the address of `layout-page.js`.
+ */
+function page({ layout, reasons, nonce, script }) {
   const tensors = layout?.tensors ?? [];
   const chain = reasons?.steps?.length ? `<h3>Why</h3><ul>${reasons.steps.map(step).join('')}</ul>` : '';
   const body =
@@ -87,9 +101,11 @@ function page({ layout, reasons, nonce }) {
       : '<p class="empty">Put the cursor on a tensor to see its layout.</p>';
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}';">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}';">
 <style nonce="${nonce}">${STYLE}</style></head>
-<body>${body}<script nonce="${nonce}">${SCRIPT}</script></body></html>`;
+<body>${body}
+<script type="application/json" nonce="${nonce}" id="drawings">${data({ tensors })}</script>
+<script nonce="${nonce}" src="${escape(script)}"></script></body></html>`;
 }
 
 module.exports = { escape, inline, page };

@@ -8,14 +8,17 @@ const DELAY_MS = 150;
 
 class LayoutView {
   #server;
+  /** The folder of the page's script. */
+  #files;
   /** @type {vscode.WebviewPanel | null} */
   #panel = null;
   #timer = null;
   #generation = 0;
   #disposables;
 
-  constructor(server) {
+  constructor(server, extensionUri) {
     this.#server = server;
+    this.#files = vscode.Uri.joinPath(extensionUri, 'dist');
     this.#disposables = [
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.#soon(textEditor)),
       vscode.workspace.onDidSaveTextDocument(() => this.#soon(vscode.window.activeTextEditor)),
@@ -24,7 +27,7 @@ class LayoutView {
 
   async show(editor) {
     if (!this.#panel) {
-      const options = { enableScripts: true, localResourceRoots: [] };
+      const options = { enableScripts: true, localResourceRoots: [this.#files], retainContextWhenHidden: true };
       const where = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
       this.#panel = vscode.window.createWebviewPanel('hx.layout', 'Layout', where, options);
       this.#panel.onDidDispose(() => (this.#panel = null));
@@ -44,14 +47,16 @@ class LayoutView {
     const generation = ++this.#generation;
     const place = this.#server.place(editor.document, editor.selection.active);
     const quiet = { quiet: !asked };
-    const layout = await this.#server.request('hx/layout', place, quiet);
+    const layout = await this.#server.request('hx/layout', { ...place, form: 'cells' }, quiet);
     if (!layout && !asked) return;
     const reasons = layout ? await this.#server.request('hx/explainLayout', place, { quiet: true }) : null;
     if (!this.#panel || generation !== this.#generation) return;
     const name = layout?.tensors[0]?.name;
     this.#panel.title = name ? `Layout: ${name}` : 'Layout';
     const nonce = crypto.randomBytes(16).toString('base64');
-    this.#panel.webview.html = page({ layout, reasons, nonce });
+    const { webview } = this.#panel;
+    const script = String(webview.asWebviewUri(vscode.Uri.joinPath(this.#files, 'layout-page.js')));
+    webview.html = page({ layout, reasons, nonce, script });
   }
 
   async #open({ uri, range }) {

@@ -38,11 +38,16 @@ class ReadOnlyTexts {
     this.#changed.fire(uri);
   }
 
-  /** Shows a text beside the editor, which keeps the focus. */
-  async show(uri, text, language) {
+  /** Opens a text as a document without showing it. */
+  async load(uri, text, language) {
     this.set(uri, text);
     const document = await vscode.workspace.openTextDocument(uri);
-    await setLanguage(document, language);
+    return setLanguage(document, language);
+  }
+
+  /** Shows a text beside the editor, which keeps the focus. */
+  async show(uri, text, language) {
+    const document = await this.load(uri, text, language);
     const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false };
     await vscode.window.showTextDocument(document, options);
   }
@@ -53,9 +58,9 @@ class ReadOnlyTexts {
 }
 
 async function setLanguage(document, language) {
-  if (!language || document.languageId === language) return;
+  if (!language || document.languageId === language) return document;
   const known = await vscode.languages.getLanguages();
-  if (known.includes(language)) await vscode.languages.setTextDocumentLanguage(document, language);
+  return known.includes(language) ? vscode.languages.setTextDocumentLanguage(document, language) : document;
 }
 
 module.exports = { ReadOnlyTexts };

@@ -8,6 +8,7 @@ const { LanguageClient, State, Trace } = require('vscode-languageclient/node');
 const { provideCompletionItem } = require('./completion');
 const { findServer } = require('./server-path');
 const { serverSettings } = require('./settings');
+const { themeOf } = require('./theme');
 
 const isProgram = (path) => {
   try {
@@ -42,7 +43,12 @@ class Server {
   #version = '';
   #log = vscode.window.createOutputChannel('hx');
   #status = vscode.languages.createLanguageStatusItem('hx.server', { language: 'hx' });
+  #choice = new vscode.EventEmitter();
   #disposables = [];
+  /** The architecture of the first file that the server knows. */
+  target = '';
+  /** Fires when the server shows another instance, and when it starts. */
+  onDidChoose = this.#choice.event;
 
   constructor() {
     this.#status.name = 'hx';
@@ -51,6 +57,8 @@ class Server {
       this.#log,
       this.#status,
       vscode.workspace.onDidChangeConfiguration((event) => this.#configured(event)),
+      vscode.window.onDidChangeActiveColorTheme(() => this.#configure()),
+      this.#choice,
     );
   }
 
@@ -116,7 +124,14 @@ class Server {
       synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher('**/{*.hx,hx.toml}') },
       // Hovers show comments of the project: a link in them runs no command of the editor.
       markdown: { isTrusted: false, supportHtml: true },
-      middleware: { provideCompletionItem },
+      middleware: {
+        provideCompletionItem,
+        executeCommand: async (command, args, next) => {
+          const answer = await next(command, args);
+          this.#choice.fire();
+          return answer;
+        },
+      },
       progressOnInitialization: true,
     });
     this.#client.onDidChangeState(({ newState }) => this.#changed(newState));
@@ -169,8 +184,15 @@ class Server {
     };
   }
 
+  /** Shows another instance of a kernel from now on; without arguments the default one. */
+  async showInstance(uri, kernel, args) {
+    const argument = { textDocument: { uri }, kernel, args: Object.keys(args).length > 0 ? args : undefined };
+    await this.request('workspace/executeCommand', { command: 'hx.showInstance', arguments: [argument] });
+    this.#choice.fire();
+  }
+
   #settings() {
-    return serverSettings((name) => configuration().get(name));
+    return serverSettings((name) => configuration().get(name), themeOf(vscode.window.activeColorTheme.kind));
   }
 
   #configured(event) {
@@ -181,6 +203,10 @@ class Server {
       return;
     }
     if (event.affectsConfiguration('hx.trace')) this.#client?.setTrace(trace());
+    this.#configure();
+  }
+
+  #configure() {
     const settings = { hx: this.#settings() };
     this.#client?.sendNotification('workspace/didChangeConfiguration', { settings });
   }
@@ -196,7 +222,10 @@ class Server {
 
   async #describe() {
     const status = await this.request('hx/serverStatus', undefined, { quiet: true });
-    if (status) this.#show('$(check) hx', `${status.version}, ${status.target}`);
+    if (!status) return;
+    this.target = status.target;
+    this.#show('$(check) hx', `${status.version}, ${status.target}`);
+    this.#choice.fire();
   }
 
   #show(text, detail, severity = vscode.LanguageStatusSeverity.Information) {

@@ -216,7 +216,7 @@ fn colours_say_what_names_mean() {
         bm variable
         s variable modification
         twice function
-        "t" string
+        "t" string test
         seed property
         k function static
     "#]]

@@ -6,7 +6,7 @@
 mod svg;
 mod unicode;
 
-pub use svg::SvgStyle;
+pub use svg::{Ground, SvgStyle};
 
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError};
 
@@ -22,6 +22,8 @@ const BANK_BITS: i64 = 32;
 pub struct Cell {
     pub text: String,
     pub group: Option<usize>,
+    /// Every thread and value that holds the element, in order of threads; empty if the drawing is not of threads.
+    pub owners: Vec<(i64, i64)>,
 }
 
 /// A grid of cells, row by row.
@@ -72,6 +74,7 @@ impl Drawing {
         cells(composed, text, |index| Cell {
             text: index.to_string(),
             group: Some(index.rem_euclid(8) as usize),
+            owners: Vec::new(),
         })
     }
 
@@ -88,7 +91,7 @@ impl Drawing {
         cells(composed, title, |index| {
             let bank = (i128::from(index) * i128::from(bits)).div_euclid(i128::from(BANK_BITS));
             let bank = bank.rem_euclid(i128::from(BANKS)) as usize;
-            Cell { text: bank.to_string(), group: Some(bank) }
+            Cell { text: bank.to_string(), group: Some(bank), owners: Vec::new() }
         })
     }
 
@@ -127,7 +130,7 @@ impl Drawing {
                 owners[(threads.eval(thread) + values.eval(value)) as usize].push((thread, value));
             }
         }
-        let at = |i: i64| owner_cell(&owners[(i / cols + rows * (i % cols)) as usize]);
+        let at = |i: i64| owner_cell(std::mem::take(&mut owners[(i / cols + rows * (i % cols)) as usize]));
         Ok(Drawing {
             title: format!("{tv} over ({rows},{cols})"),
             rows: rows as usize,
@@ -148,12 +151,13 @@ impl Drawing {
     }
 }
 
-fn owner_cell(owners: &[(i64, i64)]) -> Cell {
+fn owner_cell(owners: Vec<(i64, i64)>) -> Cell {
     match owners.first() {
-        None => Cell { text: "·".to_string(), group: None },
+        None => Cell { text: "·".to_string(), group: None, owners },
         Some((thread, value)) => {
             let more = if owners.len() > 1 { "+" } else { "" };
-            Cell { text: format!("T{thread}V{value}{more}"), group: Some(thread.rem_euclid(32) as usize) }
+            let (text, group) = (format!("T{thread}V{value}{more}"), thread.rem_euclid(32) as usize);
+            Cell { text, group: Some(group), owners }
         }
     }
 }

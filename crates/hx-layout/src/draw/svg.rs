@@ -15,21 +15,48 @@ const SMALLEST: f64 = 0.7;
 /// The form of an SVG file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SvgStyle {
-    /// Leave out the white ground, and write in greys that are readable on white and on black.
-    pub clear: bool,
+    pub ground: Ground,
     /// Scale a wider drawing to this many pixels, as long as it stays readable.
     pub width: Option<usize>,
 }
 
-/// The colours of a drawing outside of its cells.
+/// The ground that a drawing lies on. It decides the colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ground {
+    /// The drawing has a white ground of its own.
+    #[default]
+    White,
+    /// The ground is that of a light page.
+    Light,
+    /// The ground is that of a dark page.
+    Dark,
+    /// The ground is unknown: write in greys that are readable on white and on black.
+    Unknown,
+}
+
+/// The colours of a drawing.
 struct Inks {
     title: &'static str,
     numbers: &'static str,
     lines: &'static str,
+    /// The text and the border of a cell, and the fill of an empty one.
+    cell: [&'static str; 3],
+    /// Saturation and lightness of the first fills, in percent.
+    fill: [usize; 2],
 }
 
-const ON_WHITE: Inks = Inks { title: "#222222", numbers: "#777777", lines: "#222222" };
-const ON_ANY: Inks = Inks { title: "#7f7f7f", numbers: "#7f7f7f", lines: "#7f7f7f" };
+const LIGHT_CELLS: [&str; 3] = ["#222222", "#bbbbbb", "#f4f4f4"];
+const ON_WHITE: Inks =
+    Inks { title: "#222222", numbers: "#777777", lines: "#222222", cell: LIGHT_CELLS, fill: [70, 78] };
+const ON_DARK: Inks = Inks {
+    title: "#cccccc",
+    numbers: "#9d9d9d",
+    lines: "#9d9d9d",
+    cell: ["#e8e8e8", "#5a5a5a", "#2b2b2b"],
+    fill: [45, 24],
+};
+const ON_ANY: Inks =
+    Inks { title: "#7f7f7f", numbers: "#7f7f7f", lines: "#7f7f7f", cell: LIGHT_CELLS, fill: [70, 78] };
 
 impl Drawing {
     /// Renders the drawing as a complete SVG file on white. Texts are dark on light fills.
@@ -39,8 +66,12 @@ impl Drawing {
 
     /// Renders the drawing as a complete SVG file in a style.
     pub fn svg_in(&self, style: SvgStyle) -> String {
-        let inks = if style.clear { ON_ANY } else { ON_WHITE };
-        let cell = (self.width() + 2) * CHARACTER;
+        let inks = match style.ground {
+            Ground::White | Ground::Light => ON_WHITE,
+            Ground::Dark => ON_DARK,
+            Ground::Unknown => ON_ANY,
+        };
+        let cell = self.cell_width();
         let heading = (self.title.chars().count() + 1) * CHARACTER;
         let (width, height) =
             (MARGIN + (self.cols * cell).max(heading) + 2, 2 * MARGIN + self.rows * HEIGHT + 2);
@@ -54,7 +85,7 @@ impl Drawing {
         );
         let title = escape(&self.title);
         let _ = writeln!(out, "<title>{title}</title>");
-        if !style.clear {
+        if style.ground == Ground::White {
             let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>");
         }
         let _ = writeln!(
@@ -63,9 +94,19 @@ impl Drawing {
             inks.title,
         );
         self.numbers(&mut out, cell, inks.numbers);
-        self.cells_svg(&mut out, cell);
+        self.cells_svg(&mut out, cell, &inks);
         self.lines(&mut out, cell, inks.lines);
         out + "</svg>\n"
+    }
+
+    /// Returns the width of a column, in user units.
+    fn cell_width(&self) -> usize {
+        (self.width() + 2) * CHARACTER
+    }
+
+    /// Returns the number of columns that fit a width in pixels without scaling below a readable size.
+    pub fn columns_within(&self, width: usize) -> usize {
+        ((width as f64 / SMALLEST) as usize).saturating_sub(MARGIN + 2) / self.cell_width()
     }
 
     fn numbers(&self, out: &mut String, cell: usize, ink: &str) {
@@ -79,16 +120,17 @@ impl Drawing {
         }
     }
 
-    fn cells_svg(&self, out: &mut String, cell: usize) {
+    fn cells_svg(&self, out: &mut String, cell: usize, inks: &Inks) {
+        let [text, border, _] = inks.cell;
         for row in 0..self.rows {
             for col in 0..self.cols {
                 let (x, y) = (MARGIN + col * cell, 2 * MARGIN + row * HEIGHT);
                 let here = self.cell(row, col);
                 let _ = writeln!(
                     out,
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{cell}\" height=\"{HEIGHT}\" fill=\"{}\" stroke=\"#bbbbbb\"/>\
-                     <text x=\"{}\" y=\"{}\" fill=\"#222222\">{}</text>",
-                    fill(here.group),
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{cell}\" height=\"{HEIGHT}\" fill=\"{}\" stroke=\"{border}\"/>\
+                     <text x=\"{}\" y=\"{}\" fill=\"{text}\">{}</text>",
+                    fill(here.group, inks),
                     x + cell / 2,
                     y + 16,
                     escape(&here.text),
@@ -116,14 +158,15 @@ impl Drawing {
     }
 }
 
-/// Returns a light colour. Hues are a golden angle apart, so that neighbouring groups differ.
-fn fill(group: Option<usize>) -> String {
+/// Returns the colour of a group. Hues are a golden angle apart, so that neighbouring groups differ.
+fn fill(group: Option<usize>, inks: &Inks) -> String {
     match group {
-        None => "#f4f4f4".to_string(),
+        None => inks.cell[2].to_string(),
         Some(group) => {
             let hue = (group * 137) % 360;
-            let lightness = 78 + (group / 8 % 3) * 5;
-            format!("hsl({hue},70%,{lightness}%)")
+            let [saturation, first] = inks.fill;
+            let lightness = first + (group / 8 % 3) * 5;
+            format!("hsl({hue},{saturation}%,{lightness}%)")
         }
     }
 }

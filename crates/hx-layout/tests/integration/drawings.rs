@@ -1,7 +1,7 @@
 //! Tests drawings as text.
 
 use expect_test::{Expect, expect};
-use hx_layout::draw::{Drawing, SvgStyle};
+use hx_layout::draw::{Drawing, Ground, SvgStyle};
 use hx_layout::{ComposedLayout, Layout, LayoutError};
 
 fn check(drawing: Result<Drawing, LayoutError>, want: Expect) {
@@ -175,7 +175,7 @@ fn svg() {
 #[test]
 fn a_clear_svg_is_readable_on_black_and_white() {
     let drawing = Drawing::memory(&composed("(2,2):(2,1)")).expect("it can be drawn");
-    let svg = drawing.svg_in(SvgStyle { clear: true, width: Some(100) });
+    let svg = drawing.svg_in(SvgStyle { ground: Ground::Unknown, width: Some(100) });
     assert!(svg.contains("width=\"100\" height=\"88\" viewBox=\"0 0 130 114\""), "{svg}");
     assert!(!svg.contains("#ffffff") && svg.contains("fill=\"#7f7f7f\">(2,2):(2,1)"), "{svg}");
     // A drawing that would be too small keeps a readable size, and scrolls.

@@ -1,10 +1,11 @@
 //! Requests that the standard protocol does not have: layouts, reasons, stages, costs.
 
 use hx_ide::{Costs, CudaText, Emit, ReasonStep, Registers, TensorLayout, Wanted};
+use hx_layout::draw::Drawing;
 
 use super::with_file;
 use crate::compile::{Reports, Toolchain};
-use crate::protocol;
+use crate::protocol::{self, DrawingForm, Drawn};
 use crate::state::{Snapshot, user_files};
 use crate::task::{Handled, invalid};
 use crate::to_proto;
@@ -18,17 +19,23 @@ pub(crate) fn layout(
         let layouts = hx_ide::layouts(&snapshot.db, file, at, &snapshot.shown(file))?;
         Ok(Ok(layouts.map(|layouts| protocol::Layout {
             kernel: layouts.kernel,
-            tensors: layouts.tensors.iter().map(|t| tensor(snapshot, t)).collect(),
+            tensors: layouts.tensors.iter().map(|t| tensor(snapshot, t, params.form)).collect(),
         })))
     })
 }
 
-fn tensor(snapshot: &Snapshot, tensor: &TensorLayout) -> protocol::Tensor {
-    let drawing = |named: &hx_ide::NamedDrawing| protocol::Drawing {
-        kind: named.kind.to_owned(),
-        title: named.drawing.title.clone(),
-        unicode: named.drawing.unicode(),
-        svg: named.drawing.svg(),
+/// The largest drawing that is finished here: one with more cells is illegible unless a client scales it and shows parts.
+const MOST_FINISHED: usize = 4096;
+
+fn tensor(snapshot: &Snapshot, tensor: &TensorLayout, form: DrawingForm) -> protocol::Tensor {
+    let drawing = |named: &hx_ide::NamedDrawing| {
+        let drawing = &named.drawing;
+        let drawn = match form {
+            DrawingForm::Finished if drawing.cells.len() > MOST_FINISHED => return None,
+            DrawingForm::Finished => Drawn::Finished { unicode: drawing.unicode(), svg: drawing.svg() },
+            DrawingForm::Cells => Drawn::Cells(cells(drawing)),
+        };
+        Some(protocol::Drawing { kind: named.kind.to_owned(), title: drawing.title.clone(), drawn })
     };
     protocol::Tensor {
         name: tensor.name.clone(),
@@ -39,7 +46,21 @@ fn tensor(snapshot: &Snapshot, tensor: &TensorLayout) -> protocol::Tensor {
         layout: tensor.layout.clone(),
         reason: tensor.reason.clone(),
         forced_by: tensor.forced_by.and_then(|at| to_proto::location(snapshot, at)),
-        drawings: tensor.drawings.iter().map(drawing).collect(),
+        drawings: tensor.drawings.iter().filter_map(drawing).collect(),
+    }
+}
+
+fn cells(drawing: &Drawing) -> protocol::Cells {
+    let cells = &drawing.cells;
+    let has_owners = cells.iter().any(|cell| !cell.owners.is_empty());
+    protocol::Cells {
+        rows: drawing.rows,
+        cols: drawing.cols,
+        row_step: drawing.row_step,
+        col_step: drawing.col_step,
+        texts: cells.iter().map(|cell| cell.text.clone()).collect(),
+        groups: cells.iter().map(|cell| cell.group).collect(),
+        owners: if has_owners { cells.iter().map(|cell| cell.owners.clone()).collect() } else { Vec::new() },
     }
 }
 

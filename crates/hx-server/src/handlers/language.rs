@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use hx_ide::{Access, CallItem, DrawingStyle, Edit, FileRange, Symbol};
-use hx_layout::draw::SvgStyle;
+use hx_layout::draw::{Ground, SvgStyle};
 use tower_lsp::ls_types::*;
 
 use super::with_file;
-use crate::settings::Drawings;
+use crate::settings::{Drawings, Theme};
 use crate::state::Snapshot;
 use crate::task::{Handled, invalid};
 use crate::to_proto;
@@ -15,12 +15,15 @@ use crate::to_proto;
 /// The maximal number of results of a search for symbols.
 const MOST_SYMBOLS: usize = 256;
 
+/// The width of a drawing in a hover, in pixels. Visual Studio Code's hovers are 500 wide, with a margin at both sides.
+const HOVER_WIDTH: usize = 470;
+
 pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option<Hover>> {
     let at = &params.text_document_position_params;
     with_file(snapshot, &at.text_document.uri, |file| {
         let positions = snapshot.positions(file);
         let style = match snapshot.drawings() {
-            Drawings::Svg => DrawingStyle::Svg(SvgStyle::default()),
+            Drawings::Svg => DrawingStyle::Svg(svg_style(snapshot.shared.options.theme)),
             Drawings::Unicode => DrawingStyle::Unicode,
             Drawings::None => DrawingStyle::None,
         };
@@ -37,6 +40,16 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
             }
         })))
     })
+}
+
+/// Returns the style of drawings in hovers: on the ground of the client's theme, as wide as editors show a hover.
+fn svg_style(theme: Option<Theme>) -> SvgStyle {
+    let ground = match theme {
+        None => Ground::White,
+        Some(Theme::Light) => Ground::Light,
+        Some(Theme::Dark) => Ground::Dark,
+    };
+    SvgStyle { ground, width: Some(HOVER_WIDTH) }
 }
 
 pub(crate) fn completion(
