@@ -62,6 +62,7 @@ fn what_the_server_can_do() {
         definitionProvider
         documentFormattingProvider
         documentHighlightProvider
+        documentLinkProvider
         documentOnTypeFormattingProvider
         documentRangeFormattingProvider
         documentSymbolProvider
@@ -76,6 +77,7 @@ fn what_the_server_can_do() {
         semanticTokensProvider
         signatureHelpProvider
         textDocumentSync
+        typeDefinitionProvider
         workspace
         workspaceSymbolProvider"#]]
     .assert_eq(&names.join("\n"));
@@ -362,6 +364,50 @@ fn requests_of_our_own() {
     assert_eq!((&status["openDocuments"], &status["target"]), (&json!(1), &json!("sm_90a")));
 }
 
+#[test]
+fn links_and_moved_files() {
+    let sizes = "const SIZE = 64;\n";
+    let main = "use parts::sizes::SIZE;\nconst A = SIZE;\nmain { let a = load(\"a.npy\"); let b = load(\"b.npy\"); }\n";
+    let second = "const B = parts::sizes::SIZE;\n";
+    let files =
+        [("hx.toml", ""), ("parts/sizes.hx", sizes), ("main.hx", main), ("second.hx", second), ("a.npy", "")];
+    let mut client = Client::start(&files);
+    client.open("main.hx", main);
+    let links =
+        client.ask("textDocument/documentLink", json!({ "textDocument": client.document("main.hx") }));
+    let targets: Vec<&str> =
+        links.as_array().into_iter().flatten().filter_map(|link| link["target"].as_str()).collect();
+    // A file that is missing has no link.
+    assert_eq!(targets, [client.uri("parts/sizes.hx"), client.uri("a.npy")]);
+    let moved = |client: &mut Client, from: &str, to: &str| {
+        let files = json!([{ "oldUri": client.uri(from), "newUri": client.uri(to) }]);
+        client.ask("workspace/willRenameFiles", json!({ "files": files }))
+    };
+    let edit = moved(&mut client, "parts/sizes.hx", "parts/extents.hx");
+    for file in ["main.hx", "second.hx"] {
+        assert_eq!(edit["changes"][client.uri(file)][0]["newText"], "extents", "{edit}");
+    }
+    let edit = moved(&mut client, "parts", "shared_parts");
+    assert_eq!(edit["changes"][client.uri("main.hx")][0]["newText"], "shared_parts::sizes", "{edit}");
+    // Nothing names these.
+    assert_eq!(moved(&mut client, "main.hx", "first.hx"), Value::Null);
+    assert_eq!(moved(&mut client, "elsewhere.hx", "sizes.hx"), Value::Null);
+}
+
+#[test]
+fn the_place_of_a_type() {
+    let mut client = started();
+    let to = ask_at(&mut client, "textDocument/typeDefinition", "bm] = block");
+    assert_eq!(to, Value::Null);
+    let text =
+        "kernel k<T: type = f16>(a: T[m]) grid [1] threads 32 { let r = load(tile(a, [64])[.., 0]); }\n";
+    client.open("t.hx", text);
+    let (line, character) = find(text, "r = load");
+    let params = client.at("t.hx", line, character);
+    let to = client.ask("textDocument/typeDefinition", params);
+    assert_eq!(to["range"]["start"], json!({ "line": 0, "character": 9 }));
+}
+
 /// Asks every question at every tenth byte of truncated and damaged texts. Each must get an answer or an error.
 #[test]
 fn every_question_has_an_answer_on_broken_texts() {
@@ -380,6 +426,7 @@ fn every_question_has_an_answer_on_broken_texts() {
                     "textDocument/completion",
                     "textDocument/signatureHelp",
                     "textDocument/definition",
+                    "textDocument/typeDefinition",
                     "textDocument/documentHighlight",
                     "textDocument/prepareRename",
                     "textDocument/prepareCallHierarchy",
@@ -392,6 +439,7 @@ fn every_question_has_an_answer_on_broken_texts() {
             let document = json!({ "textDocument": client.document("k.hx") });
             for method in [
                 "textDocument/documentSymbol",
+                "textDocument/documentLink",
                 "textDocument/foldingRange",
                 "textDocument/codeLens",
                 "textDocument/semanticTokens/full",

@@ -247,6 +247,7 @@ fn every_question_is_cancelled() {
             "textDocument/completion",
             "textDocument/signatureHelp",
             "textDocument/definition",
+            "textDocument/typeDefinition",
             "textDocument/documentHighlight",
             "textDocument/prepareRename",
             "textDocument/prepareCallHierarchy",

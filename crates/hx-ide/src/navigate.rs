@@ -2,9 +2,10 @@
 
 use hx_base::{Edit, FileKind, SourceFile, TextRange, TextSize};
 use hx_compile::Db;
+use hx_hir::{Elem, Ty, infer_body, signature_types};
 use hx_syntax::is_identifier;
 
-use crate::names::{Def, Occurrence, Role, definition_of, occurrence_at, occurrences};
+use crate::names::{Def, Occurrence, Role, definition_of, generics_of, occurrence_at, occurrences};
 use crate::{Cancellable, FileRange, catch};
 
 /// Whether a place reads or writes a name.
@@ -33,6 +34,38 @@ pub fn definition(
     catch(|| {
         let found = occurrence_at(db, file, at)?;
         Some((found.range, definition_of(db, &found.def)?))
+    })
+}
+
+/// Returns the place that the type of the name at an offset comes from: the compile-time parameter that is the element type of a
+/// tensor, the parameter that a tensor is a view of, or the `fn` that a function is.
+///
+/// # Errors
+/// If a newer text is waiting, or the client withdrew the request.
+pub fn type_definition(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Option<FileRange>> {
+    catch(|| {
+        let found = occurrence_at(db, file, at)?;
+        let item = found.def.item()?;
+        let owner = item.find(db)?;
+        let ty = match &found.def {
+            Def::Local { pat, .. } => infer_body(db, owner).pats.get(*pat)?.clone(),
+            Def::Param { index, .. } => signature_types(db, owner).params.get(*index)?.clone(),
+            _ => return None,
+        };
+        let def = match ty {
+            Ty::Function(function) => Def::Item(function?),
+            Ty::Tensor(tensor) => match (tensor.elem, tensor.param) {
+                (Elem::Param(name), _) => {
+                    let index = generics_of(db, owner).iter().position(|known| *known == name)?;
+                    Def::Generic { item: item.clone(), index }
+                }
+                (_, Some(param)) => Def::Param { item: item.clone(), index: param as usize },
+                (_, None) => return None,
+            },
+            _ => return None,
+        };
+        // A parameter with a type of its own is not the place that the type comes from.
+        (def != found.def).then(|| definition_of(db, &def))?
     })
 }
 

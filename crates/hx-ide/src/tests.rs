@@ -2,6 +2,7 @@
 
 mod actions;
 mod complete;
+mod files;
 mod incremental;
 mod names;
 mod roles;

@@ -310,6 +310,21 @@ impl LanguageServer for Backend {
         self.read(questions::DEFINITION, params, handlers::definition).await
     }
 
+    async fn goto_type_definition(
+        &self,
+        params: GotoDefinitionParams,
+    ) -> Result<Option<GotoDefinitionResponse>> {
+        self.read(questions::TYPE_DEFINITION, params, handlers::type_definition).await
+    }
+
+    async fn document_link(&self, params: DocumentLinkParams) -> Result<Option<Vec<DocumentLink>>> {
+        self.read(questions::DOCUMENT_LINK, params, handlers::links).await
+    }
+
+    async fn will_rename_files(&self, params: RenameFilesParams) -> Result<Option<WorkspaceEdit>> {
+        self.read(questions::WILL_RENAME_FILES, params, handlers::moved_files).await
+    }
+
     async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
         self.read(questions::REFERENCES, params, handlers::references).await
     }

@@ -4,6 +4,7 @@ mod capabilities;
 mod code;
 mod drawn;
 mod language;
+mod links;
 mod text;
 
 use hx_ide::SourceFile;
@@ -16,8 +17,10 @@ pub(crate) use code::{
 pub(crate) use drawn::{diagnostic, inlay_hint, inlay_hint_resolve, workspace_diagnostic};
 pub(crate) use language::{
     completion, completion_resolve, definition, document_symbols, highlights, hover, incoming_calls,
-    outgoing_calls, prepare_calls, prepare_rename, references, rename, signature_help, workspace_symbols,
+    outgoing_calls, prepare_calls, prepare_rename, references, rename, signature_help, type_definition,
+    workspace_symbols,
 };
+pub(crate) use links::{links, moved_files};
 pub(crate) use text::{
     action_resolve, actions, folds, formatting, legend, lenses, on_type_formatting, range_formatting,
     selections, semantic_tokens, semantic_tokens_delta, semantic_tokens_range,

@@ -43,6 +43,7 @@ questions! {
     COMPLETION_RESOLVE = "completionItem/resolve", Newest;
     COSTS = "hx/costs", Newest;
     DIAGNOSTIC = "textDocument/diagnostic", Newest;
+    DOCUMENT_LINK = "textDocument/documentLink", Newest;
     DOCUMENT_SYMBOL = "textDocument/documentSymbol", Newest;
     FOLDING_RANGE = "textDocument/foldingRange", Newest;
     INLAY_HINT = "textDocument/inlayHint", Newest;
@@ -72,11 +73,13 @@ questions! {
     REFERENCES = "textDocument/references", SamePlace;
     SELECTION_RANGE = "textDocument/selectionRange", SamePlace;
     SIGNATURE_HELP = "textDocument/signatureHelp", SamePlace;
+    TYPE_DEFINITION = "textDocument/typeDefinition", SamePlace;
 
     FORMATTING = "textDocument/formatting", SameText;
     ON_TYPE_FORMATTING = "textDocument/onTypeFormatting", SameText;
     RANGE_FORMATTING = "textDocument/rangeFormatting", SameText;
     RENAME = "textDocument/rename", SameText;
+    WILL_RENAME_FILES = "workspace/willRenameFiles", SameText;
 }
 
 /// The document of a question, and the last place of it that the answer depends on.
@@ -123,6 +126,7 @@ about! {
     CodeLensParams: |_| None;
     CompletionItem: |_| None;
     DocumentDiagnosticParams: |_| None;
+    DocumentLinkParams: |_| None;
     DocumentSymbolParams: |_| None;
     FoldingRangeParams: |_| None;
     InlayHintParams: |_| None;
@@ -154,6 +158,8 @@ about! {
     DocumentFormattingParams: |it| subject(&it.text_document.uri, Position::default());
     DocumentOnTypeFormattingParams: |it| at(&it.text_document_position);
     DocumentRangeFormattingParams: |it| subject(&it.text_document.uri, it.range.end);
+    // The edits are in documents that the question does not name.
+    RenameFilesParams: |_| None;
     RenameParams: |it| at(&it.text_document_position);
 }
 

@@ -31,6 +31,11 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
             ..Default::default()
         }),
         definition_provider: Some(OneOf::Left(true)),
+        type_definition_provider: Some(TypeDefinitionProviderCapability::Simple(true)),
+        document_link_provider: Some(DocumentLinkOptions {
+            resolve_provider: Some(false),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
         references_provider: Some(OneOf::Left(true)),
         document_highlight_provider: Some(OneOf::Left(true)),
         rename_provider: Some(OneOf::Right(RenameOptions {
@@ -83,8 +88,22 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
                 supported: Some(true),
                 change_notifications: Some(OneOf::Left(true)),
             }),
+            file_operations: Some(WorkspaceFileOperationsServerCapabilities {
+                will_rename: Some(renamed_files()),
+                ..Default::default()
+            }),
             ..Default::default()
         }),
         ..Default::default()
     }
+}
+
+/// Selects the files whose moves the server wants to hear of: ours, and folders, which may hold some.
+fn renamed_files() -> FileOperationRegistrationOptions {
+    let filter = |glob: &str, kind| FileOperationFilter {
+        scheme: Some("file".to_owned()),
+        pattern: FileOperationPattern { glob: glob.to_owned(), matches: Some(kind), options: None },
+    };
+    let files = filter("**/*.hx", FileOperationPatternKind::File);
+    FileOperationRegistrationOptions { filters: vec![files, filter("**", FileOperationPatternKind::Folder)] }
 }

@@ -111,6 +111,19 @@ pub(crate) fn definition(
     })
 }
 
+pub(crate) fn type_definition(
+    snapshot: &Snapshot,
+    params: &GotoDefinitionParams,
+) -> Handled<Option<GotoDefinitionResponse>> {
+    let at = &params.text_document_position_params;
+    with_file(snapshot, &at.text_document.uri, |file| {
+        let offset = snapshot.positions(file).offset(at.position);
+        let found = hx_ide::type_definition(&snapshot.db, file, offset)?;
+        let location = found.and_then(|place| to_proto::location(snapshot, place));
+        Ok(Ok(location.map(GotoDefinitionResponse::Scalar)))
+    })
+}
+
 pub(crate) fn references(snapshot: &Snapshot, params: &ReferenceParams) -> Handled<Option<Vec<Location>>> {
     let at = &params.text_document_position;
     with_file(snapshot, &at.text_document.uri, |file| {
