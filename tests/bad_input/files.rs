@@ -370,7 +370,7 @@ fn a_bad_project_file() {
            │ ───┬──
            │    ╰──── here
            │
-           │ Help: known are `seed`, `timeout`
+           │ Help: known are `cases`, `seed`, `timeout`
         ───╯
 
     "#]]);

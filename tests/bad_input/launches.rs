@@ -397,17 +397,31 @@ fn a_result_that_is_not_close() {
         error[HX0612]: 4090 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
             ╭─[ a.hx:32:5 ]
             │
+          4 │     grid [cdiv(m, BM), cdiv(n, BN)]
+            │          ─────────────┬────────────
+            │                       ╰────────────── the grid is [1, 1]
+            │
+          7 │     let [bm, bn] = block_idx;
+            │                    ────┬────
+            │                        ╰────── gives `bm`, `bn`
+            │
+         24 │     copy(rc1, global_view(c[bm * BM + 8.., bn * BN..], (BM, BN) : (n, 1)));
+            │     ───────────────────────────────────┬──────────────────────────────────
+            │                                        ╰──────────────────────────────────── the only block writes `c[8..64, 0..64]`
+            │
          32 │     assert_close(c, a @ b.T, ulp: 4);
             │     ────────────────┬───────────────
             │                     ╰───────────────── here
             │
             │ Note 1: first at [0, 0]: got never written, expected -7.24259498
             │
-            │ Note 2: worst at [39, 12]: absolute 18.14, relative 4.88, 9289 ulp of f16 (got -14.42, expected 3.72118263)
+            │ Note 2: worst at [39, 12]: absolute 18.14, relative 4.88, 9289 ulp of f16 (got -14.421875, expected 3.72118263)
             │
-            │ Note 3: wrong: scattered: 99% of the whole tensor
+            │ Note 3: wrong: scattered over 99% of the tensor
             │
             │ Note 4: 512 of them were never written
+            │
+            │ Note 5: nothing wrote [0, 0]: the only block wrote `c[8..64, 0..64]`
         ────╯
 
           rerun: hx test 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --device sim --seed 0
