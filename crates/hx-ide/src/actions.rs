@@ -4,13 +4,25 @@ use hx_base::{Applicability, Diagnostic, Edit, SourceFile, TextRange};
 use hx_compile::{AssistConfig, Db, assists};
 use hx_hir::{Item, file_items, item_range};
 
+use crate::refactor::refactorings;
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
+
+/// The kind of an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActionKind {
+    /// A fix of a diagnostic.
+    Fix,
+    Rewrite,
+    Extract,
+    Inline,
+}
 
 /// A change of the text that an editor offers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
     pub title: String,
+    pub kind: ActionKind,
     pub edits: Vec<Edit>,
     /// The diagnostic that the action fixes; `None` for an assist.
     pub mends: Option<Diagnostic>,
@@ -49,6 +61,17 @@ pub fn actions(
         }
         if config.assists {
             actions.extend(offers(db, file, range, shown, config.invoked));
+            // Each of these checks a copy of the text.
+            if config.invoked {
+                let found = refactorings(db, file, range).into_iter();
+                actions.extend(found.map(|(title, kind, edits)| Action {
+                    title,
+                    kind,
+                    edits,
+                    mends: None,
+                    preferred: false,
+                }));
+            }
         }
         actions
     })
@@ -67,6 +90,7 @@ fn fixes(db: &dyn Db, file: SourceFile, range: TextRange, shown: &Shown) -> Vec<
             let verified = fix.applicability == Applicability::Verified;
             actions.push(Action {
                 title: fix.title.clone(),
+                kind: ActionKind::Fix,
                 edits: fix.edits.clone(),
                 mends: Some(found.clone()),
                 preferred: verified && found.fixes.len() == 1,
@@ -85,6 +109,7 @@ fn offers(db: &dyn Db, file: SourceFile, range: TextRange, shown: &Shown, invoke
     let found = kernels.filter_map(|kernel| Some(assists(db, shown.instance(db, kernel)?, range, config)));
     let action = |offer: hx_compile::Assist| Action {
         title: offer.title,
+        kind: ActionKind::Rewrite,
         edits: offer.edits,
         mends: None,
         preferred: false,

@@ -31,6 +31,7 @@ mod links;
 mod names;
 mod navigate;
 mod node;
+mod refactor;
 mod roles;
 mod semantic_tokens;
 mod shown;
@@ -41,7 +42,7 @@ mod symbols;
 mod tests;
 mod tree;
 
-pub use actions::{Action, ActionConfig, actions};
+pub use actions::{Action, ActionConfig, ActionKind, actions};
 pub use callable::{SignatureHelp, signature_help};
 pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
 pub use cancel::{Cancellable, Cancelled, catch};

@@ -29,14 +29,14 @@ pub(crate) fn links(snapshot: &Snapshot, params: &DocumentLinkParams) -> Handled
     })
 }
 
-/// Returns the file that a path means in a text: below the project, from where `hx test` usually runs, or beside the text. `None` if
+/// Returns the file that a path means in a text: beside the text, or below the project, from where `hx test` usually runs. `None` if
 /// neither is there, because a link to nothing helps nobody.
 fn there(snapshot: &Snapshot, file: SourceFile, path: &str) -> Option<Uri> {
     // A part of a page is not part of its path.
     let path = path.split('#').next()?;
     let beside = Path::new(snapshot.db.path_on_disk(file)?).parent()?.to_path_buf();
     let project = snapshot.manifest(file).map(|manifest| Path::new(&manifest.root).to_path_buf());
-    let found = project.into_iter().chain([beside]).map(|folder| folder.join(path));
+    let found = std::iter::once(beside).chain(project).map(|folder| folder.join(path));
     let is_file = |path: &std::path::PathBuf| snapshot.db.system().is_file(&path.to_string_lossy());
     found.into_iter().find(is_file).and_then(Uri::from_file_path)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use hx_ide::{ActionConfig, FoldKind, LensAction, Modifiers, SourceFile, TextRange, TokenType};
+use hx_ide::{ActionConfig, ActionKind, FoldKind, LensAction, Modifiers, SourceFile, TextRange, TokenType};
 use serde_json::json;
 use tower_lsp::ls_types::*;
 
@@ -274,12 +274,20 @@ fn not_formatted(error: impl std::fmt::Display) -> tower_lsp::jsonrpc::Error {
 }
 
 /// The kinds of actions that a client may request.
-pub(crate) const ACTION_KINDS: [CodeActionKind; 2] =
-    [CodeActionKind::QUICKFIX, CodeActionKind::REFACTOR_REWRITE];
+pub(crate) const ACTION_KINDS: [CodeActionKind; 4] = [
+    CodeActionKind::QUICKFIX,
+    CodeActionKind::REFACTOR_REWRITE,
+    CodeActionKind::REFACTOR_EXTRACT,
+    CodeActionKind::REFACTOR_INLINE,
+];
 
 fn kind_of(action: &hx_ide::Action) -> CodeActionKind {
-    let [fix, rewrite] = ACTION_KINDS;
-    if action.mends.is_some() { fix } else { rewrite }
+    match action.kind {
+        ActionKind::Fix => CodeActionKind::QUICKFIX,
+        ActionKind::Rewrite => CodeActionKind::REFACTOR_REWRITE,
+        ActionKind::Extract => CodeActionKind::REFACTOR_EXTRACT,
+        ActionKind::Inline => CodeActionKind::REFACTOR_INLINE,
+    }
 }
 
 /// Returns the fixes and assists of a range. Each carries its edits, unless the client resolves edits when the user chooses one.
@@ -294,7 +302,8 @@ pub(crate) fn actions(snapshot: &Snapshot, params: &CodeActionParams) -> Handled
         };
         only.is_none_or(|only| only.iter().any(below))
     };
-    let [fixes, assists] = ACTION_KINDS.map(|kind| wants(&kind));
+    let [fixes, assists @ ..] = ACTION_KINDS.map(|kind| wants(&kind));
+    let assists = assists.contains(&true);
     let invoked = params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC);
     let config = ActionConfig { fixes, assists, invoked };
     with_file(snapshot, uri, |file| {
@@ -314,7 +323,8 @@ pub(crate) fn actions(snapshot: &Snapshot, params: &CodeActionParams) -> Handled
                 ..Default::default()
             })
         };
-        Ok(Ok(Some(found.iter().map(action).collect())))
+        let wanted = found.iter().filter(|action| wants(&kind_of(action)));
+        Ok(Ok(Some(wanted.map(action).collect())))
     })
 }
 
