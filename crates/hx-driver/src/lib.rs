@@ -53,8 +53,8 @@ pub use machine::{
 pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
 pub use test::{
-    Case, CaseReport, DRAWN_CASES, Drawn, Filter, Listing, Observer, Property, TestOptions, Verdict,
-    case_place, list_tests, run_tests, run_tests_on,
+    Case, CaseReport, DRAWN_CASES, DocMode, DocTest, Drawn, Filter, Listing, Observer, Property, TestOptions,
+    Verdict, case_place, list_tests, run_tests, run_tests_on,
 };
 pub use timings::{KernelTimes, timings};
 pub use told::Told;

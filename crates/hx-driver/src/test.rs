@@ -2,6 +2,7 @@
 //!
 //! Finding tests needs no machine, so editors can list them. Every case has a stable name, `path::title[case]`.
 
+mod docs;
 mod property;
 mod shrink;
 mod trial;
@@ -30,6 +31,7 @@ use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
 use crate::run::{foreign_errors, front_diagnostics};
 
+pub use docs::{DocMode, DocTest};
 pub use property::DRAWN_CASES;
 pub use trial::{Drawn, Property};
 
@@ -65,6 +67,8 @@ pub struct Case {
     pub index: Option<usize>,
     /// The way in which the test runs, if it has a `forall`.
     pub property: Option<Property>,
+    /// The place of the code, if it is in a doc comment.
+    pub doc: Option<DocTest>,
 }
 
 /// The tests of some files.
@@ -182,32 +186,18 @@ pub(crate) fn list(
 ) -> Listing {
     let mut listing = Listing::default();
     for &file in files {
-        let path = file.path(db);
-        for &item in file_items(db, file).items.iter().filter(|item| item.kind() == kind) {
-            let (plain, key) = (title(db, path, item), item.key(db));
-            match each.begins().run(db, |db| listed(db, &key)) {
-                Ok(Listed::Cases(None)) => {
-                    listing.cases.push(Case { name: plain, test: key, index: None, property: None });
-                }
-                Ok(Listed::Drawn) => listing.cases.extend(property::wanted(filter, &plain, &key)),
-                Ok(Listed::Cases(Some(values))) => {
-                    for (index, value) in values.iter().enumerate() {
-                        let name = format!("{plain}[{}]", hx_base::printable(&case_text(value)));
-                        let (test, index) = (key.clone(), Some(index));
-                        listing.cases.push(Case { name, test, index, property: None });
-                    }
-                }
-                // The list of cases itself may have the error, so the test is listed as a whole.
-                Ok(Listed::Unsound) if filter.wants(&plain) => listing.broken.push(plain),
-                Ok(Listed::Unsound) => {}
-                Ok(Listed::Failed(error)) => {
-                    listing.diagnostics.extend(error.diagnostics(db));
-                    listing.broken.push(plain);
-                }
-                Err(Ended) => {
-                    listing.diagnostics.push(ended_at(db, item));
-                    listing.broken.push(plain);
-                }
+        if kind == ItemKind::Test {
+            let ran = each.begins().run(db, |db| docs::list_file(db, file, filter, &mut listing));
+            ran.unwrap_or_else(|Ended| listing.diagnostics.push(ended_in(file)));
+        }
+        for &item in &file_items(db, file).items {
+            if kind == ItemKind::Test {
+                let key = item.key(db);
+                let ran = each.begins().run(db, |db| docs::list_item(db, &key, filter, &mut listing));
+                ran.unwrap_or_else(|Ended| listing.diagnostics.push(ended_at(db, item)));
+            }
+            if item.kind() == kind {
+                list_item(db, item, filter, each, &mut listing);
             }
         }
         let found = each.begins().run(db, |db| front_diagnostics(db, file));
@@ -222,9 +212,39 @@ pub(crate) fn list(
     listing
 }
 
-/// Returns the place of a case's `test` keyword.
+/// Adds a test or bench with its cases to a listing.
+fn list_item(db: &Database, item: Item<'_>, filter: &Filter, each: Each<'_>, listing: &mut Listing) {
+    let (plain, key) = (title(db, item.file(db).path(db), item), item.key(db));
+    let case = |name: String, index| Case { name, test: key.clone(), index, property: None, doc: None };
+    match each.begins().run(db, |db| listed(db, &key)) {
+        Ok(Listed::Cases(None)) => listing.cases.push(case(plain, None)),
+        Ok(Listed::Drawn) => listing.cases.extend(property::wanted(filter, &plain, &key)),
+        Ok(Listed::Cases(Some(values))) => {
+            for (index, value) in values.iter().enumerate() {
+                let name = format!("{plain}[{}]", hx_base::printable(&case_text(value)));
+                listing.cases.push(case(name, Some(index)));
+            }
+        }
+        // The list of cases itself may have the error, so the test is listed as a whole.
+        Ok(Listed::Unsound) if filter.wants(&plain) => listing.broken.push(plain),
+        Ok(Listed::Unsound) => {}
+        Ok(Listed::Failed(error)) => {
+            listing.diagnostics.extend(error.diagnostics(db));
+            listing.broken.push(plain);
+        }
+        Err(Ended) => {
+            listing.diagnostics.push(ended_at(db, item));
+            listing.broken.push(plain);
+        }
+    }
+}
+
+/// Returns the place of a case's `test` keyword, or of the fence of code in a doc comment.
 pub fn case_place(db: &Database, case: &Case) -> Option<(SourceFile, TextSize)> {
-    Some((case.test.file, first_code(db, case.test.find(db)?)))
+    match &case.doc {
+        Some(doc) => Some((doc.file, doc.fence.start())),
+        None => Some((case.test.file, first_code(db, case.test.find(db)?))),
+    }
 }
 
 /// Returns `path::title`, followed by a number if several tests of a file have the same title.
@@ -414,9 +434,11 @@ fn run_guarded(
     stop: &AtomicBool,
 ) -> CaseReport {
     let start = Instant::now();
-    let run = AssertUnwindSafe(|| match case.property {
-        Some(Property::Drawn(_)) => property::run(trial::Run { db, case, machine, options, stop }),
-        Some(Property::Given(_) | Property::Trial(_)) | None => run_case(db, case, machine, options, stop),
+    let alone = || run_case(db, case, machine, options, stop);
+    let run = AssertUnwindSafe(|| match (&case.property, &case.doc) {
+        (Some(Property::Drawn(_)), _) => property::run(trial::Run { db, case, machine, options, stop }),
+        (None, Some(doc)) => docs::run(db, case, doc, alone),
+        (Some(Property::Given(_) | Property::Trial(_)), _) | (None, None) => alone(),
     });
     let mut report =
         catch_unwind(run).unwrap_or_else(|panic| failed(case, vec![panicked(db, case, &*panic)]));

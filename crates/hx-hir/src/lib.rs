@@ -15,6 +15,7 @@ mod collect;
 mod constants;
 mod db;
 mod diagnostics;
+mod docs;
 mod expr;
 mod forall;
 mod import;
@@ -41,6 +42,7 @@ pub use builtins::{
 pub use constants::{Standing, Step, constants_below, standing, steps_below};
 pub use db::Db;
 pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};
+pub use docs::{DocBlock, doc_blocks, file_doc_blocks};
 pub use expr::{
     Arg, ArithOp, Attr, BinaryOp, Block, CmpOp, Expr, ExprId, ExprStore, Float, GenericArg, Literal, LogicOp,
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,

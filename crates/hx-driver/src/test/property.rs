@@ -28,8 +28,13 @@ const DRAWS_PER_CASE: usize = 10;
 
 /// Returns the cases of a test with a `forall` that a filter wants: those that it names by their values, or else the test.
 pub(super) fn wanted(filter: &Filter, plain: &str, test: &ItemKey) -> Vec<Case> {
-    let case =
-        |name: String, property| Case { name, test: test.clone(), index: None, property: Some(property) };
+    let case = |name: String, property| Case {
+        name,
+        test: test.clone(),
+        index: None,
+        property: Some(property),
+        doc: None,
+    };
     let mut seen = BTreeSet::new();
     let texts = filter.names.iter().filter_map(|name| {
         let text = name.strip_prefix(plain)?.strip_prefix('[')?.strip_suffix(']')?;

@@ -131,28 +131,52 @@ fn programs_and_the_history_see_one_test() {
         "#]],
     );
     // A case that passes alone does not clear the failure of its test.
-    check_json(at, &["p.hx::sums[m = 1, T = f16]", "--exact"], expect![[r#"
+    check_json(
+        at,
+        &["p.hx::sums[m = 1, T = f16]", "--exact"],
+        expect![[r#"
         "p.hx::sums[m = 1, T = f16]" "passed" null null "hx test 'p.hx::sums[m = 1, T = f16]' --exact --device sim --seed 0"
-    "#]]);
+    "#]],
+    );
     // The failed case runs first.
-    check_json(at, &["--failed", "--seed", "9"], expect![[r#"
+    check_json(
+        at,
+        &["--failed", "--seed", "9"],
+        expect![[r#"
         "p.hx::sums" "failed" 1 "m = 65, T = f16" "hx test 'p.hx::sums[m = 65, T = f16]' --exact --device sim --seed 9"
-    "#]]);
+    "#]],
+    );
     write("p.hx", &PLANTED.1.replace("m < 65", "m < 400"));
-    check_json(at, &["--failed"], expect![[r#"
+    check_json(
+        at,
+        &["--failed"],
+        expect![[r#"
         "p.hx::sums" "passed" 16 null "hx test 'p.hx::sums' --exact --device sim --seed 0"
-    "#]]);
+    "#]],
+    );
     check_json(at, &["--failed"], expect![[""]]);
     // A case that fails alone is a failure of its test, and is found without being drawn.
     write("p.hx", PLANTED.1);
-    check_json(at, &["p.hx::sums[m = 70, T = f16]", "--exact"], expect![[r#"
+    check_json(
+        at,
+        &["p.hx::sums[m = 70, T = f16]", "--exact"],
+        expect![[r#"
         "p.hx::sums[m = 70, T = f16]" "failed" null null "hx test 'p.hx::sums[m = 70, T = f16]' --exact --device sim --seed 0"
-    "#]]);
-    check_json(at, &["--failed", "--cases", "1"], expect![[r#"
+    "#]],
+    );
+    check_json(
+        at,
+        &["--failed", "--cases", "1"],
+        expect![[r#"
         "p.hx::sums" "failed" 1 "m = 65, T = f16" "hx test 'p.hx::sums[m = 65, T = f16]' --exact --device sim --seed 0"
-    "#]]);
+    "#]],
+    );
     write("p.hx", &PLANTED.1.replace("1..=300", "1..=60"));
-    check_json(at, &["--failed", "--cases", "1"], expect![[r#"
+    check_json(
+        at,
+        &["--failed", "--cases", "1"],
+        expect![[r#"
         "p.hx::sums" "passed" 1 null "hx test 'p.hx::sums' --exact --device sim --seed 0 --cases 1"
-    "#]]);
+    "#]],
+    );
 }
