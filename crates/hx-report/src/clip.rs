@@ -4,7 +4,10 @@
 //! the lines of carets below them apart. The text of other lines is dropped: ariadne does not draw it. A message beside a caret is
 //! drawn as one character, which is then replaced by the message in lines.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+
+use ariadne::Source;
 
 use crate::wrap::wrapped;
 
@@ -25,43 +28,59 @@ pub(crate) struct Piece {
 
 /// A line of a source that has a label.
 struct Line {
-    /// The number of the line, from 0, and the range of its characters.
-    number: usize,
-    range: Range<usize>,
-    /// The characters that stay visible, and the offset of the line in the new text.
+    /// Offset of the line in the source, in characters.
+    offset: usize,
+    chars: Vec<char>,
+    /// For each character and the end of the line, the width of the text before it. Lines can have millions of characters.
+    widths: Vec<usize>,
+    /// The characters that stay visible.
     kept: Range<usize>,
+    /// Offset of the line in the new text.
     start: usize,
+}
+
+impl Line {
+    fn end(&self) -> usize {
+        self.offset + self.chars.len()
+    }
+
+    /// Returns the column of an offset; offsets outside of the line have its first or last column.
+    fn column(&self, at: usize) -> usize {
+        at.clamp(self.offset, self.end()) - self.offset
+    }
+
+    fn width(&self, range: Range<usize>) -> usize {
+        self.widths[range.end] - self.widths[range.start]
+    }
 }
 
 /// Cuts the lines with labels to `room` columns, and moves the labels along. Returns the new text, in which all other lines are
 /// empty; `None` if everything fits.
-pub(crate) fn clip(text: &str, pieces: &mut [Piece], room: usize) -> Option<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut lines = lines_of(&chars, pieces);
-    for line in &mut lines {
-        line.kept = window(&chars, line, pieces, room);
+pub(crate) fn clip<T: AsRef<str>>(source: &Source<T>, pieces: &mut [Piece], room: usize) -> Option<String> {
+    let mut lines = lines_of(source, pieces);
+    for line in lines.values_mut() {
+        line.kept = window(line, pieces, room);
     }
-    if lines.iter().all(|line| line.kept == line.range) {
+    if lines.values().all(|line| line.kept == (0..line.chars.len())) {
         return None;
     }
     let (mut out, mut length, mut number) = (String::new(), 0, 0);
-    for line in &mut lines {
-        while number < line.number {
-            out.push('\n');
-            (length, number) = (length + 1, number + 1);
-        }
-        line.start = length;
-        let kept: String = chars[line.kept.clone()].iter().collect();
-        let before = if line.kept.start > line.range.start { "…" } else { "" };
-        let after = if line.kept.end < line.range.end { "…" } else { "" };
-        out += &format!("{before}{kept}{after}");
-        length += kept.chars().count() + before.chars().count() + after.chars().count();
+    for (at, line) in &mut lines {
+        out += &"\n".repeat(at - number);
+        length += at - number;
+        (line.start, number) = (length, *at);
+        let kept: String = line.chars[line.kept.clone()].iter().collect();
+        let before = if line.kept.start > 0 { "…" } else { "" };
+        let after = if line.kept.end < line.chars.len() { "…" } else { "" };
+        let text = format!("{before}{kept}{after}");
+        length += text.chars().count();
+        out += &text;
     }
     let moved = |at: usize| {
-        let line = lines.iter().rev().find(|line| line.range.start <= at);
+        let line = lines.values().rev().find(|line| line.offset <= at);
         line.map_or(0, |line| {
-            let cut = usize::from(line.kept.start > line.range.start);
-            line.start + cut + at.clamp(line.kept.start, line.kept.end) - line.kept.start
+            let column = line.column(at).clamp(line.kept.start, line.kept.end) - line.kept.start;
+            line.start + usize::from(line.kept.start > 0) + column
         })
     };
     for piece in pieces {
@@ -70,52 +89,47 @@ pub(crate) fn clip(text: &str, pieces: &mut [Piece], room: usize) -> Option<Stri
     Some(out)
 }
 
-/// Returns the lines in which a label begins or ends, in order.
-fn lines_of(chars: &[char], pieces: &[Piece]) -> Vec<Line> {
-    let is_ended = |at: usize| {
-        pieces.iter().any(|piece| {
-            let last = piece.range.end.saturating_sub(1).max(piece.range.start);
-            [piece.range.start, last].contains(&at)
-        })
+/// Returns the lines in which a label begins or ends, by their numbers from 0.
+fn lines_of<T: AsRef<str>>(source: &Source<T>, pieces: &[Piece]) -> BTreeMap<usize, Line> {
+    let ends = |piece: &Piece| [piece.range.start, piece.range.end.saturating_sub(1).max(piece.range.start)];
+    let line = |at: usize| {
+        let (line, number, _) = source.get_offset_line(at)?;
+        let text = source.get_line_text(line)?.trim_end_matches(['\r', '\n']);
+        let chars: Vec<char> = text.chars().collect();
+        let widths = chars.iter().scan(0, |width, c| {
+            *width += columns(*c);
+            Some(*width)
+        });
+        let widths = [0].into_iter().chain(widths).collect();
+        Some((number, Line { offset: line.offset(), kept: 0..chars.len(), widths, chars, start: 0 }))
     };
-    let (mut lines, mut start, mut number) = (Vec::new(), 0, 0);
-    for line in chars.split_inclusive(|c| *c == '\n').chain([[].as_slice()]) {
-        let end = start + line.len();
-        let is_broken = line.last() == Some(&'\n');
-        let text = start..end - usize::from(is_broken);
-        // A label at the end of the text is on the last line.
-        if (start..end.max(start + 1)).any(is_ended) || !is_broken && is_ended(end) {
-            lines.push(Line { number, range: text.clone(), kept: text, start: 0 });
-        }
-        (start, number) = (end, number + 1);
-    }
-    lines
+    pieces.iter().flat_map(ends).filter_map(line).collect()
 }
 
-/// Returns the characters of a line that stay visible: all, or a window with the labels and room for their messages.
-fn window(chars: &[char], line: &Line, pieces: &[Piece], room: usize) -> Range<usize> {
-    let Range { start, end } = line.range;
-    let on_line: Vec<&Piece> =
-        pieces.iter().filter(|piece| piece.range.start <= end && piece.range.end >= start).collect();
-    let inside = |at: usize| at.clamp(start, end);
-    let first = on_line.iter().map(|piece| inside(piece.range.start)).min().unwrap_or(start);
-    let last = on_line.iter().map(|piece| inside(piece.range.end)).max().unwrap_or(end);
+/// Returns the columns of a line that stay visible: all, or a window with the labels and room for their messages.
+fn window(line: &Line, pieces: &[Piece], room: usize) -> Range<usize> {
+    let length = line.chars.len();
+    let on_line: Vec<&Piece> = pieces
+        .iter()
+        .filter(|piece| piece.range.start <= line.end() && piece.range.end >= line.offset)
+        .collect();
+    let first = on_line.iter().map(|piece| line.column(piece.range.start)).min().unwrap_or(0);
+    let last = on_line.iter().map(|piece| line.column(piece.range.end)).max().unwrap_or(length);
     let message =
         on_line.iter().map(|piece| textwrap::core::display_width(&piece.message)).max().unwrap_or(0);
-    let width = |range: Range<usize>| chars[range].iter().map(|c| columns(*c)).sum::<usize>();
     let for_message = ARROW + message.min((room / 2).max(MESSAGE));
-    if width(start..end) <= room && width(start..last) + for_message <= room {
-        return start..end;
+    if line.width(0..length) <= room && line.width(0..last) + for_message <= room {
+        return 0..length;
     }
     // Move the window to the right until the messages fit, but keep some context before the first label.
-    let latest = start + (first - start).saturating_sub(CONTEXT);
-    let mut from = start;
-    while from < latest && width(from..last) + for_message + 1 > room {
+    let latest = first.saturating_sub(CONTEXT);
+    let mut from = 0;
+    while from < latest && line.width(from..last) + for_message + 1 > room {
         from += 1;
     }
-    let room = room.saturating_sub(1 + usize::from(from > start));
+    let room = room.saturating_sub(1 + usize::from(from > 0));
     let mut to = from;
-    while to < end && width(from..to + 1) <= room {
+    while to < length && line.width(from..to + 1) <= room {
         to += 1;
     }
     from..to

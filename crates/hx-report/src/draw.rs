@@ -175,7 +175,7 @@ impl<'a> Files<'a, '_> {
                 })
                 .unzip();
             let Some(source) = self.source(number).filter(|_| !at.is_empty()) else { continue };
-            let Some(text) = clip::clip(source.text(), &mut pieces, width.saturating_sub(margin)) else {
+            let Some(text) = clip::clip(source, &mut pieces, width.saturating_sub(margin)) else {
                 continue;
             };
             for (at, piece) in at.into_iter().zip(pieces) {
