@@ -189,7 +189,7 @@ impl Picked {
         // The width of a cell depends on the elements that are shown: take the largest number of columns that fits. No cell is
         // narrower than one character, and two columns are always shown.
         let last = picked.dims.len() - 1;
-        let most = extent.min((room + 2) / 3).max(2);
+        let most = extent.min(room.div_ceil(3)).max(2);
         for columns in (2..=most).rev() {
             picked.dims[last] = Dim::at_most(extent, columns);
             let cell = Cells::of(dtype, bits, &picked, look).width();
