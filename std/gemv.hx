@@ -1,6 +1,13 @@
 //! Matrix times vector.
 
 /// y[m] = a[m, k] · x[k]. A block takes `BM` rows and walks K in steps of `BK`.
+///
+/// ```hx
+/// let (a, x) = (randn(f16, [64, 1024]), randn(f16, [1024]));
+/// let y = empty(f16, [64]);
+/// gemv(a, x, y);
+/// assert_close(y, a @ x, ulp: 2);
+/// ```
 kernel gemv<BM = 8, BK = 1024, T: type = f16>(a: T[m, k], x: T[k], y: mut T[m])
     grid [cdiv(m, BM)]
     threads 128

@@ -3,6 +3,20 @@
 use std::math::LOG2E;
 
 /// y[i, ..] = softmax(x[i, ..]), for rows of at most `BN` elements; a block takes `BM` rows.
+///
+/// ```hx
+/// let x = randn(f16, [7, 1000]);
+/// let y = empty(f16, [7, 1000]);
+/// softmax(x, y);
+/// assert_close(y, x.softmax(axis: 1), ulp: 2);
+/// ```
+///
+/// Longer rows need a larger `BN`:
+///
+/// ```hx,should_fail
+/// let x = randn(f16, [7, 1025]);
+/// softmax(x, x.copy());
+/// ```
 kernel softmax<BM = 1, BN = 1024, T: type = f16>(x: T[m, n], y: mut T[m, n])
     where n <= BN
     grid [cdiv(m, BM)]

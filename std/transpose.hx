@@ -1,6 +1,13 @@
 //! Transposition through shared memory.
 
 /// y = xᵀ. A block reads and writes whole lines of a `BM` × `BN` tile.
+///
+/// ```hx
+/// let x = randn(f16, [128, 192]);
+/// let y = empty(f16, [192, 128]);
+/// transpose(x, y);
+/// assert_eq(y, x.T);
+/// ```
 kernel transpose<BM = 64, BN = 64, T: type = f16>(x: T[m, n], y: mut T[n, m])
     grid [cdiv(m, BM), cdiv(n, BN)]
     threads 256

@@ -38,6 +38,9 @@ pub use trial::{Drawn, Property};
 /// Stack of a thread that runs cases, because the compiler's passes recurse into nested expressions.
 const STACK: usize = 64 << 20;
 
+/// The reason of a skip on a machine that only compiles kernels.
+const COMPILED: &str = "compiled, not run";
+
 /// Selects cases by name.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -437,7 +440,7 @@ fn run_guarded(
     let alone = || run_case(db, case, machine, options, stop);
     let run = AssertUnwindSafe(|| match (&case.property, &case.doc) {
         (Some(Property::Drawn(_)), _) => property::run(trial::Run { db, case, machine, options, stop }),
-        (None, Some(doc)) => docs::run(db, case, doc, alone),
+        (None, Some(doc)) => docs::run(db, case, doc, machine.runs(), alone),
         (Some(Property::Given(_) | Property::Trial(_)), _) | (None, None) => alone(),
     });
     let mut report =
@@ -618,7 +621,7 @@ fn evaluated(
             .and_then(|values| values.and_then(|v| v.into_iter().nth(index)).map(Some).ok_or(Failed::Gone)),
     };
     let verdict = value.and_then(|value| match session.run(item, value) {
-        Ok(_) if unchecked => Ok(Verdict::Skipped("compiled, not run".to_owned())),
+        Ok(_) if unchecked => Ok(Verdict::Skipped(COMPILED.to_owned())),
         Ok(_) => Ok(Verdict::Passed),
         Err(_) if session.is_refused() => Ok(Verdict::Skipped(trial::REFUSED.to_owned())),
         Err(error) => Err(Failed::At(error)),

@@ -2,6 +2,7 @@
 
 mod benches;
 mod code;
+mod docs;
 mod launches;
 mod listing;
 mod prints;

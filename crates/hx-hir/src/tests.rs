@@ -2,6 +2,7 @@
 
 mod cells;
 mod checks;
+mod docs;
 mod hosts;
 mod incremental;
 mod names;

@@ -10,7 +10,7 @@ use hx_hir::{
 };
 use hx_workspace::Database;
 
-use super::{Case, CaseReport, Filter, Listing, Verdict};
+use super::{COMPILED, Case, CaseReport, Filter, Listing, Verdict};
 use crate::machine::is_environmental;
 
 /// A block of code in a doc comment.
@@ -138,13 +138,20 @@ fn moved(mut found: Diagnostic, cell: SourceFile, home: SourceFile) -> Diagnosti
     found
 }
 
-/// Runs a block as its words say. `run` runs it as any other case.
-pub(super) fn run(db: &Database, case: &Case, doc: &DocTest, run: impl FnOnce() -> CaseReport) -> CaseReport {
+/// Runs a block as its words say. `run` runs it as any other case, on a machine that `runs` kernels or only compiles them.
+pub(super) fn run(
+    db: &Database,
+    case: &Case,
+    doc: &DocTest,
+    runs: bool,
+    run: impl FnOnce() -> CaseReport,
+) -> CaseReport {
     let failed = |message: String, help: &str| {
         let found = Diagnostic::new(&codes::HOST_ERROR, doc.file, doc.fence, message).help(help);
         super::failed(case, vec![found])
     };
     let ended = |verdict| CaseReport { verdict, ..super::failed(case, Vec::new()) };
+    let passed = || ended(if runs { Verdict::Passed } else { Verdict::Skipped(COMPILED.to_owned()) });
     let has_statements = file_items(db, case.test.file).cell().is_some();
     let mut report = match &doc.mode {
         DocMode::Ignore => return ended(Verdict::Skipped("marked `ignore`".to_owned())),
@@ -152,8 +159,8 @@ pub(super) fn run(db: &Database, case: &Case, doc: &DocTest, run: impl FnOnce() 
             let message = format!("found `{word}` behind the fence, which means nothing");
             return failed(message, "expected `no_run`, `should_fail` or `ignore`");
         }
-        DocMode::Check => return ended(Verdict::Passed),
-        DocMode::Run if !has_statements => return ended(Verdict::Passed),
+        DocMode::Check => return passed(),
+        DocMode::Run if !has_statements => return passed(),
         DocMode::Run | DocMode::Fails => run(),
     };
     if let Verdict::Failed(found) = report.verdict {
@@ -164,7 +171,7 @@ pub(super) fn run(db: &Database, case: &Case, doc: &DocTest, run: impl FnOnce() 
         return report;
     }
     match &report.verdict {
-        Verdict::Failed(found) if found.iter().all(is_expected) => ended(Verdict::Passed),
+        Verdict::Failed(found) if found.iter().all(is_expected) => passed(),
         Verdict::Failed(_) | Verdict::Skipped(_) => report,
         Verdict::Passed => {
             let message = "the code passes, and its fence says `should_fail`".to_owned();
