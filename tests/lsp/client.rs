@@ -48,6 +48,8 @@ pub(crate) struct Client {
     /// The newest diagnostics of each file; `published` counts all of them.
     pub(crate) diagnostics: BTreeMap<String, Value>,
     pub(crate) published: usize,
+    /// The version and the codes of each message with diagnostics, in order.
+    pub(crate) history: Vec<(i64, Vec<String>)>,
     /// Messages that the server logged or showed.
     pub(crate) said: Vec<String>,
     /// The methods of requests from the server.
@@ -126,6 +128,7 @@ impl Client {
             answers: BTreeMap::new(),
             diagnostics: BTreeMap::new(),
             published: 0,
+            history: Vec::new(),
             said: Vec::new(),
             asked: Vec::new(),
             refusals: Vec::new(),
@@ -267,6 +270,9 @@ impl Client {
                 let params = &message["params"];
                 let uri = params["uri"].as_str().expect("diagnostics have a file").to_owned();
                 self.published += 1;
+                let found = params["diagnostics"].as_array().into_iter().flatten();
+                let codes = found.map(|found| found["code"].as_str().unwrap_or_default().to_owned());
+                self.history.push((params["version"].as_i64().unwrap_or_default(), codes.collect()));
                 self.diagnostics.insert(uri, params.clone());
             }
             (Some("window/logMessage" | "window/showMessage"), None) => {

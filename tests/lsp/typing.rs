@@ -152,3 +152,41 @@ fn lenses_stay_while_one_types() {
     client.replace("k.hx", &text);
     assert_eq!(lenses(&mut client), whole);
 }
+
+/// A file with many kernels has the findings of names and types first. Once findings about layouts are shown, no edit lets them
+/// disappear for a moment.
+#[test]
+fn a_large_file_has_its_diagnostics_in_stages() {
+    // The copy may begin at an odd element.
+    let mut text = "kernel part(x: f16[16, 32], y: mut f16[16, 64], o: i32)
+    where o >= 0, o <= 32
+    grid [1]
+    threads 32
+{
+    let s = shared_tensor(f16, [16, 64]);
+    copy_async(x, s[.., o..o + 32]);
+    commit();
+    wait(0);
+    sync();
+    copy(s[.., o..o + 32], y[.., 0..32]);
+}
+"
+    .to_owned();
+    for i in 0..9 {
+        text += &format!("kernel k{i}(x: f32[m]) grid [1] threads 32 {{ let unused = 1; }}\n");
+    }
+    let mut client = Client::start(&[]);
+    client.open("k.hx", &text);
+    let has_layouts = |codes: &[String]| codes.iter().any(|code| code == "HX0302");
+    client.wait_for("a finding about layouts", |client| {
+        client.history.iter().any(|(_, codes)| has_layouts(codes))
+    });
+    let codes: Vec<usize> = client.history.iter().map(|(_, codes)| codes.len()).collect();
+    assert_eq!(codes, [9, 10], "{:?}", client.history);
+    client.replace("k.hx", &text.replacen("let unused = 1;", "", 1));
+    client.diagnostics_of("k.hx", 2);
+    client.replace("k.hx", &text);
+    client.diagnostics_of("k.hx", 3);
+    assert!(client.history[1..].iter().all(|(_, codes)| has_layouts(codes)), "{:?}", client.history);
+    assert_eq!(client.leave(), 0);
+}

@@ -14,13 +14,20 @@ pub trait Db: salsa::Database {
     fn workspace(&self) -> Workspace;
 }
 
-/// Parses a file into a tree, always, and the errors. Each `tree()` makes new nodes, so keep the result, not the nodes.
+/// Parses a file into a tree, always, and the errors. After an edit inside of one item, only that item is parsed. Each `tree()` makes new nodes, so keep the result, not the nodes.
 #[salsa::tracked(lru = 256)]
 pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
     match file.kind(db) {
         FileKind::Cell => hx_syntax::parse_cell_file(file.text(db)),
-        FileKind::Std | FileKind::Workspace => hx_syntax::parse(file.text(db)),
+        FileKind::Std => hx_syntax::parse(file.text(db)),
+        FileKind::Workspace => file.parsed(db).parse(file.text(db)),
     }
+}
+
+/// Reports whether a file has a syntax error. It is a query of its own, because the errors move with every edit.
+#[salsa::tracked(returns(copy))]
+pub fn has_syntax_errors(db: &dyn Db, file: SourceFile) -> bool {
+    !parse(db, file).is_ok()
 }
 
 /// Returns the starts of the lines of a file. Lines and columns count from zero, columns in bytes; the index converts to UTF-16.

@@ -11,6 +11,7 @@ pub mod codes;
 mod db;
 mod diagnostic;
 mod divided;
+mod last_parse;
 mod printable;
 mod regular;
 mod replace;
@@ -25,7 +26,7 @@ pub mod limits;
 
 pub use ::line_index::{LineCol, LineIndex, WideEncoding, WideLineCol};
 pub use code::{Code, Status, all_codes, code, nearest_code};
-pub use db::{Db, line_index, module_files, parse, resolve_module, syntax_diagnostics};
+pub use db::{Db, has_syntax_errors, line_index, module_files, parse, resolve_module, syntax_diagnostics};
 pub use diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Severity, sort_diagnostics};
 pub use printable::{masked, printable};
 pub use regular::{open_regular_file, read_regular_file};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use salsa::{Durability, Setter as _};
 
 use crate::Db;
+use crate::last_parse::LastParse;
 
 /// The origin of a file, which determines how often its text is expected to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +31,10 @@ pub struct SourceFile {
     /// The origin of the file.
     #[returns(copy)]
     pub kind: FileKind,
+    /// The text and the tree before the last edit, for files of the user.
+    #[default]
+    #[returns(ref)]
+    pub(crate) parsed: LastParse,
     /// For a cell: the files whose names it sees besides its own, nearest first. `None` for other files.
     #[returns(copy)]
     pub outer: Option<Scope>,
@@ -86,6 +91,7 @@ impl SourceFile {
             .path_durability(Durability::HIGH)
             .kind_durability(Durability::HIGH)
             .text_durability(Durability::LOW)
+            .parsed_durability(Durability::HIGH)
             .new(db)
     }
 

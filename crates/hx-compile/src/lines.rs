@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hx_base::{SourceFile, TextRange, line_index};
-use hx_hir::{Item, ItemKey, signature_source_map};
+use hx_base::{LineIndex, TextRange};
+use hx_hir::{Item, ItemKey, item_text, signature_source_map};
 use hx_lower::{Lowered, Place};
 use hx_tile::Origin;
 
@@ -18,8 +18,7 @@ pub(crate) fn shown_name<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Strin
 }
 
 /// Returns the line of each origin, where the line of the word `kernel` is 1. Operations of an inlined function have the
-/// line of its call. The query reads positions, so it runs after every edit of the file; its result changes only with the
-/// kernel itself.
+/// line of its call. The query reads the kernel's own text, so an edit elsewhere in the file does not run it.
 #[salsa::tracked]
 pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> BTreeMap<Origin, u32> {
     let kernel = instance.kernel(db);
@@ -27,14 +26,15 @@ pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> B
     let (Ok(lowered), Some(map)) = (tile_program(db, instance), signature_source_map(db, item)) else {
         return BTreeMap::new();
     };
-    let (key, file) = (kernel.key(db), kernel.file(db));
-    let header = line(db, file, map.header + kernel.offset(db));
+    let key = kernel.key(db);
+    let index = LineIndex::new(&item_text(db, item));
+    let line = |range: TextRange| index.try_line_col(range.start()).map_or(0, |at| at.line);
+    let header = line(map.header);
     let mut lines = BTreeMap::new();
     for number in 0..lowered.origins.len() as u32 {
-        let Some(place) = place_in(lowered, &key, Origin(number)) else { continue };
-        if let Some((_, range)) = place.range(db)
-            && let Some(relative) = line(db, file, range).checked_sub(header)
-        {
+        let place = place_in(lowered, &key, Origin(number));
+        let range = place.and_then(|place| place.range_in_item(db));
+        if let Some(relative) = range.and_then(|range| line(range).checked_sub(header)) {
             lines.insert(Origin(number), relative + 1);
         }
     }
@@ -48,8 +48,4 @@ fn place_in<'a>(lowered: &'a Lowered, item: &ItemKey, origin: Origin) -> Option<
         at = lowered.origins.get(at.call?.0 as usize)?;
     }
     Some(&at.place)
-}
-
-fn line(db: &dyn Db, file: SourceFile, range: TextRange) -> u32 {
-    line_index(db, file).try_line_col(range.start()).map_or(0, |at| at.line)
 }

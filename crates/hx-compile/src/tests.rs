@@ -84,13 +84,13 @@ fn whitespace_and_comments_infer_and_solve_nothing() {
         expect![[r#"
             body_of × 1
             file_items × 1
+            has_syntax_errors × 1
             item_diagnostics × 2
             kernel_signature × 1
-            line_index × 1
             lowered_kernel × 1
             lowered_tune × 1
             parse × 1
-            relative_lines × 2
+            relative_lines × 1
             syntax_diagnostics × 1
             whole_file × 1
         "#]],
@@ -105,10 +105,9 @@ fn a_line_more_above_a_kernel_changes_nothing_of_it() {
         &format!("// a comment\n\n{TWO}"),
         expect![[r#"
             file_items × 1
+            has_syntax_errors × 1
             item_diagnostics × 2
-            line_index × 1
             parse × 1
-            relative_lines × 2
             syntax_diagnostics × 1
             whole_file × 1
         "#]],
@@ -127,10 +126,10 @@ fn an_edited_body_solves_that_kernel_alone() {
             body_of × 1
             cuda_source × 1
             file_items × 1
+            has_syntax_errors × 1
             infer_body × 1
             item_diagnostics × 2
             kernel_signature × 1
-            line_index × 1
             lowered_kernel × 1
             lowered_tune × 1
             parse × 1
@@ -159,13 +158,12 @@ fn an_item_added_above_solves_nothing() {
         expect![[r#"
             file_items × 1
             find_item × 2
+            has_syntax_errors × 1
             imports × 1
             item_diagnostics × 2
             item_named × 11
-            line_index × 1
             lowered_fn × 1
             parse × 1
-            relative_lines × 2
             syntax_diagnostics × 1
             whole_file × 1
         "#]],
@@ -186,18 +184,17 @@ fn a_kernel_added_above_is_solved_alone() {
             file_items × 1
             find_item × 2
             has_errors × 1
+            has_syntax_errors × 1
             imports × 1
             infer_body × 1
             is_sound × 1
             item_diagnostics × 3
             item_named × 11
             kernel_signature × 1
-            line_index × 1
             lowered_kernel × 1
             lowered_tune × 1
             own_errors × 3
             parse × 1
-            relative_lines × 2
             signature_names × 1
             signature_types × 1
             solution × 1
@@ -491,6 +488,7 @@ fn candidates_are_searched_for_once() {
         errors_of_file × 1
         file_items × 1
         has_errors × 1
+        has_syntax_errors × 1
         import_named × 9
         imports × 1
         infer_body × 1

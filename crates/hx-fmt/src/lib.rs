@@ -11,13 +11,16 @@
 
 use std::fmt;
 
-use hx_syntax::{SyntaxError, SyntaxKind, SyntaxNode, T, parse};
+use hx_syntax::{GreenNode, SyntaxError, SyntaxKind, SyntaxNode, T, parse, tokens};
 
 mod commas;
 mod comments;
 mod doc;
+mod parts;
 mod rules;
 mod writer;
+
+pub use parts::{Part, format_parts};
 
 /// The length in characters up to which a line is not broken.
 pub const WIDTH: usize = 110;
@@ -47,14 +50,15 @@ impl std::error::Error for FormatError {}
 /// # Errors
 /// [`FormatError::Syntax`] if the text does not parse.
 pub fn format(text: &str) -> Result<String, FormatError> {
-    let before = parse(text);
-    if let Some(error) = before.errors().first() {
-        return Err(FormatError::Syntax(error.clone()));
-    }
-    let root = before.syntax_node();
-    let formatted = doc::print(&rules::file(&root), WIDTH);
+    let parts = format_parts(&parse(text), None)?;
+    Ok(parts.into_iter().map(|part| part.text).collect())
+}
+
+/// Formats a tree without errors as one piece, and checks that its code stays the same.
+fn format_whole(before: &GreenNode) -> Result<String, FormatError> {
+    let formatted = doc::print(&rules::file(&SyntaxNode::new_root(before.clone())), WIDTH);
     let after = parse(&formatted);
-    if !after.is_ok() || !is_same_code(&root, &after.syntax_node()) {
+    if !after.is_ok() || !is_same_code(before, after.green()) {
         debug_assert!(false, "the formatter changed the code:\n{formatted}");
         return Err(FormatError::Internal);
     }
@@ -62,29 +66,24 @@ pub fn format(text: &str) -> Result<String, FormatError> {
 }
 
 /// Reports whether two trees have the same tokens and comments, except for commas before a closing bracket.
-fn is_same_code(a: &SyntaxNode, b: &SyntaxNode) -> bool {
-    significant(a, SyntaxKind::COMMENT) == significant(b, SyntaxKind::COMMENT)
-        && significant_code(a) == significant_code(b)
+fn is_same_code(a: &GreenNode, b: &GreenNode) -> bool {
+    comments_of(a) == comments_of(b) && code_of(a) == code_of(b)
 }
 
-fn significant(root: &SyntaxNode, kind: SyntaxKind) -> Vec<String> {
-    let tokens = root.descendants_with_tokens().filter_map(|it| it.into_token());
-    tokens.filter(|token| token.kind() == kind).map(|token| token.text().trim_end().to_owned()).collect()
+fn comments_of(tree: &GreenNode) -> Vec<&str> {
+    let tokens = tokens(tree).filter(|(kind, _)| *kind == SyntaxKind::COMMENT);
+    tokens.map(|(_, text)| text.trim_end()).collect()
 }
 
-fn significant_code(root: &SyntaxNode) -> Vec<String> {
-    let mut code: Vec<String> = Vec::new();
-    for token in root.descendants_with_tokens().filter_map(|it| it.into_token()) {
-        let kind = token.kind();
-        if kind.is_trivia() {
-            continue;
-        }
+fn code_of(tree: &GreenNode) -> Vec<&str> {
+    let mut code: Vec<&str> = Vec::new();
+    for (kind, text) in tokens(tree).filter(|(kind, _)| !kind.is_trivia()) {
         let is_end =
             matches!(kind, T![')'] | T![']'] | T!['}'] | T![>] | T!['{'] | T![|]) || kind.is_keyword();
-        if is_end && code.last().is_some_and(|last| last == ",") {
+        if is_end && code.last().is_some_and(|last| *last == ",") {
             code.pop();
         }
-        code.push(token.text().to_owned());
+        code.push(text);
     }
     code
 }

@@ -35,7 +35,7 @@ pub(crate) fn file(root: &SyntaxNode) -> Block {
 }
 
 /// Returns the separator between items. Imports may be on consecutive lines, and so may constants.
-fn between_items(last: SyntaxKind, next: SyntaxKind) -> Sep {
+pub(crate) fn between_items(last: SyntaxKind, next: SyntaxKind) -> Sep {
     if last == next && matches!(next, USE | CONST) { Sep::Keep } else { Sep::Blank }
 }
 

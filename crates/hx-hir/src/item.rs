@@ -10,6 +10,16 @@ use hx_syntax::{GreenNode, SyntaxNode, ast, ast::AstNode as _};
 
 use crate::{Db, Name, collect};
 
+/// The tree of an item. Its comparison is fast for items that an edit leaves as they are.
+#[derive(Clone, Eq, Debug)]
+pub struct ItemTree(GreenNode);
+
+impl PartialEq for ItemTree {
+    fn eq(&self, other: &Self) -> bool {
+        hx_syntax::is_same_tree(&self.0, &other.0)
+    }
+}
+
 macro_rules! items {
     ($($(#[$doc:meta])* $name:ident: $node:ident, $word:literal;)*) => {
         $(
@@ -27,7 +37,7 @@ macro_rules! items {
                 pub nth: u32,
                 #[tracked]
                 #[returns(ref)]
-                green: GreenNode,
+                green: ItemTree,
                 /// The start of the item's node in the file. Offsets within the item are relative to it.
                 #[tracked]
                 #[returns(copy)]
@@ -42,7 +52,7 @@ macro_rules! items {
 
                 /// Returns the item's own syntax tree, cut out of the file.
                 pub(crate) fn syntax(self, db: &'db dyn Db) -> Option<ast::$node> {
-                    ast::$node::cast(SyntaxNode::new_root(self.green(db).clone()))
+                    ast::$node::cast(SyntaxNode::new_root(self.green(db).0.clone()))
                 }
             }
         )*
@@ -68,7 +78,7 @@ macro_rules! items {
 
         impl<'db> Item<'db> {
             fn make(db: &'db dyn Db, file: SourceFile, kind: ItemKind, name: Name, nth: u32, node: &SyntaxNode) -> Item<'db> {
-                let (green, offset) = (node.green().to_owned(), node.text_range().start());
+                let (green, offset) = (ItemTree(node.green().to_owned()), node.text_range().start());
                 match kind { $(ItemKind::$name => Item::$name($name::new(db, file, name, nth, green, offset)),)* }
             }
 
@@ -84,7 +94,7 @@ macro_rules! items {
 
             /// Returns the item's own syntax tree, cut out of the file.
             fn green(self, db: &'db dyn Db) -> &'db GreenNode {
-                match self { $(Item::$name(it) => it.green(db),)* }
+                match self { $(Item::$name(it) => &it.green(db).0,)* }
             }
 
             /// Returns the name. A test or bench has its title; an item without a name has the word that it starts with.
@@ -280,6 +290,11 @@ pub fn item_names(db: &dyn Db, file: SourceFile) -> Vec<Name> {
 /// Returns the range of an item in its file, including the trivia at its edges.
 pub fn item_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
     TextRange::at(item.offset(db), item.green(db).text_len())
+}
+
+/// Returns the text of an item, including the trivia at its edges.
+pub fn item_text<'db>(db: &'db dyn Db, item: Item<'db>) -> String {
+    item.green(db).to_string()
 }
 
 /// Returns the syntax of an item, a tree of its own.

@@ -59,7 +59,7 @@ pub use infer::{
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
-    item_named, item_names, item_range,
+    item_named, item_names, item_range, item_text,
 };
 pub use resolve::{
     Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names, tune_names,

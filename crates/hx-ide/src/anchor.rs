@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_base::TextRange;
 use hx_compile::Db;
-use hx_hir::{Item, Kernel, Pat, StmtId, StmtKind, body_of, body_source_map};
+use hx_hir::{Item, Kernel, Pat, StmtId, StmtKind, body_of, body_source_map, item_text};
 
 /// The name of a `let`, or a statement, in a kernel.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -22,20 +22,25 @@ pub(crate) enum AnchorKind {
     Statement,
 }
 
-/// The anchors of a body, each with its current range. Bodies with errors have anchors, too.
-#[derive(Debug, Default)]
+/// The anchors of a body, each with its range from the beginning of the item. Bodies with errors have anchors, too.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Anchors {
     /// In text order.
     pub(crate) all: Vec<(Anchor, TextRange)>,
 }
 
+/// Returns the anchors of a kernel. They do not depend on the text outside of the kernel.
+#[salsa::tracked]
+pub(crate) fn anchors<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Anchors {
+    Anchors::of(db, kernel)
+}
+
 impl Anchors {
-    pub(crate) fn of(db: &dyn Db, kernel: Kernel<'_>) -> Anchors {
+    fn of(db: &dyn Db, kernel: Kernel<'_>) -> Anchors {
         let item = Item::Kernel(kernel);
         let Some(map) = body_source_map(db, item) else { return Anchors::default() };
         let body = body_of(db, item);
-        let (file, offset) = (kernel.file(db), kernel.offset(db));
-        let text = file.text(db);
+        let text = item_text(db, item);
         let mut found: Vec<(AnchorKind, String, TextRange)> = Vec::new();
         let mut add = |kind: AnchorKind, range: TextRange| {
             let written = text.get(usize::from(range.start())..usize::from(range.end())).unwrap_or_default();
@@ -49,11 +54,11 @@ impl Anchors {
             )
         };
         for (stmt, range) in map.stmts.iter().filter(|(stmt, _)| simple(*stmt)) {
-            add(AnchorKind::Statement, *range + offset);
+            add(AnchorKind::Statement, *range);
             if let StmtKind::Let { pat, .. } = body.store[stmt].kind {
                 names(&body.store, pat, &mut |bind| {
                     if let Some(range) = map.pat(bind) {
-                        add(AnchorKind::Name, range + offset);
+                        add(AnchorKind::Name, range);
                     }
                 });
             }
@@ -61,7 +66,7 @@ impl Anchors {
         if let hx_hir::Expr::Block(block) = &body.store[body.root]
             && let Some(tail) = block.tail.and_then(|tail| map.expr(tail))
         {
-            add(AnchorKind::Statement, tail + offset);
+            add(AnchorKind::Statement, tail);
         }
         found.sort_by_key(|(kind, _, range)| (range.start(), *kind));
         let mut seen: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();

@@ -23,9 +23,7 @@ pub fn format(
     range: Option<TextRange>,
 ) -> Cancellable<Result<Vec<TextChange>, FormatError>> {
     catch(|| {
-        let old = file.text(db);
-        let new = hx_fmt::format(old)?;
-        let mut changes = line_changes(old, &new);
+        let mut changes = changes(db, file, range)?;
         if let Some(range) = range {
             changes.retain(|change| change.range.intersect(range).is_some());
         }
@@ -61,13 +59,28 @@ pub fn format_on_type(
         let last = usize::from(token.text_range().end());
         let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
         let end = text[last..].find('\n').map_or(text.len(), |at| last + at + 1);
-        let Ok(new) = hx_fmt::format(text) else { return Vec::new() };
-        let mut changes = line_changes(text, &new);
+        let mut changes = changes(db, file, Some(token.text_range())).unwrap_or_default();
         changes.retain(|change| {
             start <= usize::from(change.range.start()) && usize::from(change.range.end()) <= end
         });
         changes
     })
+}
+
+/// Returns the changes that format the parts of a file that touch a range, or all of it.
+fn changes(
+    db: &dyn Db,
+    file: SourceFile,
+    touching: Option<TextRange>,
+) -> Result<Vec<TextChange>, FormatError> {
+    let text = file.text(db);
+    let mut changes = Vec::new();
+    for part in hx_fmt::format_parts(hx_base::parse(db, file), touching)? {
+        let of_part = line_changes(&text[part.range], &part.text).into_iter();
+        changes
+            .extend(of_part.map(|change| TextChange { range: change.range + part.range.start(), ..change }));
+    }
+    Ok(changes)
 }
 
 /// Returns the changes from one text to another, one for each run of lines that differ.

@@ -1,13 +1,15 @@
 //! Inlay hints: a layout after the name of each tensor, an instruction after each statement that copies or computes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hx_base::{SourceFile, TextRange, TextSize};
-use hx_compile::Db;
+use hx_compile::{Db, Instance};
 use hx_hir::{Item, Kernel, file_items, item_range};
+use hx_lower::Place;
 use hx_tile::{OpId, Reason, TensorId};
 
-use crate::anchor::{Anchor, AnchorKind, Anchors};
+use crate::anchor::{Anchor, AnchorKind, Anchors, anchors};
 use crate::last_good::{Kept, LastGood};
 use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
@@ -53,6 +55,15 @@ pub struct HintPart {
     pub target: Option<FileRange>,
 }
 
+/// A part of a hint, without positions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeptPart {
+    pub(crate) text: String,
+    pub(crate) tooltip: String,
+    /// The part of an item that forced the layout or instruction.
+    target: Option<Place>,
+}
+
 /// Returns the hints of a range of a file, in text order. Kernels with errors have the hints from before the errors, marked as
 /// stale.
 ///
@@ -79,35 +90,52 @@ pub fn inlay_hints(
 }
 
 fn kernel_hints(db: &dyn Db, kernel: Kernel<'_>, shown: &Shown, last_good: &LastGood) -> Vec<InlayHint> {
-    let anchors = Anchors::of(db, kernel);
-    let Some(solved) = Solved::of(db, kernel, shown) else {
-        return placed(&anchors, last_good.of(db, kernel), true);
-    };
-    let mut kept = layouts(&solved, &anchors);
-    kept.extend(instructions(&solved, &anchors));
-    last_good.keep(db, kernel, kept.clone());
-    placed(&anchors, kept, false)
+    let instance = shown.instance(db, kernel);
+    match instance.and_then(|instance| instance_hints(db, instance).as_ref()) {
+        Some(kept) => {
+            last_good.keep(db, kernel, Arc::clone(kept));
+            placed(db, kernel, kept, false)
+        }
+        None => placed(db, kernel, &last_good.of(db, kernel), true),
+    }
+}
+
+/// Returns the hints of an instance; `None` if its kernel has errors or no layouts.
+///
+/// They are a query, the only one above `hx-compile` besides the anchors: an editor asks after each keystroke, and their texts take
+/// longer than the answer may. They have no positions, so an edit elsewhere in the file does not compute them again.
+#[salsa::tracked]
+fn instance_hints<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Arc<[Kept]>> {
+    let solved = Solved::of_instance(db, instance)?;
+    let anchors = anchors(db, solved.kernel);
+    let mut kept = layouts(&solved, anchors);
+    kept.extend(instructions(&solved, anchors));
+    Some(kept.into())
 }
 
 /// Places hints at the current ranges of their anchors.
-fn placed(anchors: &Anchors, kept: Vec<Kept>, stale: bool) -> Vec<InlayHint> {
-    let mut by_anchor: BTreeMap<Anchor, Vec<HintPart>> =
-        kept.into_iter().map(|kept| (kept.anchor, kept.parts)).collect();
+fn placed(db: &dyn Db, kernel: Kernel<'_>, kept: &[Kept], stale: bool) -> Vec<InlayHint> {
+    let by_anchor: BTreeMap<&Anchor, &[KeptPart]> =
+        kept.iter().map(|kept| (&kept.anchor, kept.parts.as_slice())).collect();
+    let part = |part: &KeptPart| {
+        let tooltip = match stale {
+            true => format!("*Stale: the kernel has errors. Before them:*\n\n{}", part.tooltip),
+            false => part.tooltip.clone(),
+        };
+        // The target of a stale hint may have moved since, so a stale hint has none.
+        let target = part.target.as_ref().filter(|_| !stale).and_then(|target| target.range(db));
+        let target = target.map(|(file, range)| FileRange { file, range });
+        HintPart { text: part.text.clone(), tooltip, target }
+    };
     let mut hints = Vec::new();
-    for (anchor, range) in &anchors.all {
-        let Some(mut parts) = by_anchor.remove(anchor) else { continue };
-        if stale {
-            for part in &mut parts {
-                part.tooltip = format!("*Stale: the kernel has errors. Before them:*\n\n{}", part.tooltip);
-                // The target may have moved since, so a stale hint has none.
-                part.target = None;
-            }
-        }
+    for (anchor, range) in &anchors(db, kernel).all {
+        let Some(parts) = by_anchor.get(anchor) else { continue };
         let kind = match anchor.kind {
             AnchorKind::Name => HintKind::Layout,
             AnchorKind::Statement => HintKind::Instruction,
         };
-        hints.push(InlayHint { offset: range.end(), kind, parts, stale });
+        let offset = range.end() + kernel.offset(db);
+        hints.push(InlayHint { offset, kind, parts: parts.iter().map(part).collect(), stale });
     }
     hints.sort_by_key(|hint| (hint.offset, hint.kind));
     hints
@@ -128,9 +156,10 @@ fn layouts(solved: &Solved<'_>, anchors: &Anchors) -> Vec<Kept> {
         let Some(first) = aliases.first() else { continue };
         let more = if aliases.iter().all(|alias| alias == first) { "" } else { ", …" };
         let tooltip: Vec<String> = ids.iter().filter_map(|id| layout_tooltip(solved, *id)).collect();
-        let target = ids.first().and_then(|id| forced_by(solved, solved.reason(*id)?));
+        let forced = ids.first().and_then(|id| solved.reason(*id)?.from.first().copied());
+        let target = forced.and_then(|op| solved.written_at(op)).cloned();
         let text = format!("⟨{first}{more}⟩");
-        let part = HintPart { text, tooltip: dedup(tooltip).join("\n\n---\n\n"), target };
+        let part = KeptPart { text, tooltip: dedup(tooltip).join("\n\n---\n\n"), target };
         kept.push(Kept { anchor: anchor.clone(), parts: vec![part] });
     }
     kept
@@ -190,7 +219,7 @@ fn instructions(solved: &Solved<'_>, anchors: &Anchors) -> Vec<Kept> {
     let mut by_statement: BTreeMap<&Anchor, Vec<(OpId, String, u8)>> = BTreeMap::new();
     for op in solved.ops() {
         let Some((text, rank)) = solved.instruction(op.id) else { continue };
-        let Some(at) = solved.in_kernel(op.origin) else { continue };
+        let Some(at) = solved.in_item(op.origin) else { continue };
         let Some((anchor, _)) = anchors.statement_around(at) else { continue };
         by_statement.entry(anchor).or_default().push((op.id, text, rank));
     }
@@ -209,7 +238,7 @@ fn instructions(solved: &Solved<'_>, anchors: &Anchors) -> Vec<Kept> {
     kept
 }
 
-fn instruction_parts(solved: &Solved<'_>, groups: &[(String, Vec<OpId>)]) -> Vec<HintPart> {
+fn instruction_parts(solved: &Solved<'_>, groups: &[(String, Vec<OpId>)]) -> Vec<KeptPart> {
     let tooltip = |ids: &[OpId]| {
         let texts = ids.iter().filter_map(|id| instruction_tooltip(solved, *id)).collect();
         dedup(texts).join("\n\n---\n\n")
@@ -217,16 +246,16 @@ fn instruction_parts(solved: &Solved<'_>, groups: &[(String, Vec<OpId>)]) -> Vec
     let mut parts = Vec::new();
     for (i, (text, ids)) in groups.iter().take(MOST_PARTS).enumerate() {
         let comma = if i > 0 { ", " } else { "" };
-        parts.push(HintPart {
+        parts.push(KeptPart {
             text: format!("{comma}{text}"),
             tooltip: tooltip(ids),
-            target: ids.first().and_then(|op| solved.place(*op)),
+            target: ids.first().and_then(|op| solved.written_at(*op)).cloned(),
         });
     }
     if groups.len() > MOST_PARTS {
         let rest: Vec<OpId> = groups[MOST_PARTS..].iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
         let text = format!(", +{}", groups.len() - MOST_PARTS);
-        parts.push(HintPart { text, tooltip: tooltip(&rest), target: None });
+        parts.push(KeptPart { text, tooltip: tooltip(&rest), target: None });
     }
     parts
 }

@@ -13,7 +13,7 @@ use hx_layout::draw::{Drawing, SvgStyle};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_tile::TensorId;
 
-use crate::anchor::Anchors;
+use crate::anchor::anchors;
 use crate::callable::{callable, callee_of};
 use crate::costs::Reported;
 use crate::last_good::LastGood;
@@ -276,8 +276,8 @@ impl<'a> Hovering<'a> {
     fn tensor(&self, item: Item<'a>, binding: TextRange) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
         let Some(solved) = Solved::of(self.db, kernel, self.shown) else {
-            let anchors = Anchors::of(self.db, kernel);
-            let anchor = anchors.name_at(binding)?;
+            let offset = kernel.offset(self.db);
+            let anchor = anchors(self.db, kernel).name_at(binding.checked_sub(offset)?)?;
             let kept = self.last_good.of(self.db, kernel);
             let parts = &kept.iter().find(|kept| kept.anchor == *anchor)?.parts;
             let tooltips: Vec<&str> = parts.iter().map(|part| part.tooltip.as_str()).collect();

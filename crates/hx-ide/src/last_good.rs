@@ -1,21 +1,21 @@
 //! The last good layouts and lenses of each kernel, shown as stale while its body has errors.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hx_base::SourceFile;
 use hx_compile::Db;
 use hx_hir::{ItemKey, Kernel, file_items};
 
 use crate::anchor::Anchor;
-use crate::hints::HintPart;
+use crate::hints::KeptPart;
 use crate::lenses::LensAction;
 
 /// The last hints and lenses of each kernel without errors. The caller of the hint and lens functions keeps this value across
 /// edits. It has one entry for each item that still exists.
 #[derive(Debug, Default)]
 pub struct LastGood {
-    kernels: Mutex<BTreeMap<Key, Vec<Kept>>>,
+    kernels: Mutex<BTreeMap<Key, Arc<[Kept]>>>,
     lenses: Mutex<BTreeMap<String, Vec<KeptLenses>>>,
 }
 
@@ -26,10 +26,10 @@ pub(crate) type KeptLenses = (ItemKey, Vec<LensAction>);
 type Key = (String, String, u32);
 
 /// A hint with its anchor, which survives edits.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) anchor: Anchor,
-    pub(crate) parts: Vec<HintPart>,
+    pub(crate) parts: Vec<KeptPart>,
 }
 
 fn key(db: &dyn Db, kernel: Kernel<'_>) -> Key {
@@ -37,11 +37,11 @@ fn key(db: &dyn Db, kernel: Kernel<'_>) -> Key {
 }
 
 impl LastGood {
-    pub(crate) fn keep(&self, db: &dyn Db, kernel: Kernel<'_>, hints: Vec<Kept>) {
+    pub(crate) fn keep(&self, db: &dyn Db, kernel: Kernel<'_>, hints: Arc<[Kept]>) {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert(key(db, kernel), hints);
     }
 
-    pub(crate) fn of(&self, db: &dyn Db, kernel: Kernel<'_>) -> Vec<Kept> {
+    pub(crate) fn of(&self, db: &dyn Db, kernel: Kernel<'_>) -> Arc<[Kept]> {
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.get(&key(db, kernel)).cloned().unwrap_or_default()
     }
@@ -49,9 +49,9 @@ impl LastGood {
     /// Removes the kernels that a file no longer contains.
     pub(crate) fn prune(&self, db: &dyn Db, file: SourceFile) {
         let path = file.path(db);
-        let there: Vec<Key> = file_items(db, file).kernels().map(|kernel| key(db, kernel)).collect();
         // A file with syntax errors may have lost a kernel only for a moment: keep its layouts until the file parses again.
-        if hx_base::parse(db, file).is_ok() {
+        if !hx_base::has_syntax_errors(db, file) {
+            let there: BTreeSet<Key> = file_items(db, file).kernels().map(|kernel| key(db, kernel)).collect();
             let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
             kernels.retain(|key, _| key.0 != path || there.contains(key));
         }

@@ -88,3 +88,27 @@ pub struct FileRange {
 pub fn diagnostics(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<Vec<Diagnostic>> {
     catch(|| hx_compile::check_file(db, file, shown.arch).clone())
 }
+
+/// Returns the diagnostics of a file that need no layouts: syntax, names and types. All of them are in [`diagnostics`], too.
+///
+/// # Errors
+/// If a newer text is waiting.
+pub fn front_diagnostics(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Diagnostic>> {
+    catch(|| hx_compile::check_front(db, file))
+}
+
+/// Computes layouts of the kernels of a file, beside a call of [`diagnostics`] on another thread.
+///
+/// # Errors
+/// If a newer text is waiting.
+pub fn compile_kernels(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<()> {
+    catch(|| hx_compile::compile_kernels(db, file, shown.arch))
+}
+
+/// Returns the number of kernels of a file.
+///
+/// # Errors
+/// If a newer text is waiting.
+pub fn kernel_count(db: &dyn Db, file: SourceFile) -> Cancellable<usize> {
+    catch(|| hx_hir::file_items(db, file).kernels().count())
+}

@@ -4,6 +4,7 @@ use hx_base::TextRange;
 use hx_compile::{Db, Instance, Lowered, routed_program, solution};
 use hx_hir::{Expr, ExprId, ExprStore, Item, Kernel, Pat, PatId, Sound, StmtKind, body_of, body_source_map};
 use hx_layout::ComposedLayout;
+use hx_lower::Place;
 use hx_tile::{
     Choice, Conflicts, Distribution, Op, OpId, OpKind, Origin, Reason, Solution, Tensor, TensorId,
 };
@@ -28,10 +29,15 @@ pub(crate) fn is_whole(db: &dyn Db, kernel: Kernel<'_>) -> bool {
 impl<'db> Solved<'db> {
     /// Solves the shown instance of a kernel; `None` if the kernel has errors or no instance.
     pub(crate) fn of(db: &'db dyn Db, kernel: Kernel<'db>, shown: &Shown) -> Option<Solved<'db>> {
+        Solved::of_instance(db, shown.instance(db, kernel)?)
+    }
+
+    /// Solves an instance; `None` if its kernel has errors.
+    pub(crate) fn of_instance(db: &'db dyn Db, instance: Instance<'db>) -> Option<Solved<'db>> {
+        let kernel = instance.kernel(db);
         if !is_whole(db, kernel) {
             return None;
         }
-        let instance = shown.instance(db, kernel)?;
         let lowered = routed_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;
         Some(Solved { db, kernel, instance, lowered, solution })
@@ -43,19 +49,28 @@ impl<'db> Solved<'db> {
 
     /// Returns the range of an origin in the kernel's own text. For an operation in a function this is the range of the call.
     pub(crate) fn in_kernel(&self, origin: Origin) -> Option<TextRange> {
+        Some(self.in_item(origin)? + self.kernel.offset(self.db))
+    }
+
+    /// Returns the range of an origin as [`Solved::in_kernel`] does, from the beginning of the kernel's item.
+    pub(crate) fn in_item(&self, origin: Origin) -> Option<TextRange> {
         let key = self.kernel.key(self.db);
         let mut at = self.lowered.origins.get(origin.0 as usize)?;
         while at.place.item != key {
             at = self.lowered.origins.get(at.call?.0 as usize)?;
         }
-        at.place.range(self.db).map(|(_, range)| range)
+        at.place.range_in_item(self.db)
     }
 
     /// Returns the place where an operation is written, which may be inside a function.
     pub(crate) fn place(&self, op: OpId) -> Option<FileRange> {
+        self.written_at(op)?.range(self.db).map(|(file, range)| FileRange { file, range })
+    }
+
+    /// Returns the part of an item as which an operation is written.
+    pub(crate) fn written_at(&self, op: OpId) -> Option<&'db Place> {
         let origin = self.lowered.program.op(op)?.origin;
-        let place = &self.lowered.origins.get(origin.0 as usize)?.place;
-        place.range(self.db).map(|(file, range)| FileRange { file, range })
+        Some(&self.lowered.origins.get(origin.0 as usize)?.place)
     }
 
     /// Returns the operations in text order.
@@ -63,26 +78,25 @@ impl<'db> Solved<'db> {
         self.lowered.program.ops(1.0).into_iter().map(|(op, _)| op).collect()
     }
 
-    /// Returns the tensors that a `let` of the kernel names, each with the range of the name. A name has several tensors if its
+    /// Returns the tensors that a `let` of the kernel names, each with the range of the name from the beginning of the item. A name has several tensors if its
     /// body is unrolled, or if its function is called twice.
     pub(crate) fn named_tensors(&self) -> Vec<(TextRange, TensorId)> {
         let item = Item::Kernel(self.kernel);
         let Some(map) = body_source_map(self.db, item) else { return Vec::new() };
         let body = body_of(self.db, item);
-        let offset = self.kernel.offset(self.db);
         let mut lets = Vec::new();
         for stmt in body.store.stmts.values() {
             let StmtKind::Let { pat, value, .. } = stmt.kind else { continue };
             bindings(&body.store, pat, value, &mut |name, pat, value| {
                 if let (Some(at), Some(value)) = (map.pat(pat), map.expr(value)) {
-                    lets.push((name, at + offset, value + offset));
+                    lets.push((name, at, value));
                 }
             });
         }
         let mut named = Vec::new();
         for id in self.lowered.program.tensor_ids() {
             let tensor = self.tensor(id);
-            let Some(origin) = self.in_kernel(tensor.origin) else { continue };
+            let Some(origin) = self.in_item(tensor.origin) else { continue };
             let of = |(name, _, value): &&(&str, TextRange, TextRange)| {
                 *name == tensor.name && value.contains_range(origin)
             };
@@ -96,7 +110,9 @@ impl<'db> Solved<'db> {
 
     /// Returns the tensors of the local that is bound at a range.
     pub(crate) fn tensors_bound_at(&self, pat: TextRange) -> Vec<TensorId> {
-        self.named_tensors().into_iter().filter(|(at, _)| *at == pat).map(|(_, id)| id).collect()
+        let named = self.named_tensors().into_iter();
+        let offset = self.kernel.offset(self.db);
+        named.filter(|(at, _)| *at + offset == pat).map(|(_, id)| id).collect()
     }
 
     pub(crate) fn reason(&self, id: TensorId) -> Option<&'db Reason> {

@@ -33,9 +33,17 @@ impl Place {
     /// Returns the bytes in the file. Falls back to the item's name if the part has no text of its own.
     pub fn range(&self, db: &dyn Db) -> Option<(SourceFile, TextRange)> {
         let item = self.item.find(db)?;
-        let offset = item.offset(db);
-        let relative = self.relative(db, item).or_else(|| signature_source_map(db, item)?.name);
-        Some((self.item.file, relative.unwrap_or_default() + offset))
+        Some((self.item.file, self.range_in(db, item) + item.offset(db)))
+    }
+
+    /// Returns the bytes from the beginning of the item, which stay the same while the item moves.
+    pub fn range_in_item(&self, db: &dyn Db) -> Option<TextRange> {
+        Some(self.range_in(db, self.item.find(db)?))
+    }
+
+    fn range_in<'db>(&self, db: &'db dyn Db, item: Item<'db>) -> TextRange {
+        let name = || signature_source_map(db, item)?.name;
+        self.relative(db, item).or_else(name).unwrap_or_default()
     }
 
     fn relative<'db>(&self, db: &'db dyn Db, item: Item<'db>) -> Option<TextRange> {

@@ -1,10 +1,11 @@
 //! The loop that owns the database. It applies changes in the order of their messages, hands questions with a snapshot to
 //! readers, and sends diagnostics.
 //!
-//! A question gets its snapshot only when a reader is free, so a waiting question never delays a write. Diagnostics are jobs
-//! keyed by file: a newer job replaces one that waits, and the result of an outdated generation is dropped.
+//! A question gets its snapshot only when a thread is free, so a waiting question never delays a write. Diagnostics are jobs
+//! keyed by file: a newer job replaces one that waits, and the result of an outdated generation is dropped. One thread is never
+//! given such a job, so a question does not wait while a large file is being checked.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -12,16 +13,17 @@ use hx_base::{Db as _, SourceFile};
 use hx_ide::Cancelled;
 use hx_workspace::Database;
 use salsa::Database as _;
+use salsa::plumbing::current_revision;
 use tower_lsp::jsonrpc::Error;
 use tower_lsp::ls_types::Diagnostic;
 
+use crate::diagnose::{self, Diagnosed, Stage};
 use crate::from_proto::Positions;
 use crate::outgoing::{Outgoing, Refresh, ToClient};
 use crate::pool::Pool;
 use crate::questions::{Overtaken, Subject, is_same_word};
 use crate::state::{Shared, Snapshot, user_files};
 use crate::task::{Attempt, Task, internal, modified};
-use crate::to_proto;
 
 /// A message to the loop.
 pub(crate) enum Event {
@@ -30,16 +32,10 @@ pub(crate) enum Event {
     Read(Task),
     /// A reader is free again; a task whose answer became outdated comes back.
     Free(Option<Task>),
+    /// A job in the background has ended.
+    Rested,
     Diagnosed(Diagnosed),
     Stop,
-}
-
-/// The diagnostics of a file at one generation.
-#[derive(Debug)]
-pub(crate) struct Diagnosed {
-    file: SourceFile,
-    generation: u64,
-    found: Result<Vec<Diagnostic>, Cancelled>,
 }
 
 /// The state that changes may modify.
@@ -54,6 +50,8 @@ pub(crate) struct Writer {
     waiting: VecDeque<SourceFile>,
     /// The diagnostics sent last for each file, with the version of the document if it was open.
     published: BTreeMap<SourceFile, (Option<i32>, Vec<Diagnostic>)>,
+    /// The files of which the client shows findings about layouts.
+    with_layouts: BTreeSet<SourceFile>,
     /// The client has sent `initialized`.
     pub(crate) ready: bool,
 }
@@ -63,10 +61,16 @@ struct MainLoop {
     events: Receiver<Event>,
     sender: Sender<Event>,
     pool: Pool,
+    /// Number of threads without work.
     free: usize,
+    /// Number of jobs that may still start in the background. It is lower than the number of threads, so a question never waits
+    /// for such a job.
+    free_in_background: usize,
     questions: VecDeque<Task>,
     /// The running diagnostics job of each file, with its generation.
     diagnosing: BTreeMap<SourceFile, u64>,
+    /// The files with many kernels whose diagnostics a second thread may help with.
+    large: VecDeque<SourceFile>,
 }
 
 /// Runs until the loop is told to stop.
@@ -88,11 +92,21 @@ pub(crate) fn run(
         generation: 0,
         waiting: VecDeque::new(),
         published: BTreeMap::new(),
+        with_layouts: BTreeSet::new(),
         ready: false,
     };
-    let pool = Pool::new(readers)?;
-    let questions = VecDeque::new();
-    MainLoop { writer, events, sender, pool, free: readers, questions, diagnosing: BTreeMap::new() }.run();
+    let main_loop = MainLoop {
+        writer,
+        events,
+        sender,
+        pool: Pool::new(readers + 1)?,
+        free: readers + 1,
+        free_in_background: readers,
+        questions: VecDeque::new(),
+        diagnosing: BTreeMap::new(),
+        large: VecDeque::new(),
+    };
+    main_loop.run();
     Ok(())
 }
 
@@ -135,17 +149,21 @@ impl MainLoop {
                     self.questions.push_front(task);
                 }
             }
+            Event::Rested => {
+                self.free += 1;
+                self.free_in_background += 1;
+            }
             Event::Diagnosed(done) => self.diagnosed(done),
         }
         std::ops::ControlFlow::Continue(())
     }
 
-    /// Gives work to free readers. Questions have priority over diagnostics.
+    /// Gives work to free threads: questions first, then diagnostics.
     fn hand_out(&mut self) {
         while self.free > 0 {
             if let Some(task) = self.questions.pop_front() {
                 self.ask(task);
-            } else if !self.diagnose_next() {
+            } else if self.free_in_background == 0 || !(self.help_next() || self.diagnose_next()) {
                 break;
             }
         }
@@ -205,27 +223,38 @@ impl MainLoop {
         let is_idle = |file: &SourceFile| !self.diagnosing.contains_key(file);
         let Some(at) = self.writer.waiting.iter().position(is_idle) else { return false };
         let Some(file) = self.writer.waiting.remove(at) else { return false };
-        self.free -= 1;
         self.diagnosing.insert(file, generation);
-        let (snapshot, sender) = (self.snapshot(), self.sender.clone());
-        let client = self.writer.client.clone();
-        self.pool.run(move || {
-            let found = catch_unwind(AssertUnwindSafe(|| {
-                let found = hx_ide::diagnostics(&snapshot.db, file, &snapshot.shown(file))?;
-                hx_ide::catch(|| to_proto::diagnostics(&snapshot, file, &found))
-            }));
-            drop(snapshot);
-            let found = found.unwrap_or_else(|panic| {
-                client.error(format!("checking a file failed: {}", panic_text(&*panic)));
-                Ok(Vec::new())
+        let (snapshot, sender, client) = (self.snapshot(), self.sender.clone(), self.writer.client.clone());
+        self.in_background(move || {
+            diagnose::diagnose(snapshot, file, generation, &client, |done| {
+                let _ = sender.send(Event::Diagnosed(done));
             });
-            let _ = sender.send(Event::Diagnosed(Diagnosed { file, generation, found }));
-            let _ = sender.send(Event::Free(None));
         });
         true
     }
 
+    /// Lets a second thread compile kernels of a large file that is being checked.
+    fn help_next(&mut self) -> bool {
+        let Some(file) = self.large.pop_front() else { return false };
+        if self.diagnosing.contains_key(&file) {
+            let snapshot = self.snapshot();
+            self.in_background(move || diagnose::help(snapshot, file));
+        }
+        true
+    }
+
+    fn in_background(&mut self, job: impl FnOnce() + Send + 'static) {
+        self.free -= 1;
+        self.free_in_background -= 1;
+        let sender = self.sender.clone();
+        self.pool.run(move || {
+            job();
+            let _ = sender.send(Event::Rested);
+        });
+    }
+
     fn diagnosed(&mut self, done: Diagnosed) {
+        let Stage::Whole { adds } = done.stage else { return self.diagnosed_front(done) };
         if self.diagnosing.get(&done.file) == Some(&done.generation) {
             self.diagnosing.remove(&done.file);
         }
@@ -234,7 +263,26 @@ impl MainLoop {
             // open.
             Err(_) => self.writer.diagnose(done.file),
             Ok(_) if done.generation < self.writer.generation && self.writer.is_waiting(done.file) => {}
-            Ok(found) => self.writer.publish(done.file, found),
+            Ok(found) => {
+                match adds {
+                    true => self.writer.with_layouts.insert(done.file),
+                    false => self.writer.with_layouts.remove(&done.file),
+                };
+                self.writer.publish(done.file, found);
+            }
+        }
+    }
+
+    /// Handles the first stage of a large file, whose second stage is being computed.
+    fn diagnosed_front(&mut self, done: Diagnosed) {
+        let Ok(found) = done.found else { return };
+        // A message may have queued the file again without a change of any text, as the opening of a file that was read from disk does.
+        // The stage is then that of the current text.
+        if done.revision == current_revision(&self.writer.db) {
+            self.large.push_back(done.file);
+            if !self.writer.with_layouts.contains(&done.file) {
+                self.writer.publish(done.file, found);
+            }
         }
     }
 }
@@ -329,6 +377,7 @@ impl Writer {
     /// Clears the diagnostics of a file that no longer exists.
     pub(crate) fn unpublish(&mut self, file: SourceFile, uri: tower_lsp::ls_types::Uri) {
         self.waiting.retain(|waiting| *waiting != file);
+        self.with_layouts.remove(&file);
         if self.published.remove(&file).is_some() {
             self.client.send(Outgoing::Publish { uri, diagnostics: Vec::new(), version: None });
         }

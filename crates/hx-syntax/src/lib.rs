@@ -3,7 +3,7 @@
 //! Invariant: every text has a tree, and the text of the tree is exactly the input, broken and half-typed code included.
 //! The crate knows no file, no type, no query and no editor, and of a name only its spelling.
 //!
-//! Start at [`parse`] and [`ast::SourceFile`]. The grammar is `grammar/hx.ungram`; `grammar.rs` has one function for each
+//! Start at [`parse`] and [`ast::SourceFile`]; [`reparse`] parses a text after an edit. The grammar is `grammar/hx.ungram`; `grammar.rs` has one function for each
 //! of its rules.
 
 use std::{collections::BTreeSet, fmt, marker::PhantomData, sync::Arc};
@@ -16,6 +16,7 @@ mod grammar;
 mod kind;
 mod lexer;
 mod parser;
+mod reparse;
 mod validation;
 
 pub mod ast;
@@ -29,6 +30,7 @@ pub use crate::{
     foreign::{Foreign, ForeignPlace, foreign, foreign_words},
     kind::{SyntaxKind, T},
     lexer::{Token, is_identifier, lex},
+    reparse::reparse,
 };
 
 /// The language tag that ties rowan's trees to [`SyntaxKind`].
@@ -111,7 +113,7 @@ impl<T> Clone for Parse<T> {
 
 impl<T> PartialEq for Parse<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.green == other.green && self.errors == other.errors
+        self.errors == other.errors && is_same_tree(&self.green, &other.green)
     }
 }
 
@@ -122,6 +124,40 @@ impl<T> fmt::Debug for Parse<T> {
         let root = self.syntax_node();
         f.debug_struct("Parse").field("root", &root).field("errors", &self.errors).finish()
     }
+}
+
+/// Reports whether two trees are equal. The trees of a text before and after an edit share the nodes of unchanged items, and this
+/// function does not walk shared nodes.
+pub fn is_same_tree(a: &rowan::GreenNodeData, b: &rowan::GreenNodeData) -> bool {
+    if std::ptr::eq(a, b) {
+        return true;
+    }
+    let is_same = |(a, b)| match (a, b) {
+        (NodeOrToken::Node(a), NodeOrToken::Node(b)) => is_same_tree(a, b),
+        (NodeOrToken::Token(a), NodeOrToken::Token(b)) => a == b,
+        _ => false,
+    };
+    a.kind() == b.kind()
+        && a.text_len() == b.text_len()
+        && a.children().len() == b.children().len()
+        && a.children().zip(b.children()).all(is_same)
+}
+
+/// Yields the tokens of a tree in text order, trivia included. It is faster than a walk of a [`SyntaxNode`], because it needs no
+/// positions.
+pub fn tokens(tree: &GreenNode) -> impl Iterator<Item = (SyntaxKind, &str)> {
+    let mut stack = vec![tree.children()];
+    std::iter::from_fn(move || {
+        loop {
+            match stack.last_mut()?.next() {
+                None => drop(stack.pop()),
+                Some(NodeOrToken::Node(node)) => stack.push(node.children()),
+                Some(NodeOrToken::Token(token)) => {
+                    return Some((SyntaxKind::from_raw(token.kind().0), token.text()));
+                }
+            }
+        }
+    })
 }
 
 /// Parses the text of a file.

@@ -9,21 +9,23 @@ use hx_base::{
 use hx_syntax::{AstNode as _, SyntaxKind, SyntaxNode, ast};
 
 use super::names::replaced;
-use crate::{Db, Import, Name, absolute_path, collect, file_items, imports, item_names};
+use crate::item::item_syntax;
+use crate::{Db, Import, Item, Name, absolute_path, collect, file_items, imports, item_names};
 
 /// The names of a module are listed only if there are at most this many.
 const MOST_NAMES: usize = 8;
 
 pub(super) fn report(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
-    let mut used: Option<BTreeSet<Name>> = None;
+    let mut used: Option<BTreeSet<&Name>> = None;
+    let uses: Vec<_> = file_items(db, file).uses().collect();
     for import in imports(db, file) {
-        let Some(item) = file_items(db, file).uses().nth(import.item) else { continue };
+        let Some(item) = uses.get(import.item) else { continue };
         let range = import.range + item.offset(db);
         if absolute_path(db, file, &import.path.segments).is_none() {
             out.push(unresolved(db, file, import, range));
             continue;
         }
-        let used = used.get_or_insert_with(|| first_names(&parse(db, file).syntax_node()));
+        let used = used.get_or_insert_with(|| used_names(db, file));
         // Later cells may use the imports of a cell.
         if file.kind(db) != FileKind::Cell && !import.name.starts_with('_') && !used.contains(&import.name) {
             out.push(unused(db, file, import, range));
@@ -102,11 +104,32 @@ fn modules_seen(db: &dyn Db, file: SourceFile) -> Vec<String> {
     files.filter_map(|(key, _)| module(key)).collect()
 }
 
-/// Returns the first names of all paths except those of imports.
-fn first_names(tree: &SyntaxNode) -> BTreeSet<Name> {
-    let items = tree.children().filter(|item| item.kind() != SyntaxKind::USE);
-    let paths = items.flat_map(|item| item.descendants()).filter_map(ast::Path::cast);
-    paths.filter_map(|path| Some(Name::new(path.segments().next()?.text()))).collect()
+/// Returns the first names of all paths of a file except those of imports.
+fn used_names(db: &dyn Db, file: SourceFile) -> BTreeSet<&Name> {
+    let items = file_items(db, file).items.iter().filter(|item| !matches!(item, Item::Use(_)));
+    let names = items.flat_map(|item| first_names(db, *item));
+    names.chain(first_names_between(db, file)).collect()
+}
+
+/// Returns the first names of the paths of an item. The query makes an edit read the edited item alone.
+#[salsa::tracked]
+fn first_names<'db>(db: &'db dyn Db, item: Item<'db>) -> BTreeSet<Name> {
+    paths_in(&item_syntax(db, item)).collect()
+}
+
+/// Returns the first names of the paths in broken code between items.
+#[salsa::tracked]
+fn first_names_between(db: &dyn Db, file: SourceFile) -> BTreeSet<Name> {
+    let root = parse(db, file).syntax_node();
+    root.children()
+        .filter(|node| !ast::Item::can_cast(node.kind()))
+        .flat_map(|node| paths_in(&node))
+        .collect()
+}
+
+fn paths_in(node: &SyntaxNode) -> impl Iterator<Item = Name> + use<> {
+    let paths = node.descendants().filter_map(ast::Path::cast);
+    paths.filter_map(|path| Some(Name::new(path.segments().next()?.text())))
 }
 
 fn unused(db: &dyn Db, file: SourceFile, import: &Import, range: TextRange) -> Diagnostic {
@@ -121,7 +144,8 @@ fn unused(db: &dyn Db, file: SourceFile, import: &Import, range: TextRange) -> D
 /// Returns the text to remove so that the import of this path disappears: its part of a list, or the whole `use` with its line.
 fn removed(db: &dyn Db, file: SourceFile, path: TextRange) -> Option<TextRange> {
     let tree = parse(db, file).syntax_node();
-    let trees = tree.descendants().filter_map(ast::UseTree::cast);
+    let item = tree.children().find(|item| item.text_range().contains_range(path))?;
+    let trees = item.descendants().filter_map(ast::UseTree::cast);
     let mut node =
         trees.filter(|tree| tree.path().is_some_and(|p| collect::node_range(&p) == path)).last()?;
     loop {
@@ -141,8 +165,7 @@ fn removed(db: &dyn Db, file: SourceFile, path: TextRange) -> Option<TextRange> 
             (None, None) => node = list.parent().and_then(ast::UseTree::cast)?,
         }
     }
-    let item = node.syntax().ancestors().find_map(ast::Use::cast)?;
-    let range = collect::node_range(&item);
+    let range = collect::node_range(&ast::Use::cast(item)?);
     let after = &file.text(db)[usize::from(range.end())..];
     let line_end = after.find('\n').filter(|end| after[..*end].trim().is_empty()).map_or(0, |end| end + 1);
     Some(TextRange::new(range.start(), range.end() + hx_base::TextSize::of(&after[..line_end])))

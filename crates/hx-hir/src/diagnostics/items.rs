@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, TextSize, codes, syntax_diagnostics};
+use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, TextSize, codes, has_syntax_errors};
 use hx_syntax::ast;
 
 use super::Reporter;
@@ -110,7 +110,7 @@ fn unused_mut(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     };
     let (types, names) = (infer_body(at.db, at.item), body_names(at.db, at.item));
     let faulty = types.writes.unknown || !types.problems.is_empty() || !names.problems.is_empty();
-    if faulty || !syntax_diagnostics(at.db, at.file()).is_empty() {
+    if faulty || has_syntax_errors(at.db, at.file()) {
         return;
     }
     for (i, param) in (0..).zip(params) {

@@ -208,11 +208,11 @@ fn a_call_more_leaves_functions_that_are_on_no_circle() {
         file_diagnostics × 1
         file_items × 1
         fn_signature × 1
+        has_syntax_errors × 1
         infer_body × 1
         item_diagnostics × 3
         lowered_fn × 1
         parse × 1
-        syntax_diagnostics × 1
         whole_file × 1
     "#]]
     .assert_eq(&db.log().take_counts());

@@ -266,46 +266,49 @@ fn an_edit_elsewhere_leaves_the_answer() {
         "fill(x, zero)",
         true,
         expect![[r#"
-        file_items × 1
-        item_diagnostics × 1
-        lowered_kernel × 1
-        parse × 1
-        syntax_diagnostics × 1
-        whole_file × 1
-    "#]],
+            file_items × 1
+            has_syntax_errors × 1
+            item_diagnostics × 1
+            lowered_kernel × 1
+            parse × 1
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
     check_edit(
         "fn f",
         "// a remark\nfn f",
         true,
         expect![[r#"
-        body_of × 1
-        file_items × 1
-        fn_signature × 1
-        item_diagnostics × 1
-        lowered_fn × 1
-        parse × 1
-        syntax_diagnostics × 1
-        whole_file × 1
-    "#]],
+            body_of × 1
+            file_items × 1
+            fn_signature × 1
+            has_syntax_errors × 1
+            item_diagnostics × 1
+            lowered_fn × 1
+            parse × 1
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
     check_edit(
         "x + 1.0",
         "x + 2.0",
         true,
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        file_items × 1
-        fn_signature × 1
-        infer_body × 1
-        item_diagnostics × 1
-        lowered_fn × 1
-        parse × 1
-        syntax_diagnostics × 1
-        uses × 1
-        whole_file × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            file_items × 1
+            fn_signature × 1
+            has_syntax_errors × 1
+            infer_body × 1
+            item_diagnostics × 1
+            lowered_fn × 1
+            parse × 1
+            syntax_diagnostics × 1
+            uses × 1
+            whole_file × 1
+        "#]],
     );
     check_edit(
         "x + 1.0",
@@ -318,6 +321,7 @@ fn an_edit_elsewhere_leaves_the_answer() {
             file_items × 1
             fn_signature × 1
             has_errors × 1
+            has_syntax_errors × 1
             import_named × 1
             infer_body × 1
             is_sound × 2

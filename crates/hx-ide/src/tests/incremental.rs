@@ -20,8 +20,15 @@ kernel second(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {
 }
 ";
 
-/// Asks for hints and diagnostics before and after an edit. Returns the stages that ran again, with their counts.
-fn ran_again(from: &str, to: &str) -> String {
+const STAGES: [&str; 6] =
+    ["infer_body", "tile_program", "solution", "thread_program", "cuda_source", "synchronization"];
+
+/// The queries behind the hints of a kernel, besides the stages.
+const OF_HINTS: [&str; 3] = ["anchors", "instance_hints", "relative_lines"];
+
+/// Asks for hints and diagnostics before and after an edit. Returns those of the queries that ran again, with their counts. The
+/// hints must be those of a database that has seen only the new text.
+fn ran_again(queries: &[&str], from: &str, to: &str) -> String {
     let log = EventLog::default();
     let system = Arc::new(MemorySystem::new([("/k.hx", TWO)]));
     let mut db = Database::with_events(system, Some(log.callback()));
@@ -29,26 +36,33 @@ fn ran_again(from: &str, to: &str) -> String {
     let kept = LastGood::default();
     let ask = |db: &Database| {
         let whole = TextRange::up_to(TextSize::of(file.text(db)));
-        crate::inlay_hints(db, file, whole, &shown(), &kept).expect("nothing is written");
         crate::diagnostics(db, file, &shown()).expect("nothing is written");
+        crate::inlay_hints(db, file, whole, &shown(), &kept).expect("nothing is written")
     };
     ask(&db);
     log.take();
     assert!(TWO.contains(from));
     db.set_overlay("/k.hx", &TWO.replacen(from, to, 1));
-    ask(&db);
-    let stages =
-        ["infer_body", "tile_program", "solution", "thread_program", "cuda_source", "synchronization"];
-    log.take_counts()
+    let after = ask(&db);
+    let counts = log.take_counts();
+    let mut fresh = Database::new(Arc::new(MemorySystem::default()));
+    let same = fresh.set_overlay("/k.hx", file.text(&db));
+    let whole = TextRange::up_to(TextSize::of(same.text(&fresh)));
+    let wanted = crate::inlay_hints(&fresh, same, whole, &shown(), &LastGood::default());
+    let texts = |hints: Vec<crate::InlayHint>| {
+        hints.iter().map(|hint| (hint.offset, hint.text(), hint.stale)).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(after), texts(wanted.expect("nothing is written")));
+    counts
         .lines()
-        .filter(|line| stages.iter().any(|stage| line.starts_with(&format!("{stage} "))))
+        .filter(|line| queries.iter().any(|stage| line.starts_with(&format!("{stage} "))))
         .map(|line| format!("{line}\n"))
         .collect()
 }
 
 #[test]
 fn an_edited_kernel_is_solved_alone() {
-    let ran = ran_again("    copy(r, tile(c", "    sync();\n    copy(r, tile(c");
+    let ran = ran_again(&STAGES, "    copy(r, tile(c", "    sync();\n    copy(r, tile(c");
     for stage in ["infer_body", "tile_program", "solution", "thread_program", "cuda_source"] {
         assert!(ran.contains(&format!("{stage} × 1\n")), "{stage}: {ran}");
     }
@@ -56,8 +70,20 @@ fn an_edited_kernel_is_solved_alone() {
 
 #[test]
 fn blanks_and_comments_solve_nothing() {
-    assert_eq!(ran_again("kernel first", "// a comment\nkernel first"), "");
-    assert_eq!(ran_again("    let r", "        let r"), "");
+    assert_eq!(ran_again(&STAGES, "kernel first", "// a comment\nkernel first"), "");
+    assert_eq!(ran_again(&STAGES, "    let r", "        let r"), "");
+}
+
+/// The hints of all kernels move, and none is computed again.
+#[test]
+fn an_item_above_computes_no_hints() {
+    assert_eq!(ran_again(&OF_HINTS, "kernel first", "const A = 1;\n\nkernel first"), "");
+}
+
+#[test]
+fn an_edited_kernel_has_its_hints_computed_alone() {
+    let ran = ran_again(&OF_HINTS, "    copy(r, tile(c", "    sync();\n    copy(r, tile(c");
+    assert_eq!(ran, "anchors × 1\ninstance_hints × 1\nrelative_lines × 1\n");
 }
 
 /// A finished compile changes what is shown, but runs no query again.

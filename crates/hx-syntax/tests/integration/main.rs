@@ -7,5 +7,6 @@ mod forall;
 mod foreign;
 mod programs;
 mod properties;
+mod reparse;
 mod rules;
 mod support;
