@@ -181,14 +181,15 @@ fn types_attributes_and_items() {
         "$0",
         99,
         expect![[r#"
-        bench | a bench that counts its work
-        const | a constant
-        fn | a tile function
-        kernel | a kernel
-        main | what `hx run` executes
-        test | a test with cases
-        use | names of another file
-    "#]],
+            bench | a bench that counts its work
+            const | a constant
+            fn | a tile function
+            kernel | a kernel
+            main | what `hx run` executes
+            test | a test with cases
+            test forall | a test over drawn values, which shrinks a failure to the smallest
+            use | names of another file
+        "#]],
     );
     check(
         "kernel k(a: f16[m])\n    $0\n{ }\n",
