@@ -14,7 +14,8 @@ pub trait Db: salsa::Database {
     fn workspace(&self) -> Workspace;
 }
 
-/// Parses a file into a tree, always, and the errors. After an edit inside of one item, only that item is parsed. Each `tree()` makes new nodes, so keep the result, not the nodes.
+/// Parses a file into a tree, always, and the errors. After an edit inside of one item, only that item is parsed. Each `tree()` makes
+/// new nodes, so keep the result, not the nodes.
 #[salsa::tracked(lru = 256)]
 pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
     match file.kind(db) {

@@ -12,9 +12,9 @@ use salsa::Revision;
 use salsa::plumbing::current_revision;
 use tower_lsp::ls_types::Diagnostic;
 
-use crate::main_loop::panic_text;
 use crate::outgoing::ToClient;
 use crate::state::Snapshot;
+use crate::task::panic_text;
 use crate::to_proto;
 
 /// The number of kernels above which a file has two stages, and a second thread helps with its layouts.

@@ -46,7 +46,8 @@ pub struct Config {
     pub cache: Option<Cache>,
     /// The folder for texts of the standard library, for editors that open them.
     pub std_folder: Option<PathBuf>,
-    /// Number of threads for diagnostics; one more is left for questions. The default is the number of cores, at least two and at most four.
+    /// Number of threads for diagnostics; one more is left for questions. The default is the number of cores, at least two and at
+    /// most four.
     pub readers: Option<usize>,
 }
 

@@ -23,7 +23,7 @@ use crate::outgoing::{Outgoing, Refresh, ToClient};
 use crate::pool::Pool;
 use crate::questions::{Overtaken, Subject, is_same_word};
 use crate::state::{Shared, Snapshot, user_files};
-use crate::task::{Attempt, Task, internal, modified};
+use crate::task::{Attempt, Task, internal, modified, panic_text};
 
 /// A message to the loop.
 pub(crate) enum Event {
@@ -312,12 +312,6 @@ fn answer(task: &mut Task, snapshot: Snapshot, client: &ToClient) -> bool {
             false
         }
     }
-}
-
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no reason was given".to_owned())
 }
 
 impl Writer {

@@ -15,8 +15,8 @@ use tower_lsp::jsonrpc::{Error, Request, Response};
 use tower_lsp::{ClientSocket, LanguageServer, LspService};
 use tower_service::Service as _;
 
-use crate::main_loop::panic_text;
 use crate::task::internal;
+use crate::task::panic_text;
 use crate::wire::{Frames, Incoming, incoming};
 
 /// The maximal number of bytes of one read.

@@ -1,6 +1,6 @@
 //! Parses an edited text by parsing only the item that the edit is in.
 //!
-//! The parser reads items one after the other, from left to right, and looks at most two tokens beyond an item. So if the edited
+//! The parser reads items one after the other, from left to right, and looks at most three tokens beyond an item. So if the edited
 //! item, parsed alone with the item behind it, ends where it has to, all other items are those of the earlier tree. The result is
 //! the tree and the errors that [`parse`](crate::parse) returns, or nothing.
 

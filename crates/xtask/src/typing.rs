@@ -5,7 +5,8 @@
 //! keystroke it measures two times: until the diagnostics of that text arrive, and until the hints requested after it arrive. It
 //! prints quantiles, the memory of the server, and the time until the first hints in a project that uses all of `std`. `--of
 //! gemm,attention_hopper` makes the file of these modules of the library, and types into the first kernel of the first. `--lines N`
-//! measures workspaces of that size. `--server PATH` measures an `hx` that was built before. `--random N` makes random edits instead, and compares the server with fresh ones.
+//! measures workspaces of that size. `--server PATH` measures an `hx` that was built before. `--random N` makes random edits instead,
+//! and compares the server with fresh ones.
 
 mod client;
 mod large;
