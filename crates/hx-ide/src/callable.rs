@@ -152,6 +152,8 @@ impl Written<'_> {
 
 /// The call whose argument list contains an offset.
 pub(crate) struct CallAt {
+    /// What is called.
+    pub(crate) def: Def,
     pub(crate) callable: Callable,
     /// The parameter that receives the argument at the offset.
     pub(crate) active: Option<usize>,
@@ -180,7 +182,7 @@ pub(crate) fn call_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<Cal
         let Some(callable) = callable(db, &found.def) else { continue };
         let active = active(&callable, &list, &node, at);
         let named = list.args().filter_map(|arg| Some(arg.name_ref()?.text())).collect();
-        return Some(CallAt { callable, active, named });
+        return Some(CallAt { def: found.def, callable, active, named });
     }
     None
 }
@@ -196,7 +198,13 @@ fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
 /// Returns the parameter that receives the argument at an offset: the parameter that the argument names, otherwise the next
 /// positional one, otherwise the first parameter that must be named and is not.
 fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextSize) -> Option<usize> {
-    let around = list.args().find(|arg| arg.syntax().text_range().contains_inclusive(at));
+    // A label without a value yet ends before the spaces behind its colon.
+    let awaits_value = |arg: &ast::Arg| {
+        arg.syntax().text_range().end() <= at
+            && arg.syntax().last_token().is_some_and(|token| token.kind() == T![:])
+    };
+    let around =
+        list.args().find(|arg| arg.syntax().text_range().contains_inclusive(at) || awaits_value(arg));
     if let Some(label) = around.and_then(|arg| arg.name_ref()) {
         return callable.params.iter().position(|param| param.name == label.text());
     }

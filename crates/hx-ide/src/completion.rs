@@ -3,6 +3,7 @@
 //! The syntax tree determines the context of the offset. Names and types come from the current text, which may be half-typed.
 
 mod arguments;
+mod expected;
 mod host;
 mod imports;
 mod members;
@@ -17,6 +18,7 @@ use hx_compile::Db;
 use hx_hir::{Item, ItemKind, Place, file_items, item_range};
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T};
 
+use self::expected::Class;
 use self::words::{BODY_SNIPPETS, DEVICE_SNIPPETS, HEADER_WORDS, HOST_SNIPPETS, TOP_SNIPPETS, WORDS};
 use crate::{Cancellable, catch, docs};
 
@@ -102,6 +104,8 @@ struct Completing<'db> {
     range: TextRange,
     /// The last non-trivia token before that word.
     before: Option<SyntaxToken>,
+    /// The class of values that the argument at the offset takes, if it is known.
+    wanted: Option<Class>,
     found: Vec<Completion>,
 }
 
@@ -124,7 +128,9 @@ impl<'db> Completing<'db> {
         while let Some(token) = before.clone().filter(|token| token.kind().is_trivia()) {
             before = token.prev_token();
         }
-        Completing { db, file, at, root, range, before, found: Vec::new() }
+        let mut cx = Completing { db, file, at, root, range, before, wanted: None, found: Vec::new() };
+        cx.wanted = cx.expected();
+        cx
     }
 
     fn add(&mut self, label: &str, kind: CompletionKind, rank: u8) -> &mut Completion {

@@ -49,6 +49,8 @@ impl Completing<'_> {
         for param in call.callable.params {
             let rank = match param.need {
                 Need::Rest => continue,
+                // A value that fits comes before names of arguments that may be left out.
+                Need::Named if self.wanted.is_some() => 2,
                 Need::Named => 0,
                 Need::Optional => 1,
                 // A required argument is usually passed by position, so its name comes late in the list.

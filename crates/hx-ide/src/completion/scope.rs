@@ -3,12 +3,13 @@
 use hx_base::{TextRange, TextSize};
 use hx_dtype::DType;
 use hx_hir::{
-    Builtin, Item, ItemKind, LayoutFn, Name, Need, Pat, Place, body_of, body_source_map, builtins,
-    file_items, imports, infer_body, signature_names,
+    Builtin, Item, ItemKind, LayoutFn, Name, Need, Pat, Place, Ty, body_of, body_source_map, builtins,
+    file_items, imports, infer_body, signature_names, signature_types,
 };
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, T};
 
+use super::expected::Class;
 use super::{Completing, CompletionKind};
 use crate::callable::{Callable, of_item};
 use crate::names::params_of;
@@ -22,20 +23,21 @@ impl Completing<'_> {
         let (body, offset) = (body_of(db, item), item.offset(db));
         let scopes = self.binding_places();
         if let Some(map) = body_source_map(db, item) {
-            let mut locals: Vec<(TextSize, Name, String)> = Vec::new();
+            let mut locals: Vec<(TextSize, Name, Option<&Ty>)> = Vec::new();
             for (pat, found) in body.store.pats.iter() {
                 let (Pat::Bind(name), Some(range)) = (found, map.pat(pat)) else { continue };
                 let range = range + offset;
                 if scopes.iter().any(|place| place.contains_range(range)) {
                     let ty = types.pats.get(pat).filter(|ty| !ty.is_quiet());
-                    let ty = ty.map_or_else(String::new, ToString::to_string);
                     locals.push((range.start(), name.clone(), ty));
                 }
             }
             // The nearest binding of a name shadows the others: put it first.
             locals.sort_by_key(|(start, _, _)| std::cmp::Reverse(*start));
             for (_, name, ty) in locals {
-                self.add(&name, CompletionKind::Local, 1).detail = ty;
+                let rank = self.ranked(1, ty.and_then(Class::of));
+                self.add(&name, CompletionKind::Local, rank).detail =
+                    ty.map_or_else(String::new, ToString::to_string);
             }
         }
         let header = of_item(db, item).unwrap_or(Callable {
@@ -46,14 +48,18 @@ impl Completing<'_> {
             docs: None,
         });
         debug_assert_eq!(header.params.len(), params_of(db, item).len());
-        for param in header.params {
-            self.add(&param.name, CompletionKind::Parameter, 2).detail = param.text;
+        let declared = signature_types(db, item);
+        for (param, index) in header.params.into_iter().zip(0..) {
+            let rank = self.ranked(2, declared.params.get(index).and_then(Class::of));
+            self.add(&param.name, CompletionKind::Parameter, rank).detail = param.text;
         }
-        for generic in header.generics {
-            self.add(&generic.name, CompletionKind::TypeParameter, 2).detail = generic.text;
+        for (generic, index) in header.generics.into_iter().zip(0..) {
+            let rank = self.ranked(2, declared.generics.get(index).and_then(Class::of));
+            self.add(&generic.name, CompletionKind::TypeParameter, rank).detail = generic.text;
         }
+        let rank = self.ranked(2, Some(Class::Number));
         for dim in &signature_names(db, item).dims {
-            self.add(&dim.name, CompletionKind::Dimension, 2).detail = "dimension".to_owned();
+            self.add(&dim.name, CompletionKind::Dimension, rank).detail = "dimension".to_owned();
         }
     }
 
@@ -141,6 +147,8 @@ impl Completing<'_> {
             ItemKind::Const => CompletionKind::Constant,
             _ => return,
         };
+        let class = (kind == CompletionKind::Function).then_some(Class::Function);
+        let rank = self.ranked(rank, class);
         let name = item.name(self.db).clone();
         if name.is_empty() {
             return;
@@ -185,8 +193,9 @@ impl Completing<'_> {
             }
             entry.is_snippet = true;
         }
+        let rank = self.ranked(5, Some(Class::DType));
         for dtype in DType::ALL {
-            self.add(&dtype.to_string(), CompletionKind::Type, 5);
+            self.add(&dtype.to_string(), CompletionKind::Type, rank);
         }
     }
 }

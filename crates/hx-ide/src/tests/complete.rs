@@ -65,6 +65,89 @@ fn what_is_in_scope_comes_first() {
 }
 
 #[test]
+fn values_that_fit_an_argument_come_first() {
+    let first = |call: &str, most: usize, expected: Expect| {
+        let made =
+            "let r = register_tensor(f32, [64]);\n    let rate = 0.5;\n    let form = (8, 8) : (8, 1);";
+        check(&format!("{HEAD}    {made}\n    {call};\n}}\n"), most, expected);
+    };
+    // A tensor in any memory.
+    first(
+        "copy($0)",
+        4,
+        expect![[r#"
+        a | a: T[m, n]
+        c | c: mut T[m, n]
+        r | register f32[64]
+        bm | int = block_idx.x
+    "#]],
+    );
+    // A view of global memory.
+    first(
+        "tile($0)",
+        3,
+        expect![[r#"
+        a | a: T[m, n]
+        c | c: mut T[m, n]
+        bm | int = block_idx.x
+    "#]],
+    );
+    // An element type.
+    first(
+        "cast(r, $0)",
+        3,
+        expect![[r#"
+        T | T: type = f16
+        bf16 | 
+        bool | 
+    "#]],
+    );
+    // A number, for a parameter and for a label.
+    first(
+        "twice($0)",
+        6,
+        expect![[r#"
+        BM | BM = 64
+        bm | int = block_idx.x
+        m | dimension
+        n | dimension
+        rate | float
+        form | layout
+    "#]],
+    );
+    first(
+        "sum(r, axis: $0)",
+        6,
+        expect![[r#"
+            BM | BM = 64
+            bm | int = block_idx.x
+            m | dimension
+            n | dimension
+            rate | float
+            form | layout
+        "#]],
+    );
+    first(
+        "register_tensor(f32, [64], layout: $0)",
+        2,
+        expect![[r#"
+            form | layout
+            bm | int = block_idx.x
+        "#]],
+    );
+    // A part of an argument is ranked as before.
+    first(
+        "register_tensor(f32, [$0])",
+        3,
+        expect![[r#"
+        layout: | argument of `register_tensor`
+        bm | int = block_idx.x
+        form | layout
+    "#]],
+    );
+}
+
+#[test]
 fn loops_closures_and_cases_bind() {
     check(
         &format!("{HEAD}    for ki in 0..4 {{ $0 }}\n}}\n"),

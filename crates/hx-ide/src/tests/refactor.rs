@@ -58,7 +58,7 @@ fn check(marked: &str, title: &str, expected: Expect) {
     assert_eq!(errors(&after), Vec::<String>::new(), "{after}");
     let old: Vec<&str> = text.lines().collect();
     let new: String =
-        after.lines().filter(|line| !old.contains(line)).map(|line| format!("{line}\n")).collect();
+        after.lines().filter(|line| !old.contains(line)).map(|line| format!("{}\n", line.trim())).collect();
     expected.assert_eq(&new);
 }
 
@@ -77,28 +77,41 @@ fn titles(marked: &str) -> String {
 
 #[test]
 fn an_expression_gets_a_name() {
-    check(&marked("copy($0cast(u, f16)$0, "), "extract into a local", expect![[r#"
+    check(
+        &marked("copy($0cast(u, f16)$0, "),
+        "extract into a local",
+        expect![[r#"
             let value = cast(u, f16);
             copy(value, tile(c, [64, 16])[.., .., first - bm, 0]);
-    "#]]);
-    check(&marked("let u = $0t * 2.0$0 + 1.0;"), "extract into a local", expect![[r#"
+    "#]],
+    );
+    check(
+        &marked("let u = $0t * 2.0$0 + 1.0;"),
+        "extract into a local",
+        expect![[r#"
             let value = t * 2.0;
             let u = value + 1.0;
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_expression_becomes_a_function() {
-    check(&marked("let u = $0t * 2.0 + 1.0$0;"), "extract into a function", expect![[r#"
-        fn extracted(t: register f32[64, 16]) -> f32[64, 16] {
+    check(
+        &marked("let u = $0t * 2.0 + 1.0$0;"),
+        "extract into a function",
+        expect![[r#"
+            fn extracted(t: register f32[64, 16]) -> f32[64, 16] {
             t * 2.0 + 1.0
 
             let u = extracted(t);
-    "#]]);
+        "#]],
+    );
     // `rows` is a view, and `bm` an index: no parameter can be declared as they are.
     expect![[r#"
         extract into a local `value`
-    "#]].assert_eq(&titles(&marked("let t = cast($0load(rows[.., .., bm, 0])$0, f32);")));
+    "#]]
+    .assert_eq(&titles(&marked("let t = cast($0load(rows[.., .., bm, 0])$0, f32);")));
 }
 
 #[test]
@@ -109,12 +122,20 @@ fn a_part_that_is_no_expression_has_no_name() {
 
 #[test]
 fn a_local_is_replaced_by_its_value() {
-    check(&marked("let fi$0rst = bm * 2;"), "inline", expect![[r#"
+    check(
+        &marked("let fi$0rst = bm * 2;"),
+        "inline",
+        expect![[r#"
             copy(cast(u, f16), tile(c, [64, 16])[.., .., (bm * 2) - bm, 0]);
-    "#]]);
-    check(&marked("let t = cast(load(ro$0ws[.., .., bm, 0]), f32);"), "inline", expect![[r#"
+    "#]],
+    );
+    check(
+        &marked("let t = cast(load(ro$0ws[.., .., bm, 0]), f32);"),
+        "inline",
+        expect![[r#"
             let t = cast(load(tile(a, [64, 16])[.., .., bm, 0]), f32);
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -126,39 +147,51 @@ fn a_value_that_is_computed_once_is_not_inlined() {
 
 #[test]
 fn an_extent_becomes_a_parameter() {
-    check(&marked("tile(c, [$064, 16])"), "make the extent", expect![[r#"
-        kernel scaled<TILE = 64>(a: f16[m, n], s: f32, c: mut f16[m, n]) grid [cdiv(m, TILE)] threads 128 {
+    check(
+        &marked("tile(c, [$064, 16])"),
+        "make the extent",
+        expect![[r#"
+            kernel scaled<TILE = 64>(a: f16[m, n], s: f32, c: mut f16[m, n]) grid [cdiv(m, TILE)] threads 128 {
             let rows = tile(a, [TILE, 16]);
             copy(cast(u, f16), tile(c, [TILE, 16])[.., .., first - bm, 0]);
-    "#]]);
+        "#]],
+    );
     check(
         &TEXT.replace("scaled(", "scaled<X = 8>(").replacen(", 16]", ", $016]", 1),
         "make the extent",
         expect![[r#"
             kernel scaled<X = 8, TILE = 16>(a: f16[m, n], s: f32, c: mut f16[m, n]) grid [cdiv(m, 64)] threads 128 {
-                let rows = tile(a, [64, TILE]);
-                copy(cast(u, f16), tile(c, [64, TILE])[.., .., first - bm, 0]);
+            let rows = tile(a, [64, TILE]);
+            copy(cast(u, f16), tile(c, [64, TILE])[.., .., first - bm, 0]);
         "#]],
     );
 }
 
 #[test]
 fn a_test_is_added_for_a_kernel() {
-    check(&marked("kernel sca$0led"), "add a test", expect![[r#"
+    check(
+        &marked("kernel sca$0led"),
+        "add a test",
+        expect![[r#"
 
-        test "scaled" for (m, n) in [(256, 256)] {
+            test "scaled" for (m, n) in [(256, 256)] {
             let a = randn(f16, [m, n], seed: 1);
             let s = 1.0;
             let c = empty(f16, [m, n]);
             scaled(a, s, c);
             // The reference is missing: replace `empty(…)` by an expression of the host.
             assert_close(c, empty(f16, [m, n]), ulp: 0);
-    "#]]);
-    check(&MATMUL.replacen("kernel mat", "kernel $0mat", 1), "add a test", expect![[r#"
-        test "matmul" for (m, k, n) in [(256, 256, 256)] {
+        "#]],
+    );
+    check(
+        &MATMUL.replacen("kernel mat", "kernel $0mat", 1),
+        "add a test",
+        expect![[r#"
+            test "matmul" for (m, k, n) in [(256, 256, 256)] {
             // The reference is missing: replace `empty(…)` by an expression of the host.
             assert_close(c, empty(f16, [m, n]), ulp: 0);
-    "#]]);
+        "#]],
+    );
 }
 
 /// Applies every refactoring at every `let` and every shape of kernels of the standard library, and checks the texts.
