@@ -111,7 +111,7 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
         }
         HostFn::AssertEq => equal(session, args),
         HostFn::AssertClose => close(session, args),
-        HostFn::Assume => super::forall::assume(session, args),
+        HostFn::Assume => assume(session, args),
         HostFn::Uses => {
             let question = CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned());
             code(session, function, &question, args)
@@ -439,6 +439,25 @@ fn equal(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     Err(HostError::new(&codes::ASSERTION_FAILED, "the values are not equal")
         .note(format!("got {}", x.brief()))
         .note(format!("expected {}", y.brief())))
+}
+
+/// Evaluates `assume(condition)`. If the condition does not hold, the error ends the case, and the session notes why.
+fn assume(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
+    let condition = args.required("condition")?;
+    args.finish()?;
+    let Value::Bool(holds) = condition else {
+        let message = format!("found {}, expected `true` or `false`", condition.kind());
+        return Err(HostError::ty(message));
+    };
+    if session.forall.is_none() {
+        let message = "found `assume` outside of a test with `forall`: only drawn cases can be left out";
+        return Err(HostError::call(message).help("an `if` runs the rest of the test for some cases only"));
+    }
+    if holds {
+        return Ok(Value::Unit);
+    }
+    session.forall = Some(true);
+    Err(HostError::assertion("`assume` does not hold for this case"))
 }
 
 /// Evaluates `assert_close(x, y, rtol: 1e-3)`.

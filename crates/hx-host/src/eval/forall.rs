@@ -2,7 +2,6 @@
 
 use hx_hir::{ForallDomain, ForallVariable, Item, Sound};
 
-use super::call::Args;
 use super::{EvalResult, Frame, Session};
 use crate::domain::{Choice, Domain};
 use crate::error::{HostError, HostResult};
@@ -99,23 +98,4 @@ impl Frame<'_, '_> {
         };
         self.at(variable.at, domain)
     }
-}
-
-/// Evaluates `assume(condition)`. If the condition does not hold, the error ends the case, and the session notes why.
-pub(super) fn assume(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
-    let condition = args.required("condition")?;
-    args.finish()?;
-    let Value::Bool(holds) = condition else {
-        let message = format!("found {}, expected `true` or `false`", condition.kind());
-        return Err(HostError::ty(message));
-    };
-    if session.forall.is_none() {
-        let message = "found `assume` outside of a test with `forall`: only drawn cases can be left out";
-        return Err(HostError::call(message).help("an `if` runs the rest of the test for some cases only"));
-    }
-    if holds {
-        return Ok(Value::Unit);
-    }
-    session.forall = Some(true);
-    Err(HostError::assertion("`assume` does not hold for this case"))
 }
