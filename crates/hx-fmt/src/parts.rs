@@ -7,7 +7,7 @@ use std::thread;
 use hx_syntax::{
     GreenNode, NodeOrToken, Parse,
     SyntaxKind::{self, WHITESPACE},
-    TextRange, TextSize,
+    SyntaxNode, T, TextRange, TextSize,
 };
 
 use crate::{FormatError, format_whole, rules::between_items, writer::Sep};
@@ -116,7 +116,7 @@ fn pieces(tree: &Parse) -> Vec<Piece> {
                     pieces.push(piece(TextRange::new(start, next), first..code_end));
                     (start, first) = (next, index);
                 }
-                before = Some((item.kind(), index + 1));
+                before = (!has_comment_before_end(&item)).then(|| (item.kind(), index + 1));
                 (has_line_end, is_first_comment) = (false, true);
             }
             NodeOrToken::Token(token) if token.kind() == WHITESPACE => {
@@ -135,6 +135,13 @@ fn pieces(tree: &Parse) -> Vec<Piece> {
     let rest = piece(TextRange::new(start, root.text_range().end()), first..green.len());
     pieces.push(Piece { is_last: true, ..rest });
     pieces
+}
+
+/// Reports whether a comment stands before the `;` of an item. The layout moves it behind the `;`, so it depends on the next item.
+fn has_comment_before_end(item: &SyntaxNode) -> bool {
+    let Some(end) = item.last_token().filter(|token| token.kind() == T![;]) else { return false };
+    let mut before = std::iter::successors(end.prev_token(), |token| token.prev_token());
+    before.find(|token| token.kind() != WHITESPACE).is_some_and(|token| token.kind() == SyntaxKind::COMMENT)
 }
 
 /// Reports whether an empty line always separates two items.
@@ -170,6 +177,7 @@ mod tests {
         assert_eq!(check("fn f() {} fn g() {}\r\n  fn h() {}\r\n"), 2);
         assert_eq!(check("use a::b; /* a */ // c\n// d\nconst A = 1;\n"), 1);
         assert_eq!(check("/// doc\nfn f() {}\n\n\n/// doc\n\nfn g() {}\n"), 2);
+        assert_eq!(check("use x /* a */ // c\n// d\n;\n/* above */\nconst A = 1;\n"), 1);
     }
 
     #[test]

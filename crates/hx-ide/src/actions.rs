@@ -4,19 +4,10 @@ use hx_base::{Applicability, Diagnostic, Edit, SourceFile, TextRange};
 use hx_compile::{AssistConfig, Db, assists};
 use hx_hir::{Item, file_items, item_range};
 
+use crate::action_kind::ActionKind;
 use crate::refactor::refactorings;
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
-
-/// The kind of an action.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ActionKind {
-    /// A fix of a diagnostic.
-    Fix,
-    Rewrite,
-    Extract,
-    Inline,
-}
 
 /// A change of the text that an editor offers.
 #[derive(Clone, PartialEq, Debug)]

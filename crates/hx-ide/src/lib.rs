@@ -9,6 +9,7 @@
 //! Start at [`inlay_hints`] and [`hover`]. `names.rs` resolves names to definitions, `solved.rs` holds a kernel's
 //! solution.
 
+mod action_kind;
 mod actions;
 mod anchor;
 mod callable;
@@ -42,7 +43,8 @@ mod symbols;
 mod tests;
 mod tree;
 
-pub use actions::{Action, ActionConfig, ActionKind, actions};
+pub use action_kind::ActionKind;
+pub use actions::{Action, ActionConfig, actions};
 pub use callable::{SignatureHelp, signature_help};
 pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
 pub use cancel::{Cancellable, Cancelled, catch};

@@ -13,7 +13,7 @@ use hx_compile::Db;
 use hx_hir::{Item, file_diagnostics, file_items, item_range};
 use hx_syntax::{SyntaxKind, SyntaxNode};
 
-use crate::actions::ActionKind;
+use crate::action_kind::ActionKind;
 
 /// A change of the text that was not checked yet.
 struct Draft {

@@ -317,7 +317,10 @@ fn long_lines_fit_a_terminal() {
     let huge = format!("let x = {}missing;", "1 + ".repeat(500_000));
     let huge_file = SourceFile::workspace(&db, "huge.hx", huge.as_str());
     let diagnostic = Diagnostic::new(&codes::UNKNOWN_NAME, huge_file, nth(&huge, "missing", 0), "nothing");
-    check(&diagnostic, 60, expect![[r#"
+    check(
+        &diagnostic,
+        60,
+        expect![[r#"
         error[HX0101]: nothing
            ,-[ huge.hx:1:2000009 ]
            |
@@ -325,7 +328,8 @@ fn long_lines_fit_a_terminal() {
            |                                          ^^^|^^^
            |                                             `----- here
         ---'
-    "#]]);
+    "#]],
+    );
     let colored = render(&db, &short, Config { width: Some(80), color: true, ascii: false });
     assert!(colored.contains(" a.hx:2:106 "), "{colored}");
     let talks = Diagnostic::new(

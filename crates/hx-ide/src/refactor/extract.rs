@@ -6,7 +6,7 @@ use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode};
 
 use super::{Draft, Selected, fresh, indentation, statement_of};
-use crate::actions::ActionKind;
+use crate::action_kind::ActionKind;
 use crate::callable::expr_at;
 use crate::names::{Def, occurrences};
 

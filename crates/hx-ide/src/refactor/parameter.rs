@@ -6,7 +6,7 @@ use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{NodeOrToken, SyntaxKind, SyntaxToken};
 
 use super::{Draft, Selected, fresh};
-use crate::actions::ActionKind;
+use crate::action_kind::ActionKind;
 
 /// Replaces the number at the cursor, and all equal extents of its kernel, by a new compile-time parameter with that default: the
 /// default instance stays as it is.

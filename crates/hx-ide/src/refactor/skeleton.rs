@@ -6,7 +6,7 @@ use hx_hir::{Elem, Item, Ty, signature_names, signature_types};
 use hx_syntax::ast::{self, AstNode as _};
 
 use super::{Draft, Selected};
-use crate::actions::ActionKind;
+use crate::action_kind::ActionKind;
 
 /// Adds a test behind the kernel whose header is at the cursor: random inputs, outputs that nothing has written, the launch, and a
 /// failing assertion for each output in place of its reference.
