@@ -1,11 +1,4 @@
 /// c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
-///
-/// ```hx
-/// let (a, b) = (randn(f16, [64, 16]), randn(f16, [64, 16]));
-/// let c = empty(f16, [64, 64]);
-/// matmul(a, b, c);
-/// assert_close(c, a @ b.T, ulp: 2);
-/// ```
 kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
     where k % BK == 0
     grid [cdiv(m, BM), cdiv(n, BN)]

@@ -14,9 +14,9 @@ fn an_outline() {
         format!("{:?} {} [{}] {}\n", s.kind, s.name, children.join(" "), place(&db, file, s.range.start()))
     };
     expect![[r#"
-        Kernel matmul [BM BN BK a b c] 9:1
-        Test matmul agrees with the reference [] 34:1
-        Bench matmul 4096 [] 42:1
+        Kernel matmul [BM BN BK a b c] 2:1
+        Test matmul agrees with the reference [] 27:1
+        Bench matmul 4096 [] 35:1
     "#]]
     .assert_eq(&symbols.iter().map(line).collect::<String>());
     let found = crate::workspace_symbols(&db, "matm", 3).expect("nothing is written");
