@@ -157,6 +157,16 @@ session.run(function()
   end)
   session.check("it names both sides", diagnostic and #(diagnostic.user_data.lsp.relatedInformation or {}) > 0)
   vim.api.nvim_win_set_cursor(0, { diagnostic.lnum + 1, diagnostic.col })
+  local window = vim.api.nvim_get_current_win()
+  vim.cmd("HxExplain")
+  local page = session.eventually("the page of its code is shown", function()
+    return vim.iter(vim.api.nvim_list_bufs()):find(function(buffer)
+      return vim.api.nvim_buf_get_name(buffer):find("hx://" .. diagnostic.code, 1, true) ~= nil
+    end)
+  end)
+  session.check("it is Markdown", page and vim.bo[page].filetype == "markdown")
+  vim.api.nvim_buf_delete(page, { force = true })
+  vim.api.nvim_set_current_win(window)
   vim.lsp.buf.code_action({
     apply = true,
     filter = function(action)

@@ -4,8 +4,7 @@ use hx_base::{Applicability, Diagnostic, Edit, SourceFile, TextRange};
 use hx_compile::{AssistConfig, Db, assists};
 use hx_hir::{Item, file_items, item_range};
 
-use crate::action_kind::ActionKind;
-use crate::refactor::refactorings;
+use crate::refactor::{ActionKind, refactorings};
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
 

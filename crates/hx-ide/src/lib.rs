@@ -9,7 +9,6 @@
 //! Start at [`inlay_hints`] and [`hover`]. `names.rs` resolves names to definitions, `solved.rs` holds a kernel's
 //! solution.
 
-mod action_kind;
 mod actions;
 mod anchor;
 mod callable;
@@ -43,7 +42,6 @@ mod symbols;
 mod tests;
 mod tree;
 
-pub use action_kind::ActionKind;
 pub use actions::{Action, ActionConfig, actions};
 pub use callable::{SignatureHelp, signature_help};
 pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
@@ -67,6 +65,7 @@ pub use links::{Link, LinkTarget, links};
 pub use navigate::{
     Access, Highlight, definition, highlights, prepare_rename, references, rename, type_definition,
 };
+pub use refactor::ActionKind;
 pub use semantic_tokens::{Modifiers, SemanticToken, TokenType, semantic_tokens};
 pub use shown::{Picked, Shown};
 pub use structure::{Fold, FoldKind, folds, selection};

@@ -13,7 +13,15 @@ use hx_compile::Db;
 use hx_hir::{Item, file_diagnostics, file_items, item_range};
 use hx_syntax::{SyntaxKind, SyntaxNode};
 
-use crate::action_kind::ActionKind;
+/// The kind of an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActionKind {
+    /// A fix of a diagnostic.
+    Fix,
+    Rewrite,
+    Extract,
+    Inline,
+}
 
 /// A change of the text that was not checked yet.
 struct Draft {

@@ -1,6 +1,6 @@
 //! The class of values that an argument takes: entries of that class come first.
 
-use hx_hir::{MemorySpace, Ty, signature_types};
+use hx_hir::{ItemKind, MemorySpace, Ty, signature_types};
 use hx_syntax::{SyntaxKind, T};
 
 use super::Completing;
@@ -15,6 +15,8 @@ pub(super) enum Class {
     /// A view of global memory.
     View,
     Number,
+    /// A number, or a tile in registers: a `fn` of numbers is applied to each element of a tile.
+    Element,
     DType,
     Layout,
     Function,
@@ -48,7 +50,11 @@ impl Class {
 
     /// Reports whether a value of the class `given` is one of this class.
     fn takes(self, given: Class) -> bool {
-        self == given || self == Class::Tensor && given == Class::View
+        match self {
+            Class::Tensor => matches!(given, Class::Tensor | Class::View),
+            Class::Element => matches!(given, Class::Tensor | Class::Number),
+            Class::View | Class::Number | Class::DType | Class::Layout | Class::Function => self == given,
+        }
     }
 }
 
@@ -68,7 +74,11 @@ impl Completing<'_> {
         let CallAt { def, callable, active, .. } = call_at(self.db, self.file, self.at)?;
         let active = active?;
         match &def {
-            Def::Item(key) => Class::of(signature_types(self.db, key.find(self.db)?).params.get(active)?),
+            Def::Item(key) => {
+                let class = Class::of(signature_types(self.db, key.find(self.db)?).params.get(active)?)?;
+                let is_mapped = key.kind == ItemKind::Function && class == Class::Number;
+                Some(if is_mapped { Class::Element } else { class })
+            }
             _ => of_builtin(&callable.name, &callable.params.get(active)?.name),
         }
     }

@@ -5,8 +5,7 @@ use hx_hir::{Elem, Extent, ItemKind, MemorySpace, Ty, infer_body};
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode};
 
-use super::{Draft, Selected, fresh, indentation, statement_of};
-use crate::action_kind::ActionKind;
+use super::{ActionKind, Draft, Selected, fresh, indentation, statement_of};
 use crate::callable::expr_at;
 use crate::names::{Def, occurrences};
 

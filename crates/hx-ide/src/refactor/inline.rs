@@ -5,8 +5,7 @@ use hx_hir::{ItemKind, Ty, infer_body};
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode};
 
-use super::{Draft, Selected, statement_of};
-use crate::action_kind::ActionKind;
+use super::{ActionKind, Draft, Selected, statement_of};
 use crate::names::{Def, Occurrence, Role, occurrence_at, occurrences};
 
 /// Replaces the uses of the local at the cursor by its value, and removes its `let`. Only for values that are the same whenever they

@@ -5,8 +5,7 @@ use hx_hir::Item;
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{NodeOrToken, SyntaxKind, SyntaxToken};
 
-use super::{Draft, Selected, fresh};
-use crate::action_kind::ActionKind;
+use super::{ActionKind, Draft, Selected, fresh};
 
 /// Replaces the number at the cursor, and all equal extents of its kernel, by a new compile-time parameter with that default: the
 /// default instance stays as it is.

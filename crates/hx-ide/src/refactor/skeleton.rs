@@ -5,8 +5,7 @@ use hx_dtype::DType;
 use hx_hir::{Elem, Item, Ty, signature_names, signature_types};
 use hx_syntax::ast::{self, AstNode as _};
 
-use super::{Draft, Selected};
-use crate::action_kind::ActionKind;
+use super::{ActionKind, Draft, Selected};
 
 /// Adds a test behind the kernel whose header is at the cursor: random inputs, outputs that nothing has written, the launch, and a
 /// failing assertion for each output in place of its reference.

@@ -44,6 +44,29 @@ function M.split(name, lines, filetype)
   return buffer
 end
 
+--- The page about a code, or about that of the diagnostic at the cursor.
+---@param code string?
+function M.explain(code)
+  if not code then
+    local line, column = unpack(vim.api.nvim_win_get_cursor(0))
+    local found = vim.tbl_filter(function(it)
+      return it.code ~= nil
+    end, vim.diagnostic.get(0, { lnum = line - 1 }))
+    -- The one under the cursor, or else the first of the line.
+    local under = vim.tbl_filter(function(it)
+      return it.col <= column and column < math.max(it.end_col or it.col, it.col + 1)
+    end, found)
+    local one = under[1] or found[1]
+    if not one then
+      return hx.say("no diagnostic is on this line: name a code, as in `:HxExplain HX0203`")
+    end
+    code = tostring(one.code)
+  end
+  hx.ask("hx/explainCode", { code = code }, function(page)
+    M.split("hx://" .. page.code, vim.split(page.text, "\n"), "markdown")
+  end)
+end
+
 --- The layouts of the tensor at the cursor, drawn.
 function M.layout()
   hx.ask("hx/layout", hx.here(), function(answer)
