@@ -152,7 +152,7 @@ impl Written<'_> {
 
 /// The call whose argument list contains an offset.
 pub(crate) struct CallAt {
-    /// What is called.
+    /// The function or kernel.
     pub(crate) def: Def,
     pub(crate) callable: Callable,
     /// The parameter that receives the argument at the offset.

@@ -1,4 +1,4 @@
-// What is shown of a kernel, in words: its device, its target, its compile-time arguments. Knows nothing of the editor.
+// Formats the device, the target and the compile-time arguments that a status bar shows. Knows nothing of the editor.
 
 /** The longest list of arguments that the status bar shows, in characters. */
 const LONGEST = 40;

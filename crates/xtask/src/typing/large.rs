@@ -16,7 +16,7 @@ use crate::say;
 /// Number of lines that an editor shows above and below the edited one.
 const SHOWN: usize = 30;
 
-/// How often a file is formatted.
+/// The number of times that a file is formatted.
 const FORMATTED: usize = 10;
 
 pub(super) fn measure(server: &Path, options: &Options, lines: usize) -> Result<(), String> {
