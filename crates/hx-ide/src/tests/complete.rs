@@ -111,8 +111,8 @@ fn values_that_fit_an_argument_come_first() {
         bm | int = block_idx.x
         m | dimension
         n | dimension
+        r | register f32[64]
         rate | float
-        form | layout
     "#]],
     );
     first(
