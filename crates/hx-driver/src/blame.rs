@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The settings of the run that failed.
 #[derive(Clone, Copy)]
-pub(crate) struct Run<'r> {
+pub(crate) struct Settings<'r> {
     /// The order of events on the simulator.
     pub order: u64,
     pub stop: &'r AtomicBool,
@@ -43,12 +43,12 @@ pub(crate) struct Run<'r> {
 pub(crate) fn blame(
     db: &Database,
     machine: &Machine,
-    run: Run<'_>,
+    settings: Settings<'_>,
     suspect: &Suspect,
     found: &mut Diagnostic,
     again: impl Fn(&Database, &mut Launcher<'_>),
 ) {
-    let Run { order, stop, timeout, tuned } = run;
+    let Settings { order, stop, timeout, tuned } = settings;
     if suspect.tensor.len() > LARGEST {
         return;
     }

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hx_base::interrupt::Ended;
-use hx_base::{Diagnostic, SourceFile, TextSize, codes};
+use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes};
 use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
 use hx_host::device::{LaunchReport, NoDevice};
@@ -24,7 +24,7 @@ use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
 use hx_host::picture::Picture;
 use hx_workspace::Database;
 
-use crate::blame::{Run, blame};
+use crate::blame::{Settings, blame};
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
 use crate::launch::{Launcher, Tuned};
@@ -33,6 +33,7 @@ use crate::run::{foreign_errors, front_diagnostics};
 
 pub use docs::{DocMode, DocTest};
 pub use property::DRAWN_CASES;
+use trial::Run;
 pub use trial::{Drawn, Property};
 
 /// Stack of a thread that runs cases, because the compiler's passes recurse into nested expressions.
@@ -101,7 +102,7 @@ pub struct TestOptions<'t> {
     pub tuned: Option<&'t Tuned>,
     /// After a case has failed, no other begins. Those that run at that time come to their end and are reported.
     pub fail_fast: bool,
-    /// How often a failed case runs again, until it passes.
+    /// A failed case runs at most this many times more, until it passes.
     pub retries: u32,
     /// Number of cases that are drawn for a test with a `forall`.
     pub cases: usize,
@@ -366,7 +367,7 @@ pub fn run_tests_on(
                     if let Some(observer) = options.observer {
                         observer.begins(case);
                     }
-                    let report = run_with_retries(&db, case, machine, options, stop);
+                    let report = run_with_retries(Run { db: &db, case, machine, options, stop });
                     let report = CaseReport { machine: turn, ..report };
                     // An interrupted case has not ended.
                     if stop.load(Ordering::Relaxed) && was_stopped(&report) {
@@ -408,19 +409,13 @@ fn was_stopped(report: &CaseReport) -> bool {
 }
 
 /// Runs a case until it passes, or until it has failed once more than there are retries. An interrupted case does not run again.
-fn run_with_retries(
-    db: &Database,
-    case: &Case,
-    machine: &Machine,
-    options: &TestOptions<'_>,
-    stop: &AtomicBool,
-) -> CaseReport {
+fn run_with_retries(run: Run<'_>) -> CaseReport {
     let mut failures = Vec::new();
     loop {
-        let report = run_guarded(db, case, machine, options, stop);
-        let stopped = stop.load(Ordering::Relaxed);
+        let report = run_guarded(run);
+        let stopped = run.stop.load(Ordering::Relaxed);
         match report.verdict {
-            Verdict::Failed(found) if !stopped && failures.len() < options.retries as usize => {
+            Verdict::Failed(found) if !stopped && failures.len() < run.options.retries as usize => {
                 failures.push(found);
             }
             _ => return CaseReport { failures, ..report },
@@ -429,22 +424,16 @@ fn run_with_retries(
 }
 
 /// Runs a case. A panic of the compiler fails only this case.
-fn run_guarded(
-    db: &Database,
-    case: &Case,
-    machine: &Machine,
-    options: &TestOptions<'_>,
-    stop: &AtomicBool,
-) -> CaseReport {
-    let start = Instant::now();
-    let alone = || run_case(db, case, machine, options, stop);
-    let run = AssertUnwindSafe(|| match (&case.property, &case.doc) {
-        (Some(Property::Drawn(_)), _) => property::run(trial::Run { db, case, machine, options, stop }),
+fn run_guarded(run: Run<'_>) -> CaseReport {
+    let (start, Run { db, case, machine, .. }) = (Instant::now(), run);
+    let alone = || run_case(run);
+    let whole = AssertUnwindSafe(|| match (&case.property, &case.doc) {
+        (Some(Property::Drawn(_)), _) => property::run(run),
         (None, Some(doc)) => docs::run(db, case, doc, machine.runs(), alone),
         (Some(Property::Given(_) | Property::Trial(_)), _) | (None, None) => alone(),
     });
     let mut report =
-        catch_unwind(run).unwrap_or_else(|panic| failed(case, vec![panicked(db, case, &*panic)]));
+        catch_unwind(whole).unwrap_or_else(|panic| failed(case, vec![panicked(db, case, &*panic)]));
     report.time = start.elapsed();
     report
 }
@@ -476,17 +465,11 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
 }
 
 /// Runs a case in one order of events after the other until it fails.
-fn run_case(
-    db: &Database,
-    case: &Case,
-    machine: &Machine,
-    options: &TestOptions<'_>,
-    stop: &AtomicBool,
-) -> CaseReport {
-    let mut orders = options.orders.clone();
+fn run_case(run: Run<'_>) -> CaseReport {
+    let mut orders = run.options.orders.clone();
     loop {
         let order = orders.next().unwrap_or_default();
-        let (report, had_orders) = run_in_order(db, case, machine, options, order, stop);
+        let (report, had_orders) = run_in_order(run, order);
         let passed = matches!(report.verdict, Verdict::Passed);
         if !had_orders || !passed || orders.is_empty() {
             return CaseReport { order: (had_orders && !passed && order > 0).then_some(order), ..report };
@@ -495,81 +478,60 @@ fn run_case(
 }
 
 /// Runs a case in one order of events. Reports also whether one of its launches has several.
-fn run_in_order(
-    db: &Database,
-    case: &Case,
-    machine: &Machine,
-    options: &TestOptions<'_>,
-    order: u64,
-    stop: &AtomicBool,
-) -> (CaseReport, bool) {
-    let gone = || {
-        let range = hx_base::TextRange::empty(0.into());
-        Diagnostic::new(
-            &codes::HOST_ERROR,
-            case.test.file,
-            range,
-            format!("the test `{}` is gone", case.name),
-        )
-    };
-    let Some(item) = case.test.find(db) else { return (failed(case, vec![gone()]), false) };
+fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
+    let Run { db, case, machine, options, stop } = run;
+    let Some(item) = case.test.find(db) else { return (failed(case, vec![gone(case)]), false) };
     let until = Each { stop, limit: options.timeout }.begins();
     let mut captured = Captured::default();
     let ran = until.run(db, |db| {
         let mut launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
-        evaluated(db, case, &mut launcher, options, &mut captured)
+        evaluated(db, run, &mut launcher, &mut captured)
     });
-    let mut picture = None;
-    let (verdict, uses_seed, had_orders) = match ran {
-        Ok(Ran { verdict, uses_seed, had_orders, suspect, picture: drawn }) => {
-            picture = drawn;
-            let failed = |error: Failed| match error {
+    let mut report = failed(case, Vec::new());
+    let (verdict, had_orders) = match ran {
+        Ok(Ran { verdict, uses_seed, had_orders, suspect, picture }) => {
+            (report.uses_seed, report.picture) = (uses_seed, picture);
+            let found = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
-                Failed::Gone => vec![gone()],
-                Failed::At(error) => {
-                    let mut found = error.diagnostics(db);
-                    let limit = options.timeout.filter(|_| error.error.code == &codes::TIME_LIMIT);
-                    if let (Some(limit), [found]) = (limit, found.as_mut_slice()) {
-                        found
-                            .notes
-                            .push(format!("the test has run for its limit of {} s", limit.as_secs_f64()));
-                    }
-                    let is_trial = matches!(case.property, Some(Property::Trial(_)));
-                    if let (false, Some(suspect), [found]) = (is_trial, suspect, found.as_mut_slice()) {
-                        let again = |db: &Database, launcher: &mut Launcher<'_>| {
-                            evaluated(db, case, launcher, options, &mut Captured::default());
-                        };
-                        let run = Run { order, stop, timeout: options.timeout, tuned: options.tuned };
-                        let explain = AssertUnwindSafe(|| blame(db, machine, run, &suspect, found, again));
-                        // A bug in the explanation must not hide the failure.
-                        if catch_unwind(explain).is_err() {
-                            found
-                                .notes
-                                .push("the compiler panicked while it explained the failure".to_owned());
-                        }
-                    }
-                    found
-                }
+                Failed::Gone => vec![gone(case)],
+                Failed::At(error) => explained(run, order, &error, suspect.as_ref()),
             };
-            (verdict.unwrap_or_else(|error| Verdict::Failed(failed(error))), uses_seed, had_orders)
+            (verdict.unwrap_or_else(|error| Verdict::Failed(found(error))), had_orders)
         }
-        Err(Ended) => (Verdict::Failed(vec![ended_at(db, item)]), false, order > 0),
+        Err(Ended) => (Verdict::Failed(vec![ended_at(db, item)]), order > 0),
     };
-    let report = CaseReport {
-        case: case.clone(),
-        verdict,
-        output: captured.lines,
-        time: Duration::ZERO,
-        uses_seed,
-        order: None,
-        unjudged: captured.unjudged,
-        remarks: captured.remarks,
-        machine: 0,
-        failures: Vec::new(),
-        picture,
-        drawn: None,
+    let Captured { lines: output, unjudged, remarks } = captured;
+    (CaseReport { verdict, output, unjudged, remarks, ..report }, had_orders)
+}
+
+/// Returns the error of a test that is no longer in its file.
+fn gone(case: &Case) -> Diagnostic {
+    let message = format!("the test `{}` is gone", case.name);
+    Diagnostic::new(&codes::HOST_ERROR, case.test.file, TextRange::empty(0.into()), message)
+}
+
+/// Returns the diagnostics of a failure, with the time limit that ended it, or with the launch that wrote wrong elements.
+fn explained(run: Run<'_>, order: u64, error: &EvalError, suspect: Option<&Suspect>) -> Vec<Diagnostic> {
+    let Run { db, case, machine, options, stop } = run;
+    let mut found = error.diagnostics(db);
+    let [only] = found.as_mut_slice() else { return found };
+    if let Some(limit) = options.timeout.filter(|_| error.error.code == &codes::TIME_LIMIT) {
+        only.notes.push(format!("the test has run for its limit of {} s", limit.as_secs_f64()));
+    }
+    // A trial of a search only asks whether the case fails.
+    let Some(suspect) = suspect.filter(|_| !matches!(case.property, Some(Property::Trial(_)))) else {
+        return found;
     };
-    (report, had_orders)
+    let again = |db: &Database, launcher: &mut Launcher<'_>| {
+        evaluated(db, run, launcher, &mut Captured::default());
+    };
+    let settings = Settings { order, stop, timeout: options.timeout, tuned: options.tuned };
+    let explain = AssertUnwindSafe(|| blame(db, machine, settings, suspect, only, again));
+    // A bug in the explanation must not hide the failure.
+    if catch_unwind(explain).is_err() {
+        only.notes.push("the compiler panicked while it explained the failure".to_owned());
+    }
+    found
 }
 
 /// The result of running a case.
@@ -590,13 +552,9 @@ pub(crate) enum Failed {
     At(EvalError),
 }
 
-fn evaluated(
-    db: &Database,
-    case: &Case,
-    launcher: &mut Launcher<'_>,
-    options: &TestOptions<'_>,
-    captured: &mut Captured,
-) -> Ran {
+/// Runs the body of a case once, with a handle of the database that ends with the time limit.
+fn evaluated(db: &Database, run: Run<'_>, launcher: &mut Launcher<'_>, captured: &mut Captured) -> Ran {
+    let Run { case, options, .. } = run;
     let Some(item) = case.test.find(db).and_then(|item| Sound::of(db, item)) else {
         return Ran {
             verdict: Err(Failed::Unsound),

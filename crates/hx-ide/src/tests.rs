@@ -11,7 +11,7 @@ mod shapes;
 mod shows;
 
 use expect_test::Expect;
-use hx_base::{SourceFile, TextRange, TextSize, line_index};
+use hx_base::{Edit, SourceFile, TextRange, TextSize, line_index};
 use hx_target::Arch;
 use hx_workspace::Database;
 
@@ -69,4 +69,15 @@ fn hints(db: &Database, file: SourceFile, kept: &LastGood) -> String {
         format!("{} {stale}{}\n", place(db, file, hint.offset), hint.text())
     };
     hints.iter().map(line).collect()
+}
+
+/// Applies edits to a text.
+fn apply(text: &str, edits: &[Edit]) -> String {
+    let mut edits: Vec<&Edit> = edits.iter().collect();
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+    let mut text = text.to_owned();
+    for edit in edits {
+        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+    }
+    text
 }

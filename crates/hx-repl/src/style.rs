@@ -40,7 +40,7 @@ pub(crate) enum Precision {
     /// [`ROUNDED`] digits in a terminal, and all digits elsewhere, where a program may read them.
     #[default]
     ByTerminal,
-    /// As many digits as identify a number in its type.
+    /// The shortest text that reads back as the same number of its type.
     Full,
     /// At most this number of significant digits.
     Digits(usize),

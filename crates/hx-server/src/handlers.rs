@@ -7,8 +7,8 @@ mod language;
 mod links;
 mod text;
 
-use hx_ide::SourceFile;
-use tower_lsp::ls_types::Uri;
+use hx_ide::{SourceFile, TextSize};
+use tower_lsp::ls_types::{TextDocumentPositionParams, Uri};
 
 pub(crate) use capabilities::capabilities;
 pub(crate) use code::{
@@ -40,4 +40,15 @@ fn with_file<T>(snapshot: &Snapshot, uri: &Uri, answer: impl FnOnce(SourceFile) 
         Ok(file) => answer(file),
         Err(error) => Ok(Err(error)),
     }
+}
+
+/// As [`with_file`], with the offset of a position in the file.
+fn at_position<T>(
+    snapshot: &Snapshot,
+    at: &TextDocumentPositionParams,
+    answer: impl FnOnce(SourceFile, TextSize) -> Handled<T>,
+) -> Handled<T> {
+    with_file(snapshot, &at.text_document.uri, |file| {
+        answer(file, snapshot.positions(file).offset(at.position))
+    })
 }

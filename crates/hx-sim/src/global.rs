@@ -69,17 +69,7 @@ impl Tensor {
 
     /// Returns the coordinate of the element at an offset, if the strides are nested so that it is unique.
     pub(crate) fn coordinate(&self, offset: i64) -> Option<Vec<i64>> {
-        nested(&self.shape, &self.stride).filter(|_| offset >= 0)?;
-        let mut order: Vec<usize> = (0..self.shape.len()).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(self.stride[i]));
-        let (mut coord, mut rest) = (vec![0; self.shape.len()], offset);
-        for i in order {
-            if self.shape[i] > 1 {
-                coord[i] = rest.div_euclid(self.stride[i]);
-                rest = rest.rem_euclid(self.stride[i]);
-            }
-        }
-        (rest == 0).then_some(coord)
+        coordinate(&self.shape, &self.stride, offset)
     }
 
     /// Returns the bytes of an element, or 1 if several elements share a byte.
@@ -122,6 +112,21 @@ impl Tensor {
             write,
         }
     }
+}
+
+/// Returns the coordinate of the element at an offset in a tensor, if the strides are nested so that it is unique.
+pub(crate) fn coordinate(shape: &[i64], stride: &[i64], offset: i64) -> Option<Vec<i64>> {
+    nested(shape, stride).filter(|_| offset >= 0)?;
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(stride[i]));
+    let (mut coord, mut rest) = (vec![0; shape.len()], offset);
+    for i in order {
+        if shape[i] > 1 {
+            coord[i] = rest.div_euclid(stride[i]);
+            rest = rest.rem_euclid(stride[i]);
+        }
+    }
+    (rest == 0).then_some(coord)
 }
 
 /// Returns stride and extent of each dimension from the widest stride down, if the strides are nested: no two coordinates share

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::code::{Code, SiteId};
 use crate::error::Place;
-use crate::global::Tensor;
+use crate::global::{Tensor, coordinate};
 use crate::grid::block_index;
 
 /// The last write to an element.
@@ -75,6 +75,8 @@ pub struct Change {
 pub struct Witness {
     /// The number of blocks along each axis.
     pub grid: [u64; 3],
+    /// The shape and the strides of the watched tensor.
+    dims: [Vec<i64>; 2],
     /// The operations of the program.
     pub places: Vec<Place>,
     /// The last write to each element of the watched tensor, by the element's offset.
@@ -97,7 +99,8 @@ impl Witness {
     pub(crate) fn new(code: &Code, grid: [u64; 3], watched: Option<&Tensor>) -> Witness {
         let places = code.sites.iter().map(|site| site.place(None, None)).collect();
         let elements = watched.map_or(0, |tensor| tensor.span as usize);
-        Witness { grid, places, writes: vec![None; elements], ..Witness::default() }
+        let dims = watched.map(|tensor| [tensor.shape.clone(), tensor.stride.clone()]).unwrap_or_default();
+        Witness { grid, dims, places, writes: vec![None; elements], ..Witness::default() }
     }
 
     /// Appends the record of block `number`.
@@ -113,6 +116,12 @@ impl Witness {
         }
         self.writers.extend(block.wrote_element.then_some(number as u32));
         self.changes.extend(block.changes.into_iter().take(block.until));
+    }
+
+    /// Returns the coordinate of an element of the watched tensor, if its strides are nested.
+    pub fn coordinate(&self, element: i64) -> Option<Vec<i64>> {
+        let [shape, stride] = &self.dims;
+        coordinate(shape, stride, element)
     }
 
     /// Returns the index of a block along each axis.

@@ -1,6 +1,7 @@
 //! The first wrong element of a failed comparison, and the program that should have written it.
 
 use hx_compile::tile_program;
+use hx_hir::{Item, Pat, body_of};
 use hx_host::dense::show_shape;
 use hx_host::eval::Suspect;
 use hx_host::pattern::coordinate;
@@ -9,9 +10,6 @@ use hx_tile::{Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
 use crate::launch::Seen;
-
-/// The name of a register tensor that the text does not name.
-const UNNAMED: &str = "value";
 
 /// The first wrong element, and the program that should have written it.
 pub(super) struct Account<'a> {
@@ -49,19 +47,20 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Returns the name of a tensor in the text; an empty one if the text does not name it.
-    pub(super) fn tensor_name(&self, tensor: TensorId) -> &str {
-        match self.program.tensor(tensor).name.as_str() {
-            UNNAMED => "",
-            name => name,
-        }
+    /// Returns the name of a tensor, if a pattern of the kernel binds it. Lowering names the others itself.
+    pub(super) fn tensor_name(&self, tensor: TensorId) -> Option<&str> {
+        let name = self.program.tensor(tensor).name.as_str();
+        let body = body_of(self.db, Item::Kernel(self.seen.instance.kernel(self.db)));
+        let binds = |pat: &Pat| matches!(pat, Pat::Bind(bound) if *bound == name);
+        body.store.pats.values().any(binds).then_some(name)
     }
 
-    /// Formats the values of a tensor: `acc = 1.5`.
+    /// Formats the values of a tensor: `acc = 1.5`, or `value 1.5` if the text does not name the tensor.
     pub(super) fn equals(&self, tensor: TensorId, values: &str) -> String {
         match self.tensor_name(tensor) {
-            "" => format!("= {values}"),
-            name => format!("`{name}` = {values}"),
+            None if values.contains(", ") => format!("values {values}"),
+            None => format!("value {values}"),
+            Some(name) => format!("`{name}` = {values}"),
         }
     }
 

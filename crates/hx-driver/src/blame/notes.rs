@@ -51,8 +51,8 @@ impl Account<'_> {
         let layout = solution(self.db, self.seen.instance).as_ref().ok();
         if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
             let tensor = match self.tensor_name(tensor) {
-                "" => "the stored tile".to_owned(),
-                name => format!("`{name}`"),
+                None => "the stored tile".to_owned(),
+                Some(name) => format!("`{name}`"),
             };
             text += &format!(", from value {value} of {tensor} in its layout {}", layout.layout);
         }

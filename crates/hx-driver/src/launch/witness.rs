@@ -104,7 +104,7 @@ impl<'a> Launcher<'a> {
             return Ok(None);
         };
         let positions = positions(argument, &suspect.tensor);
-        let coordinate = positions[first].and_then(|at| coordinate(argument, at));
+        let coordinate = positions[first].and_then(|at| witness.coordinate(at as i64));
         let coordinate = coordinate.unwrap_or_default();
         let (symbols, sources) = (bound.symbols.clone(), Vec::new());
         let mut seen =
@@ -146,16 +146,4 @@ impl<'a> Launcher<'a> {
         };
         Ok((report.witness.map(|witness| *witness), bytes))
     }
-}
-
-/// Returns the coordinate of the element at a position of the argument's memory.
-fn coordinate(argument: &BoundTensor, position: usize) -> Option<Vec<i64>> {
-    let mut dims: Vec<(i64, usize)> = argument.stride.iter().copied().zip(0..).collect();
-    dims.sort_unstable_by(|a, b| b.cmp(a));
-    let (mut rest, mut out) = (position as i64, vec![0; dims.len()]);
-    for (stride, dim) in dims.into_iter().filter(|(_, dim)| argument.shape[*dim] > 1) {
-        out[dim] = rest.checked_div(stride)?;
-        rest %= stride;
-    }
-    (rest == 0).then_some(out)
 }

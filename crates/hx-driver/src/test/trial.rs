@@ -93,7 +93,7 @@ impl Run<'_> {
             property: Some(property(text.to_owned())),
             ..self.case.clone()
         };
-        run_guarded(self.db, &case, self.machine, self.options, self.stop)
+        run_guarded(Run { case: &case, ..*self })
     }
 
     /// Computes with the `forall` of the test, on the host and within the time limit of a case.

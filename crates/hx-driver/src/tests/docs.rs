@@ -73,26 +73,26 @@ fn failures_and_errors_are_inside_the_comment() {
     check(
         &format!("{text}{KERNEL}"),
         expect![[r#"
-        HX0101 `doubel`: nothing in scope is called `doubel`
-          help: `double` is near in spelling
-        HX0001 `;`: found `;` where `)` for the `(` opened before was expected
-        t.hx::double (line 9): broken
-        t.hx::double (line 12): broken
-        t.hx::double (line 3): failed
-        HX0612 `assert_close(y, x, ulp: 1)`: 4479 of 4480 elements of f16[64, 70] are not within ulp: 1 of the reference
-          at `block_idx`: `bm` = 0, `bn` = 0
-          at `copy(global_view(x[bm * 64.., bn * 64..], (64, 64) : (n, 1)), r)`: block [0, 0] reads `x[0..64, 0..64]`, `r` = -1.7255859
-          at `copy(r * 2.0, global_view(y[bm * 64.., bn * 64..], (64, 64) : (n, 1)))`: block [0, 0] writes `y[0..64, 0..64]`
-          at `r * 2.0`: = -3.4511719
-          note: first at [0, 0]: got -3.4511719, expected -1.7255859
-          note: worst at [9, 9]: absolute 1.00, relative 1.00, 2046 ulp of f16 (got 1.9980469, expected 0.999023438)
-          note: wrong: scattered over 99% of the tensor
-          note: all of them are 2 times the reference
-          note: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((32,4),(2,16)):((128,1),(64,4)); the lines show the values that led to it
-        t.hx::double (line 15): failed
-        HX0603 `1`: found an integer, the parameter `x` is a tensor
-          at `f16[m, n]`: declared here
-    "#]],
+            HX0101 `doubel`: nothing in scope is called `doubel`
+              help: `double` is near in spelling
+            HX0001 `;`: found `;` where `)` for the `(` opened before was expected
+            t.hx::double (line 9): broken
+            t.hx::double (line 12): broken
+            t.hx::double (line 3): failed
+            HX0612 `assert_close(y, x, ulp: 1)`: 4479 of 4480 elements of f16[64, 70] are not within ulp: 1 of the reference
+              at `block_idx`: `bm` = 0, `bn` = 0
+              at `copy(global_view(x[bm * 64.., bn * 64..], (64, 64) : (n, 1)), r)`: block [0, 0] reads `x[0..64, 0..64]`, `r` = -1.7255859
+              at `copy(r * 2.0, global_view(y[bm * 64.., bn * 64..], (64, 64) : (n, 1)))`: block [0, 0] writes `y[0..64, 0..64]`
+              at `r * 2.0`: value -3.4511719
+              note: first at [0, 0]: got -3.4511719, expected -1.7255859
+              note: worst at [9, 9]: absolute 1.00, relative 1.00, 2046 ulp of f16 (got 1.9980469, expected 0.999023438)
+              note: wrong: scattered over 99% of the tensor
+              note: all of them are 2 times the reference
+              note: [0, 0] was written in block [0, 0] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((32,4),(2,16)):((128,1),(64,4)); the lines show the values that led to it
+            t.hx::double (line 15): failed
+            HX0603 `1`: found an integer, the parameter `x` is a tensor
+              at `f16[m, n]`: declared here
+        "#]],
     );
 }
 

@@ -108,7 +108,7 @@ fn a_failure_shrinks_to_the_smallest_shape() {
               at `if n % 64 == 0 { n } else { n - 1 }`: gives `last`
               at `b * 64 + index(r, 0) < last`: gives `inside`
               at `copy(where(inside, r + 1.0, r), global_view(y[b * 64..], (64,) : (1,)))`: block [1] writes `y[64..70]`
-              at `where(inside, r + 1.0, r)`: = -0.0
+              at `where(inside, r + 1.0, r)`: value -0.0
               note: the smallest case that fails: n = 70, scale = 0.0, shrunk from n = 1000, scale = 2.0 in 51 runs
               note: first at [69]: got -0.0, expected 1.0
               note: worst at [69]: absolute 1.00, relative 1.00, 8.39e6 ulp of f32 (got -0.0, expected 1.0)
@@ -130,7 +130,7 @@ fn a_failure_shrinks_to_the_smallest_shape() {
               at `if n % 64 == 0 { n } else { n - 1 }`: gives `last`
               at `b * 64 + index(r, 0) < last`: gives `inside`
               at `copy(where(inside, r + 1.0, r), global_view(y[b * 64..], (64,) : (1,)))`: block [1] writes `y[64..70]`
-              at `where(inside, r + 1.0, r)`: = 0.0
+              at `where(inside, r + 1.0, r)`: value 0.0
               note: the smallest case that fails: n = 70, scale = 0.0, shrunk from n = 1000, scale = 2.0 in 51 runs
               note: first at [69]: got 0.0, expected 1.0
               note: worst at [69]: absolute 1.00, relative 1.00, 8.39e6 ulp of f32 (got 0.0, expected 1.0)
@@ -167,7 +167,7 @@ fn one_case_runs_by_its_name() {
               at `if n % 64 == 0 { n } else { n - 1 }`: gives `last`
               at `b * 64 + index(r, 0) < last`: gives `inside`
               at `copy(where(inside, r + 1.0, r), global_view(y[b * 64..], (64,) : (1,)))`: block [1] writes `y[64..71]`
-              at `where(inside, r + 1.0, r)`: = -2.78472
+              at `where(inside, r + 1.0, r)`: value -2.78472
               note: first at [70]: got -2.78472, expected -1.78471994
               note: worst at [70]: absolute 1.00, relative 0.56, 4.19e6 ulp of f32 (got -2.78472, expected -1.78471994)
               note: wrong: one element

@@ -1,11 +1,11 @@
 //! Fixes and assists: each test applies an action, and checks that its title is true afterwards.
 
 use expect_test::{Expect, expect};
-use hx_base::{Edit, SourceFile, TextRange, TextSize};
+use hx_base::{SourceFile, TextRange, TextSize};
 use hx_target::Arch;
 use hx_workspace::Database;
 
-use super::{MATMUL, shown, with_cursor, with_text};
+use super::{MATMUL, apply, shown, with_cursor, with_text};
 use crate::{Action, ActionConfig, LastGood};
 
 fn at(db: &Database, file: SourceFile, range: TextRange) -> Vec<Action> {
@@ -18,16 +18,6 @@ fn titles(text: &str) -> (Database, SourceFile, Vec<Action>, String) {
     let titles: Vec<&str> = found.iter().map(|action| action.title.as_str()).collect();
     let titles = titles.join("\n");
     (db, file, found, titles)
-}
-
-fn apply(text: &str, edits: &[Edit]) -> String {
-    let mut edits: Vec<&Edit> = edits.iter().collect();
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    let mut text = text.to_owned();
-    for edit in edits {
-        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    text
 }
 
 /// Returns the CUDA text of the kernels of a file.

@@ -1,10 +1,10 @@
 //! Refactorings: each test compares the text after one, and checks that it has no errors.
 
 use expect_test::{Expect, expect};
-use hx_base::{Edit, TextRange, TextSize};
+use hx_base::{TextRange, TextSize};
 use hx_target::Arch;
 
-use super::{MATMUL, shown, with_text};
+use super::{MATMUL, apply, shown, with_text};
 use crate::{Action, ActionConfig, ActionKind};
 
 const TEXT: &str = "\
@@ -29,16 +29,6 @@ fn at(marked: &str) -> (String, Vec<Action>) {
     let range = TextRange::new(size(start), size(end));
     let found = crate::actions(&db, file, range, &shown(), ActionConfig::ALL).expect("nothing is written");
     (text, found)
-}
-
-fn apply(text: &str, edits: &[Edit]) -> String {
-    let mut edits: Vec<&Edit> = edits.iter().collect();
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    let mut text = text.to_owned();
-    for edit in edits {
-        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    text
 }
 
 /// Returns the errors of a text, through every stage.

@@ -6,7 +6,7 @@ use hx_ide::{Access, CallItem, DrawingStyle, Edit, FileRange, Symbol};
 use hx_layout::draw::{Ground, SvgStyle};
 use tower_lsp::ls_types::*;
 
-use super::with_file;
+use super::{at_position, with_file};
 use crate::settings::{Drawings, Theme};
 use crate::state::Snapshot;
 use crate::task::{Handled, invalid};
@@ -90,9 +90,7 @@ pub(crate) fn signature_help(
     snapshot: &Snapshot,
     params: &SignatureHelpParams,
 ) -> Handled<Option<SignatureHelp>> {
-    let at = &params.text_document_position_params;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position_params, |file, offset| {
         let help = hx_ide::signature_help(&snapshot.db, file, offset)?;
         Ok(Ok(help.map(|help| to_proto::signature_help(&help))))
     })
@@ -102,9 +100,7 @@ pub(crate) fn definition(
     snapshot: &Snapshot,
     params: &GotoDefinitionParams,
 ) -> Handled<Option<GotoDefinitionResponse>> {
-    let at = &params.text_document_position_params;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position_params, |file, offset| {
         let found = hx_ide::definition(&snapshot.db, file, offset)?;
         let location = found.and_then(|(_, place)| to_proto::location(snapshot, place));
         Ok(Ok(location.map(GotoDefinitionResponse::Scalar)))
@@ -115,9 +111,7 @@ pub(crate) fn type_definition(
     snapshot: &Snapshot,
     params: &GotoDefinitionParams,
 ) -> Handled<Option<GotoDefinitionResponse>> {
-    let at = &params.text_document_position_params;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position_params, |file, offset| {
         let found = hx_ide::type_definition(&snapshot.db, file, offset)?;
         let location = found.and_then(|place| to_proto::location(snapshot, place));
         Ok(Ok(location.map(GotoDefinitionResponse::Scalar)))
@@ -125,9 +119,7 @@ pub(crate) fn type_definition(
 }
 
 pub(crate) fn references(snapshot: &Snapshot, params: &ReferenceParams) -> Handled<Option<Vec<Location>>> {
-    let at = &params.text_document_position;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position, |file, offset| {
         let with = params.context.include_declaration;
         let found = hx_ide::references(&snapshot.db, file, offset, with)?;
         Ok(Ok(Some(found.into_iter().filter_map(|at| to_proto::location(snapshot, at)).collect())))
@@ -168,9 +160,7 @@ pub(crate) fn prepare_rename(
 }
 
 pub(crate) fn rename(snapshot: &Snapshot, params: &RenameParams) -> Handled<Option<WorkspaceEdit>> {
-    let at = &params.text_document_position;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position, |file, offset| {
         let edits = hx_ide::rename(&snapshot.db, file, offset, &params.new_name)?;
         Ok(edits.map_err(invalid).map(|edits| Some(workspace_edit(snapshot, &edits))))
     })
@@ -223,9 +213,7 @@ pub(crate) fn prepare_calls(
     snapshot: &Snapshot,
     params: &CallHierarchyPrepareParams,
 ) -> Handled<Option<Vec<CallHierarchyItem>>> {
-    let at = &params.text_document_position_params;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position_params, |file, offset| {
         let item = hx_ide::prepare_calls(&snapshot.db, file, offset)?;
         Ok(Ok(item.and_then(|item| call_item(snapshot, &item)).map(|item| vec![item])))
     })

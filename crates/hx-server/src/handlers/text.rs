@@ -7,7 +7,7 @@ use serde_json::json;
 use tower_lsp::ls_types::*;
 
 use super::language::workspace_edit;
-use super::with_file;
+use super::{at_position, with_file};
 use crate::protocol;
 use crate::state::Snapshot;
 use crate::task::{Handled, invalid};
@@ -260,9 +260,7 @@ pub(crate) fn on_type_formatting(
     snapshot: &Snapshot,
     params: &DocumentOnTypeFormattingParams,
 ) -> Handled<Option<Vec<TextEdit>>> {
-    let at = &params.text_document_position;
-    with_file(snapshot, &at.text_document.uri, |file| {
-        let offset = snapshot.positions(file).offset(at.position);
+    at_position(snapshot, &params.text_document_position, |file, offset| {
         let Some(typed) = params.ch.chars().next() else { return Ok(Ok(None)) };
         let changes = hx_ide::format_on_type(&snapshot.db, file, offset, typed)?;
         Ok(Ok(text_edits(snapshot, file, changes)))

@@ -57,7 +57,7 @@ fn a_bug_of_some_orders_is_found_among_many() {
             │
           5 │             let large = load(x) * 1.0e8;
             │                         ───┬───┬───────
-            │                            ╰───────────── block [0] reads `x[0..128]`, `x_tile` = 1.0
+            │                            ╰───────────── block [0] reads `x[0..128]`, value 1.0
             │                                │
             │                                ╰───────── `large` = 1e8
           6 │             atomic_add(y, large);
@@ -67,7 +67,7 @@ fn a_bug_of_some_orders_is_found_among_many() {
             │             ──────────┬──────┬───
             │                       ╰──────────── block [0] writes `y[0..128]`
             │                              │
-            │                              ╰───── = -1e8
+            │                              ╰───── value -1e8
             │
          10 │             atomic_add(y, load(x));
             │             ───────────┬─────┬────

@@ -46,7 +46,7 @@ struct Running {
 struct Test {
     name: String,
     begun: Instant,
-    /// How often the test was called slow.
+    /// The number of remarks that called the test slow.
     told: u32,
 }
 
