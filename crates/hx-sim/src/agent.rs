@@ -18,7 +18,7 @@ use crate::formula::{Env, Formula, Test};
 use crate::product::Products;
 use crate::turn::{Turn, Until, Waiting};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Agent<'a> {
     /// Its number among the agents of the block. The agent of all threads is 0.
     pub(crate) number: usize,
@@ -48,8 +48,10 @@ pub(crate) struct Agent<'a> {
 }
 
 /// A body that an agent is inside of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Frame<'a> {
+    /// The operation that the body belongs to.
+    site: SiteId,
     body: &'a [Step],
     /// The steps of the body that are still to come.
     rest: std::slice::Iter<'a, Step>,
@@ -57,7 +59,7 @@ struct Frame<'a> {
 }
 
 /// The continuation at the end of a body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum End<'a> {
     /// The steps after the body follow.
     Leave,
@@ -77,7 +79,7 @@ enum End<'a> {
 }
 
 /// The state of a `while`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Repeat<'a> {
     site: SiteId,
     test: &'a Test,
@@ -88,6 +90,15 @@ struct Repeat<'a> {
     before: Vec<i64>,
     /// [`Block::decisions`] before this round.
     decisions: u64,
+}
+
+/// What an agent does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next<'a> {
+    Step(&'a Step),
+    /// The end of a body that belongs to this operation, or the next round of it.
+    Leave(SiteId),
+    End,
 }
 
 impl<'a> Agent<'a> {
@@ -146,8 +157,26 @@ impl<'a> Agent<'a> {
             stores: Stores::default(),
             drawing: None,
             waiting: None,
-            frames: vec![Frame { body, rest: body.iter(), end: End::Leave }],
+            frames: vec![Frame { site: 0, body, rest: body.iter(), end: End::Leave }],
         }
+    }
+
+    /// Returns what the agent does next, unless it waits.
+    pub(crate) fn next(&self) -> Next<'a> {
+        let Some(frame) = self.frames.last() else { return Next::End };
+        match frame.rest.as_slice().first() {
+            Some(step) => Next::Step(step),
+            None => Next::Leave(frame.site),
+        }
+    }
+
+    /// Returns the slots of the counters of the loops that the agent is inside of.
+    pub(crate) fn counting(&self) -> impl Iterator<Item = u32> {
+        self.frames.iter().filter_map(|frame| match frame.end {
+            End::Count { slot, .. } => Some(slot),
+            End::Draw { code, .. } => Some(code.slot),
+            End::Leave | End::Repeat(_) | End::Log(_) => None,
+        })
     }
 
     /// Reports whether the agent has no further step.
@@ -164,13 +193,13 @@ impl<'a> Agent<'a> {
         self.threads.div_ceil(WARP as usize)
     }
 
-    fn enter(&mut self, body: &'a [Step], end: End<'a>) {
-        self.frames.push(Frame { body, rest: body.iter(), end });
+    fn enter(&mut self, site: SiteId, body: &'a [Step], end: End<'a>) {
+        self.frames.push(Frame { site, body, rest: body.iter(), end });
     }
 
     /// Enters a loop over drawn tickets. Its first round begins as every other one: at the end of the body.
     fn enter_drawn(&mut self, code: &'a DrawnCode) {
-        self.enter(&code.body, End::Draw { code, rounds: 0 });
+        self.enter(code.site, &code.body, End::Draw { code, rounds: 0 });
         if let Some(frame) = self.frames.last_mut() {
             frame.rest = [].iter();
         }
@@ -203,6 +232,9 @@ impl<'a> Block<'a> {
                 self.step(step)?;
                 if self.witness.as_ref().is_some_and(|witness| witness.follows()) {
                     self.follow(step)?;
+                }
+                if self.trace.is_some() {
+                    self.trace_step(step)?;
                 }
                 self.land_early()?;
             }
@@ -239,20 +271,20 @@ impl<'a> Block<'a> {
             Step::For { site, slot, start, end, body } => self.enter_for(*site, *slot, [start, end], body)?,
             Step::If { site, test, then, otherwise } => {
                 let holds = test.scalar(&self.agent.env).map_err(|f| self.failed(*site, f))?;
-                self.agent.enter(if holds { then } else { otherwise }, End::Leave);
+                self.agent.enter(*site, if holds { then } else { otherwise }, End::Leave);
             }
             Step::SetNumber(n) => self.set_number(n)?,
-            Step::Barrier => {
+            Step::Barrier { .. } => {
                 self.barriers += 1;
                 self.clock.barrier(self.agent.who);
             }
-            Step::WarpBarrier => self.clock.barrier_each(self.agent.who),
+            Step::WarpBarrier { .. } => self.clock.barrier_each(self.agent.who),
             Step::Transfer(t) => self.transfer(t)?,
             Step::Multiply(m) => self.multiply(m)?,
             Step::MultiplyAsync(m) => self.multiply_async(m)?,
             // The simulator keeps the order of registers, and a program initializes its barriers before it uses them.
-            Step::Fence(Fence::Products) => {}
-            Step::Fence(Fence::Proxy) => self.clock.fence(self.agent.who),
+            Step::Fence { fence: Fence::Products, .. } => {}
+            Step::Fence { fence: Fence::Proxy, .. } => self.clock.fence(self.agent.who),
             Step::CommitProducts { site } => self.commit_products(*site),
             Step::WaitProducts { site, leave, completes } => self.wait_products(*site, *leave, completes)?,
             Step::Convert(c) => self.convert(c)?,
@@ -285,7 +317,7 @@ impl<'a> Block<'a> {
             Step::Send(send) => self.send_chunks(send)?,
             Step::Draw(draw) => self.draw(draw)?,
             Step::Drawn(code) => self.agent.enter_drawn(code),
-            Step::Log { entry, body } => self.open_log(*entry, body),
+            Step::Log { site, entry, body } => self.open_log(*site, *entry, body),
             Step::Put(p) => self.put(p)?,
             Step::Roles { site, roles } => self.fork(*site, roles),
             Step::NamedSync { site, id, threads } => self.named(*site, id, *threads, true)?,
@@ -306,23 +338,24 @@ impl<'a> Block<'a> {
         let end = end.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
         if value < end {
             self.agent.env.slots[slot as usize] = value;
-            self.agent.enter(body, End::Count { slot, value, end });
+            self.agent.enter(site, body, End::Count { slot, value, end });
             self.poll()?;
         }
         Ok(())
     }
 
-    fn open_log(&mut self, entry: usize, body: &'a [Step]) {
+    fn open_log(&mut self, site: SiteId, entry: usize, body: &'a [Step]) {
         let info = &self.code.log[entry];
         if info.kind == LogKind::Print {
             self.log.open(entry, record_bytes(info));
         }
-        self.agent.enter(body, End::Log(entry));
+        self.agent.enter(site, body, End::Log(entry));
     }
 
     /// Ends the innermost body: begins its next round, or leaves it.
     fn end_body(&mut self) -> Result<(), SimError> {
-        if let Some(Frame { body, rest, end: End::Count { slot, value, end } }) = self.agent.frames.last_mut()
+        if let Some(Frame { body, rest, end: End::Count { slot, value, end }, .. }) =
+            self.agent.frames.last_mut()
             && *value + 1 < *end
         {
             *value += 1;
@@ -377,7 +410,7 @@ impl<'a> Block<'a> {
         repeat.before.clone_from(&self.agent.env.slots);
         repeat.decisions = self.agent.decisions;
         repeat.rounds += 1;
-        self.agent.enter(body, End::Repeat(repeat));
+        self.agent.enter(site, body, End::Repeat(repeat));
         self.poll()
     }
 }

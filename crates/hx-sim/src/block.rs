@@ -16,6 +16,7 @@ use crate::phases::Phases;
 use crate::report::Counters;
 use crate::shared::SharedMemory;
 use crate::told::{Left, Stamp, Told};
+use crate::trace::Trace;
 use crate::turn::{NamedBarrier, Order};
 use crate::witness::BlockWitness;
 use hx_thread::{Clock, Epoch};
@@ -27,7 +28,7 @@ const POLL: u32 = 64;
 pub(crate) const NAMED_BARRIERS: usize = 16;
 
 /// The elements of one register array, for all threads of an agent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RegisterFile {
     /// Element `e` of thread `t` is at `e · threads + t`.
     pub(crate) bits: Vec<u64>,
@@ -36,7 +37,7 @@ pub(crate) struct RegisterFile {
 }
 
 /// Buffers that a statement borrows and returns, so that the next statement need not allocate.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     /// The offset of each thread, in elements.
     pub(crate) offsets: Vec<i64>,
@@ -59,7 +60,7 @@ pub(crate) struct Scratch {
     pub(crate) temporaries: Vec<Vec<u64>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
     pub(crate) code: &'a Code,
     /// Indexed by parameter; `None` for a scalar.
@@ -90,6 +91,8 @@ pub(crate) struct Block<'a> {
     pub(crate) log: BlockLog,
     /// The record of accesses, if the run watches a tensor.
     pub(crate) witness: Option<Box<BlockWitness>>,
+    /// The accesses of the last step, if a playback wants them.
+    pub(crate) trace: Option<Box<Trace>>,
     /// The marks of blocks at elements of global memory, and the knowledge of this block about the others.
     pub(crate) left: &'a Left,
     pub(crate) told: Told,
@@ -133,10 +136,20 @@ impl<'a> Block<'a> {
             barriers: 0,
             log,
             witness,
+            trace: None,
             left,
             told,
             steps: 0,
         }
+    }
+
+    /// Returns the bytes that a copy of the block takes, about.
+    pub(crate) fn footprint(&self) -> usize {
+        let agents = self.parked.iter().chain([&self.agent]);
+        let files = agents.flat_map(|agent| &agent.registers);
+        let registers: usize = files.map(|file| file.bits.len() * size_of::<u64>()).sum();
+        let pages: usize = self.overlays.iter().map(|overlay| overlay.footprint()).sum();
+        size_of::<Self>() + registers + self.shared.footprint() + pages
     }
 
     /// Counts a step, and fails now and then if the launch was cancelled.

@@ -17,6 +17,7 @@ use crate::flight::Group;
 use crate::formula::Formula;
 use crate::overlay::Who;
 use crate::shared::Touch;
+use crate::trace::Kind;
 use crate::transfer::Access;
 
 /// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
@@ -34,14 +35,14 @@ struct Piece {
 }
 
 /// The stores of an agent: those of the open group, and those of closed groups that no wait has covered.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stores {
     open: Vec<Issued>,
     closed: VecDeque<Vec<Issued>>,
 }
 
 /// The bytes of shared memory that a store reads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Issued {
     site: SiteId,
     /// Position among the shared tensors.
@@ -223,6 +224,7 @@ impl<'a> Block<'a> {
             };
             let write = fenced.and_then(|()| self.shared.write(touch(*at), &self.clock, self.code));
             write.map_err(|fault| failed(self, fault))?;
+            self.trace_shared(site, Kind::Issue, thread, (*at, PIECE));
             group.add((thread as usize, site), *at, bytes);
         }
         let bytes = (pieces.len() * PIECE) as u32;
@@ -283,6 +285,7 @@ impl<'a> Block<'a> {
             let touch = Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
             let read = self.shared.read(touch, &self.clock, self.code);
             read.map_err(|fault| self.error(c.site, Some(thread as usize), fault))?;
+            self.trace_shared(c.site, Kind::Read, thread, (piece.at, PIECE));
             let (Some((skip, at, len)), Some(tensor)) = (piece.inside, &self.tensors[global]) else {
                 continue;
             };

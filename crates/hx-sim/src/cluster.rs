@@ -55,7 +55,7 @@ pub(crate) enum Effect {
 }
 
 /// A change of another block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sent {
     /// The rank of that block.
     to: usize,
@@ -92,44 +92,66 @@ impl Block<'_> {
     }
 }
 
-/// The blocks of a cluster, in the order of their ranks.
-struct Cluster<'b, 'a> {
-    blocks: &'b mut [Block<'a>],
+/// The blocks of a cluster, in the order of their ranks. A block alone is a cluster of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster<'a> {
+    pub(crate) blocks: Vec<Block<'a>>,
     /// The block that has the clock.
-    running: usize,
+    pub(crate) running: usize,
     order: Order,
 }
 
-/// Runs all agents of all blocks to their end. The first block comes with the clock of all.
-///
-/// # Errors
-/// On the first fault, and if agents are left that wait for ever.
-pub(crate) fn run(blocks: &mut [Block<'_>]) -> Result<(), SimError> {
-    let Some(first) = blocks.first() else { return Ok(()) };
-    let order = Order::new(first.config.seed, first.index);
-    let mut cluster = Cluster { blocks, running: 0, order };
-    loop {
-        match cluster.advance()? {
+impl<'a> Cluster<'a> {
+    /// Makes a cluster before its first step. The first block comes with the clock of all.
+    pub(crate) fn new(blocks: Vec<Block<'a>>) -> Cluster<'a> {
+        let (seed, index) = blocks.first().map_or((0, [0; 3]), |first| (first.config.seed, first.index));
+        Cluster { blocks, running: 0, order: Order::new(seed, index) }
+    }
+
+    /// Runs all agents of all blocks to their end.
+    ///
+    /// # Errors
+    /// On the first fault, and if agents are left that wait for ever.
+    pub(crate) fn run(&mut self) -> Result<(), SimError> {
+        match self.blocks.as_mut_slice() {
+            [] => Ok(()),
+            [block] => block.run(),
+            _ => {
+                while self.tick()? {}
+                Ok(())
+            }
+        }
+    }
+
+    /// Performs the next step of the running agent, and chooses the agent that runs next. Returns false once all agents have ended.
+    ///
+    /// # Errors
+    /// As [`Cluster::run`].
+    pub(crate) fn tick(&mut self) -> Result<bool, SimError> {
+        if let [block] = self.blocks.as_mut_slice() {
+            return block.tick();
+        }
+        match self.advance()? {
             Turn::Stepped => {
-                cluster.order.left -= 1;
-                if cluster.order.left == 0 && !cluster.blocks[cluster.running].agent.is_logging() {
-                    cluster.next_agent();
+                self.order.left -= 1;
+                if self.order.left == 0 && !self.blocks[self.running].agent.is_logging() {
+                    self.next_agent();
                 } else {
-                    cluster.order.left = cluster.order.left.max(1);
+                    self.order.left = self.order.left.max(1);
                 }
             }
             Turn::Blocked | Turn::Ended => {
-                while !cluster.next_agent() {
-                    if !cluster.land_next()? {
-                        return cluster.end();
+                while !self.next_agent() {
+                    if !self.land_next()? {
+                        self.end()?;
+                        return Ok(false);
                     }
                 }
             }
         }
+        Ok(true)
     }
-}
 
-impl Cluster<'_, '_> {
     /// Gives the clock to a block.
     fn enter(&mut self, block: usize) {
         if block != self.running {

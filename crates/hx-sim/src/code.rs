@@ -4,10 +4,12 @@
 
 mod counter;
 pub(crate) mod evaluate;
+mod place;
 
 use std::sync::Arc;
 
 use hx_dtype::{AtomicOp, DType};
+use hx_index::Symbol;
 use hx_layout::Swizzle;
 use hx_target::GROUP;
 use hx_thread::{Arrivals, Fence, LogEntry, Warps};
@@ -49,6 +51,8 @@ pub(crate) struct Code {
     pub(crate) log: Vec<LogEntry>,
     /// The warps of each agent besides that of all threads.
     pub(crate) parties: Vec<Warps>,
+    /// The slots of integers that the program names.
+    pub(crate) names: Vec<(u32, Symbol)>,
     /// Whether the agent of all threads uses each array.
     pub(crate) own: Vec<bool>,
     pub(crate) body: Vec<Step>,
@@ -185,15 +189,22 @@ pub(crate) enum Step {
     },
     /// Sets a number of the block from an expression.
     SetNumber(Box<SetNumber>),
-    Barrier,
-    WarpBarrier,
+    Barrier {
+        site: SiteId,
+    },
+    WarpBarrier {
+        site: SiteId,
+    },
     LoadIndex(Box<LoadIndex>),
     ReadIndex(Box<ReadIndex>),
     LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),
     Multiply(Box<Multiply>),
     MultiplyAsync(Box<MultiplyAsync>),
-    Fence(Fence),
+    Fence {
+        site: SiteId,
+        fence: Fence,
+    },
     CommitProducts {
         site: SiteId,
     },
@@ -255,6 +266,7 @@ pub(crate) enum Step {
     Drawn(Box<DrawnCode>),
     /// `entry` is a position in [`Code::log`].
     Log {
+        site: SiteId,
         entry: usize,
         body: Vec<Step>,
     },

@@ -42,7 +42,7 @@ pub(crate) enum Read {
 }
 
 /// The counters as one block sees them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tickets {
     /// Indexed by counter.
     numbers: Vec<Numbers>,
@@ -53,7 +53,7 @@ pub(crate) struct Tickets {
 }
 
 /// The numbers of one block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Numbers {
     limit: u64,
     blocks: u64,
@@ -287,11 +287,11 @@ fn is_apart(step: &Step, warps: usize) -> bool {
         | Step::BulkStore(_)
         | Step::BulkCommit { .. }
         | Step::BulkWait { .. }
-        | Step::Fence(_) => warps > 1,
+        | Step::Fence { .. } => warps > 1,
         Step::Draw(_)
         | Step::SetNumber(_)
-        | Step::Barrier
-        | Step::WarpBarrier
+        | Step::Barrier { .. }
+        | Step::WarpBarrier { .. }
         | Step::LoadIndex(_)
         | Step::ReadIndex(_)
         | Step::LoadInteger(_)

@@ -15,12 +15,13 @@ use crate::error::SimError;
 use crate::formula::Test;
 use crate::overlay::Who;
 use crate::shared::Touch;
+use crate::trace::Kind;
 use crate::transfer::Access;
 use hx_target::WARP;
 use hx_thread::Epoch;
 
 /// The copies of one group. `bytes` holds their data, one copy after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Group {
     copies: Vec<Issued>,
     bytes: Vec<u8>,
@@ -38,7 +39,7 @@ struct Issued {
 }
 
 /// The asynchronous copies of an agent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     open: Group,
     closed: VecDeque<Group>,
@@ -129,6 +130,7 @@ impl<'a> Block<'a> {
             let touch = Touch { at, len, tensor: c.dst, epoch, site: c.site };
             let checked = self.shared.write(touch, &self.clock, self.code);
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
+            self.trace_shared(c.site, Kind::Issue, issuer, (at, len));
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
             self.fetch(c, epoch, source)?;
             if let Some(at) = source {
@@ -211,9 +213,10 @@ impl<'a> Block<'a> {
     /// Makes the bytes of a group visible in shared memory.
     pub(crate) fn land(&mut self, mut group: Group) {
         let mut bytes = &group.bytes[..];
-        for Issued { at, len, .. } in &group.copies {
+        for Issued { at, len, site, thread } in &group.copies {
             let (here, rest) = bytes.split_at(*len);
             self.shared.land(*at, here);
+            self.trace_shared(*site, Kind::Arrive, *thread as u32, (*at, *len));
             bytes = rest;
         }
         group.copies.clear();

@@ -28,7 +28,7 @@ pub(crate) enum Binding {
 }
 
 /// The integers of one block at one point of its run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Env {
     pub(crate) slots: Vec<i64>,
     pub(crate) lanes: Vec<Vec<i64>>,

@@ -9,7 +9,7 @@ use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram};
 use rayon::prelude::*;
 
 use crate::block::Block;
-use crate::cluster;
+use crate::cluster::Cluster;
 use crate::code::Code;
 use crate::compile::compile;
 use crate::config::Config;
@@ -81,6 +81,37 @@ pub fn run_with_log(
     config: &Config<'_>,
     log: &mut LogContents,
 ) -> Result<Report, SimError> {
+    let Compiled { code, grid, symbols } = compiled(program, symbols, arguments)?;
+    let lookup = |s: &Symbol| symbols.get(s).copied();
+    let mut tensors = Vec::new();
+    let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
+    let left = Left::default();
+    let launched = take_tensors(program, arguments, &lookup, &mut tensors)
+        .and_then(|()| expect_zero(&code, &tensors))
+        .and_then(|()| run_grid((&code, &left), grid, &mut tensors, config, &mut told));
+    *log = told.contents(program);
+    for (argument, tensor) in arguments.iter_mut().zip(tensors) {
+        if let (Argument::Tensor { bytes, .. }, Some(tensor)) = (argument, tensor) {
+            *bytes = tensor.bytes;
+        }
+    }
+    launched
+}
+
+/// A program compiled for one launch.
+pub(crate) struct Compiled {
+    pub(crate) code: Code,
+    pub(crate) grid: [u64; 3],
+    /// The symbols of the launch, with the integer arguments and the grid.
+    pub(crate) symbols: BTreeMap<Symbol, i64>,
+}
+
+/// Compiles a program for a launch with these arguments.
+pub(crate) fn compiled(
+    program: &ThreadProgram,
+    symbols: &BTreeMap<Symbol, i64>,
+    arguments: &[Argument],
+) -> Result<Compiled, SimError> {
     let mut symbols = symbols.clone();
     let numbers = bind_scalars(program, arguments, &mut symbols)?;
     let lookup = |s: &Symbol| symbols.get(s).copied();
@@ -90,9 +121,7 @@ pub fn run_with_log(
         }
     }
     let grid = grid(program, &lookup)?;
-    let mut symbols = symbols.clone();
     symbols.extend((0u8..).zip(grid).map(|(axis, blocks)| (Symbol::GridDim(axis), blocks as i64)));
-    let lookup = |s: &Symbol| symbols.get(s).copied();
     let code = compile(program, &symbols, &numbers)?;
     if code.communicates && code.cluster.iter().product::<u32>() > 1 {
         let text = "the blocks of a cluster exchange data and make atomic accesses whose results or order count, which the \
@@ -104,18 +133,7 @@ pub fn run_with_log(
     {
         return argument_error(format!("a grid of {blocks} blocks, of which clusters take {size}"));
     }
-    let mut tensors = Vec::new();
-    let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
-    let launched = take_tensors(program, arguments, &lookup, &mut tensors)
-        .and_then(|()| expect_zero(&code, &tensors))
-        .and_then(|()| run_grid(&code, grid, &mut tensors, config, &mut told));
-    *log = told.contents(program);
-    for (argument, tensor) in arguments.iter_mut().zip(tensors) {
-        if let (Argument::Tensor { bytes, .. }, Some(tensor)) = (argument, tensor) {
-            *bytes = tensor.bytes;
-        }
-    }
-    launched
+    Ok(Compiled { code, grid, symbols })
 }
 
 fn unplaced(e: EvalError) -> SimError {
@@ -182,7 +200,7 @@ fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Res
 }
 
 /// Moves the bytes of the arguments into tensors. On an error, `out` holds the tensors made so far.
-fn take_tensors(
+pub(crate) fn take_tensors(
     program: &ThreadProgram,
     arguments: &mut [Argument],
     lookup: &dyn Fn(&Symbol) -> Option<i64>,
@@ -245,29 +263,42 @@ struct Outcome {
 }
 
 fn run_grid(
-    code: &Code,
+    (code, left): (&Code, &Left),
     grid: [u64; 3],
     tensors: &mut [Option<Tensor>],
     config: &Config<'_>,
     log: &mut LaunchLog,
 ) -> Result<Report, SimError> {
     let blocks = grid[0] * grid[1] * grid[2];
+    let together = u64::from(code.cluster.iter().product::<u32>());
+    let (mut report, drawn) = run_blocks((code, left), grid, blocks / together, tensors, config, log)?;
+    report.blocks = blocks;
+    expect_reset(code, &drawn)?;
+    Ok(report)
+}
+
+/// Runs the first `runs` blocks or clusters of a grid. Returns also how many numbers they drew from each counter.
+pub(crate) fn run_blocks(
+    (code, left): (&Code, &Left),
+    grid: [u64; 3],
+    runs: u64,
+    tensors: &mut [Option<Tensor>],
+    config: &Config<'_>,
+    log: &mut LaunchLog,
+) -> Result<(Report, Vec<u64>), SimError> {
     let mut histories: Vec<History> = tensors.iter().map(|_| History::default()).collect();
     let mut totals = vec![Counters::default(); code.sites.len()];
     let mut drawn = vec![0; code.counters.len()];
-    let mut report = Report { blocks, ..Report::default() };
+    let mut report = Report::default();
     let watched = |param: usize| tensors.get(param).and_then(Option::as_ref);
     report.witness = config.watch.map(|param| Box::new(Witness::new(code, grid, watched(param))));
     let together = u64::from(code.cluster.iter().product::<u32>());
-    let runs = blocks / together;
-    let left = Left::default();
     let mut first = 0;
     while first < runs {
         // A block that communicates finds memory as the blocks before it left it.
         let batch = if code.communicates { 1 } else { BATCH.div_ceil(together) };
         let last = (first + batch).min(runs);
-        for Ran { logs, outcome } in run_batch((code, &left), grid, first..last, tensors, config, log.plan())
-        {
+        for Ran { logs, outcome } in run_batch((code, left), grid, first..last, tensors, config, log.plan()) {
             logs.iter().for_each(|told| log.merge(&code.log, told));
             for Outcome { number, overlays, counters, barriers, drawn: here, told, witness } in outcome? {
                 if let (Some(all), Some(here)) = (&mut report.witness, witness) {
@@ -295,14 +326,13 @@ fn run_grid(
         }
         first = last;
     }
-    expect_reset(code, &drawn)?;
     for (site, counters) in code.sites.iter().zip(totals) {
         match site.op {
             Some(op) => *report.ops.entry(op).or_default() += counters,
             None => report.other += counters,
         }
     }
-    Ok(report)
+    Ok((report, drawn))
 }
 
 /// Returns the outcomes of some runs, each of a block or of a cluster, in their order, up to and including the first error.
@@ -349,23 +379,14 @@ fn run_together(
     plan: &LogPlan,
 ) -> Ran {
     let members = members(code.cluster, grid, number);
-    let logs = members.iter().map(|block| BlockLog::new(&code.log, plan, *block));
     if (config.cancel)() {
+        let logs = members.iter().map(|block| BlockLog::new(&code.log, plan, *block));
         return Ran { logs: logs.collect(), outcome: Err(Fault::Cancelled.into()) };
     }
-    let new = |(rank, (block, log)): (usize, (&u64, BlockLog))| {
-        let told = (left, Told::new(*block as u32));
-        let witness = |param| Box::new(BlockWitness::new(param, config.follow, *block as u32));
-        let witness = config.watch.map(witness);
-        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log, told, witness)
-    };
-    let mut blocks: Vec<Block<'_>> = members.iter().zip(logs).enumerate().map(new).collect();
-    let result = match blocks.as_mut_slice() {
-        [block] => block.run(),
-        blocks => cluster::run(blocks),
-    };
+    let mut cluster = cluster((code, left), (grid, &members), tensors, config, plan);
+    let result = cluster.run();
     let (mut logs, mut outcomes) = (Vec::new(), Vec::new());
-    for (number, block) in members.into_iter().zip(blocks) {
+    for (number, block) in members.into_iter().zip(cluster.blocks) {
         let Block { overlays, counters, barriers, log, tickets, told, witness, .. } = block;
         let drawn = tickets.drawn().collect();
         logs.push(log);
@@ -374,8 +395,25 @@ fn run_together(
     Ran { logs, outcome: result.map(|()| outcomes) }
 }
 
+/// Makes the blocks with these numbers, before their first step.
+pub(crate) fn cluster<'a>(
+    (code, left): (&'a Code, &'a Left),
+    (grid, members): ([u64; 3], &[u64]),
+    tensors: &'a [Option<Tensor>],
+    config: &'a Config<'a>,
+    plan: &LogPlan,
+) -> Cluster<'a> {
+    let new = |(rank, block): (usize, &u64)| {
+        let (log, told) = (BlockLog::new(&code.log, plan, *block), (left, Told::new(*block as u32)));
+        let witness = |param| Box::new(BlockWitness::new(param, config.follow, *block as u32));
+        let witness = config.watch.map(witness);
+        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log, told, witness)
+    };
+    Cluster::new(members.iter().enumerate().map(new).collect())
+}
+
 /// Returns the numbers, in the grid, of the blocks of a cluster in the order of their ranks. A block alone is a cluster of one.
-fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
+pub(crate) fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
     let [x, y, z] = cluster.map(u64::from);
     let first = block_index([grid[0] / x, grid[1] / y, grid[2] / z], number).map(u64::from);
     let rank = |rank: u64| {

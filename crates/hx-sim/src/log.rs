@@ -11,7 +11,7 @@ use crate::error::{Fault, SimError};
 use crate::formula::Test;
 
 /// The records of one block so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BlockLog {
     /// The block's number in the grid.
     number: u64,

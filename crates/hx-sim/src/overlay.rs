@@ -80,7 +80,7 @@ impl Kind {
 }
 
 /// The last accesses to the units of a page. Each list stays empty until its first entry.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Marks {
     /// Indexed by kind, except for copies; in each list by unit and by party of the clock.
     pairs: [Vec<Pair<SiteId>>; 4],
@@ -180,7 +180,7 @@ impl Done {
 }
 
 /// A part of a tensor as one block sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) data: [u8; PAGE],
     /// Indexed by unit.
@@ -255,12 +255,36 @@ pub(crate) fn apply(dtype: DType, element: &mut [u8], op: AtomicOp, bits: u64) {
 }
 
 /// The pages of a tensor that one block touched.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     pub(crate) pages: BTreeMap<usize, Box<Page>>,
 }
 
 impl Overlay {
+    /// Returns the bytes that a copy of the pages takes, about.
+    pub(crate) fn footprint(&self) -> usize {
+        let marks =
+            |page: &Page| page.marks.pairs.iter().map(Vec::len).sum::<usize>() * size_of::<Pair<SiteId>>();
+        let of = |page: &Page| size_of::<Page>() + page.done.len() * size_of::<Done>() + marks(page);
+        self.pages.values().map(|page| of(page)).sum()
+    }
+
+    /// Copies the block's version of a tensor's bytes from `at` on to `out`, which holds those from before the launch.
+    pub(crate) fn look(&self, tensor: &Tensor, at: usize, out: &mut [u8]) {
+        let size = tensor.unit();
+        for (number, page) in self.pages.range(at / PAGE..=(at + out.len()) / PAGE) {
+            let mut data = page.data;
+            for (unit, op, bits) in &page.sums {
+                apply(tensor.dtype, &mut data[unit * size..][..size], *op, *bits);
+            }
+            for (byte, value) in (number * PAGE..).zip(data) {
+                if let Some(out) = byte.checked_sub(at).and_then(|i| out.get_mut(i)) {
+                    *out = value;
+                }
+            }
+        }
+    }
+
     /// Calls `f` with each page that overlaps the bytes `at..at + len`, the range of units there, and the position of the first
     /// of them among those bytes. Returns the first race that `f` finds; `f` returns it as the unit and the earlier access.
     fn pieces(

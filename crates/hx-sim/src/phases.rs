@@ -16,10 +16,11 @@ use crate::code::{Code, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
+use crate::playback::Stage;
 use crate::turn::{Until, Waiting};
 
 /// The barriers of a block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Phases {
     /// Indexed by barrier, then by stage.
     barriers: Vec<Vec<Phase>>,
@@ -40,7 +41,7 @@ pub(crate) struct Phases {
 const MOST_UNWAITED: usize = 64;
 
 /// Copies of some threads that arrive together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Arriving {
     barrier: usize,
     stage: usize,
@@ -70,6 +71,18 @@ impl Phases {
             seed,
             random: block.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
         }
+    }
+
+    /// Returns the state of each stage of each barrier.
+    pub(crate) fn stages(&self) -> Vec<Stage> {
+        let of_barrier = |(barrier, stages): (usize, &Vec<Phase>)| {
+            let of_stage = move |(stage, phase): (usize, &Phase)| {
+                let pending = [phase.pending(), phase.count()];
+                Stage { barrier, stage, complete: phase.complete(), pending, bytes: phase.bytes() }
+            };
+            stages.iter().enumerate().map(of_stage).collect::<Vec<_>>()
+        };
+        self.barriers.iter().enumerate().flat_map(of_barrier).collect()
     }
 
     /// Returns a random number below `bound` (xorshift).

@@ -13,9 +13,10 @@ use crate::block::Block;
 use crate::code::{Factor, MultiplyAsync, Operand, Regs, SiteId};
 use crate::error::{Fault, SimError};
 use crate::shared::Touch;
+use crate::trace::Kind;
 
 /// An instruction that is not complete, for all groups of threads that issued it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Issued<'a> {
     product: &'a MultiplyAsync,
     /// The positions of the accumulator, and of A if it is in registers, in the register file of the first thread.
@@ -28,7 +29,7 @@ struct Issued<'a> {
 }
 
 /// The asynchronous products of an agent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Products<'a> {
     open: Vec<Issued<'a>>,
     closed: VecDeque<Vec<Issued<'a>>>,
@@ -292,6 +293,9 @@ impl<'a> Block<'a> {
                 dtype,
                 &sums,
             );
+            if self.trace.is_some() {
+                self.trace_registers(m.site, &m.c, issued.bases[0]);
+            }
             let epoch = self.now(first, m.row.lanes as u16).by_proxy();
             let mark = Mark { epoch, by: m.site };
             let [a_start, b_start] = issued.starts[group];
@@ -303,6 +307,7 @@ impl<'a> Block<'a> {
                 for chunk in &operand.chunks {
                     let at = operand.swizzle.apply(start as i64 + chunk) as usize;
                     self.shared.end(at, Operand::CHUNK, mark, &self.clock);
+                    self.trace_shared(m.site, Kind::Read, mark.epoch.thread, (at, Operand::CHUNK));
                 }
             }
         }

@@ -1,8 +1,10 @@
-//! Records the accesses and the followed values of a running block in its [`BlockWitness`](crate::witness::BlockWitness).
+//! Records the accesses and the followed values of a running block in its [`BlockWitness`](crate::witness::BlockWitness) and its
+//! [`Trace`](crate::trace::Trace).
 
 use crate::block::Block;
-use crate::code::{Mem, SiteId, Step, Written};
+use crate::code::{Mem, Regs, SiteId, Step, Written};
 use crate::error::SimError;
+use crate::trace::{Access, Kind, Memory};
 use crate::witness::Followed;
 
 impl Block<'_> {
@@ -16,12 +18,53 @@ impl Block<'_> {
         (at, len): (usize, usize),
         values: impl Fn(usize) -> Option<u32>,
     ) {
+        if let Some(trace) = &mut self.trace {
+            let memory = match memory {
+                Mem::Global(param) => Memory::Global(param),
+                Mem::Shared(_) => Memory::Shared,
+            };
+            let kind = if write { Kind::Write } else { Kind::Read };
+            let first = self.code.own((self.agent.first + thread) as u32);
+            trace.add(Access { site, memory, kind, threads: [first, first + 1], at, len });
+        }
         if self.witness.is_some()
             && let Mem::Global(param) = memory
         {
             let thread = self.code.own((self.agent.first + thread) as u32);
             self.record((site, param, write), thread, (at, len), values);
         }
+    }
+
+    /// Records an access of a thread, as the clock counts it, to shared memory.
+    #[inline]
+    pub(crate) fn trace_shared(&mut self, site: SiteId, kind: Kind, thread: u32, (at, len): (usize, usize)) {
+        if let Some(trace) = &mut self.trace {
+            let first = self.code.own(thread);
+            let threads = [first, first + 1];
+            trace.add(Access { site, memory: Memory::Shared, kind, threads, at, len });
+        }
+    }
+
+    /// Records that an operation of the running agent has written registers.
+    #[cold]
+    pub(crate) fn trace_registers(&mut self, site: SiteId, regs: &Regs, base: usize) {
+        let first = self.first_thread();
+        let threads = [first, first + self.agent.threads as u32];
+        let Some(trace) = &mut self.trace else { return };
+        for offset in &regs.offsets {
+            let memory = Memory::Register(regs.array);
+            trace.add(Access { site, memory, kind: Kind::Write, threads, at: base + offset, len: 1 });
+        }
+    }
+
+    /// Records the registers that a step of the running agent has written.
+    #[cold]
+    pub(crate) fn trace_step(&mut self, step: &Step) -> Result<(), SimError> {
+        if let Some(Written::Now(site, regs)) = step.written() {
+            let base = self.base(site, regs)?;
+            self.trace_registers(site, regs, base);
+        }
+        Ok(())
     }
 
     /// Records the followed values that a step of the running agent has written.

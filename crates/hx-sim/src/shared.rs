@@ -8,6 +8,7 @@ use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 use crate::bulk::{Held, PIECE};
 use crate::code::{Code, SiteId};
 use crate::error::{Deed, Fault};
+use crate::playback::Arrival;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
@@ -19,7 +20,7 @@ struct Record {
     held: Option<(Mark<SiteId>, u32)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SharedMemory {
     pub(crate) bytes: Vec<u8>,
     records: Vec<Record>,
@@ -221,6 +222,25 @@ impl SharedMemory {
             }
         }
         Ok(())
+    }
+
+    /// Returns the state of a byte.
+    pub(crate) fn arrival(&self, byte: usize, clock: &Clock) -> Arrival {
+        match self.records.get(byte / self.granule) {
+            Some(Record { write: Some(write), .. })
+                if self.asynchronous && clock.is_in_flight(write.epoch) =>
+            {
+                Arrival::Filling
+            }
+            Some(Record { tensor, .. }) if *tensor > 0 => Arrival::Holds(*tensor as usize - 1),
+            _ => Arrival::Unwritten,
+        }
+    }
+
+    /// Returns the bytes that a copy of the memory takes, about.
+    pub(crate) fn footprint(&self) -> usize {
+        let pairs = (self.reads.len() + self.atomics.len()) * size_of::<Pair<SiteId>>();
+        self.bytes.len() + self.records.len() * size_of::<Record>() + pairs
     }
 
     /// Makes the bytes of a copy visible.

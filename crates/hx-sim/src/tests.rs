@@ -15,6 +15,7 @@ mod formulas;
 mod log;
 mod matmul;
 mod memory;
+mod playback;
 mod races;
 mod roles;
 mod softmax;

@@ -29,6 +29,19 @@ impl Releases {
 #[derive(Debug, Default)]
 pub(crate) struct Left(Mutex<BTreeMap<(usize, usize), Releases>>);
 
+impl Left {
+    /// Returns a copy of the marks.
+    pub(crate) fn copied(&self) -> Left {
+        Left(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+
+    /// Replaces the marks by those of another moment.
+    pub(crate) fn restore(&self, other: &Left) {
+        let other = other.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = other;
+    }
+}
+
 /// When a block accessed an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Stamp {
@@ -39,7 +52,7 @@ pub(crate) struct Stamp {
 }
 
 /// The knowledge of one block.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     block: u32,
     releases: u32,

@@ -60,14 +60,14 @@ pub(crate) struct NamedBarrier {
 }
 
 /// Chooses the agent that runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Order {
     choice: Choice,
     /// Steps until another choice.
     pub(crate) left: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Choice {
     Lowest,
     Highest,
@@ -126,29 +126,37 @@ impl<'a> Block<'a> {
     /// # Errors
     /// On the first fault, and if agents are left that wait for ever.
     pub(crate) fn run(&mut self) -> Result<(), SimError> {
-        loop {
-            match self.advance()? {
-                Turn::Stepped => {
-                    self.order.left -= 1;
-                    if self.order.left == 0 && !self.agent.is_logging() {
-                        self.next_agent();
-                    } else {
-                        self.order.left = self.order.left.max(1);
-                    }
+        while self.tick()? {}
+        Ok(())
+    }
+
+    /// Performs the next step of the running agent, and chooses the agent that runs next. Returns false once all agents have ended.
+    ///
+    /// # Errors
+    /// As [`Block::run`].
+    pub(crate) fn tick(&mut self) -> Result<bool, SimError> {
+        match self.advance()? {
+            Turn::Stepped => {
+                self.order.left -= 1;
+                if self.order.left == 0 && !self.agent.is_logging() {
+                    self.next_agent();
+                } else {
+                    self.order.left = self.order.left.max(1);
                 }
-                // Copies that have not arrived do so at the latest when nobody can go on without them.
-                Turn::Blocked | Turn::Ended => {
-                    while !self.next_agent() {
-                        if !self.land_next()? {
-                            self.expect_ended()?;
-                            self.expect_waited()?;
-                            self.count_unwaited();
-                            return Ok(());
-                        }
+            }
+            // Copies that have not arrived do so at the latest when nobody can go on without them.
+            Turn::Blocked | Turn::Ended => {
+                while !self.next_agent() {
+                    if !self.land_next()? {
+                        self.expect_ended()?;
+                        self.expect_waited()?;
+                        self.count_unwaited();
+                        return Ok(false);
                     }
                 }
             }
         }
+        Ok(true)
     }
 
     /// Gives the turn to an agent that can go on, perhaps the same as before. Returns false if there is none.
@@ -293,7 +301,7 @@ impl<'a> Block<'a> {
     }
 
     /// Returns an event as text, after "wait for".
-    fn event(&self, until: &Until) -> String {
+    pub(crate) fn event(&self, until: &Until) -> String {
         match until {
             Until::Others => "the roles".to_owned(),
             Until::Named(id) => {

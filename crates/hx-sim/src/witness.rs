@@ -131,7 +131,7 @@ impl Witness {
 }
 
 /// The region of one execution of an operation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Region {
     /// The operation, the position of the parameter, and whether the access is a write.
     key: (SiteId, usize, bool),
@@ -149,7 +149,7 @@ pub(crate) struct Followed {
 }
 
 /// The record of one block.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BlockWitness {
     /// The position of the watched parameter.
     pub(crate) watched: usize,

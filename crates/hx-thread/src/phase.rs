@@ -70,6 +70,11 @@ impl Phase {
         (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
     }
 
+    /// Returns how many arrivals a phase needs.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Returns how many arrivals the current phase still needs.
     pub fn pending(&self) -> u32 {
         self.pending

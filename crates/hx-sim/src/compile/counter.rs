@@ -68,7 +68,7 @@ impl<'a> Compilation<'a> {
         self.sites.push(Site { op: None, origin: Some(drawn.origin), title });
         let index = self.uniform(&drawn.index, "the ticket")?;
         let parity = self.uniform(&drawn.parity, "the parity")?;
-        let slot = self.new_slot();
+        let slot = self.new_slot(&drawn.var);
         let local = Local { binding: Binding::Slot(slot), fixed: false, changes: false };
         let outer = self.scope.insert(drawn.var.clone(), local);
         let body = self.body(&drawn.body);

@@ -13,7 +13,7 @@ impl Compilation<'_> {
         let site = self.site;
         if self.changing.contains(var) {
             let value = self.uniform(value, &format!("the value of `{var}`, which changes,"))?;
-            let slot = self.new_slot();
+            let slot = self.new_slot(var);
             let local = Local { binding: Binding::Slot(slot), fixed: false, changes: true };
             return Ok((local, Some(Step::SetSlot { site, slot, value })));
         }
@@ -26,7 +26,7 @@ impl Compilation<'_> {
             self.lanes += 1;
             (Binding::Lanes(lanes), Step::SetLanes { site, lanes, value: formula })
         } else {
-            let slot = self.new_slot();
+            let slot = self.new_slot(var);
             (Binding::Slot(slot), Step::SetSlot { site, slot, value: formula })
         };
         Ok((Local { binding, fixed, changes: false }, Some(step)))
@@ -38,7 +38,7 @@ impl Compilation<'_> {
         value: &hx_tile::Scalar,
         inputs: &[Registers],
     ) -> Result<(Local, Step), SimError> {
-        let slot = self.new_slot();
+        let slot = self.new_slot(var);
         let step = self.number(var, slot, value, inputs)?;
         let changes = self.changing.contains(var);
         Ok((Local { binding: Binding::Slot(slot), fixed: false, changes }, step))
@@ -140,13 +140,14 @@ impl Compilation<'_> {
             return self.malformed(format!("`{var}` is a number, but `{}` holds {}", t.name, t.dtype));
         }
         let offset = self.uniform(&address.offset, "the position")?;
-        let slot = self.new_slot();
+        let slot = self.new_slot(var);
         let changes = self.changing.contains(var);
         let load = LoadInteger { site: self.site, slot, tensor: p as usize, offset, dtype: t.dtype };
         Ok((Local { binding: Binding::Slot(slot), fixed: false, changes }, Step::LoadInteger(Box::new(load))))
     }
 
-    pub(super) fn new_slot(&mut self) -> u32 {
+    pub(super) fn new_slot(&mut self, name: &Symbol) -> u32 {
+        self.names.push((self.slots, name.clone()));
         self.slots += 1;
         self.slots - 1
     }

@@ -35,7 +35,7 @@ impl<'a> Compilation<'a> {
         symbols.retain(|_, local| !varies(local));
         let numbers: Arc<[i64]> = (0..threads as i64).collect();
         symbols.insert(Symbol::Thread, Local::new(Binding::Table(numbers)));
-        let index = role.index.as_ref().map(|index| (index, self.new_slot()));
+        let index = role.index.as_ref().map(|index| (index, self.new_slot(index)));
         if let Some((index, slot)) = index {
             symbols.insert(index.clone(), Local::new(Binding::Slot(slot)));
         }

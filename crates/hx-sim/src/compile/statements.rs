@@ -65,8 +65,8 @@ impl<'a> Compilation<'a> {
             }
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
             Stmt::While { cond, body } => self.conditional_loop(cond, body)?,
-            Stmt::Barrier => Step::Barrier,
-            Stmt::WarpBarrier => Step::WarpBarrier,
+            Stmt::Barrier => Step::Barrier { site },
+            Stmt::WarpBarrier => Step::WarpBarrier { site },
             Stmt::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
             Stmt::AsyncCopy(c) => Step::AsyncCopy(Box::new(self.async_copy(c)?)),
             Stmt::Bulk(b) => {
@@ -126,7 +126,7 @@ impl<'a> Compilation<'a> {
                 Step::NamedArrive { site, id: self.uniform(id, "the barrier")?, threads: *threads as usize }
             }
             Stmt::MultiplyAsync(m) => Step::MultiplyAsync(Box::new(self.multiply_async(m)?)),
-            Stmt::Fence(fence) => Step::Fence(*fence),
+            Stmt::Fence(fence) => Step::Fence { site, fence: *fence },
             Stmt::CommitProducts => Step::CommitProducts { site },
             Stmt::WaitProducts { leave, completes } => {
                 let completes = completes.iter().map(|regs| self.regs(regs)).collect::<Result<_, _>>()?;
@@ -208,7 +208,7 @@ impl<'a> Compilation<'a> {
                 "the unrolled loop over `{var}` runs from `{start}` to `{end}`, which are not constant"
             ));
         }
-        let slot = self.new_slot();
+        let slot = self.new_slot(var);
         let outer = self
             .scope
             .insert(var.clone(), Local { binding: Binding::Slot(slot), fixed: unroll, changes: false });
@@ -228,7 +228,7 @@ impl<'a> Compilation<'a> {
         let outer = self.logging.replace(entry);
         let body = self.body(&l.body);
         self.logging = outer;
-        Ok(Step::Log { entry, body: body? })
+        Ok(Step::Log { site: self.site, entry, body: body? })
     }
 
     fn fill(&mut self, f: &hx_thread::Fill) -> Result<Fill, SimError> {

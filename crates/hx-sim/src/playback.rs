@@ -1,0 +1,346 @@
+//! The run of one block, or of one cluster, that moves forwards and backwards.
+//!
+//! A run with the same seed is always the same, so a moment of it is the number of steps before it. A playback keeps copies of the
+//! run's state at some moments, and reaches any other moment by running on from the copy before it. The copies take a bounded
+//! amount of memory: if they exceed it, every second one is dropped and the distance between them doubles.
+
+mod prepared;
+mod view;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::agent::Next;
+use crate::cluster::Cluster;
+use crate::code::{SiteId, Step};
+use crate::config::Config;
+use crate::error::{Fault, SimError};
+use crate::told::Left;
+use crate::trace::{Access, Memory, Trace};
+
+pub use prepared::{Prepared, prepare};
+pub use view::{AgentState, Arrival, Registers, Stage};
+
+/// The number of steps between the first copies.
+const INTERVAL: u64 = 64;
+
+/// An agent: threads that run the same statements in step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AgentId {
+    /// The rank of its block in the cluster.
+    pub rank: usize,
+    /// Its number in the block. The agent of all threads is 0; those of the roles follow.
+    pub number: usize,
+}
+
+/// The operation that an agent has executed last, or executes.
+#[derive(Clone, Debug, Default)]
+struct Current {
+    site: SiteId,
+    /// A body around the operation has ended since.
+    left: bool,
+    /// The number of executions of operations that have begun.
+    begun: u64,
+    /// The slots that the agent has set.
+    set: Vec<u32>,
+}
+
+/// The state at one moment.
+struct State<'p> {
+    cluster: Cluster<'p>,
+    left: Left,
+    step: u64,
+    current: BTreeMap<AgentId, Current>,
+}
+
+impl Clone for State<'_> {
+    fn clone(&self) -> Self {
+        let State { cluster, left, step, current } = self;
+        State { cluster: cluster.clone(), left: left.copied(), step: *step, current: current.clone() }
+    }
+}
+
+/// A recorded run, at one moment.
+pub struct Playback<'p> {
+    prepared: &'p Prepared,
+    now: State<'p>,
+    /// In ascending order; the first is from before the first step.
+    copies: Vec<State<'p>>,
+    interval: u64,
+    /// The bytes that the copies may take.
+    budget: usize,
+    held: usize,
+    length: u64,
+    outcome: Option<SimError>,
+    watched: Option<(usize, Trace)>,
+}
+
+impl std::fmt::Debug for Playback<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Playback")
+            .field("step", &self.now.step)
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'p> Playback<'p> {
+    /// Runs the blocks to their end or to a fault, with copies of the state that take about `budget` bytes. The playback is then at
+    /// the end.
+    ///
+    /// # Errors
+    /// If the run was cancelled. Other faults are part of the recorded run.
+    pub fn record(
+        prepared: &'p Prepared,
+        config: &'p Config<'p>,
+        budget: usize,
+    ) -> Result<Playback<'p>, SimError> {
+        let left = prepared.before.copied();
+        prepared.left.restore(&left);
+        let now = State { cluster: prepared.cluster(config), left, step: 0, current: BTreeMap::new() };
+        let (copies, outcome) = (Vec::new(), None);
+        let mut playback = Playback {
+            prepared,
+            now,
+            copies,
+            interval: INTERVAL,
+            budget,
+            held: 0,
+            length: u64::MAX,
+            outcome,
+            watched: None,
+        };
+        loop {
+            if playback.now.step.is_multiple_of(playback.interval) {
+                playback.copy();
+            }
+            match playback.perform() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(SimError { fault: Fault::Cancelled, .. }) => return Err(Fault::Cancelled.into()),
+                Err(error) => {
+                    playback.outcome = Some(error);
+                    break;
+                }
+            }
+        }
+        let end = playback.now.step;
+        playback.length = end;
+        // The step with the fault has changed the state in part.
+        playback.restore(end);
+        playback.seek(end);
+        Ok(playback)
+    }
+
+    /// Keeps a copy of the state.
+    fn copy(&mut self) {
+        self.now.left = self.prepared.left.copied();
+        self.held += footprint(&self.now.cluster);
+        self.copies.push(self.now.clone());
+        while self.held > self.budget && self.copies.len() > 2 {
+            let mut at = 0;
+            self.copies.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.interval *= 2;
+            self.held = self.copies.iter().map(|copy| footprint(&copy.cluster)).sum();
+        }
+    }
+
+    /// Returns the bytes that the copies take, about.
+    pub fn held_bytes(&self) -> usize {
+        self.held
+    }
+
+    /// Returns the number of steps before this moment.
+    pub fn step(&self) -> u64 {
+        self.now.step
+    }
+
+    /// Returns the number of steps of the whole run.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns the fault that ended the run.
+    pub fn outcome(&self) -> Option<&SimError> {
+        self.outcome.as_ref()
+    }
+
+    /// Performs the next step and keeps the books about the agent that makes it. Returns false at the end.
+    fn perform(&mut self) -> Result<bool, SimError> {
+        if let Some((rank, trace)) = &self.watched {
+            self.now.cluster.blocks[*rank].trace = Some(Box::new(trace.clone()));
+        }
+        let id = self.running();
+        let block = &self.now.cluster.blocks[id.rank];
+        let next = block.agent.next();
+        let blocked = block.agent.waiting.is_some();
+        if !self.now.current.contains_key(&id) {
+            // The agent of a role begins with the integers of the agent of the block.
+            let of_block = self.now.current.get(&AgentId { number: 0, ..id });
+            let set = of_block.map(|block| block.set.clone()).unwrap_or_default();
+            self.now.current.insert(id, Current { set, ..Current::default() });
+        }
+        let goes_on = self.now.cluster.tick()?;
+        let waits = self.agent(id).is_some_and(|agent| agent.waiting.is_some());
+        if let Some(current) = self.now.current.get_mut(&id).filter(|_| !(blocked && waits)) {
+            current.pass(next);
+        }
+        self.now.step += u64::from(goes_on);
+        Ok(goes_on)
+    }
+
+    /// Makes the next step. Returns false at the end of the recorded run.
+    pub fn advance(&mut self) -> bool {
+        self.now.step < self.length && self.perform().unwrap_or(false)
+    }
+
+    /// Returns to the last copy from before a moment, or from that moment.
+    fn restore(&mut self, step: u64) {
+        let at = self.copies.partition_point(|copy| copy.step <= step).saturating_sub(1);
+        if let Some(copy) = self.copies.get(at) {
+            self.now = copy.clone();
+            self.prepared.left.restore(&self.now.left);
+        }
+    }
+
+    /// Goes to the moment after so many steps, or to the end.
+    pub fn seek(&mut self, step: u64) {
+        let step = step.min(self.length);
+        let next = self.copies.partition_point(|copy| copy.step <= self.now.step);
+        let has_copy_between = self.copies.get(next).is_some_and(|copy| copy.step <= step);
+        if step < self.now.step || has_copy_between {
+            self.restore(step);
+        }
+        while self.now.step < step && self.advance() {}
+    }
+
+    /// Goes to the next moment that is wanted. Returns false, at the end, if there is none.
+    pub fn forward(&mut self, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
+        while self.advance() {
+            if wanted(self) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes to the last moment before this one that is wanted. Returns false, at the beginning, if there is none.
+    pub fn backward(&mut self, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
+        self.last_before(self.now.step, wanted)
+    }
+
+    /// Goes to the last wanted moment after fewer than `end` steps.
+    fn last_before(&mut self, mut end: u64, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
+        while end > 0 {
+            self.restore(end - 1);
+            let begin = self.now.step;
+            let mut found = (begin == 0 && wanted(self)).then_some(0);
+            while self.now.step + 1 < end && self.advance() {
+                if wanted(self) {
+                    found = Some(self.now.step);
+                }
+            }
+            // The moment of the copy belongs to the steps before it, after which it was reached.
+            if found.is_none() && begin > 0 {
+                self.seek(begin - 1);
+                self.advance();
+                found = wanted(self).then_some(begin);
+            }
+            if let Some(step) = found {
+                self.restore(step.saturating_sub(1));
+                self.seek(step);
+                return true;
+            }
+            end = begin;
+        }
+        self.seek(0);
+        false
+    }
+
+    /// Goes to the moment before the next step, or the last one, that makes a wanted access to a place in the memory of a block.
+    /// Returns the access; if there is none, the moment stays.
+    pub fn find_access(
+        &mut self,
+        rank: usize,
+        (memory, range): (Memory, Range<usize>),
+        forward: bool,
+        wanted: &dyn Fn(&Access) -> bool,
+    ) -> Option<Access> {
+        let here = self.now.step;
+        self.watch(rank, Some((memory, range)));
+        let mut found = None;
+        let mut matches = |playback: &Playback<'p>| {
+            let access = playback.accesses().iter().find(|access| wanted(access));
+            found = access.copied().or(found);
+            access.is_some()
+        };
+        // The step after this moment may be one that an earlier search found.
+        let ran = match forward {
+            true => self.advance() && self.forward(&mut matches),
+            false => self.last_before(here + 1, &mut matches),
+        };
+        let step = if ran { self.now.step - 1 } else { here };
+        self.unwatch();
+        self.seek(step);
+        found.filter(|_| ran)
+    }
+
+    /// Makes every step list its accesses to a place in the memory of a block, or all of its accesses.
+    pub fn watch(&mut self, rank: usize, wanted: Option<(Memory, Range<usize>)>) {
+        self.watched = Some((rank, Trace { wanted, found: Vec::new() }));
+    }
+
+    /// Ends [`Playback::watch`].
+    pub fn unwatch(&mut self) {
+        self.watched = None;
+        self.now.cluster.blocks.iter_mut().for_each(|block| block.trace = None);
+    }
+
+    /// Returns the accesses of the last step that a watch wanted.
+    pub fn accesses(&self) -> &[Access] {
+        let block = self.watched.as_ref().and_then(|(rank, _)| self.now.cluster.blocks.get(*rank));
+        block.and_then(|block| block.trace.as_ref()).map_or(&[], |trace| &trace.found)
+    }
+}
+
+impl Current {
+    /// Notes what an agent did.
+    fn pass(&mut self, next: Next<'_>) {
+        match next {
+            Next::Step(step) => {
+                if self.begins(step.site()) {
+                    self.begun += 1;
+                }
+                (self.site, self.left) = (step.site(), false);
+                if let Some(slot) = sets(step).filter(|slot| !self.set.contains(slot)) {
+                    self.set.push(slot);
+                }
+            }
+            Next::Leave(site) => self.left |= site != self.site,
+            Next::End => {}
+        }
+    }
+
+    /// Reports whether a step of an operation begins an execution of it.
+    fn begins(&self, site: SiteId) -> bool {
+        self.left || self.site != site
+    }
+}
+
+/// Returns the slot that a step sets.
+fn sets(step: &Step) -> Option<u32> {
+    match step {
+        Step::SetSlot { slot, .. } => Some(*slot),
+        Step::SetNumber(number) => Some(number.slot),
+        Step::LoadInteger(load) => Some(load.slot),
+        _ => None,
+    }
+}
+
+/// Returns the bytes that a copy of a cluster takes, about.
+fn footprint(cluster: &Cluster<'_>) -> usize {
+    cluster.blocks.iter().map(|block| block.footprint()).sum()
+}
