@@ -14,6 +14,7 @@ mod maps;
 mod race;
 mod regions;
 mod simulate;
+mod step;
 mod time;
 mod tuned;
 mod witness;
@@ -31,6 +32,7 @@ use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchRepor
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
+use hx_sim::SimError;
 use hx_target::Arch;
 
 use crate::machine::Machine;
@@ -42,6 +44,7 @@ pub(crate) use instance::grid_label;
 pub(crate) use race::{Racetrack, bound};
 pub use regions::{Region, may_share};
 use simulate::Simulated;
+pub(crate) use step::{Recorded, Stepping};
 pub use time::Timing;
 pub use tuned::Tuned;
 pub(crate) use tuned::text_hash;
@@ -68,6 +71,10 @@ pub struct Launcher<'a> {
     launches: usize,
     watch: Option<&'a Suspect>,
     seen: Option<Seen<'a>>,
+    /// The launch to hand over to a stepper.
+    stepping: Option<Stepping<'a>>,
+    /// The last fault that the simulator found, and its launch.
+    faulted: Option<(usize, SimError)>,
 }
 
 /// A launch whose instance is chosen.
@@ -145,6 +152,8 @@ impl<'a> Launcher<'a> {
             launches: 0,
             watch: None,
             seen: None,
+            stepping: None,
+            faulted: None,
         }
     }
 
@@ -247,6 +256,9 @@ impl<'a> Device for Launcher<'a> {
         if let Some(suspect) = self.watch.filter(|suspect| suspect.launch == nth) {
             let param = sources.iter().position(|source| *source == suspect.arg);
             return Err(self.watched(checked, &bound, (param, suspect)));
+        }
+        if self.stepping.as_ref().is_some_and(|stepping| stepping.wants(nth, &request.kernel.name)) {
+            return Err(self.stepped(checked, &bound));
         }
         let mut launched = Launched { checked, extra_wavefronts: None };
         let mut table = None;

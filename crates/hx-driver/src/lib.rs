@@ -23,6 +23,7 @@ mod launch;
 mod machine;
 mod run;
 mod settings;
+mod step;
 mod test;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,9 @@ pub use machine::{
 };
 pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
+pub use step::{
+    Cell, Goal, Named, Place, Spot, StepCase, StepError, StepFrame, StepRequest, Stepper, Tile, step,
+};
 pub use test::{
     Case, CaseReport, DRAWN_CASES, DocMode, DocTest, Drawn, Filter, Listing, Observer, Property, TestOptions,
     Verdict, case_place, list_tests, run_tests, run_tests_on,

@@ -33,7 +33,7 @@ use crate::run::{foreign_errors, front_diagnostics};
 
 pub use docs::{DocMode, DocTest};
 pub use property::DRAWN_CASES;
-use trial::Run;
+pub(crate) use trial::Run;
 pub use trial::{Drawn, Property};
 
 /// Stack of a thread that runs cases, because the compiler's passes recurse into nested expressions.
@@ -535,12 +535,12 @@ fn explained(run: Run<'_>, order: u64, error: &EvalError, suspect: Option<&Suspe
 }
 
 /// The result of running a case.
-struct Ran {
-    verdict: Result<Verdict, Failed>,
+pub(crate) struct Ran {
+    pub(crate) verdict: Result<Verdict, Failed>,
     uses_seed: bool,
     had_orders: bool,
     /// The launch that wrote the compared tensor, if a comparison failed.
-    suspect: Option<Suspect>,
+    pub(crate) suspect: Option<Suspect>,
     picture: Option<Picture>,
 }
 
@@ -553,7 +553,12 @@ pub(crate) enum Failed {
 }
 
 /// Runs the body of a case once, with a handle of the database that ends with the time limit.
-fn evaluated(db: &Database, run: Run<'_>, launcher: &mut Launcher<'_>, captured: &mut Captured) -> Ran {
+pub(crate) fn evaluated(
+    db: &Database,
+    run: Run<'_>,
+    launcher: &mut Launcher<'_>,
+    captured: &mut Captured,
+) -> Ran {
     let Run { case, options, .. } = run;
     let Some(item) = case.test.find(db).and_then(|item| Sound::of(db, item)) else {
         return Ran {

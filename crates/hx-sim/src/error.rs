@@ -105,6 +105,9 @@ pub enum Fault {
     /// A grid with more blocks than the simulator runs.
     #[error("a grid of {blocks:?} blocks, too many to simulate")]
     TooManyBlocks { blocks: [u64; 3] },
+    /// The block to play back is not in the grid.
+    #[error("there is no block {block:?} in a grid of {blocks:?} blocks")]
+    NoBlock { block: [u32; 3], blocks: [u64; 3] },
     #[error("{} element {element}{} of `{tensor}`, {extent}", verb(*.write), coordinate(.coord))]
     OutOfBounds {
         tensor: String,

@@ -9,6 +9,7 @@ mod new;
 mod notebook;
 mod repl;
 mod setup;
+mod step;
 mod test;
 mod tune;
 
@@ -28,6 +29,7 @@ pub(crate) use new::{CacheArgs, CacheVerb, CompletionsArgs, NewArgs};
 pub(crate) use notebook::{KernelArgs, NotebookArgs, NotebookVerb, PlaceArgs};
 pub(crate) use repl::ReplArgs;
 pub(crate) use setup::SetupArgs;
+pub(crate) use step::StepArgs;
 pub(crate) use test::{TestArgs, TestFormat};
 pub(crate) use tune::{OnlyTunedArgs, TuneArgs, TunedArgs};
 
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Run tests.
     Test(TestArgs),
+    /// Step through one block of a launch, forwards and backwards, on the simulator.
+    Step(StepArgs),
     /// Time kernels on the GPU, against baselines in the same run.
     Bench(BenchArgs),
     /// Measure the GPU with microbenchmarks, and write the numbers of the cost model.
@@ -107,6 +111,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Serve an editor: the language server protocol on stdin and stdout.
     Lsp(LspArgs),
+    /// Serve an editor's debugger: the debug adapter protocol on stdin and stdout.
+    DebugAdapter,
     /// Compile and run kernels for another hx process.
     #[command(hide = true)]
     Worker,

@@ -17,6 +17,7 @@ pub(crate) mod notebook;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod setup;
+pub(crate) mod step;
 pub(crate) mod test;
 pub(crate) mod tune;
 mod tuned;

@@ -123,6 +123,8 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Notebook(args)) => commands::notebook::run(&args, output),
         Some(Command::Explain(args)) => commands::explain::run(&args, output),
         Some(Command::Lsp(_)) => commands::lsp::run(output),
+        Some(Command::Step(args)) => commands::step::run(args, output),
+        Some(Command::DebugAdapter) => commands::step::adapter(output),
         Some(Command::Setup(args)) => commands::setup::run(&args, output),
         Some(Command::Doctor(args)) => commands::doctor::run(args, output),
         Some(Command::Worker) => Exit::Usage,

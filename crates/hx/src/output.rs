@@ -139,9 +139,14 @@ impl Output {
         self.error_text(&format!("error: {}\n\nFor more information, try '--help'.\n", printable(text)));
     }
 
+    /// Reports whether results on stdout are coloured.
+    pub(crate) fn colors(&self) -> bool {
+        self.config.color && std::io::stdout().is_terminal()
+    }
+
     /// Returns the style for a session, which has its own screen.
     pub(crate) fn style(&self) -> hx_repl::Style {
-        let color = self.config.color && std::io::stdout().is_terminal();
+        let color = self.colors();
         hx_repl::Style {
             color,
             diagnostics: self.config.color,
@@ -153,7 +158,7 @@ impl Output {
 
     /// Colours a word in the results of tests.
     pub(crate) fn paint(&self, text: &str, good: bool) -> String {
-        if self.config.color && std::io::stdout().is_terminal() {
+        if self.colors() {
             let color = if good { 32 } else { 31 };
             return format!("\x1b[{color}m{text}\x1b[0m");
         }

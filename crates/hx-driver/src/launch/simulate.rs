@@ -39,6 +39,9 @@ impl<'a> Launcher<'a> {
         let mut log = LogContents::default();
         let ran = hx_sim::run_with_log(program, &bound.symbols, &mut arguments, &config, &mut log);
         let told = self.told(instance, program, &log);
+        if let Err(error) = &ran {
+            self.faulted = Some((self.launches - 1, error.clone()));
+        }
         let (report, printed) = told.finish(ran.map_err(|e| self.fault(instance, &e)))?;
         for (param, argument) in bound.params.iter().zip(&arguments) {
             if let (BoundParam::Tensor(t), Argument::Tensor { bytes, .. }) = (param, argument)
@@ -190,7 +193,7 @@ pub(super) fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
 /// Returns the code of a fault that the simulator found in a kernel.
 fn code_of(fault: &Fault) -> &'static Code {
     match fault {
-        Fault::TooManyBlocks { .. } => &codes::BAD_GRID,
+        Fault::TooManyBlocks { .. } | Fault::NoBlock { .. } => &codes::BAD_GRID,
         Fault::Eval(EvalError::DivisionByZero(_)) | Fault::DivisionByZero { .. } => &codes::DIVISION_BY_ZERO,
         Fault::Eval(EvalError::Overflow(_)) => &codes::INTEGER_OVERFLOW,
         Fault::Requirement(_) | Fault::CounterStart { .. } | Fault::CounterLimit { .. } => {

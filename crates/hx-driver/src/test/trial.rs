@@ -77,12 +77,12 @@ impl Case {
 
 /// One run of a test: everything that running a case takes.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'r> {
-    pub(super) db: &'r Database,
-    pub(super) case: &'r Case,
-    pub(super) machine: &'r Machine,
-    pub(super) options: &'r TestOptions<'r>,
-    pub(super) stop: &'r AtomicBool,
+pub(crate) struct Run<'r> {
+    pub(crate) db: &'r Database,
+    pub(crate) case: &'r Case,
+    pub(crate) machine: &'r Machine,
+    pub(crate) options: &'r TestOptions<'r>,
+    pub(crate) stop: &'r AtomicBool,
 }
 
 impl Run<'_> {

@@ -32,7 +32,7 @@ pub struct Prepared {
     pub(super) before: Left,
 }
 
-/// Prepares the playback of block `number` of a launch, x fastest. If blocks see the changes of those before them, these run first.
+/// Prepares the playback of the block of a launch with this index. If blocks see the changes of those before them, these run first.
 ///
 /// # Errors
 /// An error of the launch or of the program, or of a block that must run first.
@@ -40,7 +40,7 @@ pub fn prepare(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
     mut arguments: Vec<Argument>,
-    number: u64,
+    block: [u32; 3],
     config: &Config<'_>,
 ) -> Result<Prepared, SimError> {
     let Compiled { code, grid, symbols } = compiled(program, symbols, &arguments)?;
@@ -50,12 +50,13 @@ pub fn prepare(
     expect_zero(&code, &tensors)?;
     let plan = LogPlan::new(program, grid, &lookup);
     let runs = grid.iter().product::<u64>() / u64::from(code.cluster.iter().product::<u32>());
+    if block.iter().zip(grid).any(|(index, blocks)| u64::from(*index) >= blocks) {
+        return Err(Fault::NoBlock { block, blocks: grid }.into());
+    }
+    let [x, y, z] = block.map(u64::from);
+    let number = x + grid[0] * (y + grid[1] * z);
     let contains = |run: &u64| members(code.cluster, grid, *run).contains(&number);
-    let Some(run) = (0..runs).find(contains) else {
-        return Err(
-            Fault::Argument(format!("there is no block {number} in a grid of {grid:?} blocks")).into()
-        );
-    };
+    let run = (0..runs).find(contains).unwrap_or_default();
     let before = Left::default();
     if code.communicates {
         let mut log = LaunchLog::new(LogPlan::new(program, grid, &lookup));

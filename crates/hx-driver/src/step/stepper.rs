@@ -1,0 +1,407 @@
+//! A recorded launch with the names and places of its source: moves by operations, lines and functions.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use hx_base::{Diagnostic, SourceFile, TextRange, line_index};
+use hx_hir::Name;
+use hx_index::Symbol;
+use hx_lower::Lowered;
+use hx_sim::{AgentId, AgentState, MemoryAccess, Playback, Prepared};
+use hx_thread::ThreadProgram;
+use hx_tile::{Origin, Solution, TileProgram};
+use hx_workspace::Database;
+
+use super::{Goal, Place};
+use crate::launch::Recorded;
+
+/// A call or a kernel that an operation is in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepFrame {
+    /// The name of the function or of the kernel.
+    pub name: Name,
+    pub file: SourceFile,
+    pub range: TextRange,
+    /// The line, from 0.
+    pub line: u32,
+}
+
+/// The place of an operation in the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// The number of the operation, as messages show it: `#4`.
+    pub op: Option<u32>,
+    /// The operation as text: `gemm(acc, ra, rb)`.
+    pub title: String,
+    /// From the innermost function out to the kernel; never empty.
+    pub frames: Vec<StepFrame>,
+}
+
+impl Spot {
+    /// Returns the place in the innermost function.
+    pub fn here(&self) -> &StepFrame {
+        &self.frames[0]
+    }
+}
+
+/// A recorded launch at one moment, with an agent and a thread in focus.
+#[derive(Debug)]
+pub struct Stepper<'r> {
+    pub(super) db: &'r Database,
+    pub(super) solution: &'r Solution,
+    /// The program with the redistributions of the solution.
+    pub(super) tile: Cow<'r, TileProgram>,
+    pub(super) program: &'r ThreadProgram,
+    pub(super) prepared: &'r Prepared,
+    pub(super) playback: Playback<'r>,
+    kernel: Name,
+    /// Indexed by site.
+    spots: Vec<Option<Spot>>,
+    found: Vec<Diagnostic>,
+    took: Duration,
+    focus: AgentId,
+    thread: u32,
+}
+
+impl<'r> Stepper<'r> {
+    pub(super) fn new(db: &'r Database, recorded: Recorded<'r, 'r>) -> Stepper<'r> {
+        let Recorded { instance, lowered, solution, program, prepared, playback, found, took } = recorded;
+        let spot =
+            |place: hx_sim::Place| spot(db, lowered, place.origin?, (place.op.map(|op| op.0), place.title));
+        Stepper {
+            db,
+            solution,
+            tile: solution.program(&lowered.program),
+            program,
+            prepared,
+            playback,
+            kernel: instance.kernel(db).name(db).clone(),
+            spots: prepared.places().into_iter().map(spot).collect(),
+            found,
+            took,
+            focus: AgentId { rank: 0, number: 0 },
+            thread: 0,
+        }
+    }
+
+    /// Goes to the moment at which the stepper begins.
+    pub(super) fn begin(&mut self, goal: &Goal) {
+        match goal {
+            Goal::Start => {
+                self.playback.seek(0);
+                self.focus = self.playback.running();
+                self.step_operation(true);
+            }
+            Goal::Fault => self.to_end(),
+            Goal::Clash { tensor, element } => {
+                let param = self.program.params.iter().position(
+                    |param| matches!(param, hx_thread::Param::Tensor(param) if param.name == *tensor),
+                );
+                self.to_end();
+                if let Some(place) = param.and_then(|param| self.global_place(param, *element)) {
+                    self.find(&place, false, &|_| true);
+                }
+            }
+            Goal::Wrong { param, element, thread } => {
+                self.to_end();
+                if let Some(place) = self.global_place(*param, *element) {
+                    self.find(&place, false, &|access| access.kind != hx_sim::AccessKind::Read);
+                }
+                self.set_thread(*thread);
+            }
+        }
+    }
+
+    /// Goes to the end of the record, and focuses on the agent and the thread of the fault.
+    pub fn to_end(&mut self) {
+        self.playback.seek(u64::MAX);
+        let place = self.playback.outcome().and_then(|error| error.place.clone());
+        let block = place.as_ref().and_then(|place| place.block);
+        let rank = self.prepared.blocks().iter().position(|index| Some(*index) == block);
+        self.focus = self.playback.running();
+        if let Some(rank) = rank {
+            self.focus.rank = rank;
+        }
+        match place.and_then(|place| place.thread) {
+            Some(thread) => drop(self.set_thread(thread)),
+            None => self.follow_focus(),
+        }
+    }
+
+    /// Returns the name of the kernel.
+    pub fn kernel(&self) -> &Name {
+        &self.kernel
+    }
+
+    /// Returns the database of the sources.
+    pub fn db(&self) -> &'r Database {
+        self.db
+    }
+
+    /// Returns the fault that ends the record, if there is one.
+    pub fn fault(&self) -> &[Diagnostic] {
+        &self.found
+    }
+
+    /// Reports whether the moment is the one before the fault.
+    pub fn is_at_fault(&self) -> bool {
+        self.playback.outcome().is_some() && self.playback.step() == self.playback.length()
+    }
+
+    /// Returns the number of steps before this moment, and of all steps.
+    pub fn progress(&self) -> [u64; 2] {
+        [self.playback.step(), self.playback.length()]
+    }
+
+    /// Returns the time that recording took, and the bytes that the record takes, about.
+    pub fn cost(&self) -> (Duration, usize) {
+        (self.took, self.playback.held_bytes())
+    }
+
+    /// Returns the indices of the blocks that run together.
+    pub fn blocks(&self) -> Vec<[u32; 3]> {
+        self.prepared.blocks()
+    }
+
+    /// Returns the number of blocks along each axis.
+    pub fn grid(&self) -> [u64; 3] {
+        self.prepared.grid()
+    }
+
+    /// Returns the agents of all blocks that run together.
+    pub fn agents(&self) -> Vec<AgentState> {
+        self.playback.agents()
+    }
+
+    /// Returns the agent in focus.
+    pub fn focus(&self) -> AgentState {
+        let state = self.playback.state(self.focus).or_else(|| self.playback.state(self.playback.running()));
+        state.unwrap_or_else(|| unreachable!("an agent runs"))
+    }
+
+    /// Returns the thread in focus, a number in its block.
+    pub fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    /// Focuses on an agent, and on its first thread unless it has the thread in focus.
+    pub fn set_focus(&mut self, id: AgentId) {
+        self.focus = id;
+        self.follow_focus();
+    }
+
+    /// Focuses on a thread of the block in focus, and on an agent that it belongs to: one that has not ended if there is one, one of a
+    /// role rather than that of the block. Returns false if the block has no such thread.
+    pub fn set_thread(&mut self, thread: u32) -> bool {
+        let rank = self.focus.rank;
+        let agents = self.playback.agents().into_iter().filter(|agent| agent.id.rank == rank);
+        let has = |agent: &AgentState| agent.threads[0] <= thread && thread < agent.threads[1];
+        let best = agents.filter(has).max_by_key(|agent| (!agent.ended, agent.id.number));
+        if let Some(agent) = &best {
+            (self.focus, self.thread) = (agent.id, thread);
+        }
+        best.is_some()
+    }
+
+    /// Moves the thread into the agent in focus.
+    fn follow_focus(&mut self) {
+        if let Some(agent) = self.playback.state(self.focus)
+            && !(agent.threads[0]..agent.threads[1]).contains(&self.thread)
+        {
+            self.thread = agent.threads[0];
+        }
+    }
+
+    /// Returns the place of the operation that an agent executes or executes next.
+    pub fn spot_of(&self, agent: &AgentState) -> Option<&Spot> {
+        self.spots.get(agent.site? as usize)?.as_ref()
+    }
+
+    /// Returns the place of the operation of the agent in focus.
+    pub fn spot(&self) -> Option<&Spot> {
+        self.spot_of(&self.focus())
+    }
+
+    /// Returns the place of the operation of an access.
+    pub fn spot_at(&self, site: u32) -> Option<&Spot> {
+        self.spots.get(site as usize)?.as_ref()
+    }
+
+    /// Goes to the next or the last moment at which the agent in focus begins an operation that is wanted. Returns false at the end of
+    /// the record, and then goes there.
+    fn to_operation(&mut self, forward: bool, wanted: &dyn Fn(&Spot) -> bool) -> bool {
+        let (focus, start) = (self.focus, self.focus());
+        let spots = &self.spots;
+        let mut stops = |playback: &Playback<'r>| {
+            if playback.running() != focus {
+                return false;
+            }
+            let Some(state) = playback.state(focus).filter(|state| state.begins) else { return false };
+            let is_other = match forward {
+                true => state.begun >= start.begun + u64::from(start.begins),
+                false => state.begun < start.begun + u64::from(!start.begins),
+            };
+            let spot = state.site.and_then(|site| spots[site as usize].as_ref());
+            is_other && spot.is_some_and(wanted)
+        };
+        match forward {
+            true => self.playback.forward(&mut stops),
+            false => self.playback.backward(&mut stops),
+        }
+    }
+
+    /// Goes to the next or the last operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text. Returns
+    /// false at an end of the record.
+    pub fn step_to(&mut self, forward: bool, wanted: &str) -> bool {
+        let number = wanted.strip_prefix('#').and_then(|number| number.parse::<u32>().ok());
+        let fits = |spot: &Spot| match number {
+            Some(number) => spot.op == Some(number),
+            None => spot.title.contains(wanted),
+        };
+        self.to_operation(forward, &fits)
+    }
+
+    /// Goes to the next or the last operation of the agent in focus. Returns false at an end of the record.
+    pub fn step_operation(&mut self, forward: bool) -> bool {
+        self.to_operation(forward, &|_| true)
+    }
+
+    /// Goes to the next or the last operation of the agent in focus on another line, over calls. Returns false at an end of the
+    /// record.
+    pub fn step_line(&mut self, forward: bool) -> bool {
+        let Some(here) = self.spot().cloned() else { return self.step_operation(forward) };
+        let depth = here.frames.len();
+        let line =
+            |spot: &Spot| spot.frames.iter().rev().take(depth).map(|f| (f.file, f.line)).collect::<Vec<_>>();
+        let now = line(&here);
+        self.to_operation(forward, &|spot| line(spot) != now)
+    }
+
+    /// Goes to the next or the last operation of the agent in focus outside of the innermost call. Returns false at an end of the
+    /// record.
+    pub fn step_out(&mut self, forward: bool) -> bool {
+        let depth = self.spot().map_or(1, |spot| spot.frames.len());
+        self.to_operation(forward, &|spot| spot.frames.len() < depth)
+    }
+
+    /// Goes to the next or the last moment at which an agent begins an operation on one of these lines, and focuses on that agent.
+    /// Returns false at an end of the record.
+    pub fn run_to(&mut self, forward: bool, lines: &BTreeSet<(SourceFile, u32)>) -> bool {
+        let wanted: Vec<bool> = self
+            .spots
+            .iter()
+            .map(|spot| {
+                let frames = spot.iter().flat_map(|spot| &spot.frames);
+                frames.into_iter().any(|frame| lines.contains(&(frame.file, frame.line)))
+            })
+            .collect();
+        let mut stops = |playback: &Playback<'r>| {
+            let state = playback.state(playback.running()).filter(|state| state.begins);
+            state.and_then(|state| state.site).is_some_and(|site| wanted[site as usize])
+        };
+        let stopped = match forward {
+            true => self.playback.forward(&mut stops),
+            false => self.playback.backward(&mut stops),
+        };
+        if stopped {
+            self.focus = self.playback.running();
+            self.follow_focus();
+        } else if forward {
+            self.to_end();
+        }
+        stopped
+    }
+
+    /// Returns the lines that have operations, each with the first column of one.
+    pub fn lines(&self) -> BTreeSet<(SourceFile, u32)> {
+        let frames = self.spots.iter().flatten().flat_map(|spot| &spot.frames);
+        frames.map(|frame| (frame.file, frame.line)).collect()
+    }
+
+    /// Goes to the moment after so many steps.
+    pub fn seek(&mut self, step: u64) {
+        self.playback.seek(step);
+        if self.playback.state(self.focus).is_none() {
+            self.focus = self.playback.running();
+        }
+        self.follow_focus();
+    }
+
+    /// Goes to the moment before the next or the last wanted access to a place, and focuses on its agent and thread.
+    pub fn find(
+        &mut self,
+        place: &Place,
+        forward: bool,
+        wanted: &dyn Fn(&MemoryAccess) -> bool,
+    ) -> Option<MemoryAccess> {
+        let thread = place.thread;
+        let of_thread = |access: &MemoryAccess| {
+            thread.is_none_or(|thread| access.threads[0] <= thread && thread < access.threads[1])
+        };
+        let place = (place.memory, place.range.clone());
+        let found = self
+            .playback
+            .find_access(self.focus.rank, place, forward, &|access| of_thread(access) && wanted(access))?;
+        let running = self.playback.running();
+        if running.rank == self.focus.rank {
+            self.focus = running;
+        }
+        self.thread = thread.unwrap_or(found.threads[0]);
+        self.follow_focus();
+        Some(found)
+    }
+
+    /// Returns the loop counters and integers of the agent in focus, the index of its block, and the integers of the launch.
+    pub fn integers(&self) -> Vec<(String, i64)> {
+        let focus = self.focus();
+        let mut out: Vec<(String, i64)> = Vec::new();
+        for (name, value) in self.playback.integers(focus.id) {
+            if let Symbol::Var(name, _) = name {
+                out.retain(|(other, _)| *other != name.as_str());
+                out.push((name.to_string(), value));
+            }
+        }
+        let axes = self.tile.grid.len().max(1);
+        for (axis, index) in focus.block.iter().take(axes).enumerate() {
+            out.push((format!("block_idx({axis})"), i64::from(*index)));
+        }
+        let known: BTreeMap<&Symbol, i64> = self.prepared.symbols().iter().map(|(s, v)| (s, *v)).collect();
+        out.extend(known.into_iter().map(|(symbol, value)| (symbol.to_string(), value)));
+        out
+    }
+
+    /// Describes the barriers in memory of the block in focus: the pipeline, the stage and its state.
+    pub fn barriers(&self) -> Vec<(String, String)> {
+        let stage = |stage: hx_sim::Stage| {
+            let barrier = &self.program.barriers[stage.barrier];
+            let name = format!("{}[{}].{}", barrier.pipe, stage.stage, barrier.kind.word());
+            let [pending, count] = stage.pending;
+            let mut text =
+                format!("{} phases complete, {} of {count} arrivals", stage.complete, count - pending);
+            if stage.bytes != 0 {
+                text += &format!(", {} bytes missing", stage.bytes);
+            }
+            (name, text)
+        };
+        self.playback.stages(self.focus.rank).into_iter().map(stage).collect()
+    }
+}
+
+/// Returns the place of an operation.
+fn spot(
+    db: &Database,
+    lowered: &Lowered,
+    origin: Origin,
+    (op, title): (Option<u32>, String),
+) -> Option<Spot> {
+    let (mut frames, mut next) = (Vec::new(), Some(origin));
+    while let Some(origin) = next.and_then(|origin| lowered.origins.get(origin.0 as usize)) {
+        if let Some((file, range)) = origin.place.range(db) {
+            let line = line_index(db, file).line_col(range.start()).line;
+            frames.push(StepFrame { name: origin.place.item.name.clone(), file, range, line });
+        }
+        next = origin.call;
+    }
+    (!frames.is_empty()).then_some(Spot { op, title, frames })
+}
