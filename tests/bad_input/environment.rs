@@ -70,7 +70,7 @@ fn all_gpus_are_not_one_device() {
         );
     }
     let ran = sandbox.run(&["test", "a.hx", "--device", "cuda:all", "--order", "1"]);
-    assert!(ran.code == 2 && ran.stderr.contains("`--order` is about the simulator"), "{}", ran.text());
+    assert!(ran.code == 2 && ran.stderr.contains("`--order` needs the simulator"), "{}", ran.text());
 }
 
 #[test]

@@ -14,11 +14,19 @@ pub fn estimate<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Estimat
 /// Returns the estimated cycles of a launch of an instance with these dimensions and strides; `None` if it has no layouts, or the
 /// number of blocks does not follow from them.
 pub fn launch_cycles<'db>(db: &'db dyn Db, instance: Instance<'db>, dims: &[(String, i64)]) -> Option<f64> {
+    estimate_of_launch(db, instance, dims)?.launch.map(|launch| launch.cycles)
+}
+
+/// Returns the estimate of a launch of an instance of any kind with these dimensions and strides; `None` if it has no layouts.
+pub fn estimate_of_launch<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    dims: &[(String, i64)],
+) -> Option<Estimate> {
     let lowered = routed_program(db, instance).as_ref().ok()?;
     let solution = solution(db, instance).as_ref().ok()?;
     let program = solution.program(&lowered.program);
-    let estimate = hx_synth::estimate_any(&program, solution, instance.arch(db), dims);
-    estimate.launch.map(|launch| launch.cycles)
+    Some(hx_synth::estimate_any(&program, solution, instance.arch(db), dims))
 }
 
 /// Returns [`estimate`] as text.

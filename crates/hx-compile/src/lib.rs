@@ -35,7 +35,7 @@ pub use check::{check_file, check_front, compile_kernels, kernel_diagnostics};
 pub use db::Db;
 pub use diagnostics::{instance_diagnostics, instance_errors};
 pub use emit::{Emit, built_constraints, emit};
-pub use estimate::{estimate, estimate_as_text, launch_cycles};
+pub use estimate::{estimate, estimate_as_text, estimate_of_launch, launch_cycles};
 pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg, usual_units};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};

@@ -32,13 +32,15 @@ use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchRepor
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
-use hx_sim::SimError;
+use hx_sim::{Counters, Report, SimError};
 use hx_target::Arch;
 
 use crate::machine::Machine;
+use crate::report::{KernelReport, Reporting};
 
 use code::Launched;
 use cuda::cuda_text;
+use instance::Errors;
 pub use direct::{DirectLaunch, DirectParam};
 pub(crate) use instance::grid_label;
 pub(crate) use race::{Racetrack, bound};
@@ -71,10 +73,12 @@ pub struct Launcher<'a> {
     launches: usize,
     watch: Option<&'a Suspect>,
     seen: Option<Seen<'a>>,
+    errors: Errors,
     /// The launch to hand over to a stepper.
     stepping: Option<Stepping<'a>>,
     /// The last fault that the simulator found, and its launch.
     faulted: Option<(usize, SimError)>,
+    reporting: Reporting,
 }
 
 /// A launch whose instance is chosen.
@@ -152,8 +156,10 @@ impl<'a> Launcher<'a> {
             launches: 0,
             watch: None,
             seen: None,
+            errors: Errors::Refused,
             stepping: None,
             faulted: None,
+            reporting: Reporting::Off,
         }
     }
 
@@ -173,6 +179,36 @@ impl<'a> Launcher<'a> {
     #[must_use]
     pub fn in_order(self, order: u64) -> Launcher<'a> {
         Launcher { order, ..self }
+    }
+
+    /// Returns the launcher with reports of its launches on the simulator.
+    #[must_use]
+    pub(crate) fn reporting(self, reporting: Reporting) -> Launcher<'a> {
+        Launcher { reporting, ..self }
+    }
+
+    /// Returns the reports of all launches so far, if they add up.
+    pub(crate) fn into_reports(self) -> Vec<KernelReport> {
+        match self.reporting {
+            Reporting::Summed(reports) => reports,
+            Reporting::Off | Reporting::Each(_) => Vec::new(),
+        }
+    }
+
+    /// Makes the report of a launch that has run. Returns its text if each launch has one of its own.
+    fn report(&mut self, checked: instance::Checked<'a>, bound: &Bound, counted: &Report) -> Option<String> {
+        if matches!(self.reporting, Reporting::Off) {
+            return None;
+        }
+        let report = self.reported(checked, bound, counted)?;
+        match &mut self.reporting {
+            Reporting::Off => None,
+            Reporting::Each(form) => Some(form.of_launch(self.launches, &report)),
+            Reporting::Summed(reports) => {
+                report.add_to(reports);
+                None
+            }
+        }
     }
 
     /// Compiles the kernel of a launch, and does not run it. On the simulator there is nothing to do.
@@ -227,7 +263,7 @@ impl<'a> Launcher<'a> {
             None => Vec::new(),
         };
         let sources = prepared.sources.clone();
-        let (checked, bound) = instance::choose(db, kernel, self.machine, prepared)?;
+        let (checked, bound) = instance::choose(db, kernel, self.machine, prepared, self.errors)?;
         Ok(Chosen { checked, bound, sources, remarks })
     }
 
@@ -261,14 +297,13 @@ impl<'a> Device for Launcher<'a> {
             return Err(self.stepped(checked, &bound));
         }
         let mut launched = Launched { checked, extra_wavefronts: None };
-        let mut table = None;
+        let mut counters = None;
         let printed = match self.machine {
             Machine::Simulator { .. } => {
-                let Simulated { report, table: text, printed: lines } = self.simulate(checked, &bound)?;
-                let all = report.ops.values().chain([&report.other]);
-                let extra = all.map(|c| c.wavefronts.saturating_sub(c.ideal_wavefronts)).sum();
-                launched.extra_wavefronts = Some(extra);
-                table = Some(text);
+                let Simulated { counted, printed: lines } = self.simulate(checked, &bound)?;
+                let all = counted.ops.values().chain([&counted.other]);
+                launched.extra_wavefronts = Some(all.map(Counters::conflicts).sum());
+                counters = self.report(checked, &bound, &counted);
                 lines
             }
             Machine::Gpu(gpu) => self.run_on_gpu(gpu, checked, &bound)?,
@@ -279,7 +314,7 @@ impl<'a> Device for Launcher<'a> {
             }
         };
         self.last = Some(launched);
-        Ok(LaunchReport { printed, written: written(&bound, &sources), table, remarks })
+        Ok(LaunchReport { printed, written: written(&bound, &sources), counters, remarks })
     }
 
     fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {

@@ -21,6 +21,7 @@ mod fnv;
 mod history;
 mod launch;
 mod machine;
+mod report;
 mod run;
 mod settings;
 mod step;
@@ -51,6 +52,7 @@ pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, Texts, UnknownDevice, is_environmental,
     machine_of, open_compiler, open_machine, open_machines,
 };
+pub use report::{KernelReport, Moves, Part, ReportForm, Row, Spot};
 pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
 pub use step::{

@@ -12,6 +12,7 @@ use hx_workspace::Database;
 use crate::bounded::{ended_at, ended_in};
 use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
+use crate::report::{ReportForm, Reporting};
 
 /// The result of running `main`.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub struct Launches<'t> {
     pub order: u64,
     /// Arguments of tuned kernels.
     pub tuned: Option<&'t Tuned>,
+    /// The form in which each launch on the simulator reports its counters.
+    pub report: Option<ReportForm>,
 }
 
 /// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints.
@@ -77,8 +80,10 @@ pub fn run_main(
     let ran = until.run(db, |db| {
         // Look the item up again through this handle of the database.
         let sound = key.find(db).and_then(|main| Sound::of(db, main))?;
-        let mut launcher =
-            Launcher::new(db, machine, until).in_order(launches.order).with_tuned(launches.tuned);
+        let mut launcher = Launcher::new(db, machine, until)
+            .in_order(launches.order)
+            .with_tuned(launches.tuned)
+            .reporting(launches.report.map_or(Reporting::Off, Reporting::Each));
         let mut session = Session::new(db, &mut launcher, surroundings, options);
         Some(session.run(sound, None).map(drop))
     });

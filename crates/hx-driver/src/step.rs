@@ -133,7 +133,7 @@ fn failing(
     until: Until<'_>,
     otherwise: Found,
 ) -> Result<Found, StepError> {
-    let mut launcher = Launcher::new(db, machine, until).in_order(request.order);
+    let mut launcher = Launcher::new(db, machine, until).in_order(request.order).lenient();
     let ended = evaluate(db, machine, request, until, &mut launcher);
     if launcher.launches() == 0 {
         return Err(match ended.error {
@@ -146,7 +146,7 @@ fn failing(
         return Ok(Found { launch: Some(*launch), block, goal });
     }
     let Some(suspect) = ended.suspect else { return Ok(otherwise) };
-    let mut launcher = Launcher::new(db, machine, until).in_order(request.order).watching(&suspect);
+    let mut launcher = Launcher::new(db, machine, until).in_order(request.order).lenient().watching(&suspect);
     evaluate(db, machine, request, until, &mut launcher);
     let seen = launcher.seen();
     let wrote = seen.as_ref().and_then(|seen| Some((seen.write(seen.first)?, seen.positions[seen.first]?)));
@@ -233,7 +233,7 @@ fn recorded(
         budget: request.budget,
         visit: &mut take,
     };
-    let mut launcher = Launcher::new(db, machine, until).in_order(request.order).stepping(stepping);
+    let mut launcher = Launcher::new(db, machine, until).in_order(request.order).lenient().stepping(stepping);
     let ended = evaluate(db, machine, request, until, &mut launcher);
     let launches = launcher.launches();
     drop(launcher);

@@ -29,6 +29,7 @@ use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
 use crate::launch::{Launcher, Tuned};
 use crate::machine::Machine;
+use crate::report::{KernelReport, Reporting};
 use crate::run::{foreign_errors, front_diagnostics};
 
 pub use docs::{DocMode, DocTest};
@@ -108,6 +109,8 @@ pub struct TestOptions<'t> {
     pub cases: usize,
     /// The observer of the run.
     pub observer: Option<&'t dyn Observer>,
+    /// The cases report the counters of their launches on the simulator.
+    pub report: bool,
 }
 
 impl Default for TestOptions<'_> {
@@ -123,6 +126,7 @@ impl Default for TestOptions<'_> {
             retries: 0,
             cases: DRAWN_CASES,
             observer: None,
+            report: false,
         }
     }
 }
@@ -166,6 +170,8 @@ pub struct CaseReport {
     pub picture: Option<Picture>,
     /// The cases that were drawn, if the test has a `forall`.
     pub drawn: Option<Drawn>,
+    /// The counters of its launches on the simulator, if they are asked for: one report for each instance.
+    pub kernels: Vec<KernelReport>,
 }
 
 impl CaseReport {
@@ -461,6 +467,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         failures: Vec::new(),
         picture: None,
         drawn: None,
+        kernels: Vec::new(),
     }
 }
 
@@ -484,13 +491,16 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     let until = Each { stop, limit: options.timeout }.begins();
     let mut captured = Captured::default();
     let ran = until.run(db, |db| {
-        let mut launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
-        evaluated(db, run, &mut launcher, &mut captured)
+        let reporting = if options.report { Reporting::Summed(Vec::new()) } else { Reporting::Off };
+        let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
+        let mut launcher = launcher.reporting(reporting);
+        let ran = evaluated(db, run, &mut launcher, &mut captured);
+        (ran, launcher.into_reports())
     });
     let mut report = failed(case, Vec::new());
     let (verdict, had_orders) = match ran {
-        Ok(Ran { verdict, uses_seed, had_orders, suspect, picture }) => {
-            (report.uses_seed, report.picture) = (uses_seed, picture);
+        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture }, kernels)) => {
+            (report.uses_seed, report.picture, report.kernels) = (uses_seed, picture, kernels);
             let found = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
                 Failed::Gone => vec![gone(case)],

@@ -7,6 +7,7 @@ mod launches;
 mod listing;
 mod prints;
 mod properties;
+mod reports;
 mod strides;
 mod tuned;
 

@@ -15,15 +15,15 @@ use hx_hir::Kernel;
 use hx_lower::{Chunks, Lowered};
 use hx_target::Arch;
 use hx_tile::{
-    Choice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text, layout_text,
-    op_text, reason_text, unexplored_text,
+    Choice, CopyChoice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text,
+    layout_text, op_text, reason_text, unexplored_text,
 };
 
 use crate::emit::{self, EmitError, Overrides};
 use crate::machine::Setup;
 
 /// Width in bytes of the widest access.
-const WIDEST_BYTES: u32 = 16;
+pub(crate) const WIDEST_BYTES: u32 = 16;
 
 /// A solved instance of a kernel, with the database that holds its text.
 #[derive(Clone)]
@@ -173,15 +173,10 @@ impl<'a> Solved<'a> {
                 ));
             }
             if copy.bytes < WIDEST_BYTES {
-                let width = format!("{} B", copy.bytes);
-                // The reason may begin with the width as well: do not repeat it.
-                let cause = copy.reason.text.replace(&format!("{width}: "), "");
-                let way = staging(self.db, self.instance, op.id).map(|way| self.staged(&way));
-                notes.push(format!(
-                    "#{} {width} an access{place}\n      {cause}{}",
-                    op.id.0,
-                    way.unwrap_or_default()
-                ));
+                let way = staging(self.db, self.instance, op.id);
+                let way = way.map(|way| format!("\n      {}", self.staged(&way))).unwrap_or_default();
+                let (width, cause) = (copy.bytes, self.narrow_cause(copy));
+                notes.push(format!("#{} {width} B an access{place}\n      {cause}{way}", op.id.0));
             }
             if let Some(conflicts) = copy.conflicts.filter(|found| found.wavefronts > found.ideal) {
                 let times = conflicts.wavefronts as f64 / conflicts.ideal.max(1) as f64;
@@ -198,16 +193,22 @@ impl<'a> Solved<'a> {
     }
 
     /// Formats the way to wider accesses, with its price.
-    fn staged(&self, Staging { tensor, bytes, cycles }: &Staging) -> String {
+    pub(crate) fn staged(&self, Staging { tensor, bytes, cycles }: &Staging) -> String {
         let old = self.solution.cost.round();
         format!(
-            "\n      `rearrange({tensor}, auto)` here: {bytes} B an access, estimated cycles {old} → {}",
+            "`rearrange({tensor}, auto)` here: {bytes} B an access, estimated cycles {old} → {}",
             cycles.round()
         )
     }
 
+    /// Explains why an access is narrow.
+    pub(crate) fn narrow_cause(&self, copy: &CopyChoice) -> String {
+        // The reason may begin with the width as well: do not repeat it.
+        copy.reason.text.replace(&format!("{} B: ", copy.bytes), "")
+    }
+
     /// Explains why an access to shared memory has bank conflicts.
-    fn conflict_cause(&self, op: &Op) -> String {
+    pub(crate) fn conflict_cause(&self, op: &Op) -> String {
         let program = &self.lowered.program;
         let shared = op.kind.tensors().into_iter().find(|tensor| !program.tensor(*tensor).is_register());
         let Some((tensor, layout)) =
@@ -217,7 +218,10 @@ impl<'a> Solved<'a> {
         };
         let name = &program.tensor(tensor).name;
         if matches!(&program.tensor(tensor).kind, TensorKind::Shared { pinned: Some(_) }) {
-            return format!("the layout of `{name}` is pinned to `{}`", layout.layout);
+            return format!(
+                "the layout of `{name}` is pinned to `{}`; without `layout:` the compiler chooses one",
+                layout.layout
+            );
         }
         let others = layout.reason.from.iter().filter(|id| **id != op.id);
         let others: Vec<String> = others.map(|id| format!("#{}", id.0)).collect();

@@ -107,8 +107,8 @@ pub struct LaunchReport {
     pub printed: Vec<String>,
     /// The arguments that the kernel writes, by position in the request.
     pub written: Vec<usize>,
-    /// The counters of the simulator, as a table.
-    pub table: Option<String>,
+    /// The counters of the simulator as text, if the device was asked to report them.
+    pub counters: Option<String>,
     /// Lines for the user about the kernel's compile-time arguments, such as the file that they were taken from.
     pub remarks: Vec<String>,
 }

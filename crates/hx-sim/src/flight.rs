@@ -175,7 +175,7 @@ impl<'a> Block<'a> {
             counters.instructions += 1;
             request.clear();
             request.extend(lanes.iter().map(|(thread, at)| (thread % WARP as usize, *at)));
-            counters.shared_request(request, c.access);
+            counters.shared_request(request, c.access, true);
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Block<'a> {
         for lanes in crate::banks::requests(sources, WARP as usize) {
             sorted.clear();
             sorted.extend(lanes.iter().map(|(_, at)| tensor.address + at));
-            counters.global_request(sorted, c.access);
+            counters.global_request(sorted, c.access, false);
         }
         sorted.clear();
         sorted.extend(sources.iter().map(|(_, at)| *at));

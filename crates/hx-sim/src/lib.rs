@@ -53,6 +53,7 @@ mod product;
 mod record;
 mod report;
 mod shared;
+#[cfg(test)]
 mod table;
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,6 @@ pub use config::Config;
 pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use playback::{AgentId, AgentState, Arrival, Playback, Prepared, Registers, Stage, prepare};
-pub use report::{Counters, Report};
+pub use report::{Counters, Report, Written};
 pub use trace::{Access as MemoryAccess, Kind as AccessKind, Memory};
 pub use witness::{Change, Follow, Held, Reached, Witness, Wrote};

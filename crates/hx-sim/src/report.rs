@@ -46,22 +46,55 @@ pub struct Counters {
     pub ideal_wavefronts: u64,
     /// Copies of single threads that were in flight when their block ended. No thread could read their bytes.
     pub unwaited: u64,
+    /// The part of the requests, sectors and wavefronts that writes made, as a GPU counts writes apart from reads.
+    pub written: Written,
+}
+
+/// The counts of [`Counters`] that writes made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    pub requests: u64,
+    pub sectors: u64,
+    pub wavefronts: u64,
+    pub ideal_wavefronts: u64,
 }
 
 impl Counters {
+    /// Returns the wavefronts that bank conflicts add.
+    pub fn conflicts(&self) -> u64 {
+        self.wavefronts.saturating_sub(self.ideal_wavefronts)
+    }
+
     /// Counts a request of a warp to global memory. `addresses` holds those of its lanes and gets sorted.
-    pub(crate) fn global_request(&mut self, addresses: &mut [i64], access: usize) {
+    pub(crate) fn global_request(&mut self, addresses: &mut [i64], access: usize, write: bool) {
         let (found, ideal) = banks::sectors(addresses, access);
         self.requests += 1;
         self.sectors += found;
         self.ideal_sectors += ideal;
+        if write {
+            self.written.requests += 1;
+            self.written.sectors += found;
+        }
     }
 
     /// Counts a request of a warp to shared memory. `lanes` holds the position and the address of each lane.
-    pub(crate) fn shared_request(&mut self, lanes: &[(usize, i64)], access: usize) {
+    pub(crate) fn shared_request(&mut self, lanes: &[(usize, i64)], access: usize, write: bool) {
         let (found, ideal) = banks::wavefronts(lanes, access);
         self.wavefronts += found;
         self.ideal_wavefronts += ideal;
+        if write {
+            self.written.wavefronts += found;
+            self.written.ideal_wavefronts += ideal;
+        }
+    }
+}
+
+impl Report {
+    /// Returns the sum over all operations and the statements outside of them.
+    pub fn total(&self) -> Counters {
+        let mut total = self.other;
+        self.ops.values().for_each(|counters| total += *counters);
+        total
     }
 }
 
@@ -76,5 +109,9 @@ impl AddAssign for Counters {
         self.wavefronts += o.wavefronts;
         self.ideal_wavefronts += o.ideal_wavefronts;
         self.unwaited += o.unwaited;
+        self.written.requests += o.written.requests;
+        self.written.sectors += o.written.sectors;
+        self.written.wavefronts += o.written.wavefronts;
+        self.written.ideal_wavefronts += o.written.ideal_wavefronts;
     }
 }

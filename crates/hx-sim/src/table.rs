@@ -1,4 +1,4 @@
-//! Formats a report as text, one line for each operation.
+//! Formats a report as text for the tests, one line for each operation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -172,7 +172,7 @@ impl<'a> Block<'a> {
                 Some(base) => {
                     scratch.sorted.clear();
                     scratch.sorted.extend(request.iter().map(|(_, at)| base + at));
-                    counters.global_request(&mut scratch.sorted, t.access);
+                    counters.global_request(&mut scratch.sorted, t.access, !t.load);
                 }
                 None => {
                     scratch.request.clear();
@@ -182,7 +182,7 @@ impl<'a> Block<'a> {
                         (if collective { i } else { thread % lanes }, *at)
                     };
                     scratch.request.extend(request.iter().enumerate().map(place));
-                    counters.shared_request(&scratch.request, t.access);
+                    counters.shared_request(&scratch.request, t.access, !t.load);
                 }
             }
         }

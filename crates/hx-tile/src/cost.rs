@@ -42,6 +42,18 @@ impl Resource {
         }
     }
 
+    /// Returns a short name for tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Resource::Tensor => "tensor",
+            Resource::Shared => "shared",
+            Resource::Global => "L2",
+            Resource::Special => "special",
+            Resource::Arithmetic => "math",
+            Resource::Issue => "issue",
+        }
+    }
+
     /// Returns the beginning of a sentence about the resource, and whether its verb is a plural.
     pub fn subject(self) -> (&'static str, bool) {
         match self {

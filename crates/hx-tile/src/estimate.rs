@@ -1,6 +1,8 @@
 //! The estimate of a solved kernel: the cycles of its roles and of its pipelined loops, and the resource that bounds each loop.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::{AddAssign, Mul};
 
 use crate::{OpId, PipeId, Resource, Scope, ScopeId, ScopeKind, Takes, TileProgram, op_text};
 
@@ -15,10 +17,37 @@ pub struct Estimate {
     pub block: f64,
     /// The cycles of each resource in a block, over all roles.
     pub takes: Takes,
+    /// The cycles of each operation in a block.
+    pub ops: BTreeMap<OpId, OpCycles>,
     /// The loops without a known number of rounds have this many.
     pub assumed: Option<f64>,
     /// The launch, if the number of blocks is known.
     pub launch: Option<Launch>,
+}
+
+/// The cycles of one operation in a block, over all its executions.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct OpCycles {
+    /// The cycles in which the threads of one group execute the operation or wait at it. Those of all operations of a role add
+    /// up to the cycles of the role.
+    pub threads: f64,
+    /// The cycles of each resource, over all groups. They may pass while the threads are at other operations.
+    pub takes: Takes,
+}
+
+impl AddAssign for OpCycles {
+    fn add_assign(&mut self, other: OpCycles) {
+        self.threads += other.threads;
+        self.takes += other.takes;
+    }
+}
+
+impl Mul<f64> for OpCycles {
+    type Output = OpCycles;
+
+    fn mul(self, times: f64) -> OpCycles {
+        OpCycles { threads: self.threads * times, takes: self.takes * times }
+    }
 }
 
 /// A launch of a kernel: waves of blocks.

@@ -41,8 +41,8 @@ pub use edits::{Edits, Load, Move};
 pub use effects::{Access, Effects, Region};
 pub use elementwise::{Map, Scalar};
 pub use estimate::{
-    Bound, Estimate, Launch, LoopEstimate, RoleEstimate, bound_text, estimate_text, loop_lines, role_text,
-    takes_text, threads_text,
+    Bound, Estimate, Launch, LoopEstimate, OpCycles, RoleEstimate, bound_text, estimate_text, loop_lines,
+    role_text, takes_text, threads_text,
 };
 pub use exchange::Exchange;
 pub use held::{Held, HeldAcross, Lives, registers_of};

@@ -155,6 +155,15 @@ pub(crate) struct OrderArgs {
     pub order: Option<u64>,
 }
 
+/// The counters of the simulator.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub(crate) struct ReportArgs {
+    /// Show beside the lines of each kernel what its operations did: instructions, bytes, sectors, bank conflicts, redundant work,
+    /// share of the estimate; runs on the simulator.
+    #[arg(long)]
+    pub report: bool,
+}
+
 /// The flags that choose tests or benches.
 #[derive(Args, Debug)]
 pub(crate) struct ChoiceArgs {
@@ -226,9 +235,8 @@ pub(crate) struct RunArgs {
     /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
-    /// Show what the simulator counted for each operation of each launch; runs on the simulator.
-    #[arg(long)]
-    pub report: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
     #[command(flatten)]
     pub order: OrderArgs,
     #[command(flatten)]

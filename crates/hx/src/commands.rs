@@ -134,7 +134,7 @@ fn simulated(
 ) -> Result<Option<DeviceChoice>, Exit> {
     match (flag, device) {
         (Some(flag), Some(DeviceChoice::Cuda(_) | DeviceChoice::AllCuda)) => {
-            output.usage(&format!("`{flag}` is about the simulator; it cannot stand with `--device cuda`"));
+            output.usage(&format!("`{flag}` needs the simulator, found `--device cuda`: leave `--device` out, or pass `--device sim`"));
             Err(Exit::Usage)
         }
         (Some(_), _) => Ok(Some(DeviceChoice::Sim)),

@@ -12,6 +12,9 @@ use crate::cli::{Color, MessageFormat};
 /// Diagnostics are drawn for at least this many columns.
 const NARROW: usize = 40;
 
+/// The columns of a table if stdout is no terminal.
+const COLUMNS: usize = 100;
+
 /// True once a result could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -44,6 +47,12 @@ impl Output {
 
     pub(crate) fn json(&self) -> bool {
         self.format == Format::Json
+    }
+
+    /// Returns the number of columns for tables on stdout.
+    pub(crate) fn columns(&self) -> usize {
+        let size = console::Term::stdout().size_checked();
+        size.map_or(COLUMNS, |(_, columns)| usize::from(columns).max(NARROW))
     }
 
     /// Prints a result. If the reader of stdout has gone, continues, so that the exit code still states the result.

@@ -31,11 +31,16 @@ impl Rate {
 
 /// Returns the estimated cycles of a launch.
 pub(super) fn launch<'db>(db: &'db dyn Db, checked: Checked<'db>, bound: &Bound) -> Option<f64> {
+    launch_cycles(db, checked.get(), &dims(bound))
+}
+
+/// Returns the dimensions and strides of a launch.
+pub(super) fn dims(bound: &Bound) -> Vec<(String, i64)> {
     let dims = bound.symbols.iter().filter_map(|(symbol, value)| match symbol {
         Symbol::Dim(name) => Some((name.to_string(), *value)),
         _ => None,
     });
-    launch_cycles(db, checked.get(), &dims.collect::<Vec<_>>())
+    dims.collect()
 }
 
 /// Returns the work that measures the clock.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_base::{Label, codes};
-use hx_compile::{Db, Instance, instance_errors, tile_program};
+use hx_compile::{Db, Instance, instance_errors, thread_program, tile_program};
 use hx_hir::Kernel;
 use hx_host::HostError;
 use hx_host::device::LaunchError;
@@ -14,7 +14,8 @@ use super::bind::{Header, Prepared};
 use super::{Bound, BoundParam, BoundTensor, stopped_at};
 use crate::machine::Machine;
 
-/// An instance in which the static checks found no error. Launches run and compile only such instances, on every machine.
+/// An instance in which the static checks found no error. Launches run and compile only such instances, on every machine. Only a
+/// stepper runs others, on the simulator, whose checkers find the error again.
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'db>(Instance<'db>);
 
@@ -23,6 +24,14 @@ impl<'db> Checked<'db> {
     pub(super) fn new(db: &'db dyn Db, instance: Instance<'db>) -> Result<Checked<'db>, LaunchError> {
         let errors = instance_errors(db, instance);
         if errors.is_empty() { Ok(Checked(instance)) } else { Err(LaunchError::Found(errors.clone())) }
+    }
+
+    /// Accepts an instance with errors if each of its threads has a program.
+    fn despite_errors(db: &'db dyn Db, instance: Instance<'db>) -> Result<Checked<'db>, LaunchError> {
+        match thread_program(db, instance) {
+            Ok(_) => Ok(Checked(instance)),
+            Err(stop) => Err(stopped_at(db, instance, stop)),
+        }
     }
 
     /// Returns the checked instance.
@@ -51,12 +60,23 @@ pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
     }
 }
 
+/// The treatment of instances in which the static checks found errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Errors {
+    /// They are refused.
+    #[default]
+    Refused,
+    /// They run if each thread has a program.
+    Stepped,
+}
+
 /// Returns the instance that a launch needs, and the values of the launch's symbols.
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     machine: &Machine,
     prepared: Prepared,
+    errors: Errors,
 ) -> Result<(Checked<'db>, Bound), LaunchError> {
     let facts = LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
     let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
@@ -84,7 +104,11 @@ pub(super) fn choose<'db>(
     }
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
-    Ok((Checked::new(db, instance)?, Bound { symbols, params: prepared.params }))
+    let checked = match errors {
+        Errors::Refused => Checked::new(db, instance)?,
+        Errors::Stepped => Checked::despite_errors(db, instance)?,
+    };
+    Ok((checked, Bound { symbols, params: prepared.params }))
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

@@ -10,8 +10,9 @@ use hx_sim::{Argument, Config, Fault, Report, SimError};
 use hx_thread::LogContents;
 use hx_tile::{OpKind, Origin};
 
-use super::instance::Checked;
-use super::{Bound, BoundParam, Launcher, maps, stopped_at};
+use super::instance::{self, Checked};
+use super::{Bound, BoundParam, Launcher, estimates, maps, stopped_at};
+use crate::report::{KernelReport, Ran};
 
 /// Alignment in bytes of each tensor's memory. A GPU's driver aligns allocations at least as much, so the sectors that the
 /// simulator counts are those of a GPU.
@@ -19,9 +20,7 @@ const ALLOCATION_ALIGN: u32 = 256;
 
 /// The output of a launch besides its results.
 pub(super) struct Simulated {
-    pub report: Report,
-    /// The report as text.
-    pub table: String,
+    pub counted: Report,
     pub printed: Vec<String>,
 }
 
@@ -42,7 +41,7 @@ impl<'a> Launcher<'a> {
         if let Err(error) = &ran {
             self.faulted = Some((self.launches - 1, error.clone()));
         }
-        let (report, printed) = told.finish(ran.map_err(|e| self.fault(instance, &e)))?;
+        let (counted, printed) = told.finish(ran.map_err(|e| self.fault(instance, &e)))?;
         for (param, argument) in bound.params.iter().zip(&arguments) {
             if let (BoundParam::Tensor(t), Argument::Tensor { bytes, .. }) = (param, argument)
                 && t.mutable
@@ -50,8 +49,20 @@ impl<'a> Launcher<'a> {
                 t.write_back(bytes).map_err(LaunchError::call)?;
             }
         }
-        let table = report.table(program);
-        Ok(Simulated { report, table, printed })
+        Ok(Simulated { counted, printed })
+    }
+
+    /// Returns the report of a launch that has run, in the text of the kernel.
+    pub(super) fn reported(
+        &self,
+        checked: Checked<'a>,
+        bound: &Bound,
+        counted: &Report,
+    ) -> Option<KernelReport> {
+        let (db, instance) = (self.db, checked.get());
+        let program = thread_program(db, instance).as_ref().ok()?;
+        let (kernel, dims) = (instance::shown(db, checked), estimates::dims(bound));
+        Ran { db, instance, kernel, program, dims: &dims, counted }.report()
     }
 
     pub(super) fn fault(&self, instance: Instance<'a>, error: &SimError) -> LaunchError {

@@ -11,7 +11,7 @@ use hx_sim::{Argument, Config, Playback, SimError};
 use hx_thread::ThreadProgram;
 use hx_tile::Solution;
 
-use super::instance::Checked;
+use super::instance::{Checked, Errors};
 use super::simulate::argument;
 use super::{Bound, Launcher, stopped_at};
 
@@ -51,6 +51,12 @@ impl Stepping<'_> {
 }
 
 impl<'a> Launcher<'a> {
+    /// Returns the launcher for a stepper: it also launches kernels that the static checks refuse.
+    #[must_use]
+    pub(crate) fn lenient(self) -> Launcher<'a> {
+        Launcher { errors: Errors::Stepped, ..self }
+    }
+
     /// Returns the launcher with a launch to record. That launch ends the evaluation.
     #[must_use]
     pub(crate) fn stepping(self, stepping: Stepping<'a>) -> Launcher<'a> {

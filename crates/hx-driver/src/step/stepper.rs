@@ -91,7 +91,9 @@ impl<'r> Stepper<'r> {
             Goal::Start => {
                 self.playback.seek(0);
                 self.focus = self.playback.running();
-                self.step_operation(true);
+                if !self.focus().begins {
+                    self.step_operation(true);
+                }
             }
             Goal::Fault => self.to_end(),
             Goal::Clash { tensor, element } => {

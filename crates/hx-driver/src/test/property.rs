@@ -97,6 +97,7 @@ fn add(total: &mut CaseReport, report: CaseReport) {
     }
     total.output.extend(report.output);
     total.unjudged.extend(report.unjudged);
+    report.kernels.into_iter().for_each(|kernel| kernel.add_to(&mut total.kernels));
     let new = report.remarks.into_iter().filter(|line| !total.remarks.contains(line));
     total.remarks.extend(new.collect::<Vec<_>>());
 }

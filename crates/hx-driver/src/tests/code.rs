@@ -1,11 +1,8 @@
-//! Assertions on the code of a kernel, and the table of a launch.
+//! Assertions on the code of a kernel.
 
 use expect_test::expect;
-use hx_host::device::LaunchReport;
-use hx_host::eval::{Options, Surroundings};
 
-use super::{SIMULATOR, check, open};
-use crate::{RunOutcome, run_main};
+use super::check;
 
 const KERNELS: &str = r#"
 use std::matmul::matmul;
@@ -89,55 +86,4 @@ test "conflicts" {{
               note: right: 0
         "#]],
     );
-}
-
-/// Collects the tables of launches.
-#[derive(Default)]
-struct Tables(String);
-
-impl Surroundings for Tables {
-    fn print(&mut self, _: &str) {}
-
-    fn launched(&mut self, kernel: &str, report: &LaunchReport) {
-        self.0 += &format!("{kernel}\n{}", report.table.as_deref().unwrap_or("no table\n"));
-    }
-}
-
-#[test]
-fn the_simulator_tells_what_it_counted() {
-    let text = format!(
-        "{KERNELS}\nmain {{ let x = arange(f32, [64, 64]); let y = empty(f32, [64, 64]); flip(x, y); flip<L = (64, 64) : (64, 1)>(x, y); }}\n"
-    );
-    let (db, file) = open(&text);
-    let mut tables = Tables::default();
-    let outcome = run_main(
-        &db,
-        file,
-        &SIMULATOR,
-        crate::Launches::default(),
-        Options::default(),
-        &mut tables,
-        crate::Each::unlimited().begins(),
-    );
-    assert!(matches!(outcome, RunOutcome::Finished), "{outcome:?}");
-    expect![[r#"
-        flip
-        op  instructions     bytes  redundant  sectors  ideal  wavefronts  ideal  operation
-        #0            32  16.0 KiB                 512    512                     copy(x[0..64, 0..64], r)
-        #1           128  16.0 KiB                                   1024    128  copy(r, s[0..64, 0..64])
-        #2                                                                        sync()
-        #3            32  16.0 KiB                                    128    128  copy(s[0..64, 0..64] permuted [1, 0], t)
-        #4            32  16.0 KiB                 512    512                     copy(t, y[0..64, 0..64])
-                     224  64.0 KiB                1024   1024        1152    256  in all
-        1 block of 128 threads, 1 barrier
-        flip
-        op  instructions     bytes  redundant  sectors  ideal  wavefronts  ideal  operation
-        #0            32  16.0 KiB                 512    512                     copy(x[0..64, 0..64], r)
-        #1            32  16.0 KiB                                    128    128  copy(r, s[0..64, 0..64])
-        #2                                                                        sync()
-        #3           128  16.0 KiB                                   1024    128  copy(s[0..64, 0..64] permuted [1, 0], t)
-        #4            32  16.0 KiB                 512    512                     copy(t, y[0..64, 0..64])
-                     224  64.0 KiB                1024   1024        1152    256  in all
-        1 block of 128 threads, 1 barrier
-    "#]].assert_eq(&tables.0);
 }

@@ -47,6 +47,12 @@ fn a_vector_copy_moves_every_element_and_counts() {
                     wavefronts: 0,
                     ideal_wavefronts: 0,
                     unwaited: 0,
+                    written: Written {
+                        requests: 0,
+                        sectors: 0,
+                        wavefronts: 0,
+                        ideal_wavefronts: 0,
+                    },
                 },
                 OpId(
                     1,
@@ -60,6 +66,12 @@ fn a_vector_copy_moves_every_element_and_counts() {
                     wavefronts: 0,
                     ideal_wavefronts: 0,
                     unwaited: 0,
+                    written: Written {
+                        requests: 4,
+                        sectors: 64,
+                        wavefronts: 0,
+                        ideal_wavefronts: 0,
+                    },
                 },
             },
             other: Counters {
@@ -72,6 +84,12 @@ fn a_vector_copy_moves_every_element_and_counts() {
                 wavefronts: 0,
                 ideal_wavefronts: 0,
                 unwaited: 0,
+                written: Written {
+                    requests: 0,
+                    sectors: 0,
+                    wavefronts: 0,
+                    ideal_wavefronts: 0,
+                },
             },
             blocks: 2,
             barriers: 0,

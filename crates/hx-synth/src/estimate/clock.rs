@@ -133,7 +133,8 @@ impl Clock {
         self.wait_until(op, then);
     }
 
-    fn wait_until(&mut self, op: OpId, then: f64) {
+    /// Waits at an operation.
+    pub(super) fn wait_until(&mut self, op: OpId, then: f64) {
         if then > self.now {
             *self.waits.entry(op).or_default() += then - self.now;
             self.now = then;

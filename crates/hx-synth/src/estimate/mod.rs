@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::Symbol;
 use hx_target::{Arch, GROUP, machine};
 use hx_tile::{
-    Bound, Estimate, Held, Launch, LoopEstimate, OpKind, PipeId, Resource, RoleEstimate, ScopeId, Solution,
-    Stmt, SyncOp, Takes, TileProgram, registers_of,
+    Bound, Estimate, Held, Launch, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource, RoleEstimate,
+    ScopeId, Solution, Stmt, SyncOp, Takes, TileProgram, registers_of,
 };
 
 use self::clock::Clock;
@@ -128,12 +128,13 @@ impl<'p> Estimator<'p> {
         let loops = self.loops(&parts, &rounds);
         let floors: BTreeMap<LoopId, f64> = loops.iter().map(|(id, found)| (*id, found.cycles)).collect();
         let (mut roles, mut walks) = (Vec::new(), Vec::new());
-        let mut takes = Takes::default();
+        let (mut takes, mut ops) = (Takes::default(), BTreeMap::new());
         for part in &parts {
             let groups: Vec<Walk<'_>> =
                 (0..part.groups as i64).map(|group| self.walked(part, group, &floors)).collect();
             let role = part.estimate(&groups);
             takes += role.takes;
+            self.spent(part, &groups, &mut ops);
             roles.push(role);
             walks.extend(groups);
         }
@@ -144,7 +145,25 @@ impl<'p> Estimator<'p> {
         loops.sort_by(|a, b| (b.cycles * b.rounds).total_cmp(&(a.cycles * a.rounds)));
         let assumed = walks.iter().any(|walk| walk.assumed).then_some(UNKNOWN_TRIPS);
         let launch = self.launch(block, &takes);
-        Estimate { roles, loops, block, takes, assumed, launch }
+        Estimate { roles, loops, block, takes, ops, assumed, launch }
+    }
+
+    /// Adds the cycles of the operations that the groups of a part execute.
+    fn spent(&self, part: &Part<'_>, groups: &[Walk<'_>], out: &mut BTreeMap<OpId, OpCycles>) {
+        for (op, _) in self.program.ops(1.0) {
+            let Some(cost) = self.solution.costs.get(&op.id) else { continue };
+            let spent = out.entry(op.id).or_default();
+            // The walk of every group begins with the operations of the block, whose cycles count once.
+            let is_own = op.scope == part.scope;
+            for (number, walk) in groups.iter().enumerate() {
+                let times = walk.executions.get(&op.id).copied().unwrap_or(0.0);
+                let waited = walk.clock.waits.get(&op.id).copied().unwrap_or(0.0);
+                spent.threads = spent.threads.max(cost.threads * times + waited);
+                if is_own || (number == 0 && spent.takes == Takes::default()) {
+                    spent.takes += cost.takes * times;
+                }
+            }
+        }
     }
 
     /// Returns the cycles of the two barriers of a cluster, before its blocks use each other's memory and after.
@@ -184,17 +203,18 @@ impl<'p> Estimator<'p> {
     /// Walks what all threads run first, then the text of a part, as its group of this number does.
     fn walked<'w>(&'w self, part: &Part<'_>, group: i64, floors: &'w BTreeMap<LoopId, f64>) -> Walk<'w> {
         let mut clock = Clock::new(self.arrivals());
-        let mut values = self.start.clone();
+        let (mut values, mut executions) = (self.start.clone(), BTreeMap::new());
         if !self.program.roles().is_empty() {
             let mut before = Walk::new(self.program, &self.solution.costs, values, floors, clock);
             before.body(&self.program.body, 1.0);
-            (clock, values) = (before.clock, before.values);
+            (clock, values, executions) = (before.clock, before.values, before.executions);
             let begun = clock.now;
             clock.arrivals.values_mut().for_each(|arrival| *arrival += begun);
             clock.takes = Takes::default();
         }
         values.extend(part.index.map(|index| (index.clone(), group)));
         let mut walk = Walk::new(self.program, &self.solution.costs, values, floors, clock);
+        walk.executions = executions;
         walk.body(part.body, 1.0);
         walk
     }

@@ -42,6 +42,8 @@ pub(super) struct Walk<'p> {
     pub(super) last: (f64, Takes),
     /// Some loop has no known number of rounds.
     pub(super) assumed: bool,
+    /// How often the group executes each operation in the block.
+    pub(super) executions: BTreeMap<OpId, f64>,
 }
 
 /// Rounds of a loop that are walked: the last one is its steady state, which the other rounds repeat.
@@ -64,6 +66,7 @@ impl<'p> Walk<'p> {
             rounds: Vec::new(),
             last: (0.0, Takes::default()),
             assumed: false,
+            executions: BTreeMap::new(),
         }
     }
 
@@ -74,6 +77,7 @@ impl<'p> Walk<'p> {
                 Stmt::Op(op) => {
                     let cost = self.costs.get(&op.id).copied().unwrap_or_default();
                     self.clock.pass(op, &cost);
+                    self.executions.insert(op.id, times);
                 }
                 Stmt::For { var, rounds, body } => {
                     let count = self.count(rounds);
@@ -140,7 +144,7 @@ impl<'p> Walk<'p> {
             self.body(body, times * count);
             if let Some(along) = &along {
                 let floor = self.floors.get(&along.id).copied().unwrap_or(0.0);
-                self.clock.now = self.clock.now.max(before.now + floor);
+                self.clock.wait_until(along.id, before.now + floor);
                 if round + 1 == WALKED.min(count as usize) {
                     self.note(along, &before, times * count);
                 }

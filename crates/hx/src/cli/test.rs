@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs};
+use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs, ReportArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
@@ -15,8 +15,10 @@ pub(crate) struct TestArgs {
     #[arg(long, value_enum, default_value_t = TestFormat::Human, value_name = "FORMAT")]
     pub format: TestFormat,
     /// Compile the kernels that the tests launch for the target, into the cache, and run nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "report")]
     pub no_run: bool,
+    #[command(flatten)]
+    pub report: ReportArgs,
     #[command(flatten)]
     pub each: EachArgs,
     /// Draw this many cases for each test with a `forall`; 32 by default.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, sort_diagnostics};
-use hx_driver::{Launches, RunOutcome, run_main};
+use hx_driver::{Launches, ReportForm, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
 
@@ -18,9 +18,6 @@ use crate::{Exit, interrupt};
 /// Prints the program's output while it runs.
 struct Live<'a> {
     output: &'a Output,
-    /// Print the simulator's counts.
-    report: bool,
-    launches: usize,
     /// Lines about tuned arguments that were printed.
     told: Once,
 }
@@ -30,11 +27,10 @@ impl Surroundings for Live<'_> {
         self.output.result(&format!("{line}\n"));
     }
 
-    fn launched(&mut self, kernel: &str, report: &LaunchReport) {
-        self.launches += 1;
+    fn launched(&mut self, _: &str, report: &LaunchReport) {
         self.told.remark(&report.remarks, self.output);
-        if let (true, Some(table)) = (self.report, &report.table) {
-            self.output.result(&format!("launch {} of `{kernel}`\n{table}", self.launches));
+        if let Some(counters) = &report.counters {
+            self.output.result(counters);
         }
     }
 
@@ -60,7 +56,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
     let tuned = tuned::tuned_by_default(&mut loaded, &args.file, &args.tuned, output)?;
     let device = args.device.device;
-    let device = simulated(device, args.report.then_some("--report"), output)?;
+    let device = simulated(device, args.report.report.then_some("--report"), output)?;
     let device = simulated(device, args.order.order.map(|_| "--order"), output)?;
     let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
     limit_memory(args.memory, loaded.manifest.as_ref());
@@ -68,10 +64,14 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, ..Options::default() };
-    let mut live = Live { output, report: args.report, launches: 0, told: Once::default() };
+    let mut live = Live { output, told: Once::default() };
     let launches = Launches {
         order: args.order.order.unwrap_or(0),
         tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned),
+        report: args.report.report.then(|| match output.json() {
+            true => ReportForm::Json,
+            false => ReportForm::Text { width: output.columns() },
+        }),
     };
     let until = Until { stop: interrupt::flag(), deadline };
     let outcome = run_main(&loaded.db, file, &machine, launches, options, &mut live, until);

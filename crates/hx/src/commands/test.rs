@@ -74,6 +74,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
     let mut listing = list_tests(&loaded.db, &loaded.files, &filter, each);
     let flag = args.orders.map(|_| "--orders").or(args.order.order.map(|_| "--order"));
+    let flag = flag.or(args.report.report.then_some("--report"));
     let device = simulated(args.device.device, flag, output)?;
     let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
     let here = std::env::current_dir().unwrap_or_default();
@@ -224,6 +225,7 @@ impl Runner<'_> {
             retries: args.retries,
             cases: args.cases.or(manifest.and_then(|m| m.cases)).map_or(DRAWN_CASES, |n| n as usize),
             observer: None,
+            report: args.report.report,
         }
     }
 

@@ -11,6 +11,7 @@ mod limits;
 mod orders;
 mod properties;
 mod repeating;
+mod reports;
 mod testing;
 mod tune;
 mod why;

@@ -120,13 +120,13 @@ fn orders_are_those_of_the_simulator() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     expect![[r#"
-        error: `--orders` is about the simulator; it cannot stand with `--device cuda`
+        error: `--orders` needs the simulator, found `--device cuda`: leave `--device` out, or pass `--device sim`
 
         For more information, try '--help'.
     "#]]
     .assert_eq(&refused("test", &["--orders", "2", "--device", "cuda"]));
     expect![[r#"
-        error: `--order` is about the simulator; it cannot stand with `--device cuda`
+        error: `--order` needs the simulator, found `--device cuda`: leave `--device` out, or pass `--device sim`
 
         For more information, try '--help'.
     "#]]

@@ -428,25 +428,6 @@ test "code" {
     assert_eq!(skips, !judged);
 }
 
-#[test]
-fn the_report_of_the_simulator() {
-    let main = "main { let x = ones(f32, 1024); let y = empty(f32, 1024); scale(x, y); print(y.sum()); }\n";
-    let folder = folder(&[("r.hx", &format!("{SCALE}{main}"))]);
-    let output = hx(folder.path(), &["run", "r.hx", "--report"]);
-    expect![[r#"
-        launch 1 of `scale`
-        op  instructions   bytes  redundant  sectors  ideal  wavefronts  ideal  operation
-        #0             8  4096 B                 128    128                     copy(x[block_idx.x * 512 + 0..512], r)
-        #1            32                                                        value = (r * 2.0)
-        #2             8  4096 B                 128    128                     copy(value, y[block_idx.x * 512 + 0..512])
-                      48  8192 B                 256    256                     in all
-        2 blocks of 128 threads, 0 barriers
-        2048.0
-    "#]].assert_eq(&String::from_utf8_lossy(&output.stdout));
-    let wrong = hx(folder.path(), &["run", "r.hx", "--report", "--device", "cuda"]);
-    assert_eq!(wrong.status.code(), Some(2));
-}
-
 const FIVE: &str = r#"
 test "sums" for n in [1, 2, 3, 4] { assert(n != 2); }
 test "broken" { assert(missing); }

@@ -133,7 +133,7 @@ kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] thre
           #3 4 B an access  at k.hx:6:10
               asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
           #3 bank conflicts: 8.0 times the wavefronts  at k.hx:6:10
-              the layout of `s` is pinned to `(32,32):(32,1)`
+              the layout of `s` is pinned to `(32,32):(32,1)`; without `layout:` the compiler chooses one
         --
     "#]],
     );

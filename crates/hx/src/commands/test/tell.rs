@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, line_index};
-use hx_driver::{CaseReport, Listing, Machine, TestOptions, Told, Verdict, case_place};
+use hx_driver::{CaseReport, KernelReport, Listing, Machine, TestOptions, Told, Verdict, case_place};
 use hx_report::Renderer;
 
 use super::junit::{self, Outcome};
@@ -140,6 +140,9 @@ impl<'a> Teller<'a> {
             }
             output.remark(&format!("  rerun: {rerun}\n"));
         }
+        for kernel in &report.kernels {
+            output.result(&format!("{}\n", kernel.summed_text(output.columns())));
+        }
     }
 
     /// Returns a renderer without colour, for output that programs read.
@@ -192,6 +195,9 @@ impl<'a> Teller<'a> {
         if let Some(device) = device {
             object["device"] = device.into();
         }
+        if self.args.report.report {
+            object["kernels"] = report.kernels.iter().map(KernelReport::json).collect();
+        }
         format!("{object}\n")
     }
 
@@ -216,12 +222,11 @@ impl<'a> Teller<'a> {
                 }
             }
         };
-        junit::Case {
-            name: report.case.name.clone(),
-            seconds: report.time.as_secs_f64(),
-            outcome,
-            output: report.output.clone(),
+        let mut output = report.output.clone();
+        for kernel in &report.kernels {
+            output.extend(kernel.summed_text(self.output.columns()).lines().map(str::to_owned));
         }
+        junit::Case { name: report.case.name.clone(), seconds: report.time.as_secs_f64(), outcome, output }
     }
 
     /// Returns the command that runs one test again with the same settings.
