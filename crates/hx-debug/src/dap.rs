@@ -47,7 +47,7 @@ pub struct LaunchArguments {
 pub struct OpenError(pub String);
 
 /// Finds a launch, records it, and calls the function with its stepper.
-pub type Open<'o> =
+pub(crate) type Open<'o> =
     dyn FnMut(&LaunchArguments, &mut dyn FnMut(&mut Stepper<'_>)) -> Result<(), OpenError> + 'o;
 
 /// A breakpoint that the client wants.

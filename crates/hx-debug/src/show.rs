@@ -1,6 +1,6 @@
 //! The state of a stepper as text.
 
-use hx_driver::{Spot, Stepper, Tile};
+use hx_driver::{StepSpot, Stepper, Tile};
 use hx_sim::AgentState;
 
 /// The lines around an operation that are shown.
@@ -29,7 +29,7 @@ impl Look {
 }
 
 /// Describes a place: `matmul.hx:41 in gemm_tile`.
-pub(crate) fn place(stepper: &Stepper<'_>, spot: &Spot) -> String {
+pub(crate) fn place(stepper: &Stepper<'_>, spot: &StepSpot) -> String {
     let here = spot.here();
     format!("{}:{} in `{}`", here.file.path(stepper.db()), here.line + 1, here.name)
 }
@@ -46,8 +46,8 @@ pub(crate) fn threads([first, end]: [u32; 2]) -> String {
 pub(crate) fn moment(stepper: &Stepper<'_>, look: Look) -> String {
     let (focus, [step, length]) = (stepper.focus(), stepper.progress());
     let operation = match (stepper.spot(), focus.ended) {
-        (Some(Spot { op: Some(op), title, .. }), _) => format!("#{op} `{title}`"),
-        (Some(Spot { title, .. }), _) => format!("`{title}`"),
+        (Some(StepSpot { op: Some(op), title, .. }), _) => format!("#{op} `{title}`"),
+        (Some(StepSpot { title, .. }), _) => format!("`{title}`"),
         (None, true) => "the end".to_owned(),
         (None, false) => "between operations".to_owned(),
     };

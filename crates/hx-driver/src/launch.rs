@@ -40,8 +40,8 @@ use crate::report::{KernelReport, Reporting};
 
 use code::Launched;
 use cuda::cuda_text;
-use instance::Errors;
 pub use direct::{DirectLaunch, DirectParam};
+use instance::Errors;
 pub(crate) use instance::grid_label;
 pub(crate) use race::{Racetrack, bound};
 pub use regions::{Region, may_share};

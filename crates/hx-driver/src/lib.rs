@@ -56,7 +56,7 @@ pub use report::{KernelReport, Moves, Part, ReportForm, Row, Spot};
 pub use run::{Launches, RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
 pub use step::{
-    Cell, Goal, Named, Place, Spot, StepCase, StepError, StepFrame, StepRequest, Stepper, Tile, step,
+    Cell, Goal, Named, Place, StepCase, StepError, StepFrame, StepRequest, StepSpot, Stepper, Tile, step,
 };
 pub use test::{
     Case, CaseReport, DRAWN_CASES, DocMode, DocTest, Drawn, Filter, Listing, Observer, Property, TestOptions,

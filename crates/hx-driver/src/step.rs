@@ -23,7 +23,7 @@ use crate::machine::Machine;
 use crate::test::{Captured, Case, Failed, Property, Run, TestOptions, evaluated};
 
 pub use place::{Named, Place};
-pub use stepper::{Spot, StepFrame, Stepper};
+pub use stepper::{StepFrame, StepSpot, Stepper};
 pub use tile::{Cell, Tile};
 
 /// An evaluation with launches.

@@ -29,7 +29,7 @@ pub struct StepFrame {
 
 /// The place of an operation in the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Spot {
+pub struct StepSpot {
     /// The number of the operation, as messages show it: `#4`.
     pub op: Option<u32>,
     /// The operation as text: `gemm(acc, ra, rb)`.
@@ -38,7 +38,7 @@ pub struct Spot {
     pub frames: Vec<StepFrame>,
 }
 
-impl Spot {
+impl StepSpot {
     /// Returns the place in the innermost function.
     pub fn here(&self) -> &StepFrame {
         &self.frames[0]
@@ -57,7 +57,7 @@ pub struct Stepper<'r> {
     pub(super) playback: Playback<'r>,
     kernel: Name,
     /// Indexed by site.
-    spots: Vec<Option<Spot>>,
+    spots: Vec<Option<StepSpot>>,
     found: Vec<Diagnostic>,
     took: Duration,
     focus: AgentId,
@@ -216,23 +216,23 @@ impl<'r> Stepper<'r> {
     }
 
     /// Returns the place of the operation that an agent executes or executes next.
-    pub fn spot_of(&self, agent: &AgentState) -> Option<&Spot> {
+    pub fn spot_of(&self, agent: &AgentState) -> Option<&StepSpot> {
         self.spots.get(agent.site? as usize)?.as_ref()
     }
 
     /// Returns the place of the operation of the agent in focus.
-    pub fn spot(&self) -> Option<&Spot> {
+    pub fn spot(&self) -> Option<&StepSpot> {
         self.spot_of(&self.focus())
     }
 
     /// Returns the place of the operation of an access.
-    pub fn spot_at(&self, site: u32) -> Option<&Spot> {
+    pub fn spot_at(&self, site: u32) -> Option<&StepSpot> {
         self.spots.get(site as usize)?.as_ref()
     }
 
     /// Goes to the next or the last moment at which the agent in focus begins an operation that is wanted. Returns false at the end of
     /// the record, and then goes there.
-    fn to_operation(&mut self, forward: bool, wanted: &dyn Fn(&Spot) -> bool) -> bool {
+    fn to_operation(&mut self, forward: bool, wanted: &dyn Fn(&StepSpot) -> bool) -> bool {
         let (focus, start) = (self.focus, self.focus());
         let spots = &self.spots;
         let mut stops = |playback: &Playback<'r>| {
@@ -257,7 +257,7 @@ impl<'r> Stepper<'r> {
     /// false at an end of the record.
     pub fn step_to(&mut self, forward: bool, wanted: &str) -> bool {
         let number = wanted.strip_prefix('#').and_then(|number| number.parse::<u32>().ok());
-        let fits = |spot: &Spot| match number {
+        let fits = |spot: &StepSpot| match number {
             Some(number) => spot.op == Some(number),
             None => spot.title.contains(wanted),
         };
@@ -274,8 +274,9 @@ impl<'r> Stepper<'r> {
     pub fn step_line(&mut self, forward: bool) -> bool {
         let Some(here) = self.spot().cloned() else { return self.step_operation(forward) };
         let depth = here.frames.len();
-        let line =
-            |spot: &Spot| spot.frames.iter().rev().take(depth).map(|f| (f.file, f.line)).collect::<Vec<_>>();
+        let line = |spot: &StepSpot| {
+            spot.frames.iter().rev().take(depth).map(|f| (f.file, f.line)).collect::<Vec<_>>()
+        };
         let now = line(&here);
         self.to_operation(forward, &|spot| line(spot) != now)
     }
@@ -396,7 +397,7 @@ fn spot(
     lowered: &Lowered,
     origin: Origin,
     (op, title): (Option<u32>, String),
-) -> Option<Spot> {
+) -> Option<StepSpot> {
     let (mut frames, mut next) = (Vec::new(), Some(origin));
     while let Some(origin) = next.and_then(|origin| lowered.origins.get(origin.0 as usize)) {
         if let Some((file, range)) = origin.place.range(db) {
@@ -405,5 +406,5 @@ fn spot(
         }
         next = origin.call;
     }
-    (!frames.is_empty()).then_some(Spot { op, title, frames })
+    (!frames.is_empty()).then_some(StepSpot { op, title, frames })
 }
