@@ -310,7 +310,7 @@ fn agents(stepper: &Stepper<'_>) -> String {
 fn calls(stepper: &Stepper<'_>) -> String {
     let Some(spot) = stepper.spot() else { return "between operations\n".to_owned() };
     let line = |frame: &hx_driver::StepFrame| {
-        format!("`{}` at {}:{}\n", frame.name, frame.file.path(stepper.db()), frame.line + 1)
+        format!("`{}` at {}:{}\n", frame.name(), frame.file.path(stepper.db()), frame.line + 1)
     };
     spot.frames.iter().map(line).collect()
 }
@@ -321,11 +321,16 @@ fn fault(stepper: &Stepper<'_>) -> String {
     for found in stepper.fault() {
         out += &format!("fault: {} ({})\n", found.message, found.code.id);
         let notes = found.notes.iter().map(|note| format!("  {note}\n"));
+        let element = stepper.fault_element().map(|(name, at)| {
+            let at: Vec<String> = at.iter().map(i64::to_string).collect();
+            let element = format!("{name}[{}]", at.join(", "));
+            format!("  the element is `{element}`: `last {element}` goes to its last write\n")
+        });
         let places = found.secondary.iter().map(|label| {
             let line = hx_base::line_index(stepper.db(), label.file).line_col(label.range.start()).line;
             format!("  {}:{}: {}\n", label.file.path(stepper.db()), line + 1, label.message)
         });
-        out.extend(notes.chain(places));
+        out.extend(notes.chain(element).chain(places));
     }
     out
 }

@@ -31,7 +31,7 @@ impl Look {
 /// Describes a place: `matmul.hx:41 in gemm_tile`.
 pub(crate) fn place(stepper: &Stepper<'_>, spot: &StepSpot) -> String {
     let here = spot.here();
-    format!("{}:{} in `{}`", here.file.path(stepper.db()), here.line + 1, here.name)
+    format!("{}:{} in `{}`", here.file.path(stepper.db()), here.line + 1, here.name())
 }
 
 /// Describes threads: `threads 0 to 127`.

@@ -17,8 +17,10 @@ mod simulate;
 mod step;
 mod time;
 mod tuned;
+mod values;
 mod witness;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -51,6 +53,7 @@ pub use time::Timing;
 pub use tuned::Tuned;
 pub(crate) use tuned::text_hash;
 pub(crate) use tuned::{fits, values};
+pub(crate) use values::integers;
 pub(crate) use witness::{Seen, stored_tensor};
 
 /// Runs kernels for one evaluation, on one machine.
@@ -74,6 +77,8 @@ pub struct Launcher<'a> {
     watch: Option<&'a Suspect>,
     seen: Option<Seen<'a>>,
     errors: Errors,
+    /// Whether the static checks refused a launch whose threads have a program.
+    refused: Cell<bool>,
     /// The launch to hand over to a stepper.
     stepping: Option<Stepping<'a>>,
     /// The last fault that the simulator found, and its launch.
@@ -157,6 +162,7 @@ impl<'a> Launcher<'a> {
             watch: None,
             seen: None,
             errors: Errors::Refused,
+            refused: Cell::new(false),
             stepping: None,
             faulted: None,
             reporting: Reporting::Off,
@@ -263,7 +269,8 @@ impl<'a> Launcher<'a> {
             None => Vec::new(),
         };
         let sources = prepared.sources.clone();
-        let (checked, bound) = instance::choose(db, kernel, self.machine, prepared, self.errors)?;
+        let (instance, bound) = instance::choose(db, kernel, self.machine, prepared)?;
+        let checked = self.checked(instance)?;
         Ok(Chosen { checked, bound, sources, remarks })
     }
 

@@ -4,6 +4,7 @@
 //! If neither a kernel nor a launch is named, the launch that fails is the one: the one with a fault, or the one that wrote a wrong
 //! element. To find it, the evaluation runs once before.
 
+mod integers;
 mod place;
 mod stepper;
 mod tile;

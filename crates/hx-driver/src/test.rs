@@ -170,6 +170,8 @@ pub struct CaseReport {
     pub picture: Option<Picture>,
     /// The cases that were drawn, if the test has a `forall`.
     pub drawn: Option<Drawn>,
+    /// Whether `hx step` leads to the failure: a launch has a fault, or wrote wrong elements.
+    pub steps: bool,
     /// The counters of its launches on the simulator, if they are asked for: one report for each instance.
     pub kernels: Vec<KernelReport>,
 }
@@ -467,6 +469,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         failures: Vec::new(),
         picture: None,
         drawn: None,
+        steps: false,
         kernels: Vec::new(),
     }
 }
@@ -499,7 +502,8 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     });
     let mut report = failed(case, Vec::new());
     let (verdict, had_orders) = match ran {
-        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture }, kernels)) => {
+        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture, faulted }, kernels)) => {
+            report.steps = verdict.is_err() && (faulted || suspect.is_some());
             (report.uses_seed, report.picture, report.kernels) = (uses_seed, picture, kernels);
             let found = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
@@ -552,6 +556,8 @@ pub(crate) struct Ran {
     /// The launch that wrote the compared tensor, if a comparison failed.
     pub(crate) suspect: Option<Suspect>,
     picture: Option<Picture>,
+    /// Whether a launch has a fault that the simulator or the checks found.
+    faulted: bool,
 }
 
 /// The reason why a case failed. The places of an error are resolved later, so that this does not count towards the time limit.
@@ -577,6 +583,7 @@ pub(crate) fn evaluated(
             had_orders: false,
             suspect: None,
             picture: None,
+            faulted: false,
         };
     };
     let seed = case_seed(options.seed, &case.name);
@@ -601,7 +608,8 @@ pub(crate) fn evaluated(
     });
     let (uses_seed, suspect) = (session.unseeded_draws() > 0, session.suspect().cloned());
     let picture = session.picture().cloned();
-    Ran { verdict, uses_seed, had_orders: launcher.had_orders(), suspect, picture }
+    let (had_orders, faulted) = (launcher.had_orders(), launcher.has_fault());
+    Ran { verdict, uses_seed, had_orders, suspect, picture, faulted }
 }
 
 /// Returns the seed of one case. Cases draw different numbers, and the same numbers on every machine.

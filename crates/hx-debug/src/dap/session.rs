@@ -184,7 +184,7 @@ impl<'s, 'r> Session<'s, 'r> {
         let lines = line_index(self.stepper.db(), frame.file);
         let [start, end] = [frame.range.start(), frame.range.end()].map(|at| lines.line_col(at));
         json!({
-            "id": id, "name": frame.name.to_string(), "source": self.source_of(frame.file),
+            "id": id, "name": frame.name().to_string(), "source": self.source_of(frame.file),
             "line": start.line + 1, "column": start.col + 1, "endLine": end.line + 1, "endColumn": end.col + 1,
         })
     }

@@ -7,14 +7,14 @@ use hx_base::{Label, TextRange};
 use hx_compile::tile_program;
 use hx_hir::{
     Body, Builtin, Expr, ExprId, Inference, Item, KernelFn, Names, Pat, PatId, Resolution, StmtKind, Ty,
-    body_names, body_of, body_source_map, generic_symbol, infer_body,
+    body_names, body_of, body_source_map, infer_body,
 };
 use hx_index::Symbol;
-use hx_lower::{At, CtValue};
+use hx_lower::At;
 use hx_tile::Origin;
 use hx_workspace::Database;
 
-use crate::launch::Seen;
+use crate::launch::{Seen, integers};
 
 /// The maximal number of definitions.
 const MOST: usize = 12;
@@ -30,11 +30,12 @@ pub(super) fn definitions(
     let item = Item::Kernel(kernel);
     let Some(map) = body_source_map(db, item) else { return Vec::new() };
     let (body, names) = (body_of(db, item), body_names(db, item));
+    let index = block.map(|block| seen.witness.block_index(block));
     let search = Search {
         body,
         names,
         types: infer_body(db, item),
-        values: values(db, seen, block),
+        values: integers(db, seen.instance, &seen.symbols, seen.witness.grid, index),
         sources: sources(body, names),
     };
     let seeds = origins.into_iter().filter_map(|origin| in_kernel(db, seen, origin));
@@ -57,24 +58,6 @@ fn in_kernel(db: &Database, seen: &Seen<'_>, origin: Origin) -> Option<ExprId> {
         At::Body(expr) => Some(expr),
         _ => None,
     }
-}
-
-/// Returns the integers of the launch, and the index of a block.
-fn values(db: &Database, seen: &Seen<'_>, block: Option<u32>) -> BTreeMap<Symbol, i64> {
-    let mut values = seen.symbols.clone();
-    let grid = seen.witness.grid;
-    values.extend((0..3).map(|axis| (Symbol::GridDim(axis), grid[usize::from(axis)] as i64)));
-    if let Some(block) = block {
-        let index = seen.witness.block_index(block);
-        values.extend((0..3).map(|axis| (Symbol::BlockIdx(axis), i64::from(index[usize::from(axis)]))));
-    }
-    let args = tile_program(db, seen.instance).as_ref().map(|lowered| &lowered.args);
-    for (name, value) in args.into_iter().flatten() {
-        if let CtValue::Int(value) = value {
-            values.insert(generic_symbol(name), *value);
-        }
-    }
-    values
 }
 
 /// A statement that gives a value to names.

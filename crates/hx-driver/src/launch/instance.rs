@@ -11,7 +11,7 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_lower::{LaunchFacts, Lowered};
 
 use super::bind::{Header, Prepared};
-use super::{Bound, BoundParam, BoundTensor, stopped_at};
+use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
 use crate::machine::Machine;
 
 /// An instance in which the static checks found no error. Launches run and compile only such instances, on every machine. Only a
@@ -24,14 +24,6 @@ impl<'db> Checked<'db> {
     pub(super) fn new(db: &'db dyn Db, instance: Instance<'db>) -> Result<Checked<'db>, LaunchError> {
         let errors = instance_errors(db, instance);
         if errors.is_empty() { Ok(Checked(instance)) } else { Err(LaunchError::Found(errors.clone())) }
-    }
-
-    /// Accepts an instance with errors if each of its threads has a program.
-    fn despite_errors(db: &'db dyn Db, instance: Instance<'db>) -> Result<Checked<'db>, LaunchError> {
-        match thread_program(db, instance) {
-            Ok(_) => Ok(Checked(instance)),
-            Err(stop) => Err(stopped_at(db, instance, stop)),
-        }
     }
 
     /// Returns the checked instance.
@@ -70,14 +62,27 @@ pub(super) enum Errors {
     Stepped,
 }
 
+impl<'a> Launcher<'a> {
+    /// Checks an instance, or accepts one with errors for a stepper.
+    pub(super) fn checked(&self, instance: Instance<'a>) -> Result<Checked<'a>, LaunchError> {
+        let checked = Checked::new(self.db, instance);
+        if checked.is_err() && thread_program(self.db, instance).is_ok() {
+            self.refused.set(true);
+            if self.errors == Errors::Stepped {
+                return Ok(Checked(instance));
+            }
+        }
+        checked
+    }
+}
+
 /// Returns the instance that a launch needs, and the values of the launch's symbols.
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     machine: &Machine,
     prepared: Prepared,
-    errors: Errors,
-) -> Result<(Checked<'db>, Bound), LaunchError> {
+) -> Result<(Instance<'db>, Bound), LaunchError> {
     let facts = LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
     let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
     if let Some(candidate) = prepared.candidate {
@@ -104,11 +109,7 @@ pub(super) fn choose<'db>(
     }
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
-    let checked = match errors {
-        Errors::Refused => Checked::new(db, instance)?,
-        Errors::Stepped => Checked::despite_errors(db, instance)?,
-    };
-    Ok((checked, Bound { symbols, params: prepared.params }))
+    Ok((instance, Bound { symbols, params: prepared.params }))
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

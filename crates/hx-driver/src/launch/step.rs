@@ -68,6 +68,11 @@ impl<'a> Launcher<'a> {
         self.faulted.as_ref()
     }
 
+    /// Reports whether a launch so far has a fault that a stepper leads to.
+    pub(crate) fn has_fault(&self) -> bool {
+        self.faulted.is_some() || self.refused.get()
+    }
+
     /// Returns the number of launches so far.
     pub(crate) fn launches(&self) -> usize {
         self.launches

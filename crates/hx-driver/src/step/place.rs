@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hx_dtype::DType;
-use hx_sim::Memory;
+use hx_sim::{Fault, Memory};
 use hx_thread::Param;
 use hx_tile::TensorId;
 
@@ -94,6 +94,25 @@ impl Stepper<'_> {
         let (bits, element) = (tensor.dtype.bits() as usize, usize::try_from(element).ok()?);
         let range = element * bits / 8..((element + 1) * bits).div_ceil(8);
         Some(Place { memory: Memory::Global(param), range, thread: None })
+    }
+
+    /// Returns the element of a shared tensor that the fault names by its place in memory: the name and the coordinate.
+    pub fn fault_element(&self) -> Option<(String, Vec<i64>)> {
+        let (name, element) = match &self.playback.outcome()?.fault {
+            Fault::SharedRace { tensor, element, .. }
+            | Fault::UninitializedShared { tensor, element, .. }
+            | Fault::CopyInFlight { tensor, element, .. }
+            | Fault::StoreInFlight { tensor, element, .. }
+            | Fault::OperandInFlight { tensor, element, .. } => (tensor, usize::try_from(*element).ok()?),
+            Fault::GlobalRace { tensor, coord, .. }
+            | Fault::SourceInFlight { tensor, coord, .. }
+            | Fault::OutOfBounds { tensor, coord, .. } => return Some((tensor.clone(), coord.clone()?)),
+            _ => return None,
+        };
+        let fits = |tensor: &&TensorId| self.tile.tensor(**tensor).name == *name;
+        let tensor = *self.solution.shared.keys().find(fits)?;
+        let coordinate = self.coordinate_of(tensor, element)?;
+        Some((name.clone(), coordinate))
     }
 
     /// Returns the memory of an element of a tensor; for registers, that of the first thread that holds the element. `None` if the

@@ -1,12 +1,12 @@
 //! A recorded launch with the names and places of its source: moves by operations, lines and functions.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, line_index};
-use hx_hir::Name;
-use hx_index::Symbol;
+use hx_compile::Instance;
+use hx_hir::{ItemKey, Name};
 use hx_lower::Lowered;
 use hx_sim::{AgentId, AgentState, MemoryAccess, Playback, Prepared};
 use hx_thread::ThreadProgram;
@@ -19,8 +19,8 @@ use crate::launch::Recorded;
 /// A call or a kernel that an operation is in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepFrame {
-    /// The name of the function or of the kernel.
-    pub name: Name,
+    /// The function or the kernel.
+    pub item: ItemKey,
     pub file: SourceFile,
     pub range: TextRange,
     /// The line, from 0.
@@ -36,6 +36,13 @@ pub struct StepSpot {
     pub title: String,
     /// From the innermost function out to the kernel; never empty.
     pub frames: Vec<StepFrame>,
+}
+
+impl StepFrame {
+    /// Returns the name of the function or of the kernel.
+    pub fn name(&self) -> &Name {
+        &self.item.name
+    }
 }
 
 impl StepSpot {
@@ -55,7 +62,7 @@ pub struct Stepper<'r> {
     pub(super) program: &'r ThreadProgram,
     pub(super) prepared: &'r Prepared,
     pub(super) playback: Playback<'r>,
-    kernel: Name,
+    pub(super) instance: Instance<'r>,
     /// Indexed by site.
     spots: Vec<Option<StepSpot>>,
     found: Vec<Diagnostic>,
@@ -76,7 +83,7 @@ impl<'r> Stepper<'r> {
             program,
             prepared,
             playback,
-            kernel: instance.kernel(db).name(db).clone(),
+            instance,
             spots: prepared.places().into_iter().map(spot).collect(),
             found,
             took,
@@ -133,7 +140,7 @@ impl<'r> Stepper<'r> {
 
     /// Returns the name of the kernel.
     pub fn kernel(&self) -> &Name {
-        &self.kernel
+        self.instance.kernel(self.db).name(self.db)
     }
 
     /// Returns the database of the sources.
@@ -355,25 +362,6 @@ impl<'r> Stepper<'r> {
         Some(found)
     }
 
-    /// Returns the loop counters and integers of the agent in focus, the index of its block, and the integers of the launch.
-    pub fn integers(&self) -> Vec<(String, i64)> {
-        let focus = self.focus();
-        let mut out: Vec<(String, i64)> = Vec::new();
-        for (name, value) in self.playback.integers(focus.id) {
-            if let Symbol::Var(name, _) = name {
-                out.retain(|(other, _)| *other != name.as_str());
-                out.push((name.to_string(), value));
-            }
-        }
-        let axes = self.tile.grid.len().max(1);
-        for (axis, index) in focus.block.iter().take(axes).enumerate() {
-            out.push((format!("block_idx({axis})"), i64::from(*index)));
-        }
-        let known: BTreeMap<&Symbol, i64> = self.prepared.symbols().iter().map(|(s, v)| (s, *v)).collect();
-        out.extend(known.into_iter().map(|(symbol, value)| (symbol.to_string(), value)));
-        out
-    }
-
     /// Describes the barriers in memory of the block in focus: the pipeline, the stage and its state.
     pub fn barriers(&self) -> Vec<(String, String)> {
         let stage = |stage: hx_sim::Stage| {
@@ -402,7 +390,7 @@ fn spot(
     while let Some(origin) = next.and_then(|origin| lowered.origins.get(origin.0 as usize)) {
         if let Some((file, range)) = origin.place.range(db) {
             let line = line_index(db, file).line_col(range.start()).line;
-            frames.push(StepFrame { name: origin.place.item.name.clone(), file, range, line });
+            frames.push(StepFrame { item: origin.place.item.clone(), file, range, line });
         }
         next = origin.call;
     }

@@ -143,6 +143,21 @@ impl Stepper<'_> {
         usize::try_from(held.swizzle.apply(held.layout.eval(index))).ok()
     }
 
+    /// Returns the coordinate of the element at a position of a shared tensor's memory.
+    pub(super) fn coordinate_of(&self, tensor: TensorId, element: usize) -> Option<Vec<i64>> {
+        let held = self.solution.shared.get(&tensor)?;
+        let shape = &self.tile.tensor(tensor).shape;
+        let all = 0..shape.iter().product::<i64>();
+        let is_here = |index: &i64| held.swizzle.apply(held.layout.eval(*index)) == element as i64;
+        let mut index = all.into_iter().find(is_here)?;
+        let coordinate = shape.iter().map(|extent| {
+            let at = index % extent;
+            index /= extent;
+            at
+        });
+        Some(coordinate.collect())
+    }
+
     /// Returns the bytes of an element in the block's shared memory, for the group in focus.
     pub(super) fn shared_bytes(&self, tensor: TensorId, coordinate: &[i64]) -> Option<Range<usize>> {
         let held = self.solution.shared.get(&tensor)?;

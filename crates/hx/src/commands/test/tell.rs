@@ -138,7 +138,8 @@ impl<'a> Teller<'a> {
             if let Some(order) = report.order {
                 output.remark(&format!("  order: {order}"));
             }
-            output.remark(&format!("  rerun: {rerun}\n"));
+            let step = report.steps.then(|| format!("\n  step:  {}", self.step(report, options)));
+            output.remark(&format!("  rerun: {rerun}{}\n", step.unwrap_or_default()));
         }
         for kernel in &report.kernels {
             output.result(&format!("{}\n", kernel.summed_text(output.columns())));
@@ -231,7 +232,7 @@ impl<'a> Teller<'a> {
 
     /// Returns the command that runs one test again with the same settings.
     fn rerun(&self, report: &CaseReport, machine: &Machine, options: &TestOptions) -> String {
-        let quoted = format!("'{}'", report.rerun_name().replace('\'', r"'\''"));
+        let quoted = quoted(&report.rerun_name());
         let target = match self.args.device.target.target {
             Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
             _ => String::new(),
@@ -250,6 +251,21 @@ impl<'a> Teller<'a> {
         format!(
             "hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}{order}{cases}"
         )
+    }
+
+    /// Returns the command that steps to the failure.
+    fn step(&self, report: &CaseReport, options: &TestOptions) -> String {
+        let mut command = format!("hx step {} --exact --seed {}", quoted(&report.rerun_name()), options.seed);
+        if let Some(arch) = self.args.device.target.target {
+            command += &format!(" --target {arch}");
+        }
+        if self.args.candidate.candidate > 0 {
+            command += &format!(" --candidate {}", self.args.candidate.candidate);
+        }
+        if let Some(order) = report.order {
+            command += &format!(" --order {order}");
+        }
+        command
     }
 
     /// Reports the counts at the end of a run. For people the last line has all three numbers.
@@ -279,4 +295,9 @@ fn flaky(report: &CaseReport) -> String {
 pub(super) fn show_time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
+/// Quotes an argument for a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
