@@ -54,6 +54,9 @@ impl Console {
             took.as_secs_f64() * 1e3,
             held as f64 / f64::from(1 << 20)
         );
+        if let Some(reason) = stepper.reason() {
+            out += &format!("here: {reason}\n");
+        }
         out += &self.stop(stepper);
         out
     }

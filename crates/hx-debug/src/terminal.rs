@@ -13,6 +13,9 @@ pub trait Lines {
     /// # Errors
     /// If the source cannot be read.
     fn next(&mut self) -> io::Result<Option<String>>;
+
+    /// Reports whether the lines come from a script. The transcript then repeats each one.
+    fn is_script(&self) -> bool;
 }
 
 /// Reads commands until `quit` or the end of the lines. An empty line repeats the last command that moved.
@@ -30,6 +33,9 @@ pub fn run_terminal(
     loop {
         out.flush()?;
         let Some(line) = lines.next()? else { return Ok(()) };
+        if lines.is_script() {
+            writeln!(out, "step> {line}")?;
+        }
         let line = if line.trim().is_empty() { last.clone() } else { line };
         let answer = console.run(stepper, &line);
         if answer.quits {

@@ -61,7 +61,7 @@ pub enum Goal {
     /// The fault that ends the run of the block.
     Fault,
     /// The access of the block to an element of a tensor that another block accesses, too.
-    Clash { tensor: String, element: i64 },
+    Clash { tensor: String, element: i64, text: String },
     /// The last write of a wrong element of a parameter, by a thread.
     Wrong { param: usize, element: i64, thread: u32 },
 }
@@ -164,7 +164,7 @@ fn fault_goal(error: &SimError) -> ([u32; 3], Goal) {
     let block = error.place.as_ref().and_then(|place| place.block).unwrap_or_default();
     let goal = match &error.fault {
         // Blocks meet when their changes are merged: each of them ends without a fault.
-        Fault::BlockRace { tensor, element, .. } => Goal::Clash { tensor: tensor.clone(), element: *element },
+        Fault::BlockRace { tensor, element, .. } => Goal::Clash { tensor: tensor.clone(), element: *element, text: error.fault.to_string() },
         _ => Goal::Fault,
     };
     (block, goal)

@@ -48,8 +48,10 @@ impl<'s, 'r> Session<'s, 'r> {
             channel.event("breakpoint", json!({ "reason": "changed", "breakpoint": breakpoint }))?;
         }
         let greeting = self.console.greeting(self.stepper);
-        let first = greeting.lines().next().unwrap_or_default();
-        channel.event("output", json!({ "category": "console", "output": format!("{first}\n") }))?;
+        let first = greeting.lines().take(1 + usize::from(self.stepper.reason().is_some()));
+        let first = first.map(|line| format!("{line}
+")).collect::<String>();
+        channel.event("output", json!({ "category": "console", "output": first }))?;
         self.stopped(channel, "entry")?;
         while let Some(request) = channel.read()? {
             if request.command == "disconnect" || request.command == "terminate" {

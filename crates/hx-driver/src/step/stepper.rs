@@ -66,6 +66,7 @@ pub struct Stepper<'r> {
     /// Indexed by site.
     spots: Vec<Option<StepSpot>>,
     found: Vec<Diagnostic>,
+    reason: Option<String>,
     took: Duration,
     focus: AgentId,
     thread: u32,
@@ -86,6 +87,7 @@ impl<'r> Stepper<'r> {
             instance,
             spots: prepared.places().into_iter().map(spot).collect(),
             found,
+            reason: None,
             took,
             focus: AgentId { rank: 0, number: 0 },
             thread: 0,
@@ -103,7 +105,8 @@ impl<'r> Stepper<'r> {
                 }
             }
             Goal::Fault => self.to_end(),
-            Goal::Clash { tensor, element } => {
+            Goal::Clash { tensor, element, text } => {
+                self.reason = Some(format!("block {:?} {text}", self.focus().block));
                 let param = self.program.params.iter().position(
                     |param| matches!(param, hx_thread::Param::Tensor(param) if param.name == *tensor),
                 );
@@ -113,6 +116,12 @@ impl<'r> Stepper<'r> {
                 }
             }
             Goal::Wrong { param, element, thread } => {
+                let at = self.prepared.coordinate(*param, *element);
+                if let (Some(hx_thread::Param::Tensor(tensor)), Some(at)) = (self.program.params.get(*param), at) {
+                    let at: Vec<String> = at.iter().map(i64::to_string).collect();
+                    let element = format!("`{}[{}]`", tensor.name, at.join(", "));
+                    self.reason = Some(format!("the last write of {element}, the first wrong element"));
+                }
                 self.to_end();
                 if let Some(place) = self.global_place(*param, *element) {
                     self.find(&place, false, &|access| access.kind != hx_sim::AccessKind::Read);
@@ -151,6 +160,11 @@ impl<'r> Stepper<'r> {
     /// Returns the fault that ends the record, if there is one.
     pub fn fault(&self) -> &[Diagnostic] {
         &self.found
+    }
+
+    /// Returns the reason for the moment at which the stepper began, unless it is a fault or the first operation.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// Reports whether the moment is the one before the fault.

@@ -66,6 +66,9 @@ fn stepped(args: &StepArgs, output: &Output) -> Result<Exit, Exit> {
         Err(StepError::Stopped) => Err(Exit::Interrupted),
         Err(StepError::Failed(found)) => {
             output.diagnostics(&loaded.db, &found);
+            if let Some(kernel) = &args.kernel {
+                output.remark(&format!("no launch of `{kernel}` came before this failure"));
+            }
             Err(Exit::Bad)
         }
         Err(error) => {
@@ -157,6 +160,10 @@ impl Lines for Prompt {
             Err(error) => Err(io::Error::other(error)),
         }
     }
+
+    fn is_script(&self) -> bool {
+        false
+    }
 }
 
 /// Lines from a pipe.
@@ -167,6 +174,10 @@ impl<R: BufRead> Lines for Script<R> {
         let mut line = String::new();
         let read = self.0.read_line(&mut line)?;
         Ok((read > 0).then(|| line.trim_end().to_owned()))
+    }
+
+    fn is_script(&self) -> bool {
+        true
     }
 }
 

@@ -12,6 +12,7 @@ mod orders;
 mod properties;
 mod repeating;
 mod reports;
+mod stepping;
 mod testing;
 mod tune;
 mod why;
