@@ -230,8 +230,10 @@ impl<'a> Block<'a> {
         let access = Access { memory: l.memory, dtype: l.dtype, bytes, write: false };
         let mut found = vec![-1; threads];
         let mut read = vec![0; bytes];
+        let mut addresses = Vec::with_capacity(threads);
         for thread in (0..threads).filter(|t| mask[*t]) {
             let at = self.byte(l.site, access, thread, offsets[thread])? as usize;
+            addresses.push((thread, at as i64));
             match l.memory {
                 Mem::Global(p) => match &self.tensors[p] {
                     Some(tensor) => read.copy_from_slice(&tensor.bytes[at..at + bytes]),
@@ -250,11 +252,33 @@ impl<'a> Block<'a> {
             found[thread] = crate::compute::number_of_bits(bits, l.dtype);
         }
         self.agent.env.lanes[l.lanes as usize] = found;
+        self.count_indices(l, &addresses, bytes);
+        Ok(())
+    }
+
+    /// Counts the reads of an integer in each thread. `addresses` holds those of the threads whose guard holds.
+    fn count_indices(&mut self, l: &LoadIndex, addresses: &[(usize, i64)], bytes: usize) {
         let warps = self.warps() as u64;
+        let global = match l.memory {
+            Mem::Global(p) => self.tensors[p].as_ref().map(|tensor| tensor.address),
+            Mem::Shared(_) => None,
+        };
         let counters = &mut self.counters[l.site as usize];
         counters.instructions += warps;
-        counters.bytes += (mask.iter().filter(|m| **m).count() * bytes) as u64;
-        Ok(())
+        counters.bytes += (addresses.len() * bytes) as u64;
+        let lanes = WARP as usize;
+        for request in banks::requests(addresses, lanes) {
+            match global {
+                Some(base) => {
+                    let mut sorted: Vec<i64> = request.iter().map(|(_, at)| base + at).collect();
+                    counters.global_request(&mut sorted, bytes, false);
+                }
+                None => {
+                    let places: Vec<_> = request.iter().map(|(thread, at)| (thread % lanes, *at)).collect();
+                    counters.shared_request(&places, bytes, false);
+                }
+            }
+        }
     }
 
     fn load(&mut self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
