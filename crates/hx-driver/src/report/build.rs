@@ -106,7 +106,7 @@ struct Code {
     moves: Moves,
 }
 
-/// Returns the operations of a program in their order. One whose statements are at several places is one operation.
+/// Returns the operations of a program in the order of their numbers. One whose statements are at several places is one operation.
 fn operations(program: &ThreadProgram) -> Vec<(&Group, Code)> {
     let mut found: Vec<(&Group, Code)> = Vec::new();
     visit(&program.body, &mut |stmt| {
@@ -115,12 +115,22 @@ fn operations(program: &ThreadProgram) -> Vec<(&Group, Code)> {
             found.push((group, Code { rows: Vec::new(), moves: Moves::Nothing }));
             found.len() - 1
         });
-        visit(&group.body, &mut |stmt| found[at].1.add(stmt));
+        found[at].1.body(&group.body);
     });
+    // A product that loads its operands slice by slice contains the loads, which come before it in the tile program.
+    found.sort_by_key(|(group, _)| group.op);
     found
 }
 
 impl Code {
+    /// Adds the statements of a body, without those of other operations in it.
+    fn body(&mut self, body: &[Stmt]) {
+        for stmt in body.iter().filter(|stmt| !matches!(stmt, Stmt::Group(_))) {
+            self.add(stmt);
+            stmt.bodies().for_each(|body| self.body(body));
+        }
+    }
+
     fn add(&mut self, stmt: &Stmt) {
         let (row, moves) = match stmt {
             Stmt::Transfer(transfer) if transfer.atomic.is_some() => (Some(&transfer.row), Moves::Atomics),

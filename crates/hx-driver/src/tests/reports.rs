@@ -357,3 +357,49 @@ test "as do the cases of a forall" forall n in 1..=4 {
         "#]],
     );
 }
+
+#[test]
+fn loads_of_indices_are_requests() {
+    check_launches(
+        r#"
+kernel pick(x: f32[m, n], rows: i32[64], y: mut f32[64, n])
+    grid [1]
+    threads 128
+{
+    copy(load(tile(gather(x, rows), [64, 32])[.., .., 0, 0]), tile(y, [64, 32])[.., .., 0, 0]);
+}
+main {
+    let y = empty(f32, [64, 32]);
+    pick(ones(f32, [128, 32]), cast(arange(f32, 64), i32), y);
+}
+"#,
+        Some(ReportForm::Text { width: 100 }),
+        expect![[r#"
+            launch 1 of t.hx::pick<> on sm_90a: 1 block of 128 threads, 0 barriers, about 1461 cycles a block
+                                   issued     bytes   sectors    unit  share
+            t.hx, kernel pick
+            2 │ kernel pick(x: f32[m, n], rows: i32[64], y: mut f32[64, n])
+            3 │     grid [1]
+            4 │     threads 128
+            5 │ {
+            6 │     copy(load(tile(gather(x, rows), [64, 32])[.., .., 0, 0]), tile(y, [64, 32])[.., .., 0, 0]);
+              #0 ld.global.v4.b32      32  10.0 KiB  272 1.0x  L2 12%    55%
+              #1 st.global.v4.b32      16    8192 B  256 1.0x  L2 12%    45%
+                 in all                48  18.0 KiB  528 1.0x
+        "#]],
+    );
+}
+
+#[test]
+fn a_product_and_the_loads_of_its_operands_have_rows_of_their_own() {
+    let text = "use std::matmul_pipelined::matmul_pipelined;\n\
+                test \"product\" {\n\
+                    let c = empty(f16, [128, 128]);\n\
+                    matmul_pipelined<BM = 64, BN = 96, BK = 48, STAGES = 3>(ones(f16, [128, 96]), ones(f16, [128, 96]), c);\n\
+                }\n";
+    let all = reports(text);
+    let rows = &all[0].1[0].rows;
+    let products = rows.iter().filter(|row| row.instructions.iter().any(|name| name.starts_with("mma.")));
+    assert_eq!(products.map(|row| row.instructions.len()).collect::<Vec<_>>(), [1]);
+    assert!(rows.is_sorted_by_key(|row| row.op));
+}
