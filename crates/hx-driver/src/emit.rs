@@ -11,8 +11,8 @@ use hx_lower::{CtArgs, LaunchFacts, WrittenArg};
 use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
 use crate::absence::absence_error;
-use crate::launch::stopped_at;
 use crate::machine::Setup;
+use crate::stopped::stopped_at;
 
 /// Time limit of the CUDA compiler.
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);

@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 use hx_base::codes;
 use hx_base::interrupt::Until;
 use hx_codegen::CudaSource;
-use hx_compile::{Db, Instance, Stop, candidates, instance_errors};
+use hx_compile::{Db, candidates};
 use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
@@ -39,6 +39,7 @@ use hx_target::Arch;
 
 use crate::machine::Machine;
 use crate::report::{KernelReport, Reporting};
+use crate::stopped::stopped_at;
 
 use code::Launched;
 use cuda::cuda_text;
@@ -386,18 +387,4 @@ fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'
         },
         _ => Err(LaunchError::call(HostError::call(format!("the kernel `{}` is gone", request.kernel.name)))),
     }
-}
-
-/// Returns the errors that stopped an instance before a stage.
-pub(crate) fn stopped_at<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &Stop) -> LaunchError {
-    let found = instance_errors(db, instance);
-    if !found.is_empty() {
-        return LaunchError::Found(found.clone());
-    }
-    let name = instance.kernel(db).name(db);
-    LaunchError::call(match stop {
-        Stop::Internal { stage, message, .. } => HostError::new(&codes::INTERNAL_ERROR, message.clone())
-            .note(format!("it happened while making the {stage}")),
-        _ => HostError::new(&codes::INTERNAL_ERROR, format!("`{name}` has no program, and nothing says why")),
-    })
 }

@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod settings;
 mod step;
+mod stopped;
 mod test;
 #[cfg(test)]
 mod tests;

@@ -342,7 +342,7 @@ fn full_args<'db>(
     let facts = hx_lower::LaunchFacts::all_16();
     let instance = hx_compile::Instance::chosen(db, kernel, args.clone(), machine.arch(), facts);
     let lowered = hx_compile::tile_program(db, instance).as_ref();
-    let lowered = lowered.map_err(|stop| crate::launch::stopped_at(db, instance, stop))?;
+    let lowered = lowered.map_err(|stop| crate::stopped::stopped_at(db, instance, stop))?;
     Ok(lowered.args.clone())
 }
 

@@ -15,7 +15,7 @@ use hx_target::Arch;
 use hx_tile::Param;
 
 use crate::emit::{Overrides, parse_override};
-use crate::launch::stopped_at;
+use crate::stopped::stopped_at;
 
 /// The seed of the tensors' contents. Every run and every candidate gets the same contents.
 const SEED: u64 = 17;
