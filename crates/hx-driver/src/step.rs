@@ -164,7 +164,9 @@ fn fault_goal(error: &SimError) -> ([u32; 3], Goal) {
     let block = error.place.as_ref().and_then(|place| place.block).unwrap_or_default();
     let goal = match &error.fault {
         // Blocks meet when their changes are merged: each of them ends without a fault.
-        Fault::BlockRace { tensor, element, .. } => Goal::Clash { tensor: tensor.clone(), element: *element, text: error.fault.to_string() },
+        Fault::BlockRace { tensor, element, .. } => {
+            Goal::Clash { tensor: tensor.clone(), element: *element, text: error.fault.to_string() }
+        }
         _ => Goal::Fault,
     };
     (block, goal)

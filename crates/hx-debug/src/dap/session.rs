@@ -49,8 +49,14 @@ impl<'s, 'r> Session<'s, 'r> {
         }
         let greeting = self.console.greeting(self.stepper);
         let first = greeting.lines().take(1 + usize::from(self.stepper.reason().is_some()));
-        let first = first.map(|line| format!("{line}
-")).collect::<String>();
+        let first = first
+            .map(|line| {
+                format!(
+                    "{line}
+"
+                )
+            })
+            .collect::<String>();
         channel.event("output", json!({ "category": "console", "output": first }))?;
         self.stopped(channel, "entry")?;
         while let Some(request) = channel.read()? {

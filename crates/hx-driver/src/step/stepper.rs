@@ -117,7 +117,9 @@ impl<'r> Stepper<'r> {
             }
             Goal::Wrong { param, element, thread } => {
                 let at = self.prepared.coordinate(*param, *element);
-                if let (Some(hx_thread::Param::Tensor(tensor)), Some(at)) = (self.program.params.get(*param), at) {
+                if let (Some(hx_thread::Param::Tensor(tensor)), Some(at)) =
+                    (self.program.params.get(*param), at)
+                {
                     let at: Vec<String> = at.iter().map(i64::to_string).collect();
                     let element = format!("`{}[{}]`", tensor.name, at.join(", "));
                     self.reason = Some(format!("the last write of {element}, the first wrong element"));
