@@ -22,6 +22,9 @@ pub(crate) struct StepArgs {
     /// Record this block instead of the one that fails, as in 3, 3,1 or 3,1,0.
     #[arg(long, value_name = "X,Y,Z", value_parser = block)]
     pub block: Option<Block>,
+    /// Run this command of the session instead of reading commands; may be repeated. `-c help` lists them.
+    #[arg(short, long = "command", value_name = "COMMAND")]
+    pub commands: Vec<String>,
     /// Follow this thread of the block.
     #[arg(long, value_name = "N")]
     pub thread: Option<u32>,

@@ -55,7 +55,7 @@ fn stepped(args: &StepArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let mut session = Ok(());
     let done = step(&loaded.db, &machine, &request, interrupt::flag(), &mut |stepper| {
-        session = talk(stepper, args.thread, output);
+        session = talk(stepper, args, output);
     });
     if let Err(error) = session {
         output.placeless_parts(&codes::IO_ERROR, &format!("the session ended: {error}"), &[], &[]);
@@ -128,9 +128,9 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
 }
 
 /// Talks with the user on stdin and stdout.
-fn talk(stepper: &mut Stepper<'_>, thread: Option<u32>, output: &Output) -> io::Result<()> {
+fn talk(stepper: &mut Stepper<'_>, args: &StepArgs, output: &Output) -> io::Result<()> {
     let mut begin = String::new();
-    if let Some(thread) = thread.filter(|thread| !stepper.set_thread(*thread)) {
+    if let Some(thread) = args.thread.filter(|thread| !stepper.set_thread(*thread)) {
         begin = format!("error: the block has no thread {thread}\n");
     }
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
@@ -138,6 +138,10 @@ fn talk(stepper: &mut Stepper<'_>, thread: Option<u32>, output: &Output) -> io::
     let mut console = Console::new(output.colors(), width);
     let mut out = io::stdout().lock();
     out.write_all(begin.as_bytes())?;
+    if !args.commands.is_empty() {
+        let mut commands = Commands(args.commands.iter());
+        return run_terminal(stepper, &mut console, &mut commands, &mut out);
+    }
     if is_terminal {
         let editor = rustyline::DefaultEditor::new().map_err(io::Error::other)?;
         return run_terminal(stepper, &mut console, &mut Prompt(editor), &mut out);
@@ -163,6 +167,19 @@ impl Lines for Prompt {
 
     fn is_script(&self) -> bool {
         false
+    }
+}
+
+/// Commands from the command line.
+struct Commands<'a>(std::slice::Iter<'a, String>);
+
+impl Lines for Commands<'_> {
+    fn next(&mut self) -> io::Result<Option<String>> {
+        Ok(self.0.next().cloned())
+    }
+
+    fn is_script(&self) -> bool {
+        true
     }
 }
 

@@ -83,14 +83,18 @@ fn session(text: &str, args: &[&str], commands: &[&str], want: Expect) {
     let args = [&["step", "a.hx"], args].concat();
     let [out, error] = with_input(folder.path(), &args, input.as_bytes());
     let (first, rest) = out.split_once('\n').unwrap_or_default();
-    let (first, _) = first.split_once(" in ").unwrap_or_default();
+    let (first, _) = first.rsplit_once(" (").unwrap_or_default();
     want.assert_eq(&format!("{first}\n{rest}{}", error.replace("device: simulator (sm_90a)\n", "")));
 }
 
 #[test]
 fn a_race_is_stepped_back_to_the_write() {
     let commands = ["fault", "last s[2, 0]", "print s", "next", "print s", "next back", "quit"];
-    session(RACE, &[], &commands, expect![[r#"
+    session(
+        RACE,
+        &[],
+        &commands,
+        expect![[r#"
         recorded `turn`, block [0, 0, 0] of [1, 1, 1]: 3 steps
         #2 `copy(s[0..8, 0..8] permuted [1, 0], s_tile)`  step 3 of 3, block [0, 0, 0], threads 0 to 31, thread 1
             2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
@@ -160,7 +164,8 @@ fn a_race_is_stepped_back_to_the_write() {
             6 │ }
             7 │ 
         step> quit
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -174,7 +179,11 @@ fn a_wrong_index_is_found_at_the_last_write() {
         "go start",
         "op doubled",
     ];
-    session(INDEX, &[], &commands, expect![[r#"
+    session(
+        INDEX,
+        &[],
+        &commands,
+        expect![[r#"
         recorded `shift`, block [1, 0, 0] of [2, 1, 1]: 4 steps
         here: the last write of `y[4, 0]`, the first wrong element
         #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [1, 0, 0], threads 0 to 31, thread 0
@@ -230,13 +239,18 @@ fn a_wrong_index_is_found_at_the_last_write() {
             7 │     copy(doubled, y[first..first + 4, ..]);
             8 │ }
             9 │ 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn blocks_that_write_one_element_meet_at_its_access() {
     let clash = INDEX.replace("y[first..first + 4", "y[from..from + 4");
-    session(&clash, &[], &["quit"], expect![[r#"
+    session(
+        &clash,
+        &[],
+        &["quit"],
+        expect![[r#"
         recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps
         #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 0
             2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
@@ -247,12 +261,17 @@ fn blocks_that_write_one_element_meet_at_its_access() {
             7 │     copy(doubled, y[from..from + 4, ..]);
             8 │ }
         step> quit
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_deadlock_shows_who_waits_for_what() {
-    session(DEADLOCK, &[], &["agents", "barriers", "ints", "op back wait", "quit"], expect![[r#"
+    session(
+        DEADLOCK,
+        &[],
+        &["agents", "barriers", "ints", "op back wait", "quit"],
+        expect![[r#"
         recorded `relay`, block [0, 0, 0] of [1, 1, 1]: 42 steps
         #0 `s = pipe.acquire()`  step 42 of 42, block [0, 0, 0], threads 0 to 63, thread 0, waits for the release of stage 0 of `pipe` (2 of 2 arrivals are missing)
             3 │     let stages = shared_tensor(f32, [256, 2]);
@@ -289,13 +308,18 @@ fn a_deadlock_shows_who_waits_for_what() {
            10 │     }
            11 │ }
         step> quit
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn another_block_and_thread_are_named() {
     let args = ["--kernel", "shift", "--block", "0", "--thread", "5"];
-    session(INDEX, &args, &["n", "n", "print r", "break 7", "c", "C", "thread 99", "jump"], expect![[r#"
+    session(
+        INDEX,
+        &args,
+        &["n", "n", "print r", "break 7", "c", "C", "thread 99", "jump"],
+        expect![[r#"
         recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps
         #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 5
             2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
@@ -348,7 +372,8 @@ fn another_block_and_thread_are_named() {
         error: the block has no thread 99: `agents` lists its threads
         step> jump
         error: there is no command `jump`: `help` lists them
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -374,7 +399,8 @@ fn a_launch_that_is_not_there_is_an_error_with_its_reason() {
             │ Note 3: element [i0, i1] agrees with the reference at [i0 - 1, i1]
         ────╯
 
-        no launch of `turn` came before this failure"#]].assert_eq(&error(INDEX, &["--kernel", "turn"]));
+        no launch of `turn` came before this failure"#]]
+    .assert_eq(&error(INDEX, &["--kernel", "turn"]));
     expect![[r#"
         Some(1) error[HX0631]: there is no block [7, 0, 0] in a grid of [2, 1, 1] blocks
             ╭─[ a.hx:2:8 ]
@@ -388,7 +414,8 @@ fn a_launch_that_is_not_there_is_an_error_with_its_reason() {
             │          ╰─────── in this launch
         ────╯
 
-        no launch of `shift` came before this failure"#]].assert_eq(&error(INDEX, &["--kernel", "shift", "--block", "7"]));
+        no launch of `shift` came before this failure"#]]
+    .assert_eq(&error(INDEX, &["--kernel", "shift", "--block", "7"]));
     expect![[r#"
         Some(2) error: invalid value 'x' for '--block <X,Y,Z>': expected the index of a block along up to three axes, such as 3 or 3,1
 
@@ -396,7 +423,8 @@ fn a_launch_that_is_not_there_is_an_error_with_its_reason() {
     expect![[r#"
         Some(2) error: the evaluation launches no kernel
 
-        For more information, try '--help'."#]].assert_eq(&error("test \"nothing\" { assert(true); }\n", &[]));
+        For more information, try '--help'."#]]
+    .assert_eq(&error("test \"nothing\" { assert(true); }\n", &[]));
 }
 
 /// Sends requests to the debug adapter, and describes what it sends.
