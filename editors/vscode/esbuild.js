@@ -1,4 +1,4 @@
-// Bundles the extension into dist/extension.js, and the script of the layout view into dist/layout-page.js.
+// Bundles the extension into dist/extension.js, and the scripts of its pages into dist/layout-page.js and dist/tile-page.js.
 const { buildSync } = require('esbuild');
 
 const common = { bundle: true, minify: true, legalComments: 'none' };
@@ -12,11 +12,13 @@ buildSync({
   // The editor provides it.
   external: ['vscode'],
 });
-buildSync({
-  ...common,
-  entryPoints: ['src/layout-page.js'],
-  outfile: 'dist/layout-page.js',
-  platform: 'browser',
-  target: 'chrome120',
-  format: 'iife',
-});
+for (const page of ['layout-page', 'tile-page']) {
+  buildSync({
+    ...common,
+    entryPoints: [`src/${page}.js`],
+    outfile: `dist/${page}.js`,
+    platform: 'browser',
+    target: 'chrome120',
+    format: 'iife',
+  });
+}

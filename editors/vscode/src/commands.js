@@ -22,7 +22,7 @@ function hxEditor() {
   return visible;
 }
 
-function registerCommands(context, { server, code, layout, status, pages, tests, texts }) {
+function registerCommands(context, { server, code, layout, status, pages, tests, stepper, tile, texts }) {
   const command = (name, run) => context.subscriptions.push(vscode.commands.registerCommand(name, run));
   const withEditor = (run) => async (...args) => {
     const editor = hxEditor();
@@ -42,6 +42,8 @@ function registerCommands(context, { server, code, layout, status, pages, tests,
   command('hx.choose', withEditor((editor) => status.choose(editor, (kernel) => chooseArguments(server, editor, kernel))));
   command('hx.explainCode', () => pages.open(vscode.window.activeTextEditor));
   command('hx.runTest', (argument) => runTest(tests, argument));
+  command('hx.step', withEditor((editor) => stepper.step(editor)));
+  command('hx.showTile', () => tile.show());
   command('hx.run', (argument) => terminal(server, 'run', argument));
   command('hx.bench', (argument) => terminal(server, 'bench', argument));
   command('hx.doctor', () => terminal(server, 'doctor', {}));

@@ -3,10 +3,12 @@
 const vscode = require('vscode');
 const { Server } = require('./server');
 const { CodeView } = require('./code-view');
+const { Debugger } = require('./debug');
 const { LayoutView } = require('./layout-view');
 const { StatusBar } = require('./status-bar');
 const { CodePages } = require('./code-pages');
 const { Tests } = require('./test-explorer');
+const { TileView } = require('./tile');
 const { ReadOnlyTexts } = require('./read-only');
 const { registerCommands } = require('./commands');
 
@@ -18,9 +20,11 @@ async function activate(context) {
   const status = new StatusBar(server);
   const pages = new CodePages(server);
   const tests = new Tests(server);
+  const stepper = new Debugger(server, tests);
+  const tile = new TileView(context);
   const texts = new ReadOnlyTexts('hx-text');
-  context.subscriptions.push(server, code, layout, status, pages, tests, texts);
-  registerCommands(context, { server, code, layout, status, pages, tests, texts });
+  context.subscriptions.push(server, code, layout, status, pages, tests, stepper, tile, texts);
+  registerCommands(context, { server, code, layout, status, pages, tests, stepper, tile, texts });
   await server.start();
   tests.discover();
   // For tests of the extension itself.

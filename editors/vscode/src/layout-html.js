@@ -1,5 +1,7 @@
 // The page of the layout view. Knows nothing of the editor: answers of the server in, HTML out.
 
+const { BASE, COLOUR } = require('./page-style');
+
 const escape = (text) =>
   String(text).replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c]);
 
@@ -49,11 +51,9 @@ function step({ what, reason, location, from }) {
   return `<li>${link(location, `<code>${escape(what)}</code>`)}${because}${below}</li>`;
 }
 
-const STYLE = `
-body { font-family: var(--vscode-font-family); color: var(--vscode-foreground); padding: 0 1.2em 1.2em; }
+const STYLE = `${BASE}
 h2 { font-size: 1.15em; margin: 1em 0 .3em; } h2 small { font-weight: normal; opacity: .8; }
 h3 { font-size: 1em; margin: 1.4em 0 .4em; }
-code, pre { font-family: var(--vscode-editor-font-family); }
 .alias { color: var(--vscode-editorInlayHint-foreground); background: var(--vscode-editorInlayHint-background);
   border-radius: 3px; padding: 0 .35em; font-weight: normal; font-size: .9em; }
 .layout { overflow-wrap: anywhere; margin: .3em 0; } .reason { margin: .3em 0; opacity: .9; }
@@ -62,16 +62,10 @@ figcaption label { opacity: .9; }
 .said { margin: .2em 0 .4em; opacity: .9; min-height: 1.4em; font-variant-numeric: tabular-nums; }
 .sheet { overflow: auto; max-height: 80vh; } .sheet svg { display: block; overflow: visible; touch-action: manipulation; }
 .sheet svg:focus { outline: none; } .sheet svg:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
-input { width: 5em; font: inherit; color: var(--vscode-input-foreground); background: var(--vscode-input-background);
-  border: 1px solid var(--vscode-input-border, var(--vscode-panel-border)); }
-button { font: inherit; padding: 1px .7em; cursor: pointer; border: 1px solid var(--vscode-button-border, transparent); border-radius: 2px;
-  color: var(--vscode-button-secondaryForeground); background: var(--vscode-button-secondaryBackground); }
 svg text { font: 12px var(--vscode-editor-font-family), monospace; text-anchor: middle; fill: var(--vscode-editor-foreground);
   pointer-events: none; }
 svg .number { fill: var(--vscode-editorLineNumber-foreground); } svg line { stroke: var(--vscode-editorLineNumber-activeForeground); stroke-width: 1.5; }
-body { --saturation: 45%; --first: 29%; --more: 5%; } body.vscode-light { --saturation: 70%; --first: 78%; --more: 5%; }
-body.vscode-high-contrast { --saturation: 60%; --first: 14%; } body.vscode-high-contrast-light { --saturation: 70%; --first: 86%; }
-.cell rect { fill: hsl(var(--hue) var(--saturation) calc(var(--first) + var(--shade) * var(--more)));
+.cell rect { fill: ${COLOUR};
   stroke: var(--vscode-editorWidget-border, var(--vscode-contrastBorder)); stroke-width: .7; }
 .empty rect { fill: transparent; } .small .cell text, .small .number { display: none; } .small rect { stroke-width: 0; }
 .lighting .cell { opacity: .25; } .lighting .lit { opacity: 1; }

@@ -3,7 +3,8 @@
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const vscode = require('vscode');
-const { Lines, explanation, failure, jsonLines, parseLine, runArguments, tree } = require('./tests');
+const { configurationOf } = require('./debug-config');
+const { Lines, explanation, failure, jsonLines, parseLine, runArguments, splitName, tree } = require('./tests');
 const { configuration } = require('./server');
 
 class Tests {
@@ -16,15 +17,15 @@ class Tests {
   constructor(server) {
     this.#server = server;
     this.#controller.refreshHandler = () => this.discover();
-    const profile = (label, kind, debug, isDefault) => {
-      const run = (request, token) =>
-        request.continuous && !debug ? this.#watch(request, token) : this.#run(request, token, debug);
-      return this.#controller.createRunProfile(label, kind, run, isDefault, undefined, !debug);
-    };
+    const { Run, Debug } = vscode.TestRunProfileKind;
+    const profile = (label, kind, run, { isDefault, continuous }) =>
+      this.#controller.createRunProfile(label, kind, run, isDefault, undefined, continuous);
+    const run = (request, token) => (request.continuous ? this.#watch(request, token) : this.#run(request, token, false));
     const watcher = vscode.workspace.createFileSystemWatcher('**/*.hx');
     this.#disposables = [
-      profile('Run', vscode.TestRunProfileKind.Run, false, true),
-      profile('Debug in the simulator', vscode.TestRunProfileKind.Debug, true, true),
+      profile('Run', Run, run, { isDefault: true, continuous: true }),
+      profile('Run in the simulator, with all output', Run, (request, token) => this.#run(request, token, true), {}),
+      profile('Step through', Debug, (request, token) => this.#step(request, token), { isDefault: true }),
       vscode.workspace.onDidSaveTextDocument((document) => {
         if (document.languageId === 'hx') this.#list(document.uri);
       }),
@@ -111,6 +112,22 @@ class Tests {
     vscode.commands.executeCommand('testing.showMostRecentOutput').then(undefined, () => {});
   }
 
+  /**
+   * The tests and cases of a file that can be run by themselves, as they are on disk after a save.
+   * @returns {Promise<{title: string, label: string, name: string, line: number}[]>}
+   */
+  async cases(uri) {
+    await saved(String(uri));
+    await this.#list(uri);
+    const file = this.#controller.items.get(String(uri));
+    const leaves = file ? this.#leaves(file, new Set()) : [];
+    return leaves.map((leaf) => {
+      const { name } = this.#names.get(leaf);
+      const { title, case: label } = splitName(name);
+      return { title, label: label ?? '', name, line: leaf.range.start.line };
+    });
+  }
+
   /** What of an item can be run by itself. */
   #leaves(item, excluded) {
     if (excluded.has(item)) return [];
@@ -120,14 +137,34 @@ class Tests {
     return [...own, ...below];
   }
 
+  /** What a request asks to run, each item once. */
+  #requested(request) {
+    const excluded = new Set(request.exclude ?? []);
+    const chosen = [...(request.include ?? [])];
+    if (!request.include) this.#controller.items.forEach((item) => chosen.push(item));
+    return new Set(chosen.flatMap((item) => this.#leaves(item, excluded)));
+  }
+
+  /** Steps through a test. Of several tests, the first one that fails in the simulator. */
+  async #step(request, token) {
+    const leaves = [...this.#requested(request)];
+    const failed = leaves.length > 1 ? await this.#run(request, token, true) : leaves;
+    if (token.isCancellationRequested) return;
+    const [first] = leaves.filter((leaf) => failed.includes(leaf));
+    if (!first) {
+      vscode.window.showInformationMessage('hx: no test fails in the simulator. Choose a single test to step through it.');
+      return;
+    }
+    await saved(String(first.uri));
+    const folder = vscode.workspace.getWorkspaceFolder(first.uri);
+    await vscode.debug.startDebugging(folder, configurationOf({ program: first.uri.fsPath, test: this.#names.get(first).name }));
+  }
+
+  /** Runs what is requested, and returns the items that failed. */
   async #run(request, token, debug) {
     const program = await this.#server.program();
-    if (!program) return;
-    const excluded = new Set(request.exclude ?? []);
-    const roots = request.include ?? [];
-    const chosen = [...roots];
-    if (!request.include) this.#controller.items.forEach((item) => chosen.push(item));
-    const leaves = new Set(chosen.flatMap((item) => this.#leaves(item, excluded)));
+    if (!program) return [];
+    const leaves = this.#requested(request);
     await Promise.all(
       [...new Set([...leaves].map((it) => String(it.uri)))].map((uri) => saved(uri)),
     );
@@ -139,19 +176,18 @@ class Tests {
         vscode.workspace.getWorkspaceFolder(leaf.uri)?.uri.fsPath ?? path.dirname(leaf.uri.fsPath);
       folders.set(folder, [...(folders.get(folder) ?? []), leaf]);
     }
-    for (const [folder, items] of folders) await this.#runFolder({ program, folder, items, run, token, debug });
+    const failed = [];
+    for (const [folder, items] of folders) await this.#runFolder({ program, folder, items, run, token, debug, failed });
     run.end();
+    return failed;
   }
 
   /** Runs the tests now and whenever a file changes, until the token is cancelled. Each round of results is a run of its own. */
   async #watch(request, token) {
     const program = await this.#server.program();
     if (!program) return;
-    const roots = [...(request.include ?? [])];
-    if (!request.include) this.#controller.items.forEach((item) => roots.push(item));
-    const leaves = roots.flatMap((item) => this.#leaves(item, new Set(request.exclude ?? [])));
     const folders = new Map();
-    for (const leaf of new Set(leaves)) {
+    for (const leaf of this.#requested(request)) {
       const folder = vscode.workspace.getWorkspaceFolder(leaf.uri)?.uri.fsPath ?? path.dirname(leaf.uri.fsPath);
       folders.set(folder, [...(folders.get(folder) ?? []), leaf]);
     }
@@ -182,7 +218,7 @@ class Tests {
     child.on('close', () => run?.end());
   }
 
-  #runFolder({ program, folder, items, run, token, debug }) {
+  #runFolder({ program, folder, items, run, token, debug, failed }) {
     const waiting = new Map(items.map((item) => [this.#names.get(item).name, item]));
     const files = [...new Set(items.map((item) => path.relative(folder, item.uri.fsPath)))];
     const device = configuration().get('test.device') ?? 'auto';
@@ -194,7 +230,7 @@ class Tests {
       let errors = '';
       const take = (line) => {
         const result = parseLine(line);
-        if (result?.type === 'test') this.#ended({ result, waiting, folder, run });
+        if (result?.type === 'test') this.#ended({ result, waiting, folder, run, failed });
       };
       child.stdout.setEncoding('utf8').on('data', (chunk) => lines.push(chunk).forEach(take));
       child.stderr.setEncoding('utf8').on('data', (chunk) => {
@@ -213,7 +249,7 @@ class Tests {
     });
   }
 
-  #ended({ result, waiting, folder, run }) {
+  #ended({ result, waiting, folder, run, failed = [] }) {
     const item = waiting.get(result.name);
     if (!item) return;
     waiting.delete(result.name);
@@ -229,6 +265,7 @@ class Tests {
         if (diagnostic.rendered) run.appendOutput(diagnostic.rendered.replace(/\r?\n/g, '\r\n'), undefined, item);
       }
       if (result.rerun) run.appendOutput(`rerun: ${result.rerun}\r\n`, undefined, item);
+      failed.push(item);
       run.failed(item, messages(result, folder), milliseconds);
     }
   }

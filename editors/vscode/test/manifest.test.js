@@ -32,6 +32,22 @@ test('every setting that is read is declared', () => {
   for (const name of names) assert.ok(name in declared, `${name} is not declared`);
 });
 
+test('the debugger takes what the adapter takes', () => {
+  const [{ type, configurationAttributes, initialConfigurations, configurationSnippets }] = manifest.contributes.debuggers;
+  const adapter = fs.readFileSync(path.join(root, '../../crates/hx-debug/src/dap.rs'), 'utf8');
+  const [, fields] = /pub struct LaunchArguments \{(.*?)\n\}/s.exec(adapter);
+  const taken = [...fields.matchAll(/pub (\w+):/g)].map(([, name]) => name);
+  const { properties } = configurationAttributes.launch;
+  assert.deepEqual(Object.keys(properties), taken);
+  for (const [name, { description }] of Object.entries(properties)) assert.ok(description, name);
+  for (const body of [...initialConfigurations, ...configurationSnippets.map((it) => it.body)]) {
+    const { name, request, ...own } = body;
+    assert.deepEqual([own.type, request, typeof name], [type, 'launch', 'string']);
+    for (const key of Object.keys(own)) assert.ok(key === 'type' || key in properties, key);
+  }
+  assert.ok(manifest.activationEvents.includes(`onDebugResolve:${type}`));
+});
+
 test('a folder that is not trusted names no program', () => {
   const { supported, restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
   assert.equal(supported, 'limited');
