@@ -2,9 +2,6 @@
 
 const path = require('node:path');
 
-/** The number of tests that a message names. */
-const NAMED = 3;
-
 /** A launch configuration for a test of a file, or for the file's `main` if there is no test. */
 function configurationOf({ program, test = null }) {
   const name = test ? `Step through ${test.slice(test.indexOf('::') + 2)}` : `Step through main of ${path.basename(program)}`;
@@ -43,14 +40,6 @@ function problemOf({ program, block, launch, thread }) {
   return null;
 }
 
-/** The reason why F5 found nothing to step through in a file, with a way out. */
-function nothingToStep(file, cases) {
-  if (cases.length === 0) return `${file} has no test and no main to step through: add a test that launches the kernel`;
-  const titles = [...new Set(cases.map(({ title }) => `“${title}”`))];
-  const more = titles.length > NAMED ? ', …' : '';
-  return `the cursor is in no test, and ${file} has no main: put it into ${titles.slice(0, NAMED).join(', ')}${more}`;
-}
-
 /** Finds the expression around a column: a name, with the coordinates of an element behind it if they are numbers. */
 function expressionAt(line, column) {
   for (const found of line.matchAll(/[A-Za-z_]\w*(?:\[\s*\d+(?:\s*,\s*\d+)*\s*\])?/g)) {
@@ -60,4 +49,4 @@ function expressionAt(line, column) {
   return null;
 }
 
-module.exports = { casesWithin, configurationOf, expressionAt, nothingToStep, problemOf, programWithin };
+module.exports = { casesWithin, configurationOf, expressionAt, problemOf, programWithin };

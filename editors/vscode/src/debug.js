@@ -2,7 +2,7 @@
 
 const path = require('node:path');
 const vscode = require('vscode');
-const { casesWithin, configurationOf, expressionAt, nothingToStep, problemOf, programWithin } = require('./debug-config');
+const { casesWithin, configurationOf, expressionAt, problemOf, programWithin } = require('./debug-config');
 
 const TYPE = 'hx';
 
@@ -59,13 +59,13 @@ class Debugger {
     const symbols = (await vscode.commands.executeCommand('vscode.executeDocumentSymbolProvider', document.uri)) ?? [];
     const around = symbols.find((it) => it.range.contains(selection.active));
     const here = around ? casesWithin(cases, { first: around.range.start.line, last: around.range.end.line }) : [];
-    if (here.length > 0) {
-      const chosen = here.length === 1 ? here[0] : await chooseCase(here);
-      return chosen && configurationOf({ program, test: chosen.name });
-    }
+    const test = (it) => it && configurationOf({ program, test: it.name });
+    if (here.length > 0) return test(await chooseCase(here, `The case of “${here[0].title}” to step through`));
     // The server names `main` by its keyword.
     if (symbols.some((it) => it.kind === vscode.SymbolKind.Module && it.name === 'main')) return configurationOf({ program });
-    vscode.window.showErrorMessage(`hx: ${nothingToStep(path.basename(program), cases)}.`);
+    if (cases.length > 0) return test(await chooseCase(cases, 'The cursor is in no test: choose one to step through'));
+    const file = path.basename(program);
+    vscode.window.showErrorMessage(`hx: ${file} has no test and no main to step through: add a test that launches the kernel.`);
     return undefined;
   }
 
@@ -74,9 +74,11 @@ class Debugger {
   }
 }
 
-async function chooseCase(cases) {
-  const items = cases.map((it) => ({ label: it.label || it.title, name: it.name }));
-  return vscode.window.showQuickPick(items, { placeHolder: `The case of “${cases[0].title}” to step through` });
+/** Asks for one of several tests or cases. The only one needs no question. */
+async function chooseCase(cases, placeHolder) {
+  if (cases.length === 1) return cases[0];
+  const items = cases.map((it) => ({ label: `${it.title}${it.label}`, name: it.name }));
+  return vscode.window.showQuickPick(items, { placeHolder });
 }
 
 /** Checks a configuration whose variables are replaced. */

@@ -7,11 +7,11 @@ const WINDOW = 64;
 /** Threads of a warp. */
 const WARP = 32;
 
-/** The texts of cells without a value, as the adapter writes them, and their meaning. */
+/** The texts of cells without a value, as the adapter writes them: the words of the legend, and those about one element. */
 const STATES = {
-  '-': { name: 'unwritten', means: 'never written' },
-  '…': { name: 'filling', means: 'a copy fills it' },
-  '×': { name: 'foreign', means: 'the memory holds another tensor' },
+  '-': { name: 'unwritten', means: 'never written', says: 'was never written' },
+  '…': { name: 'filling', means: 'a copy fills it', says: 'is being filled by a copy' },
+  '×': { name: 'foreign', means: 'the memory holds another tensor', says: 'is overwritten by another tensor' },
 };
 
 /** The state of a cell: `value`, `unwritten`, `filling` or `foreign`. */
@@ -48,9 +48,9 @@ const elementName = (tile, at) => `${tile.name}[${coordinate(tile, at).join(', '
 function describe(tile, at) {
   const cell = tile.cells[at];
   const { text, thread, value, byte, bank } = cell;
-  const said = `${elementName(tile, at)} = ${STATES[text]?.means ?? text}`;
-  if (thread !== null) return `${said}: value ${value} of thread ${thread} (warp ${Math.floor(thread / WARP)}, lane ${thread % WARP})`;
-  return byte === null ? said : `${said}: byte ${byte}, bank ${bank}`;
+  const said = `${elementName(tile, at)} ${STATES[text]?.says ?? `= ${text}`}`;
+  if (thread !== null) return `${said}; value ${value} of thread ${thread} (warp ${Math.floor(thread / WARP)}, lane ${thread % WARP})`;
+  return byte === null ? said : `${said}; byte ${byte}, bank ${bank}`;
 }
 
 /** The cells whose text differs from that of an earlier picture of the same window. */
@@ -81,14 +81,17 @@ class History {
 }
 
 /**
- * The tensor to show: the one that was chosen in this session, else the one that the fault names, else the one that was chosen in an
- * earlier session, else a shared one.
+ * The tensor to show: the one that was chosen in this session, else the one that the fault names, the one that is shown, the one that
+ * was chosen in an earlier session, the first one that the operation names, or a shared one.
  */
-function choose(tensors, { chosen, remembered, fault }) {
+function choose(tensors, { chosen, fault, shown, remembered, operation }) {
   const like = (wanted) => wanted && tensors.find((it) => it.name === wanted.name && it.memory === wanted.memory);
-  const named = [...(fault ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => tensors.find((it) => it.name === name)).find(Boolean);
+  const firstOf = (names) => names.map(([, name]) => tensors.find((it) => it.name === name)).find(Boolean);
+  const inFault = () => firstOf([...(fault ?? '').matchAll(/`(\w+)`/g)]);
+  const inOperation = () => firstOf([...(operation ?? '').matchAll(/([A-Za-z_]\w*)(?![\w(])/g)]);
   const first = (memory) => tensors.find((it) => it.memory === memory);
-  return like(chosen) ?? named ?? like(remembered) ?? first('shared') ?? first('register') ?? tensors[0] ?? null;
+  const wanted = like(chosen) ?? inFault() ?? like(shown) ?? like(remembered) ?? inOperation();
+  return wanted ?? first('shared') ?? first('register') ?? tensors[0] ?? null;
 }
 
 /** One control for each dimension that the picture does not show whole: the shown range, and where its neighbours begin. */

@@ -5,7 +5,11 @@ const {
   History, cellAt, changes, colourOf, controls, coordinate, describe, elementName, groupOf, legend, momentOf, stateOf,
 } = require('./tile-draw');
 
-const HINT = 'Point at an element, or move with the arrow keys. A click chooses it, and follows its thread.';
+const HINTS = {
+  register: 'A click on an element chooses it, and follows the thread that holds it.',
+  shared: 'A click on an element chooses it, and shows its byte and its bank.',
+  global: 'A click on an element chooses it.',
+};
 /** The smallest side of a cell without text, in pixels. */
 const SMALLEST = 4;
 
@@ -14,6 +18,8 @@ const find = (selector) => document.querySelector(selector);
 const make = (name, className, text = '') => Object.assign(document.createElement(name), { className, textContent: text });
 
 const history = new History();
+/** The longest text of each tensor so far, in characters, so that columns keep their width from stop to stop. */
+const widths = new Map();
 /** The tile on the page; the coordinate of the chosen element; whether cells show their colour only. */
 let [tile, chosen, small] = [null, null, editor.getState()?.small ?? false];
 let table = null;
@@ -21,6 +27,7 @@ let table = null;
 addEventListener('message', ({ data }) => {
   if (data.began) {
     history.clear();
+    widths.clear();
     [tile, chosen] = [null, null];
   }
   if (data.answer !== undefined) find('.answer').textContent = data.answer;
@@ -107,6 +114,9 @@ function draw(changed, before) {
       fill(table.rows[row + 1].cells[column + 1], tile.cells[at], changed.has(at));
     }
   }
+  const key = `${tile.memory} ${tile.name}`;
+  widths.set(key, Math.max(widths.get(key) ?? 1, ...tile.cells.map(({ text }) => text.length)));
+  table.style.setProperty('--characters', widths.get(key));
   showLegend(legend(tile, { changed: changed.size, since: before?.step }));
   fit();
   choose(cellAt(tile, chosen));
@@ -200,7 +210,7 @@ function choose(at) {
   say(at);
 }
 
-const say = (at) => (find('.said').textContent = at === null ? HINT : describe(tile, at));
+const say = (at) => (find('.said').textContent = at === null ? HINTS[tile.memory] : describe(tile, at));
 
 /** Scrolls to the chosen element, else to the first one that changed, else to the first one of the followed thread. */
 function reveal() {

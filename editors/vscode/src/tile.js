@@ -22,8 +22,9 @@ class TileView {
   #session = null;
   /** The text of the fault at this stop. */
   #fault = null;
-  /** The tensor that was chosen in this session. */
+  /** The tensor that was chosen in this session, and the one that is shown. */
   #chosen = null;
+  #shown = null;
   /** The first coordinate of the window of each tensor. */
   #origins = new Map();
   #generation = 0;
@@ -71,6 +72,7 @@ class TileView {
   #begin(session) {
     this.#session = session;
     this.#chosen = null;
+    this.#shown = null;
     this.#origins.clear();
     this.#panel?.webview.postMessage({ began: true });
     if (configuration().get('debug.openTile')) this.show();
@@ -88,13 +90,16 @@ class TileView {
     const generation = ++this.#generation;
     const frameId = vscode.debug.activeStackItem?.frameId;
     const { tensors = [] } = (await ask(session, 'hxTensors', { frameId })) ?? {};
-    const wanted = { chosen: this.#chosen, remembered: this.#state.get(MEMORY), fault: this.#fault };
-    const tensor = choose(tensors, wanted);
-    const origin = tensor ? (this.#origins.get(keyOf(tensor)) ?? []) : [];
-    const tile = tensor && (await ask(session, 'hxTile', { name: tensor.name, memory: tensor.memory, origin, frameId }));
+    const tileOf = ({ name, memory }, origin) => ask(session, 'hxTile', { name, memory, origin, frameId });
+    // The operation matters to the first choice only.
+    const operation = !this.#shown && tensors[0] ? (await tileOf(tensors[0], []))?.operation : null;
+    const [chosen, shown, fault] = [this.#chosen, this.#shown, this.#fault];
+    const tensor = choose(tensors, { chosen, fault, shown, remembered: this.#state.get(MEMORY), operation });
+    const tile = tensor && (await tileOf(tensor, this.#origins.get(keyOf(tensor)) ?? []));
     if (generation !== this.#generation || session !== this.#session) return;
+    this.#shown = tensor;
     if (this.#panel) this.#panel.title = tensor ? `Tile: ${tensor.name}` : 'Tile';
-    this.#panel?.webview.postMessage({ tile: tile ?? null, tensors, fault: this.#fault, moved });
+    this.#panel?.webview.postMessage({ tile: tile ?? null, tensors, fault, moved });
   }
 
   async #received({ ready, choose: chosen, origin, of, command }) {

@@ -3,7 +3,7 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { test } = require('node:test');
-const { casesWithin, configurationOf, expressionAt, nothingToStep, problemOf, programWithin } = require('../src/debug-config');
+const { casesWithin, configurationOf, expressionAt, problemOf, programWithin } = require('../src/debug-config');
 const {
   History, cellAt, changes, choose, controls, coordinate, describe, elementName, legend, momentOf, stateOf,
 } = require('../src/tile-draw');
@@ -44,15 +44,6 @@ test('a wrong configuration is refused with its way out', () => {
   assert.match(problemOf({ program: 'a.hx', thread: '5' }), /"thread" is "5", expected a number from 0/);
 });
 
-test('a file without anything to step through says what to do', () => {
-  assert.match(nothingToStep('a.hx', []), /a\.hx has no test and no main .*: add a test that launches the kernel/);
-  const cases = ['one', 'two', 'two', 'three', 'four'].map((title) => ({ title }));
-  assert.equal(
-    nothingToStep('a.hx', cases),
-    'the cursor is in no test, and a.hx has no main: put it into “one”, “two”, “three”, …',
-  );
-});
-
 test('a hover evaluates a name, or an element', () => {
   const text = (line, column) => expressionAt(line, column)?.text;
   assert.equal(text('copy(load(s.T), y);', 10), 's');
@@ -87,11 +78,11 @@ test('a cell has a coordinate, and a coordinate a cell', () => {
 });
 
 test('a cell says its value and its place', () => {
-  assert.equal(describe(SHARED, 0), 's[2, 4, 1] = 1.0: byte 0, bank 0');
-  assert.equal(describe(SHARED, 1), 's[2, 5, 1] = never written: byte 2, bank 0');
-  assert.equal(describe(SHARED, 2), 's[3, 4, 1] = a copy fills it: byte 4, bank 1');
-  assert.equal(describe(SHARED, 3), 's[3, 5, 1] = the memory holds another tensor: byte 6, bank 1');
-  assert.equal(describe(REGISTER, 1), 'v[1] = -1.0: value 1 of thread 33 (warp 1, lane 1)');
+  assert.equal(describe(SHARED, 0), 's[2, 4, 1] = 1.0; byte 0, bank 0');
+  assert.equal(describe(SHARED, 1), 's[2, 5, 1] was never written; byte 2, bank 0');
+  assert.equal(describe(SHARED, 2), 's[3, 4, 1] is being filled by a copy; byte 4, bank 1');
+  assert.equal(describe(SHARED, 3), 's[3, 5, 1] is overwritten by another tensor; byte 6, bank 1');
+  assert.equal(describe(REGISTER, 1), 'v[1] = -1.0; value 1 of thread 33 (warp 1, lane 1)');
   const held = { ...REGISTER, cells: [{ text: '3', thread: null, value: null, byte: null, bank: null }], extents: [1, 1] };
   assert.equal(describe({ ...held, memory: 'global' }, 0), 'v[0] = 3');
   assert.deepEqual(SHARED.cells.map(stateOf), ['value', 'unwritten', 'filling', 'foreign']);
@@ -119,12 +110,14 @@ test('the tensor that is shown first', () => {
     { name: 'x', memory: 'global' },
     { name: 'y', memory: 'global' },
   ];
-  const name = (wanted) => choose(tensors, { chosen: null, remembered: null, fault: null, ...wanted })?.name;
+  const name = (wanted) => choose(tensors, wanted)?.name;
   const [x, y] = [{ name: 'x', memory: 'global' }, { name: 'y', memory: 'global' }];
   assert.equal(name({}), 's');
   assert.equal(name({ remembered: y }), 'y');
   assert.equal(name({ remembered: y, fault: 'reads element 3 of the tensor `x`, which `copy(s)` writes' }), 'x');
   assert.equal(name({ chosen: y, remembered: x, fault: 'reads `x`' }), 'y');
+  assert.equal(name({ shown: x, remembered: y, operation: 'copy(r, y)' }), 'x');
+  assert.equal(name({ operation: 'copy(r[0..4], y)' }), 'r');
   assert.equal(name({ chosen: { name: 'gone', memory: 'shared' } }), 's');
   assert.equal(choose([], {}), null);
 });
