@@ -9,13 +9,14 @@ mod place;
 mod stepper;
 mod tile;
 
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, SourceFile};
 use hx_hir::{Item, Sound, file_items, reached_errors};
 use hx_host::eval::{Options, Session, Suspect};
-use hx_sim::{Fault, SimError};
+use hx_sim::{Fault, Memory, SimError};
 use hx_workspace::Database;
 
 use crate::bounded::Each;
@@ -23,7 +24,7 @@ use crate::launch::{Launcher, Recorded, Stepping};
 use crate::machine::Machine;
 use crate::test::{Captured, Case, Failed, Property, Run, TestOptions, evaluated};
 
-pub use place::{Named, Place};
+pub use place::Named;
 pub use stepper::{StepFrame, StepSpot, Stepper};
 pub use tile::{Cell, Tile};
 
@@ -51,6 +52,16 @@ pub struct StepRequest<'r> {
     pub args: Vec<String>,
     /// The bytes that the record may take, about.
     pub budget: usize,
+}
+
+/// A part of memory: of one element.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub memory: Memory,
+    /// Bytes; for registers, positions among a thread's values.
+    pub range: Range<usize>,
+    /// The thread that holds it, for registers.
+    pub thread: Option<u32>,
 }
 
 /// The moment at which a stepper begins.

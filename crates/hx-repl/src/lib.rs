@@ -39,7 +39,7 @@ pub use hx_report::Format;
 pub use hx_syntax::Completeness;
 pub use machines::Machines;
 pub use plain::plain_text;
-pub use prompt::run_prompt;
+pub use prompt::{LinePrompt, run_prompt};
 pub use screen::{Display, Finding, Screen, Shown};
 pub use script::run_script;
 pub use session::{Config, Outcome, Session};

@@ -13,7 +13,7 @@ use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::line_buffer::LineBuffer;
 use rustyline::validate::Validator;
-use rustyline::{Changeset, CompletionType, Config, Context, Editor, Helper};
+use rustyline::{Changeset, CompletionType, Config, Context, DefaultEditor, Editor, Helper};
 
 use crate::complete::{Completion, Word};
 use crate::entries::entries;
@@ -28,6 +28,44 @@ const STYLED_PROMPT: &str = "\x1b[1;34mhx>\x1b[0m ";
 const CONTINUATION_COLOR: &str = "\x1b[34m";
 /// Maximal number of entries in the history.
 const HISTORY: usize = 10_000;
+
+/// A prompt for lines, with editing and a history that lasts as long as the prompt.
+pub struct LinePrompt(DefaultEditor);
+
+impl std::fmt::Debug for LinePrompt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinePrompt").finish_non_exhaustive()
+    }
+}
+
+impl LinePrompt {
+    /// Makes a prompt.
+    ///
+    /// # Errors
+    /// If the terminal cannot be used.
+    pub fn new() -> std::io::Result<LinePrompt> {
+        DefaultEditor::new().map(LinePrompt).map_err(std::io::Error::other)
+    }
+
+    /// Reads a line; `None` once the user leaves with Ctrl-D or Ctrl-C.
+    ///
+    /// # Errors
+    /// If the terminal cannot be read.
+    pub fn line(&mut self, prompt: &str) -> std::io::Result<Option<String>> {
+        loop {
+            match self.0.readline(prompt) {
+                Ok(line) => {
+                    // A history that cannot grow still serves.
+                    let _ = self.0.add_history_entry(&line);
+                    return Ok(Some(line));
+                }
+                Err(ReadlineError::Signal(_)) => {}
+                Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(None),
+                Err(error) => return Err(std::io::Error::other(error)),
+            }
+        }
+    }
+}
 
 /// Reads and evaluates entries until the user leaves. `history` is the file that keeps the entries; if it cannot be used, the
 /// history lasts only for the session.

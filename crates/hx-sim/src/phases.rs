@@ -16,7 +16,6 @@ use crate::code::{Code, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
-use crate::playback::Stage;
 use crate::turn::{Until, Waiting};
 
 /// The barriers of a block.
@@ -35,6 +34,20 @@ pub(crate) struct Phases {
     seed: u64,
     /// The state of a generator of random numbers, never 0.
     random: u64,
+}
+
+/// A barrier in memory at one moment: one stage of a pipeline, or one ticket of a counter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stage {
+    /// The position in [`hx_thread::ThreadProgram::barriers`].
+    pub barrier: usize,
+    pub stage: usize,
+    /// The number of complete phases.
+    pub complete: u64,
+    /// The arrivals that the current phase still needs, of how many.
+    pub pending: [u32; 2],
+    /// The bytes of bulk copies that the current phase still needs.
+    pub bytes: i64,
 }
 
 /// The number of copies from which on those that were waited for are forgotten.

@@ -19,7 +19,7 @@ use crate::told::Left;
 use crate::trace::{Access, Memory, Trace};
 
 pub use prepared::{Prepared, prepare};
-pub use view::{AgentState, Arrival, Registers, Stage};
+pub use view::{AgentState, Registers};
 
 /// The number of steps between the first copies.
 const INTERVAL: u64 = 64;

@@ -8,7 +8,6 @@ use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 use crate::bulk::{Held, PIECE};
 use crate::code::{Code, SiteId};
 use crate::error::{Deed, Fault};
-use crate::playback::Arrival;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
@@ -34,6 +33,17 @@ pub(crate) struct SharedMemory {
     check: bool,
     /// The pieces that bulk stores in flight read.
     pub(crate) held: Held,
+}
+
+/// The state of a byte of shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// No operation has written the byte.
+    Unwritten,
+    /// An asynchronous copy fills it.
+    Filling,
+    /// It belongs to the shared tensor at this position.
+    Holds(usize),
 }
 
 /// An access: its thread, its operation and its bytes.

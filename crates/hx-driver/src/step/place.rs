@@ -1,23 +1,11 @@
 //! The tensors of a recorded launch by name, and the memory of their elements.
 
-use std::ops::Range;
-
 use hx_dtype::DType;
 use hx_sim::{Fault, Memory};
 use hx_thread::Param;
 use hx_tile::TensorId;
 
-use super::Stepper;
-
-/// A part of memory: of one element.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
-    pub memory: Memory,
-    /// Bytes; for registers, positions among a thread's values.
-    pub range: Range<usize>,
-    /// The thread that holds it, for registers.
-    pub thread: Option<u32>,
-}
+use super::{Place, Stepper};
 
 /// The memory of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

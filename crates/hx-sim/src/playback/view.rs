@@ -8,6 +8,8 @@ use super::{AgentId, Playback};
 use crate::agent::{Agent, Next};
 use crate::block::Block;
 use crate::code::SiteId;
+use crate::phases::Stage;
+use crate::shared::Arrival;
 use crate::turn::Until;
 
 /// An agent at one moment.
@@ -49,31 +51,6 @@ impl Registers<'_> {
         let threads = (end - first) as usize;
         self.bits.get(position * threads + (thread - first) as usize).copied()
     }
-}
-
-/// A barrier in memory at one moment: one stage of a pipeline, or one ticket of a counter.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stage {
-    /// The position in [`hx_thread::ThreadProgram::barriers`].
-    pub barrier: usize,
-    pub stage: usize,
-    /// The number of complete phases.
-    pub complete: u64,
-    /// The arrivals that the current phase still needs, of how many.
-    pub pending: [u32; 2],
-    /// The bytes of bulk copies that the current phase still needs.
-    pub bytes: i64,
-}
-
-/// The state of a byte of shared memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrival {
-    /// No operation has written the byte.
-    Unwritten,
-    /// An asynchronous copy fills it.
-    Filling,
-    /// It belongs to the shared tensor at this position.
-    Holds(usize),
 }
 
 impl<'p> Playback<'p> {

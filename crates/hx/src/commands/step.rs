@@ -7,7 +7,6 @@ use hx_debug::{Console, LaunchArguments, Lines, OpenError, run_terminal, serve};
 use hx_driver::{
     Case, DeviceChoice, Each, Filter, Machine, StepCase, StepError, StepRequest, Stepper, list_tests, step,
 };
-use rustyline::error::ReadlineError;
 
 use super::test::paths_and_names;
 use super::{Loaded, load, machine, setup};
@@ -143,26 +142,18 @@ fn talk(stepper: &mut Stepper<'_>, args: &StepArgs, output: &Output) -> io::Resu
         return run_terminal(stepper, &mut console, &mut commands, &mut out);
     }
     if is_terminal {
-        let editor = rustyline::DefaultEditor::new().map_err(io::Error::other)?;
-        return run_terminal(stepper, &mut console, &mut Prompt(editor), &mut out);
+        let mut prompt = Prompt(hx_repl::LinePrompt::new()?);
+        return run_terminal(stepper, &mut console, &mut prompt, &mut out);
     }
     run_terminal(stepper, &mut console, &mut Script(io::stdin().lock()), &mut out)
 }
 
 /// Lines from a terminal, with a history.
-struct Prompt(rustyline::DefaultEditor);
+struct Prompt(hx_repl::LinePrompt);
 
 impl Lines for Prompt {
     fn next(&mut self) -> io::Result<Option<String>> {
-        match self.0.readline("step> ") {
-            Ok(line) => {
-                // A history that cannot grow still serves.
-                let _ = self.0.add_history_entry(&line);
-                Ok(Some(line))
-            }
-            Err(ReadlineError::Eof | ReadlineError::Interrupted) => Ok(None),
-            Err(error) => Err(io::Error::other(error)),
-        }
+        self.0.line("step> ")
     }
 
     fn is_script(&self) -> bool {

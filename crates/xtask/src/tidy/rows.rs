@@ -18,7 +18,7 @@ const ROWS: &[&[&str]] = &[
     &["hx-compile", "hx-calibrate"],
     &["hx-workspace", "hx-host"],
     &["hx-ide", "hx-driver"],
-    &["hx-server", "hx-repl", "hx-python"],
+    &["hx-server", "hx-repl", "hx-python", "hx-debug"],
     &["hx-notebook"],
     &["hx"],
 ];
