@@ -27,7 +27,8 @@ td.coloured, .swatch.colour { background-color: ${COLOUR}; }
 td.unwritten, td.foreign, td.filling { text-align: center; }
 td.unwritten, .swatch.unwritten { background-color: transparent; background-image: radial-gradient(var(--stripe) 0.7px, transparent 1px);
   background-size: 7px 7px; }
-td.filling, .swatch.filling { background-image: repeating-linear-gradient(135deg, var(--vscode-charts-blue) 0 3px, transparent 3px 8px); }
+td.filling, .swatch.filling { background-image: repeating-linear-gradient(135deg,
+  color-mix(in srgb, var(--vscode-charts-blue) 60%, transparent) 0 2px, transparent 2px 7px); }
 td.foreign, .swatch.foreign { background-color: transparent;
   background-image: repeating-linear-gradient(45deg, transparent 0 4px, var(--stripe) 4px 5px); }
 td.unwritten, td.foreign { color: var(--vscode-editorLineNumber-foreground); }

@@ -146,7 +146,7 @@ function fill(td, cell, isChanged) {
   td.className = state;
   td.classList.toggle('mine', cell.thread !== null && cell.thread === tile.thread);
   td.classList.toggle('changed', isChanged);
-  td.classList.toggle('coloured', group !== null && (state === 'value' || state === 'filling'));
+  td.classList.toggle('coloured', group !== null && state === 'value');
   if (group === null) return;
   const { hue, shade } = colourOf(group);
   td.style.setProperty('--hue', hue);

@@ -28,6 +28,10 @@ class TileView {
   /** The first coordinate of the window of each tensor. */
   #origins = new Map();
   #generation = 0;
+  /** The frame that the user chose since the last stop. Without one, the adapter takes the threads that stopped. */
+  #frame = undefined;
+  /** Whether the moment changed since the last picture. */
+  #moved = false;
   #timer = null;
   #disposables;
 
@@ -40,7 +44,7 @@ class TileView {
         createDebugAdapterTracker: (session) => ({ onDidSendMessage: (message) => this.#heard(session, message) }),
       }),
       vscode.debug.onDidTerminateDebugSession((session) => this.#ended(session)),
-      vscode.debug.onDidChangeActiveStackItem((item) => item?.session.type === TYPE && this.#soon(item.session, false)),
+      vscode.debug.onDidChangeActiveStackItem((item) => item?.session.type === TYPE && this.#chose(item)),
     ];
   }
 
@@ -66,7 +70,14 @@ class TileView {
     const begins = this.#session !== session;
     if (begins) this.#begin(session);
     this.#fault = message.body.reason === 'exception' ? message.body.text : null;
-    this.#soon(session, true);
+    this.#frame = undefined;
+    this.#moved = true;
+    this.#soon(session);
+  }
+
+  #chose({ session, frameId }) {
+    this.#frame = frameId;
+    this.#soon(session);
   }
 
   #begin(session) {
@@ -78,17 +89,17 @@ class TileView {
     if (configuration().get('debug.openTile')) this.show();
   }
 
-  #soon(session, moved) {
+  #soon(session) {
     if (session !== this.#session) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#update(moved), DELAY_MS);
+    this.#timer = setTimeout(() => this.#update(), DELAY_MS);
   }
 
-  async #update(moved) {
+  async #update() {
     const session = this.#session;
     if (!this.#panel || !session) return;
     const generation = ++this.#generation;
-    const frameId = vscode.debug.activeStackItem?.frameId;
+    const [frameId, moved] = [this.#frame, this.#moved];
     const { tensors = [] } = (await ask(session, 'hxTensors', { frameId })) ?? {};
     const tileOf = ({ name, memory }, origin) => ask(session, 'hxTile', { name, memory, origin, frameId });
     // The operation matters to the first choice only.
@@ -98,6 +109,7 @@ class TileView {
     const tile = tensor && (await tileOf(tensor, this.#origins.get(keyOf(tensor)) ?? []));
     if (generation !== this.#generation || session !== this.#session) return;
     this.#shown = tensor;
+    this.#moved = false;
     if (this.#panel) this.#panel.title = tensor ? `Tile: ${tensor.name}` : 'Tile';
     this.#panel?.webview.postMessage({ tile: tile ?? null, tensors, fault, moved });
   }
@@ -109,7 +121,7 @@ class TileView {
     }
     if (origin) this.#origins.set(keyOf(of), origin);
     if (command) await this.#command(command);
-    if (ready || chosen || origin) await this.#update(false);
+    if (ready || chosen || origin) await this.#update();
   }
 
   /** Runs a command of the debug console. Its answer begins with a line about the element; the place follows. */
