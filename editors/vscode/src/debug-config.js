@@ -40,9 +40,13 @@ function problemOf({ program, block, launch, thread }) {
   return null;
 }
 
-/** Finds the expression around a column: a name, with the coordinates of an element behind it if they are numbers. */
+/**
+ * Finds the expression around a column: a name, with the coordinates of an element behind it if they are numbers. A comment, a function
+ * that is called and a member have no value.
+ */
 function expressionAt(line, column) {
-  for (const found of line.matchAll(/[A-Za-z_]\w*(?:\[\s*\d+(?:\s*,\s*\d+)*\s*\])?/g)) {
+  const [code] = line.split('//');
+  for (const found of code.matchAll(/(?<![\w.])[A-Za-z_]\w*(?:\[\s*\d+(?:\s*,\s*\d+)*\s*\])?(?![\w(<])/g)) {
     const [start, end] = [found.index, found.index + found[0].length];
     if (start <= column && column <= end) return { text: found[0], start, end };
   }

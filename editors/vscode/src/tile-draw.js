@@ -41,6 +41,11 @@ function cellAt({ origin, extents }, wanted) {
   return isInside && wanted.slice(2).every((it, i) => it === origin[i + 2]) ? row * extents[1] + column : null;
 }
 
+/** The first coordinate of the window that shows an element. */
+function windowAround(wanted) {
+  return wanted.map((at, dimension) => (dimension > 1 ? at : at - (at % WINDOW)));
+}
+
 /** An element as the debug console reads it: `s[3, 4]`. */
 const elementName = (tile, at) => `${tile.name}[${coordinate(tile, at).join(', ')}]`;
 
@@ -127,4 +132,5 @@ function momentOf({ progress: [step, length], operation, thread }) {
 
 module.exports = {
   History, WINDOW, cellAt, changes, choose, colourOf, controls, coordinate, describe, elementName, groupOf, legend, momentOf, stateOf,
+  windowAround,
 };

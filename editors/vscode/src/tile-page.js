@@ -37,12 +37,12 @@ addEventListener('message', ({ data }) => {
 });
 
 /** Shows an answer of the adapter. Without a tile, the last picture is dropped. */
-function show({ tile: next, tensors, fault, moved }) {
+function show({ tile: next, tensors, fault, element, moved }) {
   const isOther = !tile || !next || tile.name !== next.name || tile.memory !== next.memory;
   tile = next;
   if (!tile) return;
   if (isOther) chosen = null;
-  if (moved) find('.answer').textContent = '';
+  if (element) chosen = element;
   showMoment(fault);
   showTensors(tensors);
   showControls();

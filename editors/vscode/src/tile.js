@@ -3,7 +3,7 @@
 const crypto = require('node:crypto');
 const vscode = require('vscode');
 const { TYPE } = require('./debug');
-const { choose } = require('./tile-draw');
+const { cellAt, choose, windowAround } = require('./tile-draw');
 const { page } = require('./tile-html');
 const { configuration } = require('./server');
 
@@ -70,6 +70,8 @@ class TileView {
     const begins = this.#session !== session;
     if (begins) this.#begin(session);
     this.#fault = message.body.reason === 'exception' ? message.body.text : null;
+    // A command of the debug console moves with this reason. Its answer stays until the next step.
+    if (message.body.reason !== 'goto') this.#panel?.webview.postMessage({ answer: '' });
     this.#frame = undefined;
     this.#moved = true;
     this.#soon(session);
@@ -106,12 +108,18 @@ class TileView {
     const operation = !this.#shown && tensors[0] ? (await tileOf(tensors[0], []))?.operation : null;
     const [chosen, shown, fault] = [this.#chosen, this.#shown, this.#fault];
     const tensor = choose(tensors, { chosen, fault, shown, remembered: this.#state.get(MEMORY), operation });
-    const tile = tensor && (await tileOf(tensor, this.#origins.get(keyOf(tensor)) ?? []));
+    let tile = tensor && (await tileOf(tensor, this.#origins.get(keyOf(tensor)) ?? []));
+    // The fault may name an element outside of the window.
+    const element = moved && tile?.fault?.name === tile?.name ? tile?.fault?.coordinate : undefined;
+    if (element && cellAt(tile, element) === null) {
+      this.#origins.set(keyOf(tensor), windowAround(element));
+      tile = await tileOf(tensor, windowAround(element));
+    }
     if (generation !== this.#generation || session !== this.#session) return;
     this.#shown = tensor;
     this.#moved = false;
     if (this.#panel) this.#panel.title = tensor ? `Tile: ${tensor.name}` : 'Tile';
-    this.#panel?.webview.postMessage({ tile: tile ?? null, tensors, fault, moved });
+    this.#panel?.webview.postMessage({ tile: tile ?? null, tensors, fault, element, moved });
   }
 
   async #received({ ready, choose: chosen, origin, of, command }) {

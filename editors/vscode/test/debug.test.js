@@ -5,7 +5,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 const { casesWithin, configurationOf, expressionAt, problemOf, programWithin } = require('../src/debug-config');
 const {
-  History, cellAt, changes, choose, controls, coordinate, describe, elementName, legend, momentOf, stateOf,
+  History, cellAt, changes, choose, controls, coordinate, describe, elementName, legend, momentOf, stateOf, windowAround,
 } = require('../src/tile-draw');
 const { page } = require('../src/tile-html');
 
@@ -50,6 +50,9 @@ test('a hover evaluates a name, or an element', () => {
   assert.equal(text('let a = s[3, 4] + b;', 11), 's[3, 4]');
   assert.equal(text('let a = s[.., i];', 8), 's');
   assert.equal(text('let a = 1;', 8), undefined);
+  assert.equal(text('copy(load(s.T), y);', 6), undefined);
+  assert.equal(text('copy(load(s.T), y);', 12), undefined);
+  assert.equal(text('    // fills s', 13), undefined);
 });
 
 /** A window of 2 × 2 elements of `s`, from [2, 4, 1] on. */
@@ -74,6 +77,8 @@ test('a cell has a coordinate, and a coordinate a cell', () => {
   assert.equal(cellAt(SHARED, [3, 6, 1]), null);
   assert.equal(cellAt(REGISTER, [2]), 2);
   assert.equal(cellAt(REGISTER, null), null);
+  assert.deepEqual(windowAround([70, 130, 3]), [64, 128, 3]);
+  assert.deepEqual(windowAround([200]), [192]);
   assert.equal(elementName(SHARED, 1), 's[2, 5, 1]');
 });
 
