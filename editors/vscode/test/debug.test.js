@@ -1,4 +1,4 @@
-// The debugger: what it steps through, and the words of the tile view.
+// The configurations of the debugger, and the words of the tile view.
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
@@ -127,7 +127,7 @@ test('the tensor that is shown first', () => {
   assert.equal(choose([], {}), null);
 });
 
-test('what the picture does not show can be reached', () => {
+test('each part of a large tensor can be reached', () => {
   assert.deepEqual(
     controls({ shape: [4, 128, 3], origin: [0, 64, 1], extents: [4, 64] }).map(({ kind, text, back, next }) => [kind, text, back, next]),
     [['columns', '64–127 of 128', 0, null], ['slice', '1 of 3', 0, 2]],
@@ -139,7 +139,7 @@ test('what the picture does not show can be reached', () => {
   );
 });
 
-test('the legend has what the picture has', () => {
+test('the legend has an entry for each thing in the picture', () => {
   assert.deepEqual(legend(SHARED, { changed: 2, since: 5 }), [
     ['colour', 'a colour for each bank'],
     ['changed', 'changed since step 5: 2'],
