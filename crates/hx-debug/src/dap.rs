@@ -27,7 +27,7 @@ pub struct LaunchArguments {
     pub test: Option<String>,
     /// The kernel to record; the launch that fails if there is none.
     pub kernel: Option<String>,
-    /// The position of the launch among those of the evaluation.
+    /// The number of the launch among those of the evaluation, from 1.
     pub launch: Option<usize>,
     /// The index of the block.
     pub block: Option<[u32; 3]>,

@@ -78,9 +78,19 @@ impl<'c> Channel<'c> {
         }))
     }
 
+    /// Refuses a request, and has the client show the reason.
     pub(super) fn fail(&mut self, request: &Request, message: &str) -> io::Result<()> {
+        self.refuse(request, message, true)
+    }
+
+    /// Refuses a request without a message on the screen: a hover on a word that has no value is no error.
+    pub(super) fn fail_quietly(&mut self, request: &Request, message: &str) -> io::Result<()> {
+        self.refuse(request, message, false)
+    }
+
+    fn refuse(&mut self, request: &Request, message: &str, show: bool) -> io::Result<()> {
         let Request { seq, command, .. } = request;
-        let error = json!({ "error": { "id": 1, "format": "{text}", "variables": { "text": message }, "showUser": true } });
+        let error = json!({ "error": { "id": 1, "format": "{text}", "variables": { "text": message }, "showUser": show } });
         self.write(json!({
             "type": "response", "request_seq": seq, "command": command, "success": false,
             "message": message, "body": error,

@@ -75,6 +75,10 @@ impl<'s, 'r> Session<'s, 'r> {
 
     fn answer(&mut self, channel: &mut Channel<'_>, request: &Request) -> io::Result<()> {
         let arguments = &request.arguments;
+        // A request about a frame is about the threads of that frame, so focus on them.
+        if let Some(frame) = arguments["frameId"].as_u64() {
+            self.choose(frame as usize / AGENTS);
+        }
         let body = match request.command.as_str() {
             "next" | "stepIn" | "stepOut" | "stepBack" | "continue" | "reverseContinue" => {
                 return self.moved(channel, request);
@@ -264,11 +268,17 @@ impl<'s, 'r> Session<'s, 'r> {
             let answer = self.console.run(self.stepper, expression);
             let text = answer.text.trim_end().to_owned();
             channel.respond(request, json!({ "result": text, "variablesReference": 0 }))?;
-            return if answer.moved { self.stopped(channel, "goto") } else { Ok(()) };
+            if !answer.moved {
+                return Ok(());
+            }
+            // A client that sees no movement keeps the exception and the description of the last stop.
+            let thread = number(self.stepper.focus().id);
+            channel.event("continued", json!({ "threadId": thread, "allThreadsContinued": true }))?;
+            return self.stopped(channel, "goto");
         }
         match self.variables.evaluate(self.stepper, expression) {
             Ok(body) => channel.respond(request, body),
-            Err(message) => channel.fail(request, &message),
+            Err(message) => channel.fail_quietly(request, &message),
         }
     }
 

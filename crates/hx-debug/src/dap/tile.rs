@@ -34,10 +34,13 @@ pub(super) fn answer(stepper: &Stepper<'_>, arguments: &Value) -> Result<Value, 
         })
     };
     let spot = stepper.spot();
+    let fault = stepper.fault_element().filter(|_| stepper.is_at_fault());
+    let fault = fault.map(|(name, coordinate)| json!({ "name": name, "coordinate": coordinate }));
     Ok(json!({
         "name": named.name, "memory": named.memory(), "dtype": named.dtype.to_string(), "shape": named.shape,
         "origin": tile.origin, "extents": tile.extents, "cells": tile.cells.iter().map(cell).collect::<Vec<_>>(),
         "thread": stepper.thread(), "progress": stepper.progress(),
+        "fault": fault,
         "operation": spot.map(|spot| &spot.title), "place": spot.map(|spot| show::place(stepper, spot)),
     }))
 }

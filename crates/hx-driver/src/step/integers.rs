@@ -46,7 +46,13 @@ impl Stepper<'_> {
             let name = if axes == 1 { "block_idx".to_owned() } else { format!("block_idx[{axis}]") };
             out.push((name, i64::from(*index)));
         }
-        let of_launch = symbols.iter().filter(|(symbol, _)| !matches!(symbol, Symbol::GridDim(_)));
+        // Every launch binds the number of multiprocessors, though few kernels name it.
+        let is_named = |symbol: &Symbol| match symbol {
+            Symbol::GridDim(_) => false,
+            Symbol::Multiprocessors => self.program.symbols.contains(symbol),
+            _ => true,
+        };
+        let of_launch = symbols.iter().filter(|(symbol, _)| is_named(symbol));
         out.extend(of_launch.map(|(symbol, value)| (symbol.to_string(), *value)));
         out
     }

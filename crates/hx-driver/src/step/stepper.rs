@@ -99,10 +99,15 @@ impl<'r> Stepper<'r> {
         match goal {
             Goal::Start => {
                 self.playback.seek(0);
-                self.focus = self.playback.running();
-                if !self.focus().begins {
-                    self.step_operation(true);
+                let mut begins = |playback: &Playback<'r>| {
+                    playback.state(playback.running()).is_some_and(|state| state.begins)
+                };
+                // The agent of the block may begin no operation of its own: its roles do.
+                if !begins(&self.playback) {
+                    self.playback.forward(&mut begins);
                 }
+                self.focus = self.playback.running();
+                self.follow_focus();
             }
             Goal::Fault => self.to_end(),
             Goal::Clash { tensor, element, text } => {

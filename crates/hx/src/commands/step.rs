@@ -119,8 +119,13 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
             )
         }
         StepError::Failed(found) => {
-            let text = found.iter().map(|found| hx_report::render(&loaded.db, found, Default::default()));
-            text.collect()
+            // An editor shows the message in a proportional font, which breaks drawings.
+            found
+                .iter()
+                .map(|found| hx_report::short(&loaded.db, found))
+                .collect::<String>()
+                .trim_end()
+                .to_owned()
         }
         StepError::Stopped => "it was stopped".to_owned(),
     }
@@ -219,8 +224,21 @@ fn opened(
         .map_err(|_| refused("the simulator cannot be opened: the reason is on stderr".to_owned()))?;
     let filter = Filter { names: arguments.test.iter().cloned().collect(), ..Filter::default() };
     let listing = match &arguments.test {
-        Some(_) => list_tests(&loaded.db, &loaded.files, &filter, Each::unlimited()).cases,
+        Some(_) => {
+            let listed = list_tests(&loaded.db, &loaded.files, &filter, Each::unlimited());
+            let errors: Vec<Diagnostic> =
+                listed.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+            // An editor does not show stderr, so the message has the errors of the test.
+            if listed.cases.is_empty() && !errors.is_empty() {
+                return Err(refused(reason(&loaded, &StepError::Failed(errors))));
+            }
+            listed.cases
+        }
         None => Vec::new(),
+    };
+    let launch = match arguments.launch {
+        Some(0) => return Err(refused("launches are counted from 1".to_owned())),
+        launch => launch.map(|launch| launch - 1),
     };
     let exact = listing.iter().find(|case| Some(&case.name) == arguments.test.as_ref()).cloned();
     let cases = exact.map_or(listing, |case| vec![case]);
@@ -234,7 +252,7 @@ fn opened(
     let request = StepRequest {
         case,
         kernel: arguments.kernel.clone(),
-        launch: arguments.launch,
+        launch,
         block: arguments.block,
         order: arguments.order,
         seed: arguments.seed,

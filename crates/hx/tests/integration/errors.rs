@@ -203,19 +203,21 @@ fn launches_run_the_checks_that_check_runs() {
         &[RACE],
         &["test", "r.hx", "--device", "sim"],
         expect![[r#"
-        exit 1
-        test r.hx::race[1] ... FAILED
-        test r.hx::race[2] ... FAILED
-        0 passed, 2 failed, 0 skipped
-        --
-        device: simulator (sm_90a)
-        r.hx:6:10: error[HX0401]: threads race on `s`: nothing orders the accesses
-          rerun: hx test 'r.hx::race[1]' --exact --device sim --seed 0
+            exit 1
+            test r.hx::race[1] ... FAILED
+            test r.hx::race[2] ... FAILED
+            0 passed, 2 failed, 0 skipped
+            --
+            device: simulator (sm_90a)
+            r.hx:6:10: error[HX0401]: threads race on `s`: nothing orders the accesses
+              rerun: hx test 'r.hx::race[1]' --exact --device sim --seed 0
+              step:  hx step 'r.hx::race[1]' --exact --seed 0
 
-          HX0401 at r.hx:6:10, as in r.hx::race[1]
-          rerun: hx test 'r.hx::race[2]' --exact --device sim --seed 0
+              HX0401 at r.hx:6:10, as in r.hx::race[1]
+              rerun: hx test 'r.hx::race[2]' --exact --device sim --seed 0
+              step:  hx step 'r.hx::race[2]' --exact --seed 0
 
-    "#]],
+        "#]],
     );
     refused(
         &[RACE],
@@ -243,42 +245,45 @@ fn errors_of_an_instance_are_told_once() {
         &[(RACE.0, &text)],
         &["test", "r.hx", "--device", "sim"],
         expect![[r#"
-        exit 1
-        test r.hx::race[1] ... FAILED
-        test r.hx::race[2] ... FAILED
-        test r.hx::again ... FAILED
-        0 passed, 3 failed, 0 skipped
-        --
-        device: simulator (sm_90a)
-        error[HX0401]: threads race on `s`: nothing orders the accesses
-            ╭─[ r.hx:6:10 ]
-            │
-          4 │     copy(v, s);
-            │     ─────┬────
-            │          ╰────── thread 32 writes `s` here
-            │
-          6 │     copy(load(s.T), y);
-            │          ────┬────
-            │              ╰────── thread 1 reads `s` here
-            │
-         10 │     k(x, y, z);
-            │     ─────┬────
-            │          ╰────── in this launch
-            │
-            │ Help: insert `sync()`
-            │       6 +     sync();
-            │
-            │ Note: both touch `s[4, 0]`
-        ────╯
+            exit 1
+            test r.hx::race[1] ... FAILED
+            test r.hx::race[2] ... FAILED
+            test r.hx::again ... FAILED
+            0 passed, 3 failed, 0 skipped
+            --
+            device: simulator (sm_90a)
+            error[HX0401]: threads race on `s`: nothing orders the accesses
+                ╭─[ r.hx:6:10 ]
+                │
+              4 │     copy(v, s);
+                │     ─────┬────
+                │          ╰────── thread 32 writes `s` here
+                │
+              6 │     copy(load(s.T), y);
+                │          ────┬────
+                │              ╰────── thread 1 reads `s` here
+                │
+             10 │     k(x, y, z);
+                │     ─────┬────
+                │          ╰────── in this launch
+                │
+                │ Help: insert `sync()`
+                │       6 +     sync();
+                │
+                │ Note: both touch `s[4, 0]`
+            ────╯
 
-          rerun: hx test 'r.hx::race[1]' --exact --device sim --seed 0
+              rerun: hx test 'r.hx::race[1]' --exact --device sim --seed 0
+              step:  hx step 'r.hx::race[1]' --exact --seed 0
 
-          HX0401 at r.hx:6:10, as in r.hx::race[1]
-          rerun: hx test 'r.hx::race[2]' --exact --device sim --seed 0
+              HX0401 at r.hx:6:10, as in r.hx::race[1]
+              rerun: hx test 'r.hx::race[2]' --exact --device sim --seed 0
+              step:  hx step 'r.hx::race[2]' --exact --seed 0
 
-          HX0401 at r.hx:6:10, as in r.hx::race[1]
-          rerun: hx test 'r.hx::again' --exact --device sim --seed 0
+              HX0401 at r.hx:6:10, as in r.hx::race[1]
+              rerun: hx test 'r.hx::again' --exact --device sim --seed 0
+              step:  hx step 'r.hx::again' --exact --seed 0
 
-    "#]],
+        "#]],
     );
 }

@@ -92,6 +92,7 @@ fn a_bug_of_some_orders_is_found_among_many() {
 
           order: 1
           rerun: hx test 'sums.hx::roles add to one sum' --exact --device sim --seed 0 --order 1
+          step:  hx step 'sums.hx::roles add to one sum' --exact --seed 0 --order 1
 
     "#]]
     .assert_eq(&found);

@@ -95,76 +95,76 @@ fn a_race_is_stepped_back_to_the_write() {
         &[],
         &commands,
         expect![[r#"
-        recorded `turn`, block [0, 0, 0] of [1, 1, 1]: 3 steps
-        #2 `copy(s[0..8, 0..8] permuted [1, 0], s_tile)`  step 3 of 3, block [0, 0, 0], threads 0 to 31, thread 1
-            2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
-            3 │     let s = shared_tensor(f32, [8, 8]);
-            4 │     copy(load(x), s);
-            5 ▶     copy(load(s.T), y);
-            6 │ }
-            7 │ 
-            8 │ test "turn" {
-        fault: reads element 20 of the shared tensor `s`, which thread 8 wrote in #1 `copy(x_tile, s[0..8, 0..8])`, with no barrier in between (HX0618)
-          seen in thread 1 of block [0, 0, 0]
-          the element is `s[2, 0]`: `last s[2, 0]` goes to its last write
-          a.hx:4: thread 8 wrote it here
-        step> fault
-        fault: reads element 20 of the shared tensor `s`, which thread 8 wrote in #1 `copy(x_tile, s[0..8, 0..8])`, with no barrier in between (HX0618)
-          seen in thread 1 of block [0, 0, 0]
-          the element is `s[2, 0]`: `last s[2, 0]` goes to its last write
-          a.hx:4: thread 8 wrote it here
-        step> last s[2, 0]
-        thread 8 writes `s[2, 0]` in `copy(x_tile, s[0..8, 0..8])`
-        #1 `copy(x_tile, s[0..8, 0..8])`  step 1 of 3, block [0, 0, 0], threads 0 to 31, thread 8
-            1 │ 
-            2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
-            3 │     let s = shared_tensor(f32, [8, 8]);
-            4 ▶     copy(load(x), s);
-            5 │     copy(load(s.T), y);
-            6 │ }
-            7 │ 
-        step> print s
-        shared s f32[8, 8]
-          │ 0 1 2 3 4 5 6 7
-        0 │ - - - - - - - -
-        1 │ - - - - - - - -
-        2 │ - - - - - - - -
-        3 │ - - - - - - - -
-        4 │ - - - - - - - -
-        5 │ - - - - - - - -
-        6 │ - - - - - - - -
-        7 │ - - - - - - - -
-        step> next
-        #2 `copy(s[0..8, 0..8] permuted [1, 0], s_tile)`  step 2 of 3, block [0, 0, 0], threads 0 to 31, thread 8
-            2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
-            3 │     let s = shared_tensor(f32, [8, 8]);
-            4 │     copy(load(x), s);
-            5 ▶     copy(load(s.T), y);
-            6 │ }
-            7 │ 
-            8 │ test "turn" {
-        step> print s
-        shared s f32[8, 8]
-          │     0     1     2     3     4     5     6     7
-        0 │  0.0*  1.0*  2.0*  3.0*  4.0*  5.0*  6.0*  7.0*
-        1 │  8.0*  9.0* 10.0* 11.0* 12.0* 13.0* 14.0* 15.0*
-        2 │ 16.0* 17.0* 18.0* 19.0* 20.0* 21.0* 22.0* 23.0*
-        3 │ 24.0* 25.0* 26.0* 27.0* 28.0* 29.0* 30.0* 31.0*
-        4 │ 32.0* 33.0* 34.0* 35.0* 36.0* 37.0* 38.0* 39.0*
-        5 │ 40.0* 41.0* 42.0* 43.0* 44.0* 45.0* 46.0* 47.0*
-        6 │ 48.0* 49.0* 50.0* 51.0* 52.0* 53.0* 54.0* 55.0*
-        7 │ 56.0* 57.0* 58.0* 59.0* 60.0* 61.0* 62.0* 63.0*
-        step> next back
-        #1 `copy(x_tile, s[0..8, 0..8])`  step 1 of 3, block [0, 0, 0], threads 0 to 31, thread 8
-            1 │ 
-            2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
-            3 │     let s = shared_tensor(f32, [8, 8]);
-            4 ▶     copy(load(x), s);
-            5 │     copy(load(s.T), y);
-            6 │ }
-            7 │ 
-        step> quit
-    "#]],
+            recorded `turn`, block [0, 0, 0] of [1, 1, 1]: 3 steps, 0.0 MiB
+            #2 `copy(s[0..8, 0..8] permuted [1, 0], s_tile)`  step 3 of 3, block [0, 0, 0], threads 0 to 31, thread 1
+                2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
+                3 │     let s = shared_tensor(f32, [8, 8]);
+                4 │     copy(load(x), s);
+                5 ▶     copy(load(s.T), y);
+                6 │ }
+                7 │ 
+                8 │ test "turn" {
+            fault: reads element 20 of the shared tensor `s`, which thread 8 wrote in #1 `copy(x_tile, s[0..8, 0..8])`, with no barrier in between (HX0618)
+              seen in thread 1 of block [0, 0, 0]
+              the element is `s[2, 0]`: `last s[2, 0]` goes to its last write
+              a.hx:4: thread 8 wrote it here
+            step> fault
+            fault: reads element 20 of the shared tensor `s`, which thread 8 wrote in #1 `copy(x_tile, s[0..8, 0..8])`, with no barrier in between (HX0618)
+              seen in thread 1 of block [0, 0, 0]
+              the element is `s[2, 0]`: `last s[2, 0]` goes to its last write
+              a.hx:4: thread 8 wrote it here
+            step> last s[2, 0]
+            thread 8 writes `s[2, 0]` in `copy(x_tile, s[0..8, 0..8])`
+            #1 `copy(x_tile, s[0..8, 0..8])`  step 1 of 3, block [0, 0, 0], threads 0 to 31, thread 8
+                1 │ 
+                2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
+                3 │     let s = shared_tensor(f32, [8, 8]);
+                4 ▶     copy(load(x), s);
+                5 │     copy(load(s.T), y);
+                6 │ }
+                7 │ 
+            step> print s
+            shared s f32[8, 8]
+              │ 0 1 2 3 4 5 6 7
+            0 │ - - - - - - - -
+            1 │ - - - - - - - -
+            2 │ - - - - - - - -
+            3 │ - - - - - - - -
+            4 │ - - - - - - - -
+            5 │ - - - - - - - -
+            6 │ - - - - - - - -
+            7 │ - - - - - - - -
+            step> next
+            #2 `copy(s[0..8, 0..8] permuted [1, 0], s_tile)`  step 2 of 3, block [0, 0, 0], threads 0 to 31, thread 8
+                2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
+                3 │     let s = shared_tensor(f32, [8, 8]);
+                4 │     copy(load(x), s);
+                5 ▶     copy(load(s.T), y);
+                6 │ }
+                7 │ 
+                8 │ test "turn" {
+            step> print s
+            shared s f32[8, 8]
+              │     0     1     2     3     4     5     6     7
+            0 │  0.0*  1.0*  2.0*  3.0*  4.0*  5.0*  6.0*  7.0*
+            1 │  8.0*  9.0* 10.0* 11.0* 12.0* 13.0* 14.0* 15.0*
+            2 │ 16.0* 17.0* 18.0* 19.0* 20.0* 21.0* 22.0* 23.0*
+            3 │ 24.0* 25.0* 26.0* 27.0* 28.0* 29.0* 30.0* 31.0*
+            4 │ 32.0* 33.0* 34.0* 35.0* 36.0* 37.0* 38.0* 39.0*
+            5 │ 40.0* 41.0* 42.0* 43.0* 44.0* 45.0* 46.0* 47.0*
+            6 │ 48.0* 49.0* 50.0* 51.0* 52.0* 53.0* 54.0* 55.0*
+            7 │ 56.0* 57.0* 58.0* 59.0* 60.0* 61.0* 62.0* 63.0*
+            step> next back
+            #1 `copy(x_tile, s[0..8, 0..8])`  step 1 of 3, block [0, 0, 0], threads 0 to 31, thread 8
+                1 │ 
+                2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
+                3 │     let s = shared_tensor(f32, [8, 8]);
+                4 ▶     copy(load(x), s);
+                5 │     copy(load(s.T), y);
+                6 │ }
+                7 │ 
+            step> quit
+        "#]],
     );
 }
 
@@ -184,62 +184,61 @@ fn a_wrong_index_is_found_at_the_last_write() {
         &[],
         &commands,
         expect![[r#"
-        recorded `shift`, block [1, 0, 0] of [2, 1, 1]: 4 steps
-        here: the last write of `y[4, 0]`, the first wrong element
-        #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [1, 0, 0], threads 0 to 31, thread 0
-            4 │     let from = first - min(block_idx, 1);
-            5 │     let r = load(x[from..from + 4, ..]);
-            6 │     let doubled = r * 2.0;
-            7 ▶     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-            9 │ 
-           10 │ test "shift" {
-        step> ints
-        first = 4
-        from = 3
-        block_idx = 1
-        m = 8
-        multiprocessors = 4
-        step> print doubled
-        register doubled f32[4, 8]
-          │      0    1     2     3     4     5     6     7
-        0 │ [48.0] 50.0  52.0  54.0  56.0  58.0  60.0  62.0
-        1 │   64.0 66.0  68.0  70.0  72.0  74.0  76.0  78.0
-        2 │   80.0 82.0  84.0  86.0  88.0  90.0  92.0  94.0
-        3 │   96.0 98.0 100.0 102.0 104.0 106.0 108.0 110.0
-        step> print doubled[0, 3]
-        doubled[0, 3] = 54.0, value 0 of thread 3
-        step> last doubled[0, 3]
-        thread 3 writes `doubled[0, 3]` in `doubled = (r * 2.0)`
-        #1 `doubled = (r * 2.0)`  step 1 of 4, block [1, 0, 0], threads 0 to 31, thread 3
-            3 │     let first = block_idx * 4;
-            4 │     let from = first - min(block_idx, 1);
-            5 │     let r = load(x[from..from + 4, ..]);
-            6 ▶     let doubled = r * 2.0;
-            7 │     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-            9 │ 
-        step> where
-        `shift` at a.hx:6
-        step> go start
-        #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [1, 0, 0], threads 0 to 31, thread 3
-            2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
-            3 │     let first = block_idx * 4;
-            4 │     let from = first - min(block_idx, 1);
-            5 ▶     let r = load(x[from..from + 4, ..]);
-            6 │     let doubled = r * 2.0;
-            7 │     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-        step> op doubled
-        #1 `doubled = (r * 2.0)`  step 1 of 4, block [1, 0, 0], threads 0 to 31, thread 3
-            3 │     let first = block_idx * 4;
-            4 │     let from = first - min(block_idx, 1);
-            5 │     let r = load(x[from..from + 4, ..]);
-            6 ▶     let doubled = r * 2.0;
-            7 │     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-            9 │ 
-    "#]],
+            recorded `shift`, block [1, 0, 0] of [2, 1, 1]: 4 steps, 0.0 MiB
+            here: the last write of `y[4, 0]`, the first wrong element
+            #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [1, 0, 0], threads 0 to 31, thread 0
+                4 │     let from = first - min(block_idx, 1);
+                5 │     let r = load(x[from..from + 4, ..]);
+                6 │     let doubled = r * 2.0;
+                7 ▶     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+                9 │ 
+               10 │ test "shift" {
+            step> ints
+            first = 4
+            from = 3
+            block_idx = 1
+            m = 8
+            step> print doubled
+            register doubled f32[4, 8]
+              │      0    1     2     3     4     5     6     7
+            0 │ [48.0] 50.0  52.0  54.0  56.0  58.0  60.0  62.0
+            1 │   64.0 66.0  68.0  70.0  72.0  74.0  76.0  78.0
+            2 │   80.0 82.0  84.0  86.0  88.0  90.0  92.0  94.0
+            3 │   96.0 98.0 100.0 102.0 104.0 106.0 108.0 110.0
+            step> print doubled[0, 3]
+            doubled[0, 3] = 54.0, value 0 of thread 3
+            step> last doubled[0, 3]
+            thread 3 writes `doubled[0, 3]` in `doubled = (r * 2.0)`
+            #1 `doubled = (r * 2.0)`  step 1 of 4, block [1, 0, 0], threads 0 to 31, thread 3
+                3 │     let first = block_idx * 4;
+                4 │     let from = first - min(block_idx, 1);
+                5 │     let r = load(x[from..from + 4, ..]);
+                6 ▶     let doubled = r * 2.0;
+                7 │     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+                9 │ 
+            step> where
+            `shift` at a.hx:6
+            step> go start
+            #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [1, 0, 0], threads 0 to 31, thread 3
+                2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
+                3 │     let first = block_idx * 4;
+                4 │     let from = first - min(block_idx, 1);
+                5 ▶     let r = load(x[from..from + 4, ..]);
+                6 │     let doubled = r * 2.0;
+                7 │     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+            step> op doubled
+            #1 `doubled = (r * 2.0)`  step 1 of 4, block [1, 0, 0], threads 0 to 31, thread 3
+                3 │     let first = block_idx * 4;
+                4 │     let from = first - min(block_idx, 1);
+                5 │     let r = load(x[from..from + 4, ..]);
+                6 ▶     let doubled = r * 2.0;
+                7 │     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+                9 │ 
+        "#]],
     );
 }
 
@@ -251,17 +250,17 @@ fn blocks_that_write_one_element_meet_at_its_access() {
         &[],
         &["quit"],
         expect![[r#"
-        recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps
-        #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 0
-            2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
-            3 │     let first = block_idx * 4;
-            4 │     let from = first - min(block_idx, 1);
-            5 ▶     let r = load(x[from..from + 4, ..]);
-            6 │     let doubled = r * 2.0;
-            7 │     copy(doubled, y[from..from + 4, ..]);
-            8 │ }
-        step> quit
-    "#]],
+            recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps, 0.0 MiB
+            #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 0
+                2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
+                3 │     let first = block_idx * 4;
+                4 │     let from = first - min(block_idx, 1);
+                5 ▶     let r = load(x[from..from + 4, ..]);
+                6 │     let doubled = r * 2.0;
+                7 │     copy(doubled, y[from..from + 4, ..]);
+                8 │ }
+            step> quit
+        "#]],
     );
 }
 
@@ -272,43 +271,42 @@ fn a_deadlock_shows_who_waits_for_what() {
         &[],
         &["agents", "barriers", "ints", "op back wait", "quit"],
         expect![[r#"
-        recorded `relay`, block [0, 0, 0] of [1, 1, 1]: 42 steps
-        #0 `s = pipe.acquire()`  step 42 of 42, block [0, 0, 0], threads 0 to 63, thread 0, waits for the release of stage 0 of `pipe` (2 of 2 arrivals are missing)
-            3 │     let stages = shared_tensor(f32, [256, 2]);
-            4 │     let pipe = pipeline(2);
-            5 │     for i in 0..cdiv(m, 256) {
-            6 ▶         let s = pipe.acquire();
-            7 │         copy_async(tile(x, [256])[.., i], stages[.., s], signal: pipe);
-            8 │         let t = pipe.wait();
-            9 │         copy(load(stages[.., t]), tile(y, [256])[.., i]);
-        fault: deadlock: threads 0 to 63 wait in #0 `s = pipe.acquire()` for the release of stage 0 of `pipe` (2 of 2 arrivals are missing) (HX0620)
-          seen in block [0, 0, 0]
-          a.hx:4: nothing has arrived at this pipeline for it
-        step> agents
-        ▶ 0  block [0, 0, 0], threads 0 to 63 waits at `s = pipe.acquire()` (a.hx:6 in `relay`) for the release of stage 0 of `pipe` (2 of 2 arrivals are missing)
-        step> barriers
-        pipe[0].full: 1 phases complete, 0 of 1 arrivals
-        pipe[1].full: 1 phases complete, 0 of 1 arrivals
-        pipe[0].empty: 0 phases complete, 0 of 2 arrivals
-        pipe[1].empty: 0 phases complete, 0 of 2 arrivals
-        step> ints
-        i = 2
-        s = 1
-        t = 1
-        block_idx = 0
-        m = 1024
-        multiprocessors = 4
-        step> op back wait
-        #2 `t = pipe.wait()`  step 30 of 42, block [0, 0, 0], threads 0 to 63, thread 0
-            5 │     for i in 0..cdiv(m, 256) {
-            6 │         let s = pipe.acquire();
-            7 │         copy_async(tile(x, [256])[.., i], stages[.., s], signal: pipe);
-            8 ▶         let t = pipe.wait();
-            9 │         copy(load(stages[.., t]), tile(y, [256])[.., i]);
-           10 │     }
-           11 │ }
-        step> quit
-    "#]],
+            recorded `relay`, block [0, 0, 0] of [1, 1, 1]: 42 steps, 0.0 MiB
+            #0 `s = pipe.acquire()`  step 42 of 42, block [0, 0, 0], threads 0 to 63, thread 0, waits for the release of stage 0 of `pipe` (2 of 2 arrivals are missing)
+                3 │     let stages = shared_tensor(f32, [256, 2]);
+                4 │     let pipe = pipeline(2);
+                5 │     for i in 0..cdiv(m, 256) {
+                6 ▶         let s = pipe.acquire();
+                7 │         copy_async(tile(x, [256])[.., i], stages[.., s], signal: pipe);
+                8 │         let t = pipe.wait();
+                9 │         copy(load(stages[.., t]), tile(y, [256])[.., i]);
+            fault: deadlock: threads 0 to 63 wait in #0 `s = pipe.acquire()` for the release of stage 0 of `pipe` (2 of 2 arrivals are missing) (HX0620)
+              seen in block [0, 0, 0]
+              a.hx:4: nothing has arrived at this pipeline for it
+            step> agents
+            ▶ 0  block [0, 0, 0], threads 0 to 63 waits at `s = pipe.acquire()` (a.hx:6 in `relay`) for the release of stage 0 of `pipe` (2 of 2 arrivals are missing)
+            step> barriers
+            pipe[0].full: 1 phases complete, 0 of 1 arrivals
+            pipe[1].full: 1 phases complete, 0 of 1 arrivals
+            pipe[0].empty: 0 phases complete, 0 of 2 arrivals
+            pipe[1].empty: 0 phases complete, 0 of 2 arrivals
+            step> ints
+            i = 2
+            s = 1
+            t = 1
+            block_idx = 0
+            m = 1024
+            step> op back wait
+            #2 `t = pipe.wait()`  step 30 of 42, block [0, 0, 0], threads 0 to 63, thread 0
+                5 │     for i in 0..cdiv(m, 256) {
+                6 │         let s = pipe.acquire();
+                7 │         copy_async(tile(x, [256])[.., i], stages[.., s], signal: pipe);
+                8 ▶         let t = pipe.wait();
+                9 │         copy(load(stages[.., t]), tile(y, [256])[.., i]);
+               10 │     }
+               11 │ }
+            step> quit
+        "#]],
     );
 }
 
@@ -320,59 +318,59 @@ fn another_block_and_thread_are_named() {
         &args,
         &["n", "n", "print r", "break 7", "c", "C", "thread 99", "jump"],
         expect![[r#"
-        recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps
-        #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 5
-            2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
-            3 │     let first = block_idx * 4;
-            4 │     let from = first - min(block_idx, 1);
-            5 ▶     let r = load(x[from..from + 4, ..]);
-            6 │     let doubled = r * 2.0;
-            7 │     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-        step> n
-        #1 `doubled = (r * 2.0)`  step 1 of 4, block [0, 0, 0], threads 0 to 31, thread 5
-            3 │     let first = block_idx * 4;
-            4 │     let from = first - min(block_idx, 1);
-            5 │     let r = load(x[from..from + 4, ..]);
-            6 ▶     let doubled = r * 2.0;
-            7 │     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-            9 │ 
-        step> n
-        #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [0, 0, 0], threads 0 to 31, thread 5
-            4 │     let from = first - min(block_idx, 1);
-            5 │     let r = load(x[from..from + 4, ..]);
-            6 │     let doubled = r * 2.0;
-            7 ▶     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-            9 │ 
-           10 │ test "shift" {
-        step> print r
-        register r f32[4, 8]
-          │    0    1    2    3    4     5    6    7
-        0 │  0.0  1.0  2.0  3.0  4.0 [5.0]  6.0  7.0
-        1 │  8.0  9.0 10.0 11.0 12.0  13.0 14.0 15.0
-        2 │ 16.0 17.0 18.0 19.0 20.0  21.0 22.0 23.0
-        3 │ 24.0 25.0 26.0 27.0 28.0  29.0 30.0 31.0
-        step> break 7
-        stops at a.hx:7
-        step> c
-        the record ends here
-        the end  step 4 of 4, block [0, 0, 0], threads 0 to 31, thread 5
-        step> C
-        #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [0, 0, 0], threads 0 to 31, thread 5
-            4 │     let from = first - min(block_idx, 1);
-            5 │     let r = load(x[from..from + 4, ..]);
-            6 │     let doubled = r * 2.0;
-            7 ▶     copy(doubled, y[first..first + 4, ..]);
-            8 │ }
-            9 │ 
-           10 │ test "shift" {
-        step> thread 99
-        error: the block has no thread 99: `agents` lists its threads
-        step> jump
-        error: there is no command `jump`: `help` lists them
-    "#]],
+            recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps, 0.0 MiB
+            #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 5
+                2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
+                3 │     let first = block_idx * 4;
+                4 │     let from = first - min(block_idx, 1);
+                5 ▶     let r = load(x[from..from + 4, ..]);
+                6 │     let doubled = r * 2.0;
+                7 │     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+            step> n
+            #1 `doubled = (r * 2.0)`  step 1 of 4, block [0, 0, 0], threads 0 to 31, thread 5
+                3 │     let first = block_idx * 4;
+                4 │     let from = first - min(block_idx, 1);
+                5 │     let r = load(x[from..from + 4, ..]);
+                6 ▶     let doubled = r * 2.0;
+                7 │     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+                9 │ 
+            step> n
+            #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [0, 0, 0], threads 0 to 31, thread 5
+                4 │     let from = first - min(block_idx, 1);
+                5 │     let r = load(x[from..from + 4, ..]);
+                6 │     let doubled = r * 2.0;
+                7 ▶     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+                9 │ 
+               10 │ test "shift" {
+            step> print r
+            register r f32[4, 8]
+              │    0    1    2    3    4     5    6    7
+            0 │  0.0  1.0  2.0  3.0  4.0 [5.0]  6.0  7.0
+            1 │  8.0  9.0 10.0 11.0 12.0  13.0 14.0 15.0
+            2 │ 16.0 17.0 18.0 19.0 20.0  21.0 22.0 23.0
+            3 │ 24.0 25.0 26.0 27.0 28.0  29.0 30.0 31.0
+            step> break 7
+            stops at a.hx:7
+            step> c
+            the record ends here
+            the end  step 4 of 4, block [0, 0, 0], threads 0 to 31, thread 5
+            step> C
+            #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [0, 0, 0], threads 0 to 31, thread 5
+                4 │     let from = first - min(block_idx, 1);
+                5 │     let r = load(x[from..from + 4, ..]);
+                6 │     let doubled = r * 2.0;
+                7 ▶     copy(doubled, y[first..first + 4, ..]);
+                8 │ }
+                9 │ 
+               10 │ test "shift" {
+            step> thread 99
+            error: the block has no thread 99: `agents` lists its threads
+            step> jump
+            error: there is no command `jump`: `help` lists them
+        "#]],
     );
 }
 
@@ -496,8 +494,9 @@ fn an_editor_steps_back_from_a_fault() {
         response variables {"variables":[{"name":"x_tile","value":"2.0 3.0","type":"2 values","variablesReference":4},{"name":"s_tile","value":"- -","type":"2 values","variablesReference":5}]}
         response evaluate {"result":"-","type":"byte 4, bank 1","variablesReference":0}
         response evaluate {"result":"#1 `copy(x_tile, s[0..8, 0..8])`  step 1 of 3, block [0, 0, 0], threads 0 to 31, thread 9\n    1 │ \n    2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {\n    3 │     let s = shared_tensor(f32, [8, 8]);\n    4 ▶     copy(load(x), s);\n    5 │     copy(load(s.T), y);\n    6 │ }\n    7 │","variablesReference":0}
+        event continued {"threadId":1,"allThreadsContinued":true}
         event stopped {"reason":"goto","description":"step 1 of 3","text":"step 1 of 3","threadId":1,"allThreadsStopped":true}
-        response hxTile {"name":"x_tile","memory":"register","dtype":"f32","shape":[8,8],"origin":[6,6],"extents":[2,2],"cells":[{"text":"54.0","thread":27,"value":0,"byte":null,"bank":null},{"text":"55.0","thread":27,"value":1,"byte":null,"bank":null},{"text":"62.0","thread":31,"value":0,"byte":null,"bank":null},{"text":"63.0","thread":31,"value":1,"byte":null,"bank":null}],"thread":9,"progress":[1,3],"operation":"copy(x_tile, s[0..8, 0..8])","place":"a.hx:4 in `turn`"}
+        response hxTile {"name":"x_tile","memory":"register","dtype":"f32","shape":[8,8],"origin":[6,6],"extents":[2,2],"cells":[{"text":"54.0","thread":27,"value":0,"byte":null,"bank":null},{"text":"55.0","thread":27,"value":1,"byte":null,"bank":null},{"text":"62.0","thread":31,"value":0,"byte":null,"bank":null},{"text":"63.0","thread":31,"value":1,"byte":null,"bank":null}],"thread":9,"progress":[1,3],"fault":null,"operation":"copy(x_tile, s[0..8, 0..8])","place":"a.hx:4 in `turn`"}
         response reverseContinue {"allThreadsContinued":true}
         event stopped {"reason":"breakpoint","description":"the beginning of the record","text":"the beginning of the record","threadId":1,"allThreadsStopped":true}
         response disconnect null

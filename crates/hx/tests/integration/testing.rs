@@ -300,6 +300,7 @@ test "it's double" {
 
           seed: 7
           rerun: hx test 'w.hx::it'\''s double' --exact --device sim --target sm_80 --seed 7
+          step:  hx step 'w.hx::it'\''s double' --exact --seed 7 --target sm_80
 
     "#]]
     .assert_eq(&String::from_utf8_lossy(&output.stderr));
