@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Continue(Way),
     /// To an operation by its number or a part of its text.
     Operation(Way, String),
-    /// To the last or the next access to an element.
+    /// To the previous or the next access to an element.
     Access {
         way: Way,
         reads: bool,
@@ -68,12 +68,12 @@ pub(crate) struct Reference {
 
 /// One line for each command: its forms, and what it does.
 pub(crate) const HELP: &[(&str, &str)] = &[
-    ("step [N], s", "to the next operation; `S` or `step back` to the last one"),
-    ("next [N], n", "to the next line, over calls; `N` or `next back` to the last one"),
+    ("step [N], s", "to the next operation; `S` or `step back` to the previous one"),
+    ("next [N], n", "to the next line, over calls; `N` or `next back` to the previous one"),
     ("out, o", "out of the innermost call; `O` or `out back` to before it"),
-    ("continue, c", "to a breakpoint or to the end; `C` or `continue back` to the one before"),
-    ("op #N|TEXT", "to the next operation with this number or text; `op back …` to the last one"),
-    ("last X[I, J]", "to the last write of an element; `last read …` to the last read"),
+    ("continue, c", "to a breakpoint or the end; `C` or `continue back` to the previous one or the beginning"),
+    ("op #N|TEXT", "to the next operation with this number or text; `op back …` to the previous one"),
+    ("last X[I, J]", "to the latest earlier write of an element; `last read …` to the read"),
     ("after X[I, J]", "to the next write of an element; `after read …` to the next read"),
     ("go N|start|end", "to the moment after N steps, to the first operation, to the end or the fault"),
     ("print X, p", "a tensor, from a coordinate on as in `sa[8.., 0.., 1]`, an element, or an integer"),

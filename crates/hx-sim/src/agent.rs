@@ -92,7 +92,7 @@ struct Repeat<'a> {
     decisions: u64,
 }
 
-/// What an agent does next.
+/// The next action of an agent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next<'a> {
     Step(&'a Step),
@@ -161,7 +161,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Returns what the agent does next, unless it waits.
+    /// Returns the next action of the agent, which it performs unless it waits.
     pub(crate) fn next(&self) -> Next<'a> {
         let Some(frame) = self.frames.last() else { return Next::End };
         match frame.rest.as_slice().first() {

@@ -234,7 +234,7 @@ impl<'r> Stepper<'r> {
         best.is_some()
     }
 
-    /// Moves the thread into the agent in focus.
+    /// Chooses the first thread of the agent in focus, unless the chosen thread belongs to it.
     fn follow_focus(&mut self) {
         if let Some(agent) = self.playback.state(self.focus)
             && !(agent.threads[0]..agent.threads[1]).contains(&self.thread)
@@ -258,8 +258,8 @@ impl<'r> Stepper<'r> {
         self.spots.get(site as usize)?.as_ref()
     }
 
-    /// Goes to the next or the last moment at which the agent in focus begins an operation that is wanted. Returns false at the end of
-    /// the record, and then goes there.
+    /// Goes to the next or the previous moment at which the agent in focus begins an operation that is wanted. Returns false at the end of
+    /// the record, and stops there.
     fn to_operation(&mut self, forward: bool, wanted: &dyn Fn(&StepSpot) -> bool) -> bool {
         let (focus, start) = (self.focus, self.focus());
         let spots = &self.spots;
@@ -281,7 +281,7 @@ impl<'r> Stepper<'r> {
         }
     }
 
-    /// Goes to the next or the last operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text. Returns
+    /// Goes to the next or the previous operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text. Returns
     /// false at an end of the record.
     pub fn step_to(&mut self, forward: bool, wanted: &str) -> bool {
         let number = wanted.strip_prefix('#').and_then(|number| number.parse::<u32>().ok());
@@ -292,12 +292,12 @@ impl<'r> Stepper<'r> {
         self.to_operation(forward, &fits)
     }
 
-    /// Goes to the next or the last operation of the agent in focus. Returns false at an end of the record.
+    /// Goes to the next or the previous operation of the agent in focus. Returns false at an end of the record.
     pub fn step_operation(&mut self, forward: bool) -> bool {
         self.to_operation(forward, &|_| true)
     }
 
-    /// Goes to the next or the last operation of the agent in focus on another line, over calls. Returns false at an end of the
+    /// Goes to the next or the previous operation of the agent in focus on another line, over calls. Returns false at an end of the
     /// record.
     pub fn step_line(&mut self, forward: bool) -> bool {
         let Some(here) = self.spot().cloned() else { return self.step_operation(forward) };
@@ -309,14 +309,14 @@ impl<'r> Stepper<'r> {
         self.to_operation(forward, &|spot| line(spot) != now)
     }
 
-    /// Goes to the next or the last operation of the agent in focus outside of the innermost call. Returns false at an end of the
+    /// Goes to the next or the previous operation of the agent in focus outside of the innermost call. Returns false at an end of the
     /// record.
     pub fn step_out(&mut self, forward: bool) -> bool {
         let depth = self.spot().map_or(1, |spot| spot.frames.len());
         self.to_operation(forward, &|spot| spot.frames.len() < depth)
     }
 
-    /// Goes to the next or the last moment at which an agent begins an operation on one of these lines, and focuses on that agent.
+    /// Goes to the next or the previous moment at which an agent begins an operation on one of these lines, and focuses on that agent.
     /// Returns false at an end of the record.
     pub fn run_to(&mut self, forward: bool, lines: &BTreeSet<(SourceFile, u32)>) -> bool {
         let wanted: Vec<bool> = self
@@ -359,7 +359,7 @@ impl<'r> Stepper<'r> {
         self.follow_focus();
     }
 
-    /// Goes to the moment before the next or the last wanted access to a place, and focuses on its agent and thread.
+    /// Goes to the moment before the next or the previous wanted access to a place, and focuses on its agent and thread.
     pub fn find(
         &mut self,
         place: &Place,
