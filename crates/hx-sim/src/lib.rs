@@ -22,7 +22,7 @@
 //! Invariant: the crate knows rows of the catalogue and no instruction by name. It knows no CUDA text, no query and no
 //! solver.
 //!
-//! Start at [`run`].
+//! Start at [`run`]. A [`Playback`] is the run of one block that moves forwards and backwards.
 
 mod agent;
 mod arith;

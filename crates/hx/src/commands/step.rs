@@ -114,9 +114,8 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
         }
         StepError::NoLaunch(0) => "the evaluation launches no kernel".to_owned(),
         StepError::NoLaunch(launches) => {
-            format!(
-                "the evaluation ends after {launches} launches, and none of them is the one that is named"
-            )
+            let launches = if *launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") };
+            format!("the evaluation ends after {launches}, and none of them is the one that is named")
         }
         StepError::Failed(found) => {
             // An editor shows the message in a proportional font, which breaks drawings.
