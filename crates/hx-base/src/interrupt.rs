@@ -9,9 +9,10 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use salsa::{Cancelled, Database};
+use web_time::Instant;
 
 /// The interval at which the clock and the caller's flag are polled.
 const POLL: Duration = Duration::from_millis(5);
@@ -77,7 +78,7 @@ impl Until<'_> {
     }
 
     /// Runs work until then at most, on a database handle of its own: nothing else is cancelled with it. Work inside other work
-    /// ends with it.
+    /// ends with it. Without threads, as in a browser, nothing watches the clock: the page ends its worker instead.
     ///
     /// # Errors
     /// If the work ended early. A part of it that said so by other means has a result.
@@ -98,8 +99,8 @@ impl Until<'_> {
             }
         };
         std::thread::scope(|scope| {
-            let watcher = scope.spawn(watch);
-            let _ending = Ending { done: &done, watcher: watcher.thread().clone() };
+            let watcher = std::thread::Builder::new().spawn_scoped(scope, watch).ok();
+            let _ending = Ending { done: &done, watcher: watcher.map(|watcher| watcher.thread().clone()) };
             let _inside = Inside(CURRENT.replace(Flag(Some(Arc::clone(&raised)))));
             catch(|| work(&handle))
         })
@@ -109,13 +110,15 @@ impl Until<'_> {
 /// Ends the watching, also when the work panics.
 struct Ending<'a> {
     done: &'a AtomicBool,
-    watcher: std::thread::Thread,
+    watcher: Option<std::thread::Thread>,
 }
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         self.done.store(true, Ordering::Release);
-        self.watcher.unpark();
+        if let Some(watcher) = &self.watcher {
+            watcher.unpark();
+        }
     }
 }
 
@@ -131,9 +134,10 @@ impl Drop for Inside {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use salsa::Database as _;
+    use web_time::Instant;
 
     use super::{Ended, Flag, Until, catch, look};
     use crate::testing::TestDb;

@@ -1,12 +1,13 @@
 //! Time limits of works, and the error of a work that ran out of time or was stopped ([`hx_base::interrupt`]).
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize};
 use hx_hir::{Db, Item, item_range};
 use hx_host::HostError;
+use web_time::Instant;
 
 /// The time limit of each of several works, and their common stop flag.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hx_base::interrupt::Ended;
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes};
@@ -23,6 +23,7 @@ use hx_host::device::{LaunchReport, NoDevice};
 use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
 use hx_host::picture::Picture;
 use hx_workspace::Database;
+use web_time::Instant;
 
 use crate::blame::{Settings, blame};
 use crate::bounded::{Each, ended_at, ended_in, first_code};
@@ -352,22 +353,23 @@ pub fn run_tests(
 
 /// Runs cases and hands their reports to `each` in the order of the cases, whichever ends first. The machines take turns: case `i`
 /// runs on machine `i` modulo their number, so that a case runs on the same one each time. Once `stop` is true no further case
-/// begins, and cases that it interrupts have no report. Without a machine there are no reports.
+/// begins, and cases that it interrupts have no report. Without a machine there are no reports. Without threads, as in a browser,
+/// the cases run on the caller's thread.
 pub fn run_tests_on(
     db: &Database,
     cases: &[Case],
     machines: &[Machine],
     options: &TestOptions<'_>,
     stop: &AtomicBool,
-    mut each: impl FnMut(CaseReport),
+    each: impl FnMut(CaseReport),
 ) {
     let next = AtomicUsize::new(0);
     let jobs = options.jobs.clamp(1, cases.len().max(1));
     let (send, receive) = mpsc::channel();
     std::thread::scope(|scope| {
-        for _ in 0..jobs {
+        let worker = || {
             let (db, send, next) = (db.clone(), send.clone(), &next);
-            let work = move || {
+            move || {
                 while !stop.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let turn = at % machines.len().max(1);
@@ -391,24 +393,32 @@ pub fn run_tests_on(
                         return;
                     }
                 }
-            };
-            // Ignore a thread that cannot be started: the others run its cases. If none starts, there are no reports, and the
-            // caller counts the missing ones.
-            let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+            }
+        };
+        let start = || std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker());
+        // Ignore a thread that cannot be started: the others run its cases.
+        let started = (0..jobs).filter(|_| start().is_ok()).count();
+        if started == 0 {
+            worker()();
         }
         drop(send);
-        let mut waiting: BTreeMap<usize, CaseReport> = BTreeMap::new();
-        let mut told = 0;
-        for (at, report) in receive {
-            waiting.insert(at, report);
-            while let Some(report) = waiting.remove(&told) {
-                each(report);
-                told += 1;
-            }
-        }
-        // After a stop the sequence has gaps: hand out the reports behind them.
-        waiting.into_values().for_each(each);
+        in_order(receive, each);
     });
+}
+
+/// Hands out reports in the order of their numbers.
+fn in_order(reports: mpsc::Receiver<(usize, CaseReport)>, mut each: impl FnMut(CaseReport)) {
+    let mut waiting: BTreeMap<usize, CaseReport> = BTreeMap::new();
+    let mut told = 0;
+    for (at, report) in reports {
+        waiting.insert(at, report);
+        while let Some(report) = waiting.remove(&told) {
+            each(report);
+            told += 1;
+        }
+    }
+    // After a stop the sequence has gaps: hand out the reports behind them.
+    waiting.into_values().for_each(each);
 }
 
 /// Reports whether the case ended because of the time limit or the stop flag.

@@ -1,6 +1,6 @@
 //! Measures the time of each compilation stage of a kernel.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hx_base::SourceFile;
 use hx_compile::{
@@ -8,6 +8,7 @@ use hx_compile::{
 };
 use hx_hir::file_items;
 use hx_target::Arch;
+use web_time::Instant;
 
 /// A stage: its name, and the query that runs it. No earlier stage runs the query of a later one.
 type Stage = (&'static str, fn(&dyn Db, Instance<'_>));

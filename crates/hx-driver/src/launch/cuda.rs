@@ -1,6 +1,6 @@
 //! Launches a kernel on a GPU: compiles it in a worker through the cache, runs it in the GPU's worker, and classifies failures.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hx_base::interrupt::Until;
 use hx_base::{Code, codes};
@@ -13,6 +13,7 @@ use hx_target::Arch;
 use hx_thread::{LogContents, LogPlan};
 use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, Outcome, RemoteError, WorkerError};
 use rayon::prelude::*;
+use web_time::Instant;
 
 use super::instance::Checked;
 use super::internal;

@@ -1,6 +1,6 @@
 //! Records one launch of an evaluation, and hands it over to be stepped through.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hx_base::Diagnostic;
 use hx_compile::{Instance, solution, thread_program, tile_program};
@@ -10,6 +10,7 @@ use hx_lower::Lowered;
 use hx_sim::{Argument, Config, Playback, SimError};
 use hx_thread::ThreadProgram;
 use hx_tile::Solution;
+use web_time::Instant;
 
 use super::instance::{Checked, Errors};
 use super::simulate::argument;

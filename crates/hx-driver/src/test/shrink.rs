@@ -4,11 +4,12 @@
 //! case, so the search depends on nothing but the test. Only a failure with the code of the first one counts.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hx_base::{Code, codes};
 use hx_host::domain::{Choice, Domain};
 use hx_host::eval::Assignment;
+use web_time::Instant;
 
 use super::trial::{Drawn, Property, Run};
 use super::{CaseReport, Verdict};

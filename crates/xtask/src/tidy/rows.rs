@@ -18,7 +18,7 @@ const ROWS: &[&[&str]] = &[
     &["hx-compile", "hx-calibrate"],
     &["hx-workspace", "hx-host"],
     &["hx-ide", "hx-driver"],
-    &["hx-server", "hx-repl", "hx-python", "hx-debug"],
+    &["hx-server", "hx-repl", "hx-python", "hx-debug", "hx-web"],
     &["hx-notebook"],
     &["hx"],
 ];
@@ -52,6 +52,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
     ("hx-verify", &["hx-syntax", "hx-hir", "hx-base"], "the verifier sees tile programs only"),
     ("hx-notebook", &["hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
+    ("hx-web", &["hx-worker"], "a page has no processes"),
 ];
 
 const KERNELS: &str = "it sees kernels through hx-thread only";
