@@ -57,7 +57,8 @@ h3 { font-size: 1em; margin: 1.4em 0 .4em; }
 .alias { color: var(--vscode-editorInlayHint-foreground); background: var(--vscode-editorInlayHint-background);
   border-radius: 3px; padding: 0 .35em; font-weight: normal; font-size: .9em; }
 .layout { overflow-wrap: anywhere; margin: .3em 0; } .reason { margin: .3em 0; opacity: .9; }
-figure { margin: 1em 0; } figcaption { display: flex; align-items: center; gap: 1em; min-height: 1.8em; }
+figure { margin: 1em 0; } figcaption { display: flex; flex-wrap: wrap; align-items: center; gap: .3em 1em; min-height: 1.8em; }
+figcaption > * { white-space: nowrap; }
 figcaption label { opacity: .9; }
 .said { margin: .2em 0 .4em; opacity: .9; min-height: 1.4em; font-variant-numeric: tabular-nums; }
 .sheet { overflow: auto; max-height: 80vh; } .sheet svg { display: block; overflow: visible; touch-action: manipulation; }
@@ -82,24 +83,25 @@ const TOO_LARGE = '<p class="empty">A layout of more than 16384 elements is not 
 /** Data inside of a script element: no `<` in it ends the element. */
 const data = (value) => JSON.stringify(value).replace(/</g, '\\u003c');
 
-/**
- * The whole page. `layout` is the answer to hx/layout with cells, `reasons` that to hx/explainLayout; both may be null.
- * `script` is the address of `layout-page.js`.
- */
-function page({ layout, reasons, nonce, script }) {
+/** The contents of the view. `layout` is the answer to hx/layout with cells, `reasons` that to hx/explainLayout; both may be null. */
+function content({ layout, reasons }) {
   const tensors = layout?.tensors ?? [];
   const chain = reasons?.steps?.length ? `<h3>Why</h3><ul>${reasons.steps.map(step).join('')}</ul>` : '';
-  const body =
-    tensors.length > 0
-      ? tensors.map(tensor).join('\n') + chain
-      : '<p class="empty">Put the cursor on a tensor to see its layout.</p>';
+  return tensors.length > 0
+    ? tensors.map(tensor).join('\n') + chain
+    : '<p class="empty">Put the cursor on a tensor to see its layout.</p>';
+}
+
+/** The whole page, with `content`. `script` is the address of `layout-page.js`. */
+function page({ layout, reasons, nonce, script }) {
+  const tensors = layout?.tensors ?? [];
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}';">
 <style nonce="${nonce}">${STYLE}</style></head>
-<body>${body}
+<body>${content({ layout, reasons })}
 <script type="application/json" nonce="${nonce}" id="drawings">${data({ tensors })}</script>
 <script nonce="${nonce}" src="${escape(script)}"></script></body></html>`;
 }
 
-module.exports = { escape, inline, page };
+module.exports = { STYLE, content, escape, inline, page };

@@ -30,9 +30,8 @@ function rectangle({ character, at, count }, row) {
   return `<rect ${place} ${size} fill="${COLOURS[character] ?? COLOURS['·']}"/>`;
 }
 
-/** The picture as an image in Markdown, with the meaning of its colours. */
-function image(picture) {
-  const data = Buffer.from(svg(picture)).toString('base64');
+/** The meaning of the boxes of a picture and of their colours. */
+function legend(picture) {
   const [rows, columns] = picture.scale;
   const used = (character) => picture.lines.some((line) => line.includes(character));
   const meanings = [
@@ -41,9 +40,15 @@ function image(picture) {
     ['▒', 'pale red: partly wrong'],
     ['○', 'yellow: never written'],
   ];
-  const legend = meanings.filter(([character]) => used(character)).map(([, meaning]) => meaning);
+  const colours = meanings.filter(([character]) => used(character)).map(([, meaning]) => meaning);
   const scale = rows * columns === 1 ? 'each box is an element' : `each box is ${rows} × ${columns} elements`;
-  return `![the wrong elements](data:image/svg+xml;base64,${data})\n\n${scale}; ${legend.join(', ')}`;
+  return `${scale}; ${colours.join(', ')}`;
 }
 
-module.exports = { image, svg };
+/** The picture as an image in Markdown, with the meaning of its colours. */
+function image(picture) {
+  const data = Buffer.from(svg(picture)).toString('base64');
+  return `![the wrong elements](data:image/svg+xml;base64,${data})\n\n${legend(picture)}`;
+}
+
+module.exports = { image, legend, svg };
