@@ -48,13 +48,27 @@ fn neovim_has_the_tags_of_its_manual() {
 /// Runs the extension's own tests with Node's test runner.
 #[test]
 fn tests_of_the_extension() {
+    let needs = "need `npm install` and `npm run build` in editors/vscode";
+    node_tests("tests_of_the_extension", "editors/vscode", 16, needs, "HX_REQUIRE_NODE_MODULES");
+}
+
+/// Runs the tests of the playground's page. Those in a browser need the built module, so `cargo xtask site --test` runs them.
+#[test]
+fn tests_of_the_playground() {
+    let needs = "need a browser and a built playground: `cargo xtask site --test`";
+    node_tests("tests_of_the_playground", "editors/web", 8, needs, "HX_REQUIRE_SITE");
+}
+
+/// Runs the tests of a folder with Node's test runner, of which at least `least` pass. Reports those that are skipped, which `needs`
+/// explains.
+fn node_tests(test: &str, folder: &str, least: usize, needs: &str, required: &str) {
     let has_node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has_node {
-        return skip("editors::tests_of_the_extension", "there is no Node.js", "HX_REQUIRE_NODE");
+        return skip(&format!("editors::{test}"), "there is no Node.js", "HX_REQUIRE_NODE");
     }
     let output = Command::new("node")
         .args(["--test", "--test-reporter=tap", "test/"])
-        .current_dir(root().join("editors/vscode"))
+        .current_dir(root().join(folder))
         .output()
         .expect("Node.js starts");
     let report = String::from_utf8_lossy(&output.stdout);
@@ -63,10 +77,9 @@ fn tests_of_the_extension() {
         let line = report.lines().find_map(|line| line.strip_prefix(&format!("# {what} ")));
         line.and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default()
     };
-    assert!(count("pass") > 15, "{report}");
+    assert!(count("pass") >= least, "{report}");
     if count("skipped") > 0 {
-        let reason =
-            format!("{} tests need `npm install` and `npm run build` in editors/vscode", count("skipped"));
-        skip("editors::tests_of_the_extension, some", &reason, "HX_REQUIRE_NODE_MODULES");
+        let reason = format!("{} tests {needs}", count("skipped"));
+        skip(&format!("editors::{test}, some"), &reason, required);
     }
 }

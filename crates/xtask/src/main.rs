@@ -13,6 +13,7 @@ mod cuda;
 mod fuzz;
 mod programs;
 mod python;
+mod site;
 mod solving;
 mod suite;
 mod test;
@@ -57,6 +58,11 @@ const COMMANDS: &[Command] = &[
         name: "python",
         about: "build the Python wheel, install it into a fresh environment, and test it there",
         run: python::run,
+    },
+    Command {
+        name: "site",
+        about: "build the book with the playground (`--test`: drive it in a browser)",
+        run: site::run,
     },
     Command {
         name: "solving",
