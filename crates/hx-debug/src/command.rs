@@ -71,11 +71,14 @@ pub(crate) const HELP: &[(&str, &str)] = &[
     ("step [N], s", "to the next operation; `S` or `step back` to the previous one"),
     ("next [N], n", "to the next line, over calls; `N` or `next back` to the previous one"),
     ("out, o", "out of the innermost call; `O` or `out back` to before it"),
-    ("continue, c", "to a breakpoint or the end; `C` or `continue back` to the previous one or the beginning"),
+    (
+        "continue, c",
+        "to a breakpoint or the end; `C` or `continue back` to the previous one or the beginning",
+    ),
     ("op #N|TEXT", "to the next operation with this number or text; `op back …` to the previous one"),
     ("last X[I, J]", "to the latest earlier write of an element; `last read …` to the read"),
     ("after X[I, J]", "to the next write of an element; `after read …` to the next read"),
-    ("go N|start|end", "to the moment after N steps, to the first operation, to the end or the fault"),
+    ("go N|start|end", "to the moment after N steps, to the beginning, to the end or the fault"),
     ("print X, p", "a tensor, from a coordinate on as in `sa[8.., 0.., 1]`, an element, or an integer"),
     ("tensors, ints", "the tensors and the integers that this operation can name"),
     ("barriers", "the barriers of pipelines and counters: phases, arrivals, bytes"),
@@ -172,13 +175,18 @@ pub(crate) fn reference(text: &str) -> Result<Reference, String> {
     let mut exact = inside.is_some();
     let mut coordinate = |part: &str| {
         let part = part.trim();
-        let start = part.split("..").next().unwrap_or_default().trim();
-        exact &= !part.contains("..");
-        if start.is_empty() && part.contains("..") {
-            Ok(0)
-        } else {
-            start.parse::<i64>().map_err(|_| expected())
+        let window = part.split_once("..");
+        exact &= window.is_none();
+        let start = window.map_or(part, |(start, _)| start.trim());
+        if window.is_some_and(|(_, end)| !end.trim().is_empty()) {
+            return Err(format!(
+                "found `{part}`, expected where the part begins: `{start}..` shows what fits"
+            ));
         }
+        if start.is_empty() && window.is_some() {
+            return Ok(0);
+        }
+        start.parse::<i64>().ok().filter(|at| *at >= 0).ok_or_else(expected)
     };
     let at =
         inside.iter().flat_map(|inside| inside.split(',')).map(&mut coordinate).collect::<Result<_, _>>()?;
@@ -203,6 +211,7 @@ mod tests {
         assert_eq!(parsed("acc"), Ok(("acc".to_owned(), vec![], false)));
         assert_eq!(parsed("acc[3, 4]"), Ok(("acc".to_owned(), vec![3, 4], true)));
         assert_eq!(parsed("sa[8.., .., 1]"), Ok(("sa".to_owned(), vec![8, 0, 1], false)));
+        assert!(parsed("acc[0..4]").is_err() && parsed("acc[-3..]").is_err());
         assert!(parsed("acc[3").is_err() && parsed("acc[x]").is_err() && parsed("").is_err());
     }
 

@@ -1,13 +1,14 @@
 //! Runs commands on a stepper, and answers with text.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use hx_base::SourceFile;
 use hx_driver::{Named, Stepper, Tile};
-use hx_sim::AccessKind;
+use hx_sim::{AccessKind, AgentId};
 
 use crate::command::{Command, HELP, Moment, Reference, Way};
-use crate::show::{self, Look};
+use crate::show::{self, Look, listed};
 
 /// The largest window of a tensor that is printed.
 const WINDOW: [usize; 2] = [16, 64];
@@ -28,7 +29,7 @@ pub struct Console {
     look: Look,
     breaks: BTreeSet<(SourceFile, u32)>,
     /// The tiles that were printed last, to mark changes.
-    printed: BTreeMap<String, Tile>,
+    printed: BTreeMap<(AgentId, String), Tile>,
 }
 
 impl Console {
@@ -100,6 +101,11 @@ impl Console {
                 end((0..times).all(|_| stepper.step_operation(way.is_forward())), way)
             }
             Command::Next(way, times) => end((0..times).all(|_| stepper.step_line(way.is_forward())), way),
+            Command::Out(_) if stepper.spot().is_none_or(|spot| spot.frames.len() < 2) => {
+                return Err(
+                    "the operation is in no call: `continue` runs to a breakpoint or the end".to_owned()
+                );
+            }
             Command::Out(way) => end(stepper.step_out(way.is_forward()), way),
             Command::Operation(way, text) => end(stepper.step_to(way.is_forward(), &text), way),
             Command::Continue(way) => end(stepper.run_to(way.is_forward(), &self.breaks), way),
@@ -161,7 +167,7 @@ impl Console {
         if !element.exact {
             return Err(format!("expected an element of `{}`, such as `{0}{1}`", named.name, zeros(&named)));
         }
-        let place = stepper.place(&named, &element.at).ok_or_else(|| outside(&named))?;
+        let place = stepper.place(&named, &element.at).ok_or_else(|| outside(&named, &element.at))?;
         if reads && named.memory() == "register" {
             return Err(
                 "reads of registers are not recorded: `last read` takes shared and global tensors".to_owned()
@@ -169,8 +175,7 @@ impl Console {
         }
         let wanted = |kind: AccessKind| (kind == AccessKind::Read) == reads;
         let found = stepper.find(&place, way.is_forward(), &|access| wanted(access.kind));
-        let at: Vec<String> = element.at.iter().map(i64::to_string).collect();
-        let at = format!("`{}[{}]`", named.name, at.join(", "));
+        let at = format!("`{}[{}]`", named.name, listed(&element.at));
         let (verb, when) =
             (if reads { "reads" } else { "writes" }, if way.is_forward() { "later" } else { "earlier" });
         let Some(access) = found else { return Ok(format!("nothing {verb} {at} {when}\n")) };
@@ -203,8 +208,8 @@ impl Console {
         };
         let lines = stepper.lines();
         let fits = |(file, _): &&(SourceFile, u32)| match path {
-            Some(path) => file.path(stepper.db()).ends_with(path),
-            None => here.is_none_or(|here| here.0 == *file),
+            Some(path) => Path::new(&file.path(stepper.db())).ends_with(path),
+            None => here.map_or_else(|| stepper.kernel_file(), |here| here.0) == *file,
         };
         // A line without operations stands for the next line that has some.
         let found = lines.iter().filter(fits).find(|(_, at)| *at + 1 >= line).copied();
@@ -234,12 +239,16 @@ impl Console {
         if reference.exact {
             return element(stepper, &named, &reference.at);
         }
+        if reference.at.len() > named.shape.len() {
+            return Err(outside(&named, &reference.at));
+        }
         let tile = stepper.tile(&named, &reference.at, WINDOW);
-        let before = self.printed.get(&named.name);
-        let shape: Vec<String> = named.shape.iter().map(i64::to_string).collect();
-        let mut out = format!("{} {} {}[{}]\n", named.memory(), named.name, named.dtype, shape.join(", "));
+        let key = (stepper.focus().id, named.name.clone());
+        let before = self.printed.get(&key).filter(|before| before.named == named);
+        let shape = listed(&named.shape);
+        let mut out = format!("{} {} {}[{shape}]\n", named.memory(), named.name, named.dtype);
         out += &show::tile(&tile, before, stepper.thread(), self.look);
-        self.printed.insert(named.name.clone(), tile);
+        self.printed.insert(key, tile);
         Ok(out)
     }
 }
@@ -252,12 +261,14 @@ fn thread_of(access: &hx_sim::MemoryAccess, thread: u32) -> [u32; 2] {
 
 /// Describes an element: its value, the thread that holds it or its place in memory.
 fn element(stepper: &Stepper<'_>, named: &Named, at: &[i64]) -> Result<String, String> {
-    stepper.place(named, at).ok_or_else(|| outside(named))?;
+    stepper.place(named, at).ok_or_else(|| outside(named, at))?;
     let tile = stepper.tile(named, at, [1, 1]);
     let cell = &tile.cells[0];
     let place = match (cell.holder, cell.byte) {
         (Some((thread, value)), _) => format!(", value {value} of thread {thread}"),
-        (None, Some(byte)) => format!(", byte {byte} of shared memory, bank {}", byte / 4 % 32),
+        (None, Some(byte)) => {
+            format!(", byte {byte} of shared memory, bank {}", cell.bank().unwrap_or_default())
+        }
         (None, None) => String::new(),
     };
     let text = match cell.text.as_str() {
@@ -266,8 +277,7 @@ fn element(stepper: &Stepper<'_>, named: &Named, at: &[i64]) -> Result<String, S
         "×" => "the memory holds another tensor".to_owned(),
         value => value.to_owned(),
     };
-    let at: Vec<String> = at.iter().map(i64::to_string).collect();
-    Ok(format!("{}[{}] = {text}{place}\n", named.name, at.join(", ")))
+    Ok(format!("{}[{}] = {text}{place}\n", named.name, listed(at)))
 }
 
 fn named(stepper: &Stepper<'_>, name: &str) -> Result<Named, String> {
@@ -282,15 +292,21 @@ fn zeros(named: &Named) -> String {
     format!("[{}]", vec!["0"; named.shape.len()].join(", "))
 }
 
-fn outside(named: &Named) -> String {
-    let shape: Vec<String> = named.shape.iter().map(i64::to_string).collect();
-    format!("the element is outside of `{}`, whose shape is [{}]", named.name, shape.join(", "))
+fn outside(named: &Named, at: &[i64]) -> String {
+    if at.len() != named.shape.len() {
+        let (found, dims) = (at.len(), named.shape.len());
+        return format!(
+            "found {found} coordinates, expected {dims}: `{}` is [{}]",
+            named.name,
+            listed(&named.shape)
+        );
+    }
+    format!("the element is outside of `{}`, whose shape is [{}]", named.name, listed(&named.shape))
 }
 
 fn tensors(stepper: &Stepper<'_>) -> String {
     let line = |named: Named| {
-        let shape: Vec<String> = named.shape.iter().map(i64::to_string).collect();
-        format!("{:<9} {} {}[{}]\n", named.memory(), named.name, named.dtype, shape.join(", "))
+        format!("{:<9} {} {}[{}]\n", named.memory(), named.name, named.dtype, listed(&named.shape))
     };
     stepper.tensors().into_iter().map(line).collect()
 }
@@ -325,8 +341,7 @@ fn fault(stepper: &Stepper<'_>) -> String {
         out += &format!("fault: {} ({})\n", found.message, found.code.id);
         let notes = found.notes.iter().map(|note| format!("  {note}\n"));
         let element = stepper.fault_element().map(|(name, at)| {
-            let at: Vec<String> = at.iter().map(i64::to_string).collect();
-            let element = format!("{name}[{}]", at.join(", "));
+            let element = format!("{name}[{}]", listed(&at));
             format!("  the element is `{element}`: `last {element}` goes to its last write\n")
         });
         let places = found.secondary.iter().map(|label| {

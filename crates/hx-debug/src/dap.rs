@@ -71,7 +71,7 @@ struct Setup {
 /// Serves one client until it disconnects or the input ends.
 ///
 /// # Errors
-/// If the streams fail, or the input is no protocol.
+/// If the streams fail, or the input violates the protocol.
 pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, open: &mut Open<'_>) -> io::Result<()> {
     let mut channel = Channel::new(input, output);
     let mut setup = Setup::default();
@@ -102,6 +102,9 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, open: &mut Open<'_
             "threads" => channel.respond(&request, json!({ "threads": [] }))?,
             "setExceptionBreakpoints" | "setFunctionBreakpoints" => {
                 channel.respond(&request, json!({ "breakpoints": [] }))?;
+            }
+            "attach" => {
+                channel.fail(&request, "a record cannot be attached to: use a configuration with `launch`")?
             }
             other => channel.fail(&request, &format!("`{other}` comes before the session has begun"))?,
         }

@@ -140,34 +140,66 @@ pub(crate) fn tile(tile: &Tile, before: Option<&Tile>, thread: u32, look: Look) 
     for row in 0..rows {
         out += &line(first(row), &|column| text(row, column));
     }
-    if shown.len() < columns || is_cut(tile) {
-        let next: Vec<String> =
-            tile.origin.iter().enumerate().map(|(dim, at)| part(tile, dim, *at, shown.len())).collect();
-        out += &look.dim(&format!("more: `print {}[{}]`", tile.named.name, next.join(", ")));
+    if let Some(next) = next(tile, shown.len()) {
+        out += &look.dim(&format!("more: `print {}[{next}]`", tile.named.name));
         out.push('\n');
     }
     out
 }
 
-/// Reports whether a tile is a window of a larger tensor.
-fn is_cut(tile: &Tile) -> bool {
-    let shown = |dim: usize| match (tile.origin.len(), dim) {
-        (1, _) => tile.extents[1],
-        (_, 0 | 1) => tile.extents[dim],
-        _ => 1,
+/// Returns the coordinates from which on the next part of a tensor is shown: further columns, then further rows, then the next
+/// coordinate along another dimension. `None` after the last part.
+fn next(tile: &Tile, columns: usize) -> Option<String> {
+    let mut at = tile.origin.clone();
+    let shape = &tile.named.shape;
+    let (column, row) = if at.len() == 1 { (0, None) } else { (1, Some(0)) };
+    let advanced = |at: i64, dim: usize, by: usize| {
+        let next = at + by as i64;
+        (next < *shape.get(dim)?).then_some(next)
     };
-    tile.named.shape.iter().enumerate().any(|(dim, extent)| tile.origin[dim] + (shown(dim) as i64) < *extent)
+    if let Some(next) = advanced(*at.get(column)?, column, columns) {
+        at[column] = next;
+    } else {
+        at[column] = 0;
+        match row.and_then(|row| advanced(at[row], row, tile.extents[0])) {
+            Some(next) => at[0] = next,
+            None => {
+                at.iter_mut().take(2).for_each(|at| *at = 0);
+                let dim = (2..at.len()).find(|dim| at[*dim] + 1 < shape[*dim])?;
+                at[2..dim].fill(0);
+                at[dim] += 1;
+            }
+        }
+    }
+    let part = |(dim, at): (usize, &i64)| if dim < 2 { format!("{at}..") } else { at.to_string() };
+    Some(at.iter().enumerate().map(part).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the next part of a dimension as a reference has it.
-fn part(tile: &Tile, dim: usize, at: i64, columns: usize) -> String {
-    let is_last = if tile.origin.len() == 1 { dim == 0 } else { dim == 1 };
-    match dim {
-        _ if is_last => {
-            let next = at + columns as i64;
-            if next < tile.named.shape[dim] { format!("{next}..") } else { format!("{at}..") }
-        }
-        0 => format!("{at}.."),
-        _ => at.to_string(),
+/// Formats coordinates or extents: `3, 4`.
+pub(crate) fn listed(numbers: &[i64]) -> String {
+    numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use hx_driver::Tile;
+
+    use super::next;
+
+    /// Returns the next part of a tensor of which some rows and columns from a coordinate on are shown.
+    fn after(shape: &[i64], origin: &[i64], [rows, columns]: [usize; 2]) -> Option<String> {
+        next(&Tile::blank(shape, origin, [rows, columns]), columns)
+    }
+
+    #[test]
+    fn the_parts_of_a_tensor_follow_each_other() {
+        assert_eq!(after(&[64], &[0], [1, 20]).as_deref(), Some("20.."));
+        assert_eq!(after(&[64], &[44], [1, 20]), None);
+        assert_eq!(after(&[64, 64], &[0, 0], [16, 20]).as_deref(), Some("0.., 20.."));
+        assert_eq!(after(&[64, 64], &[0, 44], [16, 20]).as_deref(), Some("16.., 0.."));
+        assert_eq!(after(&[64, 8], &[0, 0], [16, 8]).as_deref(), Some("16.., 0.."));
+        assert_eq!(after(&[16, 8], &[0, 0], [16, 8]), None);
+        assert_eq!(after(&[16, 8, 3], &[0, 0, 1], [16, 8]).as_deref(), Some("0.., 0.., 2"));
+        assert_eq!(after(&[16, 8, 3], &[0, 0, 2], [16, 8]), None);
     }
 }

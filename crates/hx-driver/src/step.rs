@@ -1,8 +1,8 @@
 //! Steps through one launch of a test or of a program: runs it up to the launch, records one block, and hands the record over as
 //! a [`Stepper`].
 //!
-//! If neither a kernel nor a launch is named, the launch that fails is the one: the one with a fault, or the one that wrote a wrong
-//! element. To find it, the evaluation runs once before.
+//! If the request names neither a kernel nor a launch, the stepper takes the launch with a fault, or the launch that wrote a wrong
+//! element. One evaluation runs first to find it.
 
 mod integers;
 mod place;
@@ -54,7 +54,7 @@ pub struct StepRequest<'r> {
     pub budget: usize,
 }
 
-/// A part of memory: of one element.
+/// The memory of one element.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     pub memory: Memory,

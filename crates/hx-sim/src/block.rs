@@ -149,7 +149,16 @@ impl<'a> Block<'a> {
         let files = agents.flat_map(|agent| &agent.registers);
         let registers: usize = files.map(|file| file.bits.len() * size_of::<u64>()).sum();
         let pages: usize = self.overlays.iter().map(|overlay| overlay.footprint()).sum();
-        size_of::<Self>() + registers + self.shared.footprint() + pages
+        let flights: usize =
+            self.parked.iter().chain([&self.agent]).map(|agent| agent.flight.footprint()).sum();
+        let counters = self.counters.len() * size_of::<Counters>();
+        size_of::<Self>()
+            + registers
+            + self.shared.footprint()
+            + pages
+            + flights
+            + self.log.footprint()
+            + counters
     }
 
     /// Counts a step, and fails now and then if the launch was cancelled.

@@ -70,6 +70,12 @@ impl Group {
 }
 
 impl Flight {
+    /// Returns the bytes that a copy of the groups takes, about.
+    pub(crate) fn footprint(&self) -> usize {
+        let groups = self.closed.iter().chain([&self.open, &self.signals]);
+        groups.map(|group| group.bytes.len() + group.copies.len() * size_of::<Issued>()).sum()
+    }
+
     /// Returns the copies that some of the threads issued, in as many groups.
     pub(crate) fn of_threads(&self, threads: &Range<usize>) -> Flight {
         let closed = self.closed.iter().map(|group| group.of_threads(threads)).collect();

@@ -40,6 +40,11 @@ struct Tally {
 }
 
 impl BlockLog {
+    /// Returns the bytes that a copy of the log takes, about.
+    pub(crate) fn footprint(&self) -> usize {
+        self.bytes.len() + self.tallies.len() * size_of::<Tally>()
+    }
+
     pub(crate) fn new(entries: &[LogEntry], plan: &LogPlan, number: u64) -> BlockLog {
         let room = plan.area(number).len() as u64;
         BlockLog { number, room, tallies: vec![Tally::default(); entries.len()], ..BlockLog::default() }

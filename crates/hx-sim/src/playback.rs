@@ -73,6 +73,8 @@ pub struct Playback<'p> {
     length: u64,
     outcome: Option<SimError>,
     watched: Option<(usize, Trace)>,
+    /// The moment to which the last search for an access led.
+    found_before: Option<u64>,
 }
 
 impl std::fmt::Debug for Playback<'_> {
@@ -109,6 +111,7 @@ impl<'p> Playback<'p> {
             length: u64::MAX,
             outcome,
             watched: None,
+            found_before: None,
         };
         loop {
             if playback.now.step.is_multiple_of(playback.interval) {
@@ -168,10 +171,13 @@ impl<'p> Playback<'p> {
         self.outcome.as_ref()
     }
 
-    /// Performs the next step and keeps the books about the agent that makes it. Returns false at the end.
+    /// Performs the next step and updates `current` of the agent that makes it. Returns false at the end.
     fn perform(&mut self) -> Result<bool, SimError> {
         if let Some((rank, trace)) = &self.watched {
-            self.now.cluster.blocks[*rank].trace = Some(Box::new(trace.clone()));
+            let is_global = matches!(trace.wanted, Some((Memory::Global(_), _)));
+            for block in self.now.cluster.blocks.iter_mut().filter(|block| is_global || block.rank == *rank) {
+                block.trace = Some(Box::new(trace.clone()));
+            }
         }
         let id = self.running();
         let block = &self.now.cluster.blocks[id.rank];
@@ -192,9 +198,18 @@ impl<'p> Playback<'p> {
         Ok(goes_on)
     }
 
-    /// Makes the next step. Returns false at the end of the recorded run.
+    /// Makes the next step. Returns false at the end of the recorded run, and if the caller cancels.
     pub fn advance(&mut self) -> bool {
-        self.now.step < self.length && self.perform().unwrap_or(false)
+        if self.now.step >= self.length {
+            return false;
+        }
+        let here = self.now.step;
+        let advanced = self.perform().unwrap_or(false);
+        if !advanced {
+            // A cancelled step has changed the state in part.
+            self.restore(here);
+        }
+        advanced
     }
 
     /// Returns to the last copy from before a moment, or from that moment.
@@ -232,36 +247,38 @@ impl<'p> Playback<'p> {
         self.last_before(self.now.step, wanted)
     }
 
-    /// Goes to the last wanted moment after fewer than `end` steps.
-    fn last_before(&mut self, mut end: u64, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
-        while end > 0 {
-            self.restore(end - 1);
+    /// Goes to the last wanted moment after fewer than `end` steps. The steps from one copy to the next are searched together, the
+    /// later ones first.
+    fn last_before(&mut self, end: u64, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
+        let Some(mut last) = end.checked_sub(1) else {
+            self.seek(0);
+            return false;
+        };
+        loop {
+            // A moment is tested after the step that leads to it, because its accesses are those of that step.
+            self.restore(last.saturating_sub(1));
             let begin = self.now.step;
             let mut found = (begin == 0 && wanted(self)).then_some(0);
-            while self.now.step + 1 < end && self.advance() {
+            while self.now.step < last && self.advance() {
                 if wanted(self) {
                     found = Some(self.now.step);
                 }
-            }
-            // The moment of the copy belongs to the steps before it, after which it was reached.
-            if found.is_none() && begin > 0 {
-                self.seek(begin - 1);
-                self.advance();
-                found = wanted(self).then_some(begin);
             }
             if let Some(step) = found {
                 self.restore(step.saturating_sub(1));
                 self.seek(step);
                 return true;
             }
-            end = begin;
+            if begin == 0 {
+                self.seek(0);
+                return false;
+            }
+            last = begin;
         }
-        self.seek(0);
-        false
     }
 
-    /// Goes to the moment before the next step, or the last one, that makes a wanted access to a place in the memory of a block.
-    /// Returns the access; if there is none, the moment stays.
+    /// Goes to the moment before the next or the previous step that makes a wanted access to a place: in the memory of a block, or in
+    /// global memory by any block. Returns the access; if there is none, the moment stays.
     pub fn find_access(
         &mut self,
         rank: usize,
@@ -273,18 +290,20 @@ impl<'p> Playback<'p> {
         self.watch(rank, Some((memory, range)));
         let mut found = None;
         let mut matches = |playback: &Playback<'p>| {
-            let access = playback.accesses().iter().find(|access| wanted(access));
-            found = access.copied().or(found);
+            let access = playback.accesses().find(|access| wanted(access)).copied();
+            found = access.or(found);
             access.is_some()
         };
-        // The step after this moment may be one that an earlier search found.
+        // A search stops before the step that it finds. The next search must not find that step again.
+        let was_found = self.found_before == Some(here);
         let ran = match forward {
-            true => self.advance() && self.forward(&mut matches),
+            true => (!was_found || self.advance()) && self.forward(&mut matches),
             false => self.last_before(here + 1, &mut matches),
         };
         let step = if ran { self.now.step - 1 } else { here };
         self.unwatch();
         self.seek(step);
+        self.found_before = ran.then_some(step);
         found.filter(|_| ran)
     }
 
@@ -300,9 +319,8 @@ impl<'p> Playback<'p> {
     }
 
     /// Returns the accesses of the last step that a watch wanted.
-    pub fn accesses(&self) -> &[Access] {
-        let block = self.watched.as_ref().and_then(|(rank, _)| self.now.cluster.blocks.get(*rank));
-        block.and_then(|block| block.trace.as_ref()).map_or(&[], |trace| &trace.found)
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        self.now.cluster.blocks.iter().filter_map(|block| block.trace.as_ref()).flat_map(|trace| &trace.found)
     }
 }
 

@@ -32,7 +32,7 @@ impl<'c> Channel<'c> {
     /// Reads the next request; `None` at the end of the input. Messages of other kinds are skipped.
     ///
     /// # Errors
-    /// If the input fails or is no protocol.
+    /// If the input fails or violates the protocol.
     pub(super) fn read(&mut self) -> io::Result<Option<Request>> {
         loop {
             let mut length = None;

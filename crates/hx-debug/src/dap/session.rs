@@ -141,7 +141,7 @@ impl<'s, 'r> Session<'s, 'r> {
         }
     }
 
-    /// Reports that everything stands at a moment.
+    /// Tells the client that all threads have stopped, and why.
     fn stopped(&mut self, channel: &mut Channel<'_>, reason: &str) -> io::Result<()> {
         self.variables.clear();
         let [step, length] = self.stepper.progress();
@@ -268,6 +268,9 @@ impl<'s, 'r> Session<'s, 'r> {
             let answer = self.console.run(self.stepper, expression);
             let text = answer.text.trim_end().to_owned();
             channel.respond(request, json!({ "result": text, "variablesReference": 0 }))?;
+            if answer.quits {
+                return channel.event("terminated", Value::Null);
+            }
             if !answer.moved {
                 return Ok(());
             }

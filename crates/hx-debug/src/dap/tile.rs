@@ -30,7 +30,7 @@ pub(super) fn answer(stepper: &Stepper<'_>, arguments: &Value) -> Result<Value, 
     let cell = |cell: &hx_driver::Cell| {
         json!({
             "text": cell.text, "thread": cell.holder.map(|holder| holder.0), "value": cell.holder.map(|holder| holder.1),
-            "byte": cell.byte, "bank": cell.byte.map(|byte| byte / 4 % 32),
+            "byte": cell.byte, "bank": cell.bank(),
         })
     };
     let spot = stepper.spot();

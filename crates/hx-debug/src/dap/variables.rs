@@ -4,6 +4,7 @@ use hx_driver::{Named, Stepper, Tile};
 use serde_json::{Value, json};
 
 use crate::command::reference;
+use crate::show::listed;
 
 /// The largest number of rows and columns of a tensor that is expanded.
 const WINDOW: [usize; 2] = [256, 256];
@@ -71,10 +72,12 @@ impl Variables {
                 registers.map(|named| self.values(stepper, named)).collect()
             }
             Some(Node::Tensors) => stepper.tensors().into_iter().map(|named| self.tensor(&named)).collect(),
-            Some(Node::Values(named)) => held(stepper, &named)
-                .into_iter()
-                .map(|(at, value, text)| leaf(&format!("{value}"), &text, Some(format!("[{at}]"))))
-                .collect(),
+            Some(Node::Values(named)) => {
+                let value = |(at, value, text): (Vec<i64>, usize, String)| {
+                    leaf(&value.to_string(), &text, Some(format!("[{}]", listed(&at))))
+                };
+                stepper.values(&named).into_iter().map(value).collect()
+            }
             Some(Node::Tensor(named)) => self.rows(stepper, &named),
             Some(Node::Row(named, origin)) => {
                 let tile = stepper.tile(&named, &origin, [1, WINDOW[1]]);
@@ -85,7 +88,7 @@ impl Variables {
 
     /// Describes the values that the thread in focus holds of a tensor.
     fn values(&mut self, stepper: &Stepper<'_>, named: Named) -> Value {
-        let texts: Vec<String> = held(stepper, &named).into_iter().map(|(_, _, text)| text).collect();
+        let texts: Vec<String> = stepper.values(&named).into_iter().map(|(_, _, text)| text).collect();
         let mut preview = texts.iter().take(PREVIEW).cloned().collect::<Vec<_>>().join(" ");
         if texts.len() > PREVIEW {
             preview += " …";
@@ -114,7 +117,8 @@ impl Variables {
                 *at = rest % extent;
                 rest /= extent;
             }
-            let tile = stepper.tile(named, &origin, WINDOW);
+            // One column more than the preview shows tells whether there are others.
+            let tile = stepper.tile(named, &origin, [WINDOW[0], PREVIEW + 1]);
             let [rows, columns] = tile.extents;
             for row in 0..rows {
                 let start = tile.coordinate(row, 0);
@@ -165,8 +169,7 @@ impl Variables {
 
 /// Describes a tensor: `register f32[64, 64]`.
 fn described(named: &Named) -> String {
-    let shape: Vec<String> = named.shape.iter().map(i64::to_string).collect();
-    format!("{} {}[{}]", named.memory(), named.dtype, shape.join(", "))
+    format!("{} {}[{}]", named.memory(), named.dtype, listed(&named.shape))
 }
 
 fn leaf(name: &str, value: &str, kind: Option<String>) -> Value {
@@ -174,8 +177,7 @@ fn leaf(name: &str, value: &str, kind: Option<String>) -> Value {
 }
 
 fn cell(tile: &Tile, column: usize) -> Value {
-    let at: Vec<String> = tile.coordinate(0, column).iter().map(i64::to_string).collect();
-    let at = format!("[{}]", at.join(", "));
+    let at = format!("[{}]", listed(&tile.coordinate(0, column)));
     json!({
         "name": at, "value": tile.cells[column].text, "type": holder(tile, column),
         "evaluateName": format!("{}{at}", tile.named.name), "variablesReference": 0,
@@ -186,22 +188,5 @@ fn cell(tile: &Tile, column: usize) -> Value {
 fn holder(tile: &Tile, at: usize) -> Option<String> {
     let cell = &tile.cells[at];
     let held = cell.holder.map(|(thread, value)| format!("value {value} of thread {thread}"));
-    held.or_else(|| cell.byte.map(|byte| format!("byte {byte}, bank {}", byte / 4 % 32)))
-}
-
-/// Returns the values that the thread in focus holds: the coordinate, the position and the value.
-fn held(stepper: &Stepper<'_>, named: &Named) -> Vec<(String, usize, String)> {
-    let tile = stepper.tile(named, &[], WINDOW);
-    let [rows, columns] = tile.extents;
-    let mut out = Vec::new();
-    for at in 0..rows * columns {
-        let cell = &tile.cells[at];
-        if let Some((_, value)) = cell.holder.filter(|(thread, _)| *thread == stepper.thread()) {
-            let coordinate: Vec<String> =
-                tile.coordinate(at / columns, at % columns).iter().map(i64::to_string).collect();
-            out.push((coordinate.join(", "), value, cell.text.clone()));
-        }
-    }
-    out.sort_by_key(|(_, value, _)| *value);
-    out
+    held.or_else(|| cell.byte.zip(cell.bank()).map(|(byte, bank)| format!("byte {byte}, bank {bank}")))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Recorded<'r, 'p> {
     pub lowered: &'r Lowered,
     pub solution: &'r Solution,
     pub program: &'r ThreadProgram,
+    /// The index of the block along each axis.
+    pub block: [u32; 3],
     pub prepared: &'p hx_sim::Prepared,
     pub playback: Playback<'p>,
     /// The fault that ended the run.
@@ -115,7 +117,18 @@ impl<'a> Launcher<'a> {
             _ => Vec::new(),
         };
         let prepared = &prepared;
-        (stepping.visit)(Recorded { instance, lowered, solution, program, prepared, playback, found, took });
+        let block = stepping.block;
+        (stepping.visit)(Recorded {
+            instance,
+            lowered,
+            solution,
+            program,
+            block,
+            prepared,
+            playback,
+            found,
+            took,
+        });
         Ok(())
     }
 }

@@ -38,8 +38,8 @@ impl Named {
 }
 
 impl Stepper<'_> {
-    /// Returns the tensors that the agent in focus can name: those in registers, in shared and in global memory. Of those with
-    /// the same name, the last one in the program counts that has values.
+    /// Returns the tensors that the agent in focus can name: those in registers, in shared and in global memory. If several tensors
+    /// have the same name and memory, the last one with values is returned.
     pub fn tensors(&self) -> Vec<Named> {
         let focus = self.focus();
         let mut out: Vec<Named> = Vec::new();
@@ -98,13 +98,13 @@ impl Stepper<'_> {
             _ => return None,
         };
         let fits = |tensor: &&TensorId| self.tile.tensor(**tensor).name == *name;
-        let tensor = *self.solution.shared.keys().find(fits)?;
+        let tensor = *self.solution.shared.keys().rfind(fits)?;
         let coordinate = self.coordinate_of(tensor, element)?;
         Some((name.clone(), coordinate))
     }
 
-    /// Returns the memory of an element of a tensor; for registers, that of the first thread that holds the element. `None` if the
-    /// coordinate is outside of the tensor, or no thread of the agent in focus holds the element.
+    /// Returns the memory of an element. For a register tensor, this is the copy of the thread in focus if that thread holds the
+    /// element, otherwise the copy of the first thread that does. `None` if the coordinate is outside of the tensor.
     pub fn place(&self, named: &Named, coordinate: &[i64]) -> Option<Place> {
         let is_inside = coordinate.len() == named.shape.len()
             && coordinate.iter().zip(&named.shape).all(|(at, extent)| (0..*extent).contains(at));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use hx_base::{Diagnostic, SourceFile, TextRange, line_index};
 use hx_compile::Instance;
 use hx_hir::{ItemKey, Name};
-use hx_lower::Lowered;
-use hx_sim::{AgentId, AgentState, MemoryAccess, Playback, Prepared};
+use hx_lower::{CtArgs, Lowered};
+use hx_sim::{AgentId, AgentState, Fault, MemoryAccess, Playback, Prepared};
 use hx_thread::ThreadProgram;
 use hx_tile::{Origin, Solution, TileProgram};
 use hx_workspace::Database;
@@ -65,6 +65,7 @@ pub struct Stepper<'r> {
     pub(super) instance: Instance<'r>,
     /// Indexed by site.
     spots: Vec<Option<StepSpot>>,
+    pub(super) arguments: &'r CtArgs,
     found: Vec<Diagnostic>,
     reason: Option<String>,
     took: Duration,
@@ -74,7 +75,9 @@ pub struct Stepper<'r> {
 
 impl<'r> Stepper<'r> {
     pub(super) fn new(db: &'r Database, recorded: Recorded<'r, 'r>) -> Stepper<'r> {
-        let Recorded { instance, lowered, solution, program, prepared, playback, found, took } = recorded;
+        let Recorded { instance, lowered, solution, program, block, prepared, playback, found, took } =
+            recorded;
+        let rank = prepared.blocks().iter().position(|index| *index == block).unwrap_or_default();
         let spot =
             |place: hx_sim::Place| spot(db, lowered, place.origin?, (place.op.map(|op| op.0), place.title));
         Stepper {
@@ -85,11 +88,12 @@ impl<'r> Stepper<'r> {
             prepared,
             playback,
             instance,
+            arguments: &lowered.args,
             spots: prepared.places().into_iter().map(spot).collect(),
             found,
             reason: None,
             took,
-            focus: AgentId { rank: 0, number: 0 },
+            focus: AgentId { rank, number: 0 },
             thread: 0,
         }
     }
@@ -99,15 +103,18 @@ impl<'r> Stepper<'r> {
         match goal {
             Goal::Start => {
                 self.playback.seek(0);
+                let rank = self.focus.rank;
                 let mut begins = |playback: &Playback<'r>| {
-                    playback.state(playback.running()).is_some_and(|state| state.begins)
+                    let running = playback.running();
+                    running.rank == rank && playback.state(running).is_some_and(|state| state.begins)
                 };
                 // The agent of the block may begin no operation of its own: its roles do.
                 if !begins(&self.playback) {
                     self.playback.forward(&mut begins);
                 }
-                self.focus = self.playback.running();
-                self.follow_focus();
+                self.thread =
+                    self.playback.state(self.playback.running()).map_or(0, |state| state.threads[0]);
+                self.settle();
             }
             Goal::Fault => self.to_end(),
             Goal::Clash { tensor, element, text } => {
@@ -138,25 +145,31 @@ impl<'r> Stepper<'r> {
         }
     }
 
-    /// Goes to the end of the record, and focuses on the agent and the thread of the fault.
+    /// Goes to the end of the record, and focuses on the agent and the thread of the fault if there is one.
     pub fn to_end(&mut self) {
         self.playback.seek(u64::MAX);
-        let place = self.playback.outcome().and_then(|error| error.place.clone());
-        let block = place.as_ref().and_then(|place| place.block);
-        let rank = self.prepared.blocks().iter().position(|index| Some(*index) == block);
-        self.focus = self.playback.running();
-        if let Some(rank) = rank {
-            self.focus.rank = rank;
+        if let Some(error) = self.playback.outcome() {
+            let place = error.place.as_ref();
+            let block = place.and_then(|place| place.block);
+            let rank = self.prepared.blocks().iter().position(|index| Some(*index) == block);
+            let first_waiting = match &error.fault {
+                Fault::Deadlock { blocked } => blocked.first().map(|blocked| blocked.threads[0]),
+                _ => None,
+            };
+            self.focus.rank = rank.unwrap_or(self.focus.rank);
+            self.thread = place.and_then(|place| place.thread).or(first_waiting).unwrap_or(self.thread);
         }
-        match place.and_then(|place| place.thread) {
-            Some(thread) => drop(self.set_thread(thread)),
-            None => self.follow_focus(),
-        }
+        self.settle();
     }
 
     /// Returns the name of the kernel.
     pub fn kernel(&self) -> &Name {
         self.instance.kernel(self.db).name(self.db)
+    }
+
+    /// Returns the file of the kernel.
+    pub fn kernel_file(&self) -> SourceFile {
+        self.instance.kernel(self.db).file(self.db)
     }
 
     /// Returns the database of the sources.
@@ -218,28 +231,35 @@ impl<'r> Stepper<'r> {
     /// Focuses on an agent, and on its first thread unless it has the thread in focus.
     pub fn set_focus(&mut self, id: AgentId) {
         self.focus = id;
-        self.follow_focus();
-    }
-
-    /// Focuses on a thread of the block in focus, and on an agent that it belongs to: one that has not ended if there is one, one of a
-    /// role rather than that of the block. Returns false if the block has no such thread.
-    pub fn set_thread(&mut self, thread: u32) -> bool {
-        let rank = self.focus.rank;
-        let agents = self.playback.agents().into_iter().filter(|agent| agent.id.rank == rank);
-        let has = |agent: &AgentState| agent.threads[0] <= thread && thread < agent.threads[1];
-        let best = agents.filter(has).max_by_key(|agent| (!agent.ended, agent.id.number));
-        if let Some(agent) = &best {
-            (self.focus, self.thread) = (agent.id, thread);
-        }
-        best.is_some()
-    }
-
-    /// Chooses the first thread of the agent in focus, unless the chosen thread belongs to it.
-    fn follow_focus(&mut self) {
-        if let Some(agent) = self.playback.state(self.focus)
+        if let Some(agent) = self.playback.state(id)
             && !(agent.threads[0]..agent.threads[1]).contains(&self.thread)
         {
             self.thread = agent.threads[0];
+        }
+    }
+
+    /// Focuses on a thread of the block in focus, and on an agent that it belongs to. Returns false if the block has no such thread.
+    pub fn set_thread(&mut self, thread: u32) -> bool {
+        let Some(agent) = self.agent_of(thread) else { return false };
+        (self.focus, self.thread) = (agent, thread);
+        true
+    }
+
+    /// Returns the agent that a thread of the block in focus belongs to: the running one if it has the thread, otherwise one that has
+    /// not ended, of a role rather than that of the block.
+    fn agent_of(&self, thread: u32) -> Option<AgentId> {
+        let (rank, running) = (self.focus.rank, self.playback.running());
+        let agents = self.playback.agents().into_iter().filter(|agent| agent.id.rank == rank);
+        let has = |agent: &AgentState| agent.threads[0] <= thread && thread < agent.threads[1];
+        let best =
+            agents.filter(has).max_by_key(|agent| (agent.id == running, !agent.ended, agent.id.number));
+        best.map(|agent| agent.id)
+    }
+
+    /// Focuses on the agent that the thread in focus belongs to at this moment. Roles begin and end between moments.
+    fn settle(&mut self) {
+        if let Some(agent) = self.agent_of(self.thread) {
+            self.focus = agent;
         }
     }
 
@@ -258,27 +278,30 @@ impl<'r> Stepper<'r> {
         self.spots.get(site as usize)?.as_ref()
     }
 
-    /// Goes to the next or the previous moment at which the agent in focus begins an operation that is wanted. Returns false at the end of
-    /// the record, and stops there.
+    /// Goes to the next or the previous moment at which the thread in focus begins an operation that is wanted, as part of whichever
+    /// agent. Returns false at an end of the record, and stops there.
     fn to_operation(&mut self, forward: bool, wanted: &dyn Fn(&StepSpot) -> bool) -> bool {
-        let (focus, start) = (self.focus, self.focus());
+        let (rank, thread, start) = (self.focus.rank, self.thread, self.focus());
         let spots = &self.spots;
         let mut stops = |playback: &Playback<'r>| {
-            if playback.running() != focus {
-                return false;
-            }
-            let Some(state) = playback.state(focus).filter(|state| state.begins) else { return false };
-            let is_other = match forward {
-                true => state.begun >= start.begun + u64::from(start.begins),
-                false => state.begun < start.begun + u64::from(!start.begins),
-            };
+            let running = playback.running();
+            let state = playback.state(running).filter(|state| state.begins && running.rank == rank);
+            let Some(state) = state else { return false };
+            let has_thread = (state.threads[0]..state.threads[1]).contains(&thread);
+            let is_same = start.begins && (state.id, state.begun) == (start.id, start.begun);
             let spot = state.site.and_then(|site| spots[site as usize].as_ref());
-            is_other && spot.is_some_and(wanted)
+            has_thread && !is_same && spot.is_some_and(wanted)
         };
-        match forward {
+        let stopped = match forward {
             true => self.playback.forward(&mut stops),
             false => self.playback.backward(&mut stops),
+        };
+        if !stopped && forward {
+            self.to_end()
+        } else {
+            self.settle()
         }
+        stopped
     }
 
     /// Goes to the next or the previous operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text. Returns
@@ -335,16 +358,15 @@ impl<'r> Stepper<'r> {
             true => self.playback.forward(&mut stops),
             false => self.playback.backward(&mut stops),
         };
-        if stopped {
-            self.focus = self.playback.running();
-            self.follow_focus();
-        } else if forward {
-            self.to_end();
+        match (stopped, forward) {
+            (true, _) => self.set_focus(self.playback.running()),
+            (false, true) => self.to_end(),
+            (false, false) => self.settle(),
         }
         stopped
     }
 
-    /// Returns the lines that have operations, each with the first column of one.
+    /// Returns the lines that have operations, each with its file.
     pub fn lines(&self) -> BTreeSet<(SourceFile, u32)> {
         let frames = self.spots.iter().flatten().flat_map(|spot| &spot.frames);
         frames.map(|frame| (frame.file, frame.line)).collect()
@@ -353,10 +375,7 @@ impl<'r> Stepper<'r> {
     /// Goes to the moment after so many steps.
     pub fn seek(&mut self, step: u64) {
         self.playback.seek(step);
-        if self.playback.state(self.focus).is_none() {
-            self.focus = self.playback.running();
-        }
-        self.follow_focus();
+        self.settle();
     }
 
     /// Goes to the moment before the next or the previous wanted access to a place, and focuses on its agent and thread.
@@ -366,7 +385,7 @@ impl<'r> Stepper<'r> {
         forward: bool,
         wanted: &dyn Fn(&MemoryAccess) -> bool,
     ) -> Option<MemoryAccess> {
-        let thread = place.thread;
+        let (rank, thread) = (self.focus.rank, place.thread);
         let of_thread = |access: &MemoryAccess| {
             thread.is_none_or(|thread| access.threads[0] <= thread && thread < access.threads[1])
         };
@@ -374,12 +393,12 @@ impl<'r> Stepper<'r> {
         let found = self
             .playback
             .find_access(self.focus.rank, place, forward, &|access| of_thread(access) && wanted(access))?;
-        let running = self.playback.running();
-        if running.rank == self.focus.rank {
-            self.focus = running;
+        // A block of the cluster may access the memory of another. The arrival of a copy is the step of no thread.
+        if found.kind != hx_sim::AccessKind::Arrive {
+            self.focus = self.playback.running();
+            self.thread = thread.filter(|_| self.focus.rank == rank).unwrap_or(found.threads[0]);
         }
-        self.thread = thread.unwrap_or(found.threads[0]);
-        self.follow_focus();
+        self.settle();
         Some(found)
     }
 

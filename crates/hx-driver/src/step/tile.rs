@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hx_dtype::DType;
 use hx_host::show::show_bits;
 use hx_sim::Arrival;
 use hx_tile::TensorId;
@@ -32,7 +33,22 @@ pub struct Tile {
     pub cells: Vec<Cell>,
 }
 
+impl Cell {
+    /// Returns the bank of shared memory that holds the first byte.
+    pub fn bank(&self) -> Option<usize> {
+        self.byte.map(|byte| byte / 4 % 32)
+    }
+}
+
 impl Tile {
+    /// Makes a part of a tensor of `f32` whose elements were never written.
+    pub fn blank(shape: &[i64], origin: &[i64], extents: [usize; 2]) -> Tile {
+        let (dtype, home) = (DType::F32, Home::Global(0));
+        let named = Named { name: "t".to_owned(), dtype, shape: shape.to_vec(), home };
+        let cell = Cell { text: "-".to_owned(), holder: None, byte: None };
+        Tile { named, origin: origin.to_vec(), extents, cells: vec![cell; extents[0] * extents[1]] }
+    }
+
     /// Returns the coordinate of a cell.
     pub fn coordinate(&self, row: usize, column: usize) -> Vec<i64> {
         let mut at = self.origin.clone();
@@ -150,12 +166,7 @@ impl Stepper<'_> {
         let all = 0..shape.iter().product::<i64>();
         let is_here = |index: &i64| held.swizzle.apply(held.layout.eval(*index)) == element as i64;
         let mut index = all.into_iter().find(is_here)?;
-        let coordinate = shape.iter().map(|extent| {
-            let at = index % extent;
-            index /= extent;
-            at
-        });
-        Some(coordinate.collect())
+        Some(shape.iter().map(|extent| digit(&mut index, *extent)).collect())
     }
 
     /// Returns the bytes of an element in the block's shared memory, for the group in focus.
@@ -169,6 +180,27 @@ impl Stepper<'_> {
         let first = held.offset as usize + copy as usize * (held.bytes / copies) as usize;
         let (bits, element) = (of.dtype.bits() as usize, self.element(tensor, coordinate)?);
         Some(first + element * bits / 8..first + ((element + 1) * bits).div_ceil(8))
+    }
+
+    /// Returns the values that the thread in focus holds of a register tensor: the coordinate, the position among the thread's values,
+    /// and the value as [`Cell::text`] has it. Values beyond the tensor's extents have no coordinate and are left out.
+    pub fn values(&self, named: &Named) -> Vec<(Vec<i64>, usize, String)> {
+        let Home::Register(tensor, array) = named.home else { return Vec::new() };
+        let Some(held) = self.solution.registers.get(&tensor) else { return Vec::new() };
+        let threads = held.layout.mode(0).size();
+        let scope = self.tile.scope(self.tile.tensor(tensor).scope);
+        let first = i64::from(scope.first);
+        let thread = (i64::from(self.thread()) - first).rem_euclid(i64::from(scope.threads.max(1)));
+        let file = self.playback.registers(self.focus().id, array);
+        let value = |position: i64| {
+            let mut index = held.layout.eval(thread % threads + threads * position);
+            let coordinate: Vec<i64> = held.tile.iter().map(|extent| digit(&mut index, *extent)).collect();
+            let is_inside = coordinate.iter().zip(&named.shape).all(|(at, extent)| at < extent);
+            let bits = file.and_then(|file| file.value(self.thread(), position as usize));
+            let text = bits.map_or_else(|| "-".to_owned(), |bits| show_bits(named.dtype, bits));
+            is_inside.then_some((coordinate, position as usize, text))
+        };
+        (0..held.layout.size() / threads).filter_map(value).collect()
     }
 
     /// Returns the thread in focus if it holds an element of a register tensor, otherwise the first one of the agent that does,
@@ -195,6 +227,13 @@ impl Stepper<'_> {
         out.dedup_by_key(|(index, _)| *index);
         out
     }
+}
+
+/// Takes the coordinate along a dimension off a colexicographic index.
+fn digit(index: &mut i64, extent: i64) -> i64 {
+    let at = *index % extent;
+    *index /= extent;
+    at
 }
 
 /// Returns the colexicographic index of a coordinate.

@@ -1,6 +1,7 @@
 //! `hx step` and `hx debug-adapter`.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::sync::atomic::Ordering;
 
 use hx_base::{Diagnostic, codes};
 use hx_debug::{Console, LaunchArguments, Lines, OpenError, run_terminal, serve};
@@ -53,7 +54,10 @@ fn stepped(args: &StepArgs, output: &Output) -> Result<Exit, Exit> {
         budget: args.record.map_or(BUDGET, |bytes| bytes as usize),
     };
     let mut session = Ok(());
-    let done = step(&loaded.db, &machine, &request, interrupt::flag(), &mut |stepper| {
+    // Until the session begins, Ctrl-C ends the command. In the session it ends a command of the session.
+    let stop = interrupt::flag();
+    let done = step(&loaded.db, &machine, &request, stop, &mut |stepper| {
+        interrupt::prompt_flag();
         session = talk(stepper, args, output);
     });
     if let Err(error) = session {
@@ -114,7 +118,8 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
         }
         StepError::NoLaunch(0) => "the evaluation launches no kernel".to_owned(),
         StepError::NoLaunch(launches) => {
-            let launches = if *launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") };
+            let launches =
+                if *launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") };
             format!("the evaluation ends after {launches}, and none of them is the one that is named")
         }
         StepError::Failed(found) => {
@@ -157,7 +162,9 @@ struct Prompt(hx_repl::LinePrompt);
 
 impl Lines for Prompt {
     fn next(&mut self) -> io::Result<Option<String>> {
-        self.0.line("step> ")
+        let line = self.0.line("step> ");
+        interrupt::prompt_flag().store(false, Ordering::Relaxed);
+        line
     }
 
     fn is_script(&self) -> bool {

@@ -293,7 +293,6 @@ fn a_deadlock_shows_who_waits_for_what() {
             step> ints
             i = 2
             s = 1
-            t = 1
             block_idx = 0
             m = 1024
             step> op back wait
