@@ -146,7 +146,7 @@ fn opcodes(cubin: &[u8]) -> BTreeSet<String> {
 }
 
 /// Reports whether all instances are judged, which takes several times as long.
-fn every_instance() -> bool {
+pub(crate) fn every_instance() -> bool {
     std::env::var_os("HX_EVERY_INSTANCE").is_some_and(|value| value == "1")
 }
 

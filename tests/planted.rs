@@ -56,7 +56,7 @@ fn races_show_both_accesses() {
         let ran = Sandbox::new().run(&["test", path, "--device", "sim"]);
         ran.stderr
             .lines()
-            .filter(|line| !line.contains("rerun:"))
+            .filter(|line| !line.contains("rerun:") && !line.contains("step: "))
             .fold(String::new(), |all, line| all + line + "\n")
     };
     expect![[r#"

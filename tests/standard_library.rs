@@ -3,13 +3,15 @@
 
 use hx_target::Arch;
 
-use crate::compiled::JUDGED;
+use crate::compiled::{JUDGED, every_instance};
 use crate::support::{self, Sandbox};
 
 #[test]
 fn solutions_are_verified() {
     for arch in Arch::ALL {
-        let files = support::std_files(arch);
+        // The library has the same texts on sm_89 as on sm_80, but for the products of `f8`, which `kernels_sm_89` has.
+        let again = arch == Arch::Sm89 && !every_instance();
+        let files = if again { Vec::new() } else { support::std_files(arch) };
         let mut args = vec!["check", "--verify", "--target", arch.name()];
         args.extend(files.iter().map(String::as_str));
         let ran = Sandbox::new().run(&args);
@@ -88,7 +90,8 @@ fn pipelines_are_refused_before_sm_90() {
     }
 }
 
-/// The gate of the machine code compiles the kernels for its own architecture. Almost all of the time is that of the CUDA
+/// The gate of the machine code compiles the kernels for its own architecture. `HX_EVERY_INSTANCE=1` compiles the library for
+/// each of the others; without it, one of them stands for both. Almost all of the time is that of the CUDA
 /// compiler, so its results are kept in `target/tmp`: a second run compiles only the texts that changed.
 #[test]
 fn kernels_compile() {

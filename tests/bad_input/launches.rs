@@ -380,6 +380,7 @@ fn a_result_that_is_not_close() {
         device: simulator (sm_90a)
         a.hx:32:5: error[HX0612]: 4096 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
           rerun: hx test 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --device sim --seed 0
+          step:  hx step 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --seed 0
 
     "#]]
     .assert_eq(&said);
@@ -425,6 +426,7 @@ fn a_result_that_is_not_close() {
         ────╯
 
           rerun: hx test 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --device sim --seed 0
+          step:  hx step 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --seed 0
 
     "#]].assert_eq(&ran.stderr);
 }

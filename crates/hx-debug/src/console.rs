@@ -50,9 +50,9 @@ impl Console {
         let [x, y, z] = stepper.focus().block;
         let [gx, gy, gz] = stepper.grid();
         let mut out = format!(
-            "recorded `{}`, block [{x}, {y}, {z}] of [{gx}, {gy}, {gz}]: {length} steps, {:.1} MiB ({:.1} ms)\n",
+            "recorded `{}`, block [{x}, {y}, {z}] of [{gx}, {gy}, {gz}]: {length} steps, {} ({:.1} ms)\n",
             stepper.kernel(),
-            held as f64 / f64::from(1 << 20),
+            show::size(held),
             took.as_secs_f64() * 1e3
         );
         if let Some(reason) = stepper.reason() {
