@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use hx_base::SourceFile;
+use hx_base::limits::byte_text;
 use hx_driver::{Named, Stepper, Tile};
 use hx_sim::{AccessKind, AgentId};
 
@@ -52,7 +53,7 @@ impl Console {
         let mut out = format!(
             "recorded `{}`, block [{x}, {y}, {z}] of [{gx}, {gy}, {gz}]: {length} steps, {} ({:.1} ms)\n",
             stepper.kernel(),
-            show::size(held),
+            byte_text(held as u64),
             took.as_secs_f64() * 1e3
         );
         if let Some(reason) = stepper.reason() {

@@ -175,14 +175,6 @@ fn next(tile: &Tile, columns: usize) -> Option<String> {
     Some(at.iter().enumerate().map(part).collect::<Vec<_>>().join(", "))
 }
 
-/// Formats a number of bytes: `12 KiB`, `3.5 MiB`.
-pub(crate) fn size(bytes: usize) -> String {
-    match bytes {
-        0..0x10_0000 => format!("{} KiB", bytes.div_ceil(1 << 10)),
-        _ => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
-    }
-}
-
 /// Formats coordinates or extents: `3, 4`.
 pub(crate) fn listed(numbers: &[i64]) -> String {
     numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")

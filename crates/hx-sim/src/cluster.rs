@@ -133,11 +133,8 @@ impl<'a> Cluster<'a> {
         }
         match self.advance()? {
             Turn::Stepped => {
-                self.order.left -= 1;
-                if self.order.left == 0 && !self.blocks[self.running].agent.is_logging() {
+                if self.order.ends_turn(self.blocks[self.running].agent.is_logging()) {
                     self.next_agent();
-                } else {
-                    self.order.left = self.order.left.max(1);
                 }
             }
             Turn::Blocked | Turn::Ended => {

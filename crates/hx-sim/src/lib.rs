@@ -68,7 +68,7 @@ pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use phases::Stage;
 pub use playback::{AgentId, AgentState, Playback, Prepared, Registers, prepare};
-pub use report::{Counters, Report, Written};
+pub use report::{Counters, Report, Written, byte_count};
 pub use shared::Arrival;
 pub use trace::{Access as MemoryAccess, Kind as AccessKind, Memory};
 pub use witness::{Change, Follow, Held, Reached, Witness, Wrote};

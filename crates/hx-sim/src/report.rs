@@ -115,3 +115,20 @@ impl AddAssign for Counters {
         self.written.ideal_wavefronts += o.written.ideal_wavefronts;
     }
 }
+
+/// Formats a number of bytes: exact below 10 KiB, else with one decimal. 0 is blank.
+pub fn byte_count(n: u64) -> String {
+    if n == 0 {
+        return String::new();
+    }
+    let mut value = n as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if n < 10 * 1024 || value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
+}

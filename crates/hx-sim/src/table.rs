@@ -6,7 +6,7 @@ use std::fmt::Write;
 use hx_thread::{Body, Stmt, ThreadProgram, visit};
 use hx_tile::OpId;
 
-use crate::report::{Counters, Report};
+use crate::report::{Counters, Report, byte_count};
 
 const HEAD: [&str; 9] =
     ["op", "instructions", "bytes", "redundant", "sectors", "ideal", "wavefronts", "ideal", "operation"];
@@ -78,31 +78,14 @@ fn row(op: &str, c: &Counters, title: &str) -> [String; 9] {
     [
         op.into(),
         number(c.instructions),
-        bytes(c.bytes),
-        bytes(c.redundant_bytes),
+        byte_count(c.bytes),
+        byte_count(c.redundant_bytes),
         number(c.sectors),
         number(c.ideal_sectors),
         number(c.wavefronts),
         number(c.ideal_wavefronts),
         title.into(),
     ]
-}
-
-/// Formats a number of bytes: exact below 10 KiB, else with one decimal.
-fn bytes(n: u64) -> String {
-    if n == 0 {
-        return String::new();
-    }
-    let mut value = n as f64;
-    let mut unit = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if n < 10 * 1024 || value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
 /// Aligns numbers to the right and titles to the left.

@@ -108,6 +108,14 @@ impl Order {
         };
     }
 
+    /// Counts a step of the agent that runs. Returns true if another agent may run now, which none may inside of a print.
+    pub(crate) fn ends_turn(&mut self, is_logging: bool) -> bool {
+        self.left -= 1;
+        let ends = self.left == 0 && !is_logging;
+        self.left = self.left.max(1);
+        ends
+    }
+
     /// Returns the position of one of these agents, given by their numbers.
     pub(crate) fn choose(&mut self, numbers: &[usize]) -> usize {
         let by_number = |at: &usize| numbers[*at];
@@ -137,11 +145,8 @@ impl<'a> Block<'a> {
     pub(crate) fn tick(&mut self) -> Result<bool, SimError> {
         match self.advance()? {
             Turn::Stepped => {
-                self.order.left -= 1;
-                if self.order.left == 0 && !self.agent.is_logging() {
+                if self.order.ends_turn(self.agent.is_logging()) {
                     self.next_agent();
-                } else {
-                    self.order.left = self.order.left.max(1);
                 }
             }
             // Copies that have not arrived do so at the latest when nobody can go on without them.

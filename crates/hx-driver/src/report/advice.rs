@@ -1,10 +1,9 @@
 //! The remarks about waste: bank conflicts, scattered sectors, redundant bytes, copies without a wait.
 
 use hx_compile::{Db, Instance, staging};
-use hx_sim::Counters;
+use hx_sim::{Counters, byte_count};
 use hx_tile::{Choice, Op};
 
-use super::text::bytes;
 use crate::why::{Solved, WIDEST_BYTES};
 
 /// Waste below this part of the ideal is no remark: the table shows it as `1.0x`.
@@ -80,7 +79,7 @@ impl Advice {
                 .push(with(format!("uncoalesced, {times:.1} times the sectors of its bytes"), &self.sectors));
         }
         if counters.redundant_bytes > 0 {
-            let (again, all) = (bytes(counters.redundant_bytes), bytes(counters.bytes));
+            let (again, all) = (byte_count(counters.redundant_bytes), byte_count(counters.bytes));
             remarks.push(with(format!("{again} of {all} moved by more than one thread"), &self.redundant));
         }
         if counters.unwaited > 0 {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use hx_sim::Counters;
+use hx_sim::{Counters, byte_count};
 use hx_tile::OpCycles;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter};
@@ -174,7 +174,7 @@ impl KernelReport {
             percent if percent.is_empty() => percent,
             percent => format!("{} {percent}", busiest.word()),
         };
-        let (moved, again) = (bytes(c.bytes), bytes(c.redundant_bytes));
+        let (moved, again) = (byte_count(c.bytes), byte_count(c.redundant_bytes));
         [count(c.instructions), moved, sectors, conflicts, again, unit, self.percent(cycles.threads)]
     }
 
@@ -204,23 +204,6 @@ fn joined<'r>(rows: impl Iterator<Item = &'r Row>) -> Vec<(Row, usize)> {
         }
     }
     out
-}
-
-/// Formats a number of bytes: exact below 10 KiB, else with one decimal. 0 is blank.
-pub(super) fn bytes(n: u64) -> String {
-    if n == 0 {
-        return String::new();
-    }
-    let mut value = n as f64;
-    let mut unit = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if n < 10 * 1024 || value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
 /// The columns of a listing.
