@@ -43,7 +43,7 @@ impl ReportForm {
     }
 }
 
-/// What a launcher does with the counters of its launches.
+/// The use that a launcher makes of the counters of its launches.
 #[derive(Debug, Default)]
 pub(crate) enum Reporting {
     #[default]

@@ -137,7 +137,7 @@ class Tests {
     return [...own, ...below];
   }
 
-  /** What a request asks to run, each item once. */
+  /** Returns the items that a request asks to run, each once. */
   #requested(request) {
     const excluded = new Set(request.exclude ?? []);
     const chosen = [...(request.include ?? [])];

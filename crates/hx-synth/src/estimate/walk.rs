@@ -42,7 +42,7 @@ pub(super) struct Walk<'p> {
     pub(super) last: (f64, Takes),
     /// Some loop has no known number of rounds.
     pub(super) assumed: bool,
-    /// How often the group executes each operation in the block.
+    /// The number of times that the group executes each operation in the block.
     pub(super) executions: BTreeMap<OpId, f64>,
 }
 
