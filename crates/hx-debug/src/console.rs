@@ -92,24 +92,32 @@ impl Console {
 
     /// Runs a command. Returns its answer, without the moment that it leads to.
     fn done(&mut self, stepper: &mut Stepper<'_>, command: Command) -> Result<String, String> {
-        let end = |went: bool, way: Way| match (went, way) {
-            (true, _) => String::new(),
-            (false, Way::Forward) => "the record ends here\n".to_owned(),
-            (false, Way::Back) => "the record begins here\n".to_owned(),
-        };
         Ok(match command {
             Command::Step(way, times) => {
-                end((0..times).all(|_| stepper.step_operation(way.is_forward())), way)
+                let went = (0..times).all(|_| stepper.step_operation(way.is_forward()));
+                end(stepper, went, way)
             }
-            Command::Next(way, times) => end((0..times).all(|_| stepper.step_line(way.is_forward())), way),
+            Command::Next(way, times) => {
+                let went = (0..times).all(|_| stepper.step_line(way.is_forward()));
+                end(stepper, went, way)
+            }
             Command::Out(_) if stepper.spot().is_none_or(|spot| spot.frames.len() < 2) => {
                 return Err(
                     "the operation is in no call: `continue` runs to a breakpoint or the end".to_owned()
                 );
             }
-            Command::Out(way) => end(stepper.step_out(way.is_forward()), way),
-            Command::Operation(way, text) => end(stepper.step_to(way.is_forward(), &text), way),
-            Command::Continue(way) => end(stepper.run_to(way.is_forward(), &self.breaks), way),
+            Command::Out(way) => {
+                let went = stepper.step_out(way.is_forward());
+                end(stepper, went, way)
+            }
+            Command::Operation(way, text) => {
+                let went = stepper.step_to(way.is_forward(), &text);
+                end(stepper, went, way)
+            }
+            Command::Continue(way) => {
+                let went = stepper.run_to(way.is_forward(), &self.breaks);
+                end(stepper, went, way)
+            }
             Command::Access { way, reads, element } => self.access(stepper, way, reads, &element)?,
             Command::Go(moment) => {
                 match moment {
@@ -192,7 +200,12 @@ impl Console {
                 format!("{verb} {at} here, issued by {} in `{title}`\n", show::threads(access.threads))
             }
             _ => {
-                format!("{} {verb} {at} in `{title}`\n", show::threads(thread_of(&access, stepper.thread())))
+                let who = show::threads(thread_of(&access, stepper.thread()));
+                let block = match stepper.blocks().as_slice() {
+                    [_] => String::new(),
+                    _ => format!(" of block {:?}", stepper.focus().block),
+                };
+                format!("{who}{block} {verb} {at} in `{title}`\n")
             }
         })
     }
@@ -251,6 +264,17 @@ impl Console {
         out += &show::tile(&tile, before, stepper.thread(), self.look);
         self.printed.insert(key, tile);
         Ok(out)
+    }
+}
+
+/// Says why a move has not found its goal, if it has not.
+fn end(stepper: &Stepper<'_>, went: bool, way: Way) -> String {
+    let [step, length] = stepper.progress();
+    match way {
+        _ if went => String::new(),
+        Way::Forward if step == length => "the record ends here\n".to_owned(),
+        Way::Back if step == 0 => "the record begins here\n".to_owned(),
+        _ => format!("interrupted at step {step} of {length}\n"),
     }
 }
 

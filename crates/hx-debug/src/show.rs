@@ -140,18 +140,17 @@ pub(crate) fn tile(tile: &Tile, before: Option<&Tile>, thread: u32, look: Look) 
     for row in 0..rows {
         out += &line(first(row), &|column| text(row, column));
     }
-    if let Some(next) = next(tile, shown.len()) {
+    if let Some(next) = next(&tile.named.shape, &tile.origin, [rows, shown.len()]) {
         out += &look.dim(&format!("more: `print {}[{next}]`", tile.named.name));
         out.push('\n');
     }
     out
 }
 
-/// Returns the coordinates from which on the next part of a tensor is shown: further columns, then further rows, then the next
+/// Returns the coordinates from which on the next part of a tensor is shown, after so many rows and columns: further columns, then further rows, then the next
 /// coordinate along another dimension. `None` after the last part.
-fn next(tile: &Tile, columns: usize) -> Option<String> {
-    let mut at = tile.origin.clone();
-    let shape = &tile.named.shape;
+fn next(shape: &[i64], origin: &[i64], [rows, columns]: [usize; 2]) -> Option<String> {
+    let mut at = origin.to_vec();
     let (column, row) = if at.len() == 1 { (0, None) } else { (1, Some(0)) };
     let advanced = |at: i64, dim: usize, by: usize| {
         let next = at + by as i64;
@@ -161,7 +160,7 @@ fn next(tile: &Tile, columns: usize) -> Option<String> {
         at[column] = next;
     } else {
         at[column] = 0;
-        match row.and_then(|row| advanced(at[row], row, tile.extents[0])) {
+        match row.and_then(|row| advanced(at[row], row, rows)) {
             Some(next) => at[0] = next,
             None => {
                 at.iter_mut().take(2).for_each(|at| *at = 0);
@@ -182,24 +181,17 @@ pub(crate) fn listed(numbers: &[i64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hx_driver::Tile;
-
     use super::next;
-
-    /// Returns the next part of a tensor of which some rows and columns from a coordinate on are shown.
-    fn after(shape: &[i64], origin: &[i64], [rows, columns]: [usize; 2]) -> Option<String> {
-        next(&Tile::blank(shape, origin, [rows, columns]), columns)
-    }
 
     #[test]
     fn the_parts_of_a_tensor_follow_each_other() {
-        assert_eq!(after(&[64], &[0], [1, 20]).as_deref(), Some("20.."));
-        assert_eq!(after(&[64], &[44], [1, 20]), None);
-        assert_eq!(after(&[64, 64], &[0, 0], [16, 20]).as_deref(), Some("0.., 20.."));
-        assert_eq!(after(&[64, 64], &[0, 44], [16, 20]).as_deref(), Some("16.., 0.."));
-        assert_eq!(after(&[64, 8], &[0, 0], [16, 8]).as_deref(), Some("16.., 0.."));
-        assert_eq!(after(&[16, 8], &[0, 0], [16, 8]), None);
-        assert_eq!(after(&[16, 8, 3], &[0, 0, 1], [16, 8]).as_deref(), Some("0.., 0.., 2"));
-        assert_eq!(after(&[16, 8, 3], &[0, 0, 2], [16, 8]), None);
+        assert_eq!(next(&[64], &[0], [1, 20]).as_deref(), Some("20.."));
+        assert_eq!(next(&[64], &[44], [1, 20]), None);
+        assert_eq!(next(&[64, 64], &[0, 0], [16, 20]).as_deref(), Some("0.., 20.."));
+        assert_eq!(next(&[64, 64], &[0, 44], [16, 20]).as_deref(), Some("16.., 0.."));
+        assert_eq!(next(&[64, 8], &[0, 0], [16, 8]).as_deref(), Some("16.., 0.."));
+        assert_eq!(next(&[16, 8], &[0, 0], [16, 8]), None);
+        assert_eq!(next(&[16, 8, 3], &[0, 0, 1], [16, 8]).as_deref(), Some("0.., 0.., 2"));
+        assert_eq!(next(&[16, 8, 3], &[0, 0, 2], [16, 8]), None);
     }
 }

@@ -91,7 +91,7 @@ pub(crate) struct Block<'a> {
     pub(crate) log: BlockLog,
     /// The record of accesses, if the run watches a tensor.
     pub(crate) witness: Option<Box<BlockWitness>>,
-    /// The accesses of the last step, if a playback wants them.
+    /// The accesses of the last step to a place, if a playback looks for them.
     pub(crate) trace: Option<Box<Trace>>,
     /// The marks of blocks at elements of global memory, and the knowledge of this block about the others.
     pub(crate) left: &'a Left,

@@ -174,7 +174,7 @@ impl<'p> Playback<'p> {
     /// Performs the next step and updates `current` of the agent that makes it. Returns false at the end.
     fn perform(&mut self) -> Result<bool, SimError> {
         if let Some((rank, trace)) = &self.watched {
-            let is_global = matches!(trace.wanted, Some((Memory::Global(_), _)));
+            let is_global = matches!(trace.wanted.0, Memory::Global(_));
             for block in self.now.cluster.blocks.iter_mut().filter(|block| is_global || block.rank == *rank) {
                 block.trace = Some(Box::new(trace.clone()));
             }
@@ -282,12 +282,12 @@ impl<'p> Playback<'p> {
     pub fn find_access(
         &mut self,
         rank: usize,
-        (memory, range): (Memory, Range<usize>),
+        place: (Memory, Range<usize>),
         forward: bool,
         wanted: &dyn Fn(&Access) -> bool,
     ) -> Option<Access> {
         let here = self.now.step;
-        self.watch(rank, Some((memory, range)));
+        self.watch(rank, place);
         let mut found = None;
         let mut matches = |playback: &Playback<'p>| {
             let access = playback.accesses().find(|access| wanted(access)).copied();
@@ -307,19 +307,19 @@ impl<'p> Playback<'p> {
         found.filter(|_| ran)
     }
 
-    /// Makes every step list its accesses to a place in the memory of a block, or all of its accesses.
-    pub fn watch(&mut self, rank: usize, wanted: Option<(Memory, Range<usize>)>) {
+    /// Makes every step list its accesses to a place in the memory of a block.
+    fn watch(&mut self, rank: usize, wanted: (Memory, Range<usize>)) {
         self.watched = Some((rank, Trace { wanted, found: Vec::new() }));
     }
 
     /// Ends [`Playback::watch`].
-    pub fn unwatch(&mut self) {
+    fn unwatch(&mut self) {
         self.watched = None;
         self.now.cluster.blocks.iter_mut().for_each(|block| block.trace = None);
     }
 
     /// Returns the accesses of the last step that a watch wanted.
-    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+    fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.now.cluster.blocks.iter().filter_map(|block| block.trace.as_ref()).flat_map(|trace| &trace.found)
     }
 }

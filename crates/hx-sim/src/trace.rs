@@ -39,20 +39,18 @@ pub struct Access {
     pub len: usize,
 }
 
-/// The accesses of the last step of a block.
-#[derive(Clone, Debug, Default)]
+/// The accesses of the last step of a block to one place.
+#[derive(Clone, Debug)]
 pub(crate) struct Trace {
     /// Accesses to other places are left out.
-    pub(crate) wanted: Option<(Memory, Range<usize>)>,
+    pub(crate) wanted: (Memory, Range<usize>),
     pub(crate) found: Vec<Access>,
 }
 
 impl Trace {
     pub(crate) fn add(&mut self, access: Access) {
-        let overlaps = |(memory, range): &(Memory, Range<usize>)| {
-            access.memory == *memory && access.at < range.end && range.start < access.at + access.len
-        };
-        if self.wanted.as_ref().is_none_or(overlaps) {
+        let (memory, range) = &self.wanted;
+        if access.memory == *memory && access.at < range.end && range.start < access.at + access.len {
             self.found.push(access);
         }
     }

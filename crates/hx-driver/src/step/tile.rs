@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use hx_dtype::DType;
 use hx_host::show::show_bits;
 use hx_sim::Arrival;
 use hx_tile::TensorId;
@@ -41,14 +40,6 @@ impl Cell {
 }
 
 impl Tile {
-    /// Makes a part of a tensor of `f32` whose elements were never written.
-    pub fn blank(shape: &[i64], origin: &[i64], extents: [usize; 2]) -> Tile {
-        let (dtype, home) = (DType::F32, Home::Global(0));
-        let named = Named { name: "t".to_owned(), dtype, shape: shape.to_vec(), home };
-        let cell = Cell { text: "-".to_owned(), holder: None, byte: None };
-        Tile { named, origin: origin.to_vec(), extents, cells: vec![cell; extents[0] * extents[1]] }
-    }
-
     /// Returns the coordinate of a cell.
     pub fn coordinate(&self, row: usize, column: usize) -> Vec<i64> {
         let mut at = self.origin.clone();
