@@ -103,7 +103,8 @@ struct Found {
     goal: Goal,
 }
 
-/// Runs a test or a program on the simulator up to a launch, records a block, and calls `visit` with the record.
+/// Runs a test or a program on the simulator up to a launch, records a block, and calls `visit` with the record. Once `stop` is true,
+/// recording ends, and so does each move of the record.
 ///
 /// # Errors
 /// If there is no such launch.
@@ -117,7 +118,8 @@ pub fn step(
     if let StepCase::Test(Case { property: Some(Property::Drawn(_)), .. }) = request.case {
         return Err(StepError::Drawn);
     }
-    let until = Each { stop, limit: None }.begins();
+    // The session runs inside of the evaluation, so an interrupt of a command must not end the evaluation.
+    let until = Each::unlimited().begins();
     let named = request.kernel.is_some() || request.launch.is_some();
     let ran = until.run(db, |db| {
         let block = request.block.unwrap_or_default();
@@ -129,7 +131,7 @@ pub fn step(
         if request.block.is_some_and(|block| block != found.block) {
             found = Found { block, goal: Goal::Start, ..found };
         }
-        recorded(db, machine, request, until, &found, visit)
+        recorded(db, machine, request, (until, stop), &found, visit)
     });
     match ran {
         Ok(done) => done,
@@ -229,7 +231,7 @@ fn recorded(
     db: &Database,
     machine: &Machine,
     request: &StepRequest<'_>,
-    until: Until<'_>,
+    (until, stop): (Until<'_>, &AtomicBool),
     found: &Found,
     visit: &mut dyn FnMut(&mut Stepper<'_>),
 ) -> Result<(), StepError> {
@@ -245,6 +247,7 @@ fn recorded(
         launch: found.launch,
         block: found.block,
         budget: request.budget,
+        stop,
         visit: &mut take,
     };
     let mut launcher = Launcher::new(db, machine, until).in_order(request.order).lenient().stepping(stepping);

@@ -47,7 +47,7 @@ impl LinePrompt {
         DefaultEditor::new().map(LinePrompt).map_err(std::io::Error::other)
     }
 
-    /// Reads a line; `None` once the user leaves with Ctrl-D or Ctrl-C.
+    /// Reads a line; `None` once the user leaves with Ctrl-D. Ctrl-C drops the line.
     ///
     /// # Errors
     /// If the terminal cannot be read.
@@ -59,8 +59,8 @@ impl LinePrompt {
                     let _ = self.0.add_history_entry(&line);
                     return Ok(Some(line));
                 }
-                Err(ReadlineError::Signal(_)) => {}
-                Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(None),
+                Err(ReadlineError::Signal(_) | ReadlineError::Interrupted) => {}
+                Err(ReadlineError::Eof) => return Ok(None),
                 Err(error) => return Err(std::io::Error::other(error)),
             }
         }

@@ -273,6 +273,10 @@ impl<'p> Playback<'p> {
                 self.seek(0);
                 return false;
             }
+            // The caller has cancelled the search.
+            if self.now.step < last {
+                return false;
+            }
             last = begin;
         }
     }

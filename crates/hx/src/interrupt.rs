@@ -39,6 +39,11 @@ pub(crate) fn flag() -> &'static AtomicBool {
     &REQUESTED
 }
 
+/// Returns the flag of Ctrl-C. Until [`prompt_flag`] is called, Ctrl-C still ends the process at once.
+pub(crate) fn later_flag() -> &'static AtomicBool {
+    &REQUESTED
+}
+
 /// Returns the flag for a prompt, which resets it before each entry. From then on Ctrl-C never ends the process.
 pub(crate) fn prompt_flag() -> &'static AtomicBool {
     PROMPT.store(true, Ordering::Relaxed);

@@ -1,5 +1,6 @@
 //! Records one launch of an evaluation, and hands it over to be stepped through.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hx_base::Diagnostic;
@@ -26,6 +27,8 @@ pub(crate) struct Stepping<'a> {
     pub block: [u32; 3],
     /// The bytes that the copies of the record may take, about.
     pub budget: usize,
+    /// Once it is true, recording ends, and so does each move of the record.
+    pub stop: &'a AtomicBool,
     /// Receives the record. It is called at most once.
     pub visit: &'a mut dyn FnMut(Recorded<'_, '_>),
 }
@@ -102,8 +105,8 @@ impl<'a> Launcher<'a> {
         let lowered = tile_program(db, instance).as_ref().map_err(stopped)?;
         let solution = solution(db, instance).as_ref().map_err(stopped)?;
         let arguments: Vec<Argument> = bound.params.iter().map(argument).collect::<Result<_, _>>()?;
-        let until = self.until;
-        let cancel = move || until.is_reached();
+        let stop = stepping.stop;
+        let cancel = move || stop.load(Ordering::Relaxed);
         let config = Config { cancel: &cancel, seed: self.order, ..Config::default() };
         let fault = |error: &SimError| self.fault(instance, error);
         let begin = Instant::now();

@@ -54,8 +54,8 @@ fn stepped(args: &StepArgs, output: &Output) -> Result<Exit, Exit> {
         budget: args.record.map_or(BUDGET, |bytes| bytes as usize),
     };
     let mut session = Ok(());
-    // Until the session begins, Ctrl-C ends the command. In the session it ends a command of the session.
-    let stop = interrupt::flag();
+    // Until the session begins, Ctrl-C ends the process. In the session it ends a command of the session.
+    let stop = interrupt::later_flag();
     let done = step(&loaded.db, &machine, &request, stop, &mut |stepper| {
         interrupt::prompt_flag();
         session = talk(stepper, args, output);
@@ -265,6 +265,6 @@ fn opened(
         args: arguments.args.clone(),
         budget: BUDGET,
     };
-    step(&loaded.db, &machine, &request, interrupt::flag(), visit)
+    step(&loaded.db, &machine, &request, interrupt::later_flag(), visit)
         .map_err(|error| refused(reason(&loaded, &error)))
 }
