@@ -2,7 +2,7 @@
 //! of the products that they complete.
 
 use hx_index::{Cond, Expr};
-use hx_target::{Fragment, GemmRow, ReachRow, catalogue};
+use hx_target::{Completion, Fragment, GemmRow, ReachRow, catalogue};
 use hx_thread::{Descriptor, Fence, Memory, MultiplyAsync, Registers, Source, Stmt, visit};
 
 use crate::asm::{Operand, Slots};
@@ -134,7 +134,7 @@ impl Emitter<'_> {
     /// Emits the wait for products. The registers of the products that it completes are its operands, so that no access to
     /// them moves before the wait.
     pub(crate) fn wait_products(&mut self, leave: u32, completes: &[Registers]) -> Result<()> {
-        let name = "products.wait";
+        let name = catalogue().wait_for(Completion::Product).row.as_str();
         let row = catalogue().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         self.check_arch(name, row.arch)?;
         let mut sequence = Sequence::default();

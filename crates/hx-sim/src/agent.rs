@@ -304,7 +304,7 @@ impl<'a> Block<'a> {
             Step::BulkLoad { copy, barrier, index } => self.bulk_load(copy, (*barrier, index))?,
             Step::BulkStore(c) => self.bulk_store(c)?,
             Step::BulkCommit { site } => self.bulk_commit(*site),
-            Step::BulkWait { site, leave } => self.bulk_wait(*site, *leave)?,
+            Step::BulkWait { site, leave, completes } => self.bulk_wait(*site, *leave, completes)?,
             Step::Await { site, barrier, index, parity } => {
                 self.await_phase(*site, *barrier, index, parity)?
             }

@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use hx_target::{AsynchronousAccess, Completion, Form, Mode, Proxy, Space, catalogue};
+
 use crate::block::Block;
 use crate::cluster::{Effect, Filled};
 use crate::code::{BulkCode, MapCode, Mem, PartCode, SendCode, SiteId};
@@ -49,6 +51,7 @@ struct Issued {
     tensor: usize,
     /// The first byte of each piece.
     pieces: Vec<usize>,
+    access: AsynchronousAccess,
 }
 
 /// The pieces of shared memory that stores in flight read: for each how many stores, and one of them.
@@ -190,7 +193,7 @@ impl<'a> Block<'a> {
             tensor: c.shared,
             barrier,
             stage,
-            by_proxy: true,
+            proxy: c.local.proxy,
             pieces: box_bytes.into(),
         };
         if c.blocks.is_empty() {
@@ -204,7 +207,7 @@ impl<'a> Block<'a> {
 
     /// Receives a box that a thread of this or of another block has sent. The thread must know that nobody uses its place.
     pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
-        let Filled { site, from, thread, tensor, barrier, stage, by_proxy, ref pieces } = *filled;
+        let Filled { site, from, thread, tensor, barrier, stage, proxy, ref pieces } = *filled;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
         self.phases.remember(&self.clock, epoch, (site, tensor));
         let touch = |at: usize| Touch { at, len: PIECE, tensor, epoch, site };
@@ -218,9 +221,9 @@ impl<'a> Block<'a> {
         }
         let mut group = Group::default();
         for (at, bytes) in pieces.iter() {
-            let fenced = match by_proxy {
-                true => self.shared.expect_fenced(touch(*at), true, &self.clock, self.code),
-                false => Ok(()),
+            let fenced = match proxy {
+                Proxy::Asynchronous => self.shared.expect_fenced(touch(*at), true, &self.clock, self.code),
+                Proxy::Generic => Ok(()),
             };
             let write = fenced.and_then(|()| self.shared.write(touch(*at), &self.clock, self.code));
             write.map_err(|fault| failed(self, fault))?;
@@ -266,7 +269,7 @@ impl<'a> Block<'a> {
             tensor: s.tensor,
             barrier: s.barrier,
             stage,
-            by_proxy: false,
+            proxy: catalogue().asynchronous(Form::Send).access(Space::Shared).proxy,
             pieces: pieces.into(),
         };
         for rank in self.ranks(s.site, std::slice::from_ref(&s.block))? {
@@ -278,7 +281,7 @@ impl<'a> Block<'a> {
     pub(crate) fn bulk_store(&mut self, c: &'a BulkCode) -> Result<(), SimError> {
         let pieces = self.pieces_of(c)?;
         let thread = self.agent.first as u32;
-        let epoch = self.clock.access(thread, 1).by_proxy();
+        let epoch = self.clock.access(thread, 1).through(c.local.proxy);
         self.counters[c.site as usize].instructions += 1;
         let global = c.tensor;
         for piece in &pieces {
@@ -293,7 +296,7 @@ impl<'a> Block<'a> {
             let clock = self.config.check_races.then_some(&self.clock);
             let who = Who { epoch, site: c.site, clock, stamp: self.stamp() };
             let overlay = &mut self.overlays[global];
-            let done = if c.adds {
+            let done = if c.global.mode == Mode::Add {
                 overlay.add(tensor, at, bytes, who)
             } else {
                 overlay.write(tensor, at, bytes, who)
@@ -309,7 +312,8 @@ impl<'a> Block<'a> {
             fenced.map_err(|fault| self.error(c.site, Some(0), fault))?;
             self.shared.held.entry(*at).or_insert((0, c.site, thread)).0 += 1;
         }
-        self.agent.stores.open.push(Issued { site: c.site, tensor: c.shared, pieces });
+        let (site, tensor, access) = (c.site, c.shared, c.local);
+        self.agent.stores.open.push(Issued { site, tensor, pieces, access });
         Ok(())
     }
 
@@ -320,13 +324,24 @@ impl<'a> Block<'a> {
     }
 
     /// Waits until at most `leave` groups are in flight. The open group does not count.
-    pub(crate) fn bulk_wait(&mut self, site: SiteId, leave: u32) -> Result<(), SimError> {
+    ///
+    /// # Errors
+    /// If another thread wrote what a store that is complete now has read.
+    pub(crate) fn bulk_wait(
+        &mut self,
+        site: SiteId,
+        leave: u32,
+        completes: &[Completion],
+    ) -> Result<(), SimError> {
         self.counters[site as usize].instructions += 1;
         let thread = self.agent.first as u32;
         while self.agent.stores.closed.len() > leave as usize {
             let Some(group) = self.agent.stores.closed.pop_front() else { break };
-            for Issued { site, tensor, pieces } in group {
-                let epoch = self.clock.access(thread, 1).by_proxy();
+            for Issued { site, tensor, pieces, access } in group {
+                if !completes.contains(&access.until) {
+                    continue;
+                }
+                let epoch = self.clock.access(thread, 1).through(access.proxy);
                 for at in pieces {
                     if let Some(held) = self.shared.held.get_mut(&at) {
                         held.0 -= 1;

@@ -9,6 +9,7 @@
 
 use std::rc::Rc;
 
+use hx_target::Proxy;
 use hx_thread::Knowledge;
 
 use crate::block::Block;
@@ -41,8 +42,8 @@ pub(crate) struct Filled {
     pub(crate) tensor: usize,
     pub(crate) barrier: usize,
     pub(crate) stage: usize,
-    /// Whether it goes through the asynchronous proxy.
-    pub(crate) by_proxy: bool,
+    /// The path by which it writes shared memory.
+    pub(crate) proxy: Proxy,
     /// The places in shared memory, each with its bytes.
     pub(crate) pieces: Rc<[(usize, [u8; PIECE])]>,
 }

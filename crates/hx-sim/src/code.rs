@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hx_dtype::{AtomicOp, DType};
 use hx_index::Symbol;
 use hx_layout::Swizzle;
-use hx_target::GROUP;
+use hx_target::{AsynchronousAccess, Completion, GROUP};
 use hx_thread::{Arrivals, Fence, LogEntry, Warps};
 use hx_tile::{MemoryOrder, OpId, Origin};
 
@@ -113,8 +113,9 @@ pub(crate) struct BulkCode {
     pub(crate) shared: usize,
     /// The first element in shared memory.
     pub(crate) offset: Formula,
-    /// The copy adds to global memory instead of writing it.
-    pub(crate) adds: bool,
+    /// What the copy does to global and to shared memory after it was issued.
+    pub(crate) global: AsynchronousAccess,
+    pub(crate) local: AsynchronousAccess,
     /// The ranks of the blocks that a load goes to; none for the block alone.
     pub(crate) blocks: Vec<Formula>,
 }
@@ -238,6 +239,8 @@ pub(crate) enum Step {
     BulkWait {
         site: SiteId,
         leave: u32,
+        /// The completions for which it waits.
+        completes: &'static [Completion],
     },
     /// `barrier` is a position in [`Code::barriers`].
     Await {

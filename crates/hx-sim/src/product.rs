@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use hx_target::{AsynchronousAccess, Form, Space, catalogue};
 use hx_thread::Mark;
 
 use crate::arith::{Lanes, product};
@@ -58,6 +59,11 @@ impl Issued<'_> {
         let Factor::Registers(regs) = &self.product.a else { return false };
         regs.array == array && regs.offsets.iter().any(|offset| self.bases[1] + offset == element)
     }
+}
+
+/// Returns how products read operands in shared memory.
+fn operand_access() -> AsynchronousAccess {
+    catalogue().asynchronous(Form::Product).access(Space::Shared)
 }
 
 impl<'a> Block<'a> {
@@ -169,7 +175,7 @@ impl<'a> Block<'a> {
         }
         let start =
             self.descriptor_start(operand, start).map_err(|fault| self.error(m.site, Some(first), fault))?;
-        let epoch = self.now(first, m.row.lanes as u16).by_proxy();
+        let epoch = self.now(first, m.row.lanes as u16).through(operand_access().proxy);
         for chunk in &operand.chunks {
             let at = operand.swizzle.apply(start as i64 + chunk) as usize;
             let touch = Touch { at, len: Operand::CHUNK, tensor: operand.tensor, epoch, site: m.site };
@@ -296,7 +302,7 @@ impl<'a> Block<'a> {
             if self.trace.is_some() {
                 self.trace_registers(m.site, &m.c, issued.bases[0]);
             }
-            let epoch = self.now(first, m.row.lanes as u16).by_proxy();
+            let epoch = self.now(first, m.row.lanes as u16).through(operand_access().proxy);
             let mark = Mark { epoch, by: m.site };
             let [a_start, b_start] = issued.starts[group];
             let a = match &m.a {

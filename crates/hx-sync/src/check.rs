@@ -287,7 +287,9 @@ impl Checker<'_> {
             let epoch = match completion {
                 Completion::Barrier => clock.signal(thread),
                 Completion::Group => clock.copy(thread),
-                Completion::AtOnce | Completion::Product | Completion::Store => clock.access(thread, lanes),
+                Completion::AtOnce | Completion::Product | Completion::Store | Completion::StoreRead => {
+                    clock.access(thread, lanes)
+                }
             };
             let here = Mark { epoch, by };
             for index in first.max(0) / unit..(first + access.len) / unit {

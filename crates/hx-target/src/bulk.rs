@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use serde::Deserialize;
 
-use crate::Space;
+use crate::{Form, Space};
 
 /// An instruction by which one thread copies a box of a tensor map, or a run of contiguous bytes, between global and shared memory.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -33,6 +33,15 @@ impl BulkRow {
     /// Reports whether the copy writes shared memory and signals a barrier. Otherwise it joins a group.
     pub fn is_load(&self) -> bool {
         self.to == Space::Shared
+    }
+
+    /// Returns the form of the copy, by which the table of asynchronous instructions lists its accesses.
+    pub fn form(&self) -> Form {
+        match (self.is_load(), self.adds.is_empty()) {
+            (true, _) => Form::BulkLoad,
+            (false, true) => Form::BulkStore,
+            (false, false) => Form::BulkAdd,
+        }
     }
 
     /// Reports whether the copy writes elements of this type or, if `adds`, adds them to memory.

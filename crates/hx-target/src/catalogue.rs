@@ -9,7 +9,9 @@ use serde::Deserialize;
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
 use crate::product::GemmRow;
-use crate::{Arch, BulkRow, MapLimits, Operand, ReachRow, Space, family};
+use crate::{
+    Arch, Asynchronous, BulkRow, Completion, Form, MapLimits, Operand, ReachRow, Space, Wait, family,
+};
 
 /// An instruction that converts consecutive elements of one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -164,6 +166,12 @@ pub struct Catalogue {
     pub map: MapLimits,
     #[serde(default, rename = "sync")]
     pub syncs: Vec<SyncRow>,
+    /// The accesses of instructions that are not complete when they are issued.
+    #[serde(default)]
+    pub asynchronous: Vec<Asynchronous>,
+    /// The instructions that wait for them.
+    #[serde(default, rename = "wait")]
+    pub waits: Vec<Wait>,
 }
 
 /// Returns the built-in catalogue.
@@ -176,6 +184,7 @@ pub fn catalogue() -> &'static Catalogue {
         let products = parse(include_str!("../catalogue/gemm.toml"));
         let exchanges = parse(include_str!("../catalogue/exchange.toml"));
         let boxes = parse(include_str!("../catalogue/bulk.toml"));
+        let asynchronous = parse(include_str!("../catalogue/asynchronous.toml"));
         let atomic = crate::atomic::rows(include_str!("../catalogue/atomic.toml"));
         let atomic = atomic.unwrap_or_else(|e| panic!("atomic.toml is malformed: {e}"));
         Catalogue {
@@ -189,6 +198,8 @@ pub fn catalogue() -> &'static Catalogue {
             groups: [exchanges.groups, boxes.groups].concat(),
             exchanges: exchanges.exchanges,
             syncs: parse(include_str!("../catalogue/sync.toml")).syncs,
+            asynchronous: asynchronous.asynchronous,
+            waits: asynchronous.waits,
         }
     });
     &CATALOGUE
@@ -263,6 +274,25 @@ impl Catalogue {
     /// Returns the exchanges of this reach, in the order of the catalogue.
     pub fn exchanges_by(&self, reach: Reach, arch: Arch) -> impl Iterator<Item = &ExchangeRow> {
         self.exchanges.iter().filter(move |r| r.reach == reach && r.arch <= arch.number())
+    }
+
+    /// Returns the accesses of a form of instructions.
+    ///
+    /// # Panics
+    /// If the table lacks the form, which a test excludes.
+    pub fn asynchronous(&self, form: Form) -> &Asynchronous {
+        let found = self.asynchronous.iter().find(|entry| entry.form == form);
+        found.unwrap_or_else(|| panic!("the table of asynchronous instructions lacks {form:?}"))
+    }
+
+    /// Returns the weakest wait for a completion: the one that covers the fewest others.
+    ///
+    /// # Panics
+    /// If no row waits for it, which a test excludes.
+    pub fn wait_for(&self, completion: Completion) -> &Wait {
+        let waits = self.waits.iter().filter(|wait| wait.completes.contains(&completion));
+        let weakest = waits.min_by_key(|wait| wait.completes.len());
+        weakest.unwrap_or_else(|| panic!("the table of waits lacks {completion:?}"))
     }
 
     /// Returns the row of `commit` or `wait`.

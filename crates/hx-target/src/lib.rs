@@ -9,6 +9,7 @@
 //! Start at [`Catalogue`].
 
 mod arch;
+mod asynchronous;
 mod atomic;
 mod bulk;
 mod catalogue;
@@ -25,6 +26,7 @@ mod swizzle;
 mod tests;
 
 pub use arch::{Arch, Feature, Limits, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, Residency};
+pub use asynchronous::{Asynchronous, AsynchronousAccess, Completion, Form, Mode, Proxy, Wait};
 pub use bulk::{BulkRow, MapLimits};
 pub use catalogue::{Catalogue, ComputeRow, ConvertRow, ExchangeRow, GroupRow, Reach, SyncRow, catalogue};
 pub use copy::{AtomicForm, CopyAtom, CopyRow};

@@ -1,5 +1,6 @@
 //! Compares rows with their definitions. Every fragment is enumerated, because published tables have been wrong.
 
+mod asynchronous;
 mod original;
 mod ptx;
 mod reach;

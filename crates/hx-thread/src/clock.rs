@@ -18,7 +18,7 @@ mod tests;
 
 use std::cmp::Ordering;
 
-use hx_target::WARP;
+use hx_target::{Proxy, WARP};
 
 /// A set of warps of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,10 +107,13 @@ impl Epoch {
         !matches!(self.agent, Agent::Warp | Agent::Proxy)
     }
 
-    /// Returns the epoch of the same access if an instruction makes it through the asynchronous proxy.
+    /// Returns the epoch of the same access if an instruction makes it through this proxy.
     #[must_use]
-    pub fn by_proxy(self) -> Epoch {
-        Epoch { agent: Agent::Proxy, ..self }
+    pub fn through(self, proxy: Proxy) -> Epoch {
+        match proxy {
+            Proxy::Generic => self,
+            Proxy::Asynchronous => Epoch { agent: Agent::Proxy, ..self },
+        }
     }
 
     /// Reports whether the access is made through the asynchronous proxy.

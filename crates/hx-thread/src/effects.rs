@@ -1,15 +1,16 @@
 //! The memory accesses of each statement and the order it imposes: [`hx_tile::Effects`] with addresses instead of views.
 
-use hx_target::catalogue;
-use hx_tile::{Completion, Order};
+use hx_target::{AsynchronousAccess, Completion, Form, Proxy, Space, catalogue};
+use hx_tile::Order;
 
-use crate::{Address, Stmt};
+use crate::{Address, AsyncCopy, Bulk, BulkStore, Stmt};
 
 /// An address that threads read or write at a statement. The first element of a box stands for the box.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Touch<'a> {
     pub address: &'a Address,
     pub write: bool,
+    pub proxy: Proxy,
     pub completion: Completion,
 }
 
@@ -21,29 +22,42 @@ pub struct Effects<'a> {
     pub order: Order,
 }
 
+impl<'a> Touch<'a> {
+    /// Returns an access by the threads themselves, complete at the end of the statement.
+    fn at_once(address: &'a Address, write: bool) -> Touch<'a> {
+        Touch { address, write, proxy: Proxy::Generic, completion: Completion::AtOnce }
+    }
+
+    fn of(address: &'a Address, access: AsynchronousAccess) -> Touch<'a> {
+        Touch { address, write: access.mode.writes(), proxy: access.proxy, completion: access.until }
+    }
+}
+
 impl Stmt {
     /// Returns the accesses of the statement and the order it imposes. [`Stmt::Put`] has no accesses: it writes a buffer of its
     /// own, which no address names.
     pub fn effects(&self) -> Effects<'_> {
-        let touch = |address, write, completion| Touch { address, write, completion };
         let touches = |touches| Effects { touches, order: Order::Nothing };
         let orders = |order| Effects { touches: Vec::new(), order };
+        let touch = |form, address, space| Touch::of(address, catalogue().asynchronous(form).access(space));
         match self {
             Stmt::Transfer(transfer) => {
                 let loads = catalogue().copy(&transfer.row).is_some_and(|row| row.is_load());
-                touches(vec![touch(&transfer.address, !loads, Completion::AtOnce)])
+                touches(vec![Touch::at_once(&transfer.address, !loads)])
             }
             Stmt::AsyncCopy(copy) => {
-                let until = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
-                touches(vec![touch(&copy.src, false, until), touch(&copy.dst, true, until)])
+                let form = copy.form();
+                touches(vec![touch(form, &copy.src, Space::Global), touch(form, &copy.dst, Space::Shared)])
             }
             // The address is that of another block.
             Stmt::Send(_) => touches(Vec::new()),
-            Stmt::Bulk(copy) => touches(vec![touch(&copy.address, true, Completion::Barrier)]),
-            Stmt::BulkStore(store) => touches(vec![touch(&store.address, false, Completion::Store)]),
+            Stmt::Bulk(Bulk { row, address, .. }) | Stmt::BulkStore(BulkStore { row, address, .. }) => {
+                let form = catalogue().bulk(row).map(|row| row.form());
+                touches(form.map(|form| touch(form, address, Space::Shared)).into_iter().collect())
+            }
             Stmt::BulkWait { leave, .. } => orders(Order::WaitStores(*leave)),
             Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
-                touches(vec![touch(address, false, Completion::AtOnce)])
+                touches(vec![Touch::at_once(address, false)])
             }
             Stmt::Barrier => orders(Order::Scope),
             Stmt::WarpBarrier => orders(Order::Warp),
@@ -51,7 +65,7 @@ impl Stmt {
             Stmt::Wait { groups } => orders(Order::Wait(*groups)),
             Stmt::MultiplyAsync(product) => {
                 let starts = product.descriptors().map(|descriptor| &descriptor.start);
-                touches(starts.map(|start| touch(start, false, Completion::Product)).collect())
+                touches(starts.map(|start| touch(Form::Product, start, Space::Shared)).collect())
             }
             Stmt::WaitProducts { leave, .. } => orders(Order::WaitProducts(*leave)),
             Stmt::Await { .. } => orders(Order::Await),
@@ -85,5 +99,12 @@ impl Stmt {
             | Stmt::WaitPrevious
             | Stmt::AllowNext => orders(Order::Nothing),
         }
+    }
+}
+
+impl AsyncCopy {
+    /// Returns the form of the copy, by which the table of asynchronous instructions lists its accesses.
+    pub fn form(&self) -> Form {
+        if self.signals.is_some() { Form::CopyToBarrier } else { Form::CopyInGroup }
     }
 }

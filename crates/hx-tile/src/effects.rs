@@ -1,5 +1,8 @@
 //! The memory accesses of each operation and the order it imposes. Placement, liveness, synchronization and hovers ask this
-//! module. The verifier has an account of its own, so that it does not repeat a mistake made here.
+//! module. The accesses of operations that are not complete when they are issued are those of their form of instructions, in the
+//! table of asynchronous instructions. The verifier has an account of its own, so that it does not repeat a mistake made here.
+
+use hx_target::{Asynchronous, AsynchronousAccess, Form, Space, catalogue};
 
 use crate::{Base, Completion, Mode, OpKind, Order, Proxy, Rows, TensorId, View};
 
@@ -33,12 +36,13 @@ pub enum Region<'a> {
 }
 
 impl<'a> Access<'a> {
-    fn of(region: Region<'a>, mode: Mode, completion: Completion) -> Access<'a> {
-        let proxy = match completion {
-            Completion::AtOnce | Completion::Group | Completion::Product => Proxy::Generic,
-            Completion::Barrier | Completion::Store => Proxy::Asynchronous,
-        };
-        Access { region, mode, proxy, completion }
+    /// Returns an access by the threads themselves, complete at the end of the operation.
+    fn at_once(region: Region<'a>, mode: Mode) -> Access<'a> {
+        Access { region, mode, proxy: Proxy::Generic, completion: Completion::AtOnce }
+    }
+
+    fn of(region: Region<'a>, access: AsynchronousAccess) -> Access<'a> {
+        Access { region, mode: access.mode, proxy: access.proxy, completion: access.until }
     }
 
     /// Returns the tensor that is accessed.
@@ -71,38 +75,54 @@ impl Effects<'_> {
 struct Collector<'a>(Vec<Access<'a>>);
 
 impl<'a> Collector<'a> {
-    fn registers(self, mode: Mode, tensors: impl IntoIterator<Item = TensorId>) -> Collector<'a> {
-        self.registers_until(Completion::AtOnce, mode, tensors)
-    }
-
-    fn registers_until(
-        mut self,
-        completion: Completion,
-        mode: Mode,
-        tensors: impl IntoIterator<Item = TensorId>,
-    ) -> Collector<'a> {
-        let whole = |tensor| Access::of(Region::Whole(Base::Register(tensor)), mode, completion);
+    fn registers(mut self, mode: Mode, tensors: impl IntoIterator<Item = TensorId>) -> Collector<'a> {
+        let whole = |tensor| Access::at_once(Region::Whole(Base::Register(tensor)), mode);
         self.0.extend(tensors.into_iter().map(whole));
         self
     }
 
-    /// Adds an operand that a product reads from shared memory by descriptor.
-    fn described(mut self, view: &'a View, completion: Completion) -> Collector<'a> {
-        let proxy = Proxy::Asynchronous;
-        self.0.push(Access { proxy, ..Access::of(Region::View(view), Mode::Read, completion) });
-        self
-    }
-
     fn shared(mut self, mode: Mode, tensor: TensorId) -> Collector<'a> {
-        self.0.push(Access::of(Region::Whole(Base::Shared(tensor)), mode, Completion::AtOnce));
+        self.0.push(Access::at_once(Region::Whole(Base::Shared(tensor)), mode));
         self
     }
 
     /// Adds a view, and the table that picks its rows. Registers that pick elements are operands.
-    fn view(mut self, mode: Mode, view: &'a View, completion: Completion) -> Collector<'a> {
-        self.0.push(Access::of(Region::View(view), mode, completion));
+    fn view(self, mode: Mode, view: &'a View) -> Collector<'a> {
+        self.viewed(view, Access::at_once(Region::View(view), mode))
+    }
+
+    fn viewed(mut self, view: &'a View, access: Access<'a>) -> Collector<'a> {
+        self.0.push(access);
         let table = view.rows().map(Region::Table);
-        self.0.extend(table.map(|table| Access::of(table, Mode::Read, Completion::AtOnce)));
+        self.0.extend(table.map(|table| Access::at_once(table, Mode::Read)));
+        self
+    }
+
+    /// Adds the accesses of a copy between a view of global memory and one of shared memory.
+    fn copied(self, form: Form, [global, shared]: [&'a View; 2]) -> Collector<'a> {
+        let asynchronous: &Asynchronous = catalogue().asynchronous(form);
+        asynchronous.accesses.iter().fold(self, |all, access| {
+            let view = if access.space == Space::Global { global } else { shared };
+            all.viewed(view, Access::of(Region::View(view), *access))
+        })
+    }
+
+    /// Adds the accesses of a product: to its accumulator, to operands in registers, and to those that it reads from shared memory
+    /// by descriptor. A product that is not asynchronous waits for itself.
+    fn multiplied(mut self, c: TensorId, operands: [&'a View; 2], is_asynchronous: bool) -> Collector<'a> {
+        for access in &catalogue().asynchronous(Form::Product).accesses {
+            let until = if is_asynchronous { access.until } else { Completion::AtOnce };
+            let access = AsynchronousAccess { until, ..*access };
+            let is_register = access.space == Space::Register;
+            if is_register && access.mode.writes() {
+                self.0.push(Access::of(Region::Whole(Base::Register(c)), access));
+                continue;
+            }
+            for view in operands.into_iter().filter(|view| view.register().is_some() == is_register) {
+                let region = view.register().map_or(Region::View(view), |t| Region::Whole(Base::Register(t)));
+                self.0.push(Access::of(region, access));
+            }
+        }
         self
     }
 
@@ -119,38 +139,27 @@ impl OpKind {
             OpKind::Fill { dst, .. } => all.registers(Mode::Write, [*dst]).effects(),
             OpKind::Copy { src, dst } => {
                 let picks = dst.picks().iter().chain(src.picks()).map(|pick| pick.index);
-                all.view(Mode::Write, dst, Completion::AtOnce)
-                    .view(Mode::Read, src, Completion::AtOnce)
-                    .registers(Mode::Read, picks)
-                    .effects()
+                all.view(Mode::Write, dst).view(Mode::Read, src).registers(Mode::Read, picks).effects()
             }
             // A solution that loads an operand makes it a register tensor. One that it leaves in shared memory is read by
             // descriptor.
             OpKind::Gemm { c, a, b, asynchronous, .. } => {
-                let until = if *asynchronous { Completion::Product } else { Completion::AtOnce };
-                let views = [&a.view, &b.view];
-                let registers = views.into_iter().filter_map(View::register);
-                let all = all.registers_until(until, Mode::Update, [*c]);
-                let all = all.registers_until(until, Mode::Read, registers);
-                let memory = views.into_iter().filter(|view| view.register().is_none());
-                memory.fold(all, |all, view| all.described(view, until)).effects()
+                all.multiplied(*c, [&a.view, &b.view], *asynchronous).effects()
             }
             OpKind::Sync(op) => Effects { accesses: Vec::new(), order: op.order() },
             OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => {
                 all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]).effects()
             }
-            OpKind::CopyAsync { src, dst, signal: None, .. } => all
-                .view(Mode::Write, dst, Completion::Group)
-                .view(Mode::Read, src, Completion::Group)
-                .effects(),
-            OpKind::CopyAsync { src, dst, signal: Some(_), .. } => all
-                .view(Mode::Write, dst, Completion::Barrier)
-                .view(Mode::Read, src, Completion::Barrier)
-                .effects(),
-            OpKind::Store { src, dst, adds } => all
-                .view(if *adds { Mode::Add } else { Mode::Write }, dst, Completion::Store)
-                .view(Mode::Read, src, Completion::Store)
-                .effects(),
+            OpKind::CopyAsync { src, dst, signal: None, .. } => {
+                all.copied(Form::CopyInGroup, [src, dst]).effects()
+            }
+            OpKind::CopyAsync { src, dst, signal: Some(_), .. } => {
+                all.copied(Form::BulkLoad, [src, dst]).effects()
+            }
+            OpKind::Store { src, dst, adds } => {
+                let form = if *adds { Form::BulkAdd } else { Form::BulkStore };
+                all.copied(form, [dst, src]).effects()
+            }
             OpKind::Map(map) => {
                 let inputs = map.inputs.iter().copied();
                 all.registers(Mode::Write, [map.dst]).registers(Mode::Read, inputs).effects()
@@ -162,11 +171,9 @@ impl OpKind {
                     None => moved.effects(),
                 }
             }
-            OpKind::Slice { dst, src } => {
-                all.registers(Mode::Write, [*dst]).view(Mode::Read, src, Completion::AtOnce).effects()
-            }
+            OpKind::Slice { dst, src } => all.registers(Mode::Write, [*dst]).view(Mode::Read, src).effects(),
             OpKind::Insert { dst, src } => {
-                all.view(Mode::Update, dst, Completion::AtOnce).registers(Mode::Read, [*src]).effects()
+                all.view(Mode::Update, dst).registers(Mode::Read, [*src]).effects()
             }
             OpKind::ReadNumber { src, .. } => all.registers(Mode::Read, [*src]).effects(),
             OpKind::Scan { dst, src, .. } => {
@@ -176,7 +183,7 @@ impl OpKind {
             OpKind::Atomic(atomic) => all
                 .registers(Mode::Write, atomic.results())
                 .registers(Mode::Read, atomic.operands())
-                .view(Mode::Add, &atomic.memory, Completion::AtOnce)
+                .view(Mode::Add, &atomic.memory)
                 .effects(),
             // The memory through which blocks exchange values is no tensor: only these operations access it.
             OpKind::ClusterSum { x, parts, .. } => {
@@ -214,8 +221,10 @@ mod tests {
                 Completion::Product => " [product]",
                 Completion::Barrier => " [barrier]",
                 Completion::Store => " [store]",
+                Completion::StoreRead => " [store read]",
             };
-            let bulk = matches!(access.completion, Completion::Barrier | Completion::Store);
+            let bulk =
+                matches!(access.completion, Completion::Barrier | Completion::Store | Completion::StoreRead);
             let described = access.proxy == Proxy::Asynchronous && !bulk;
             let proxy = if described { " by descriptor" } else { "" };
             let table = if matches!(access.region, Region::Table(_)) { "table " } else { "" };
@@ -276,7 +285,7 @@ mod tests {
             ),
             (
                 OpKind::Store { src: shared, dst: View::whole(Base::Global(ParamId(0)), &[4]), adds: false },
-                "write g0 [store], read s3 [store]",
+                "write g0 [store], read s3 [store read]",
             ),
             (
                 OpKind::Gemm { c: r0, a: operand(r1), b: operand(r2), warps: None, asynchronous: false },

@@ -4,8 +4,8 @@
 //! dimensions of parameters are symbolic. A solution assigns each register tensor a thread-value layout, each shared
 //! tensor a memory layout and each operation an instruction, with reasons.
 //!
-//! Invariant: programs and solutions are plain data that name origins by number. The crate knows no syntax, no query, no
-//! catalogue and no solver.
+//! Invariant: programs and solutions are plain data that name origins by number. The crate knows no syntax, no query and no
+//! solver, and of the catalogue only the table of asynchronous instructions.
 //!
 //! Start at [`TileProgram`], then [`Solution`].
 
@@ -46,10 +46,11 @@ pub use estimate::{
 };
 pub use exchange::Exchange;
 pub use held::{Held, HeldAcross, Lives, registers_of};
+pub use hx_target::{Completion, Mode, Proxy};
 pub use ids::{OpId, Origin, ParamId, PipeId, TensorId, TurnsId};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
-pub use order::{Completion, Mode, Order, Proxy};
+pub use order::Order;
 pub use pipe::{BARRIER_BYTES, Pipe, stages_held};
 pub use products::{Products, Queue, Touched};
 pub use program::{

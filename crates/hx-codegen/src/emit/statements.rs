@@ -1,6 +1,7 @@
 //! Writes statements: control flow, integers that are read from memory, and the groups of a tile operation.
 
 use hx_index::{Cond, Expr, Symbol};
+use hx_target::{Completion, catalogue};
 use hx_thread::{Body, Group, Stmt};
 use hx_tile::Origin;
 
@@ -59,13 +60,13 @@ impl Emitter<'_> {
             Stmt::Send(send) => self.send(send),
             Stmt::Bulk(copy) => self.bulk(copy),
             Stmt::BulkStore(store) => self.bulk_store(store),
-            Stmt::BulkCommit => self.group_row("bulk.commit", None),
-            Stmt::BulkWait { leave, read: false } => self.group_row("bulk.wait", Some(*leave)),
-            Stmt::BulkWait { leave, read: true } => self.group_row("bulk.wait.read", Some(*leave)),
+            Stmt::BulkCommit => self.close(Completion::Store),
+            Stmt::BulkWait { leave, read: false } => self.wait(Completion::Store, *leave),
+            Stmt::BulkWait { leave, read: true } => self.wait(Completion::StoreRead, *leave),
             Stmt::WaitPrevious => self.sync_row("launch.wait", Vec::new(), &|_| None),
             Stmt::AllowNext => self.sync_row("launch.allow", Vec::new(), &|_| None),
-            Stmt::Commit => self.group_row("commit", None),
-            Stmt::Wait { groups } => self.group_row("wait", Some(*groups)),
+            Stmt::Commit => self.close(Completion::Group),
+            Stmt::Wait { groups } => self.wait(Completion::Group, *groups),
             Stmt::Barrier => self.scope_barrier(),
             Stmt::WarpBarrier => {
                 self.statement("__syncwarp();");
@@ -75,7 +76,7 @@ impl Emitter<'_> {
             Stmt::Multiply(m) => self.multiply(m),
             Stmt::MultiplyAsync(m) => self.multiply_async(m),
             Stmt::Fence(fence) => self.fence(*fence),
-            Stmt::CommitProducts => self.group_row("products.commit", None),
+            Stmt::CommitProducts => self.close(Completion::Product),
             Stmt::WaitProducts { leave, completes } => self.wait_products(*leave, completes),
             Stmt::Convert(c) => self.convert(c),
             Stmt::Fill(f) => self.fill(f),
@@ -90,6 +91,18 @@ impl Emitter<'_> {
             Stmt::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
             Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
         }
+    }
+
+    /// Closes the current group of what a wait for this completion counts.
+    fn close(&mut self, completion: Completion) -> Result<(), MalformedProgram> {
+        let wait = catalogue().wait_for(completion);
+        let closes = wait.closes.as_ref().ok_or_else(|| MalformedProgram::UnknownRow(wait.row.clone()))?;
+        self.group_row(closes, None)
+    }
+
+    /// Waits until at most `leave` groups lack this completion.
+    fn wait(&mut self, completion: Completion, leave: u32) -> Result<(), MalformedProgram> {
+        self.group_row(&catalogue().wait_for(completion).row, Some(leave))
     }
 
     /// Declares an integer that changes later, as wide as its range demands.

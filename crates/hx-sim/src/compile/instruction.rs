@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hx_dtype::DType;
 use hx_index::Cond;
 use hx_layout::Layout;
-use hx_target::{BulkRow, CopyRow, Fragment, GemmRow, Space, catalogue};
+use hx_target::{BulkRow, Completion, CopyRow, Fragment, GemmRow, Space, catalogue};
 use hx_thread::{Address, Memory, Param, Part};
 use hx_tile::MemoryOrder;
 
@@ -174,7 +174,7 @@ impl Compilation<'_> {
         };
         let code = self.moved(row, &s.to, &s.address)?;
         match self.program.params.get(code.tensor) {
-            Some(Param::Tensor(t)) if t.mutable => Ok(BulkCode { adds: !row.adds.is_empty(), ..code }),
+            Some(Param::Tensor(t)) if t.mutable => Ok(code),
             Some(Param::Tensor(t)) => {
                 self.malformed(format!("`{}` is written, but not declared `mut`", t.name))
             }
@@ -210,7 +210,9 @@ impl Compilation<'_> {
         let offset = self.uniform(&address.offset, "the address of a bulk copy")?;
         let (tensor, shared, element) = (tensor as usize, shared as usize, dtype.bits() as usize / 8);
         let blocks = Vec::new();
-        Ok(BulkCode { site: self.site, tensor, element, part, shared, offset, adds: false, blocks })
+        let accesses = catalogue().asynchronous(row.form());
+        let [global, local] = [Space::Global, Space::Shared].map(|space| accesses.access(space));
+        Ok(BulkCode { site: self.site, tensor, element, part, shared, offset, global, local, blocks })
     }
 
     /// Compiles the part of global memory that a bulk copy moves. Rows of runs take runs, and rows of boxes take boxes.
@@ -273,7 +275,7 @@ impl Compilation<'_> {
         self.asynchronous = true;
         Ok(AsyncCopy {
             site: self.site,
-            signals: c.signals.is_some(),
+            signals: catalogue().asynchronous(c.form()).access(Space::Shared).until == Completion::Barrier,
             src,
             src_offset: self.formula(&c.src.offset)?,
             dst,

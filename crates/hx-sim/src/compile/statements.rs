@@ -1,6 +1,7 @@
 //! Compiles statements: control flow, synchronization, and the statements that record elements.
 
 use hx_index::{Cond, Expr, Symbol};
+use hx_target::{Completion, catalogue};
 use hx_thread::{Body, Group, Log, Stmt};
 
 use super::{Compilation, Local};
@@ -77,7 +78,10 @@ impl<'a> Compilation<'a> {
             Stmt::Send(s) => Step::Send(Box::new(self.send(s)?)),
             Stmt::BulkStore(s) => Step::BulkStore(Box::new(self.bulk_store(s)?)),
             Stmt::BulkCommit => Step::BulkCommit { site },
-            Stmt::BulkWait { leave, .. } => Step::BulkWait { site, leave: *leave },
+            Stmt::BulkWait { leave, read } => {
+                let until = if *read { Completion::StoreRead } else { Completion::Store };
+                Step::BulkWait { site, leave: *leave, completes: &catalogue().wait_for(until).completes }
+            }
             Stmt::Commit => Step::Commit { site },
             Stmt::Wait { groups } => Step::Wait { site, groups: *groups },
             Stmt::Assign { var, value } => self.assign(var, value)?,

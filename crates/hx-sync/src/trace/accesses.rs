@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hx_index::{Cond, Expr, gcd};
-use hx_target::{CopyRow, catalogue};
+use hx_target::{CopyRow, Form, Space, catalogue};
 use hx_thread::{Address, AsyncCopy, AtomicUse, Memory, MultiplyAsync, Transfer};
 use hx_tile::{Completion, MemoryOrder};
 
@@ -46,13 +46,14 @@ impl<'a> Tracer<'a, '_> {
     pub(super) fn async_copy(&mut self, copy: &AsyncCopy, out: &mut Vec<Event>) {
         let Some(row) = catalogue().copy(&copy.row) else { return };
         self.global(&copy.src, false);
-        let completion = if copy.signals.is_some() { Completion::Barrier } else { Completion::Group };
+        let completion = catalogue().asynchronous(copy.form()).access(Space::Shared).until;
         self.access(&copy.dst, Move::of(row, true, completion), &copy.active, out);
     }
 
     /// Records the elements that the groups of threads read by descriptor.
     pub(super) fn product(&mut self, product: &'a MultiplyAsync, out: &mut Vec<Event>) {
         let Some(row) = catalogue().gemm(&product.row) else { return };
+        let completion = catalogue().asynchronous(Form::Product).access(Space::Shared).until;
         for (descriptor, runs) in self.reads.operands(product, self.program).iter() {
             let Memory::Shared(buffer) = descriptor.start.memory else { continue };
             let buffer = buffer as usize;
@@ -75,7 +76,7 @@ impl<'a> Tracer<'a, '_> {
                 lanes: row.threads as u16,
                 write: false,
                 atomic: false,
-                completion: Completion::Product,
+                completion,
                 anywhere: false,
                 only: self.only,
                 len: runs.len,

@@ -58,7 +58,7 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
     };
     // No statement of the body tells when a barrier in memory has completed or the last store has read, so the buffer stays
     // in use to the end.
-    if pending(Completion::Barrier).chain(pending(Completion::Store)).next().is_some() {
+    if pending(Completion::Barrier).chain(pending(Completion::StoreRead)).next().is_some() {
         return Some((first, usize::MAX));
     }
     let arrived = [(Completion::Group, Order::Wait(0)), (Completion::Product, Order::WaitProducts(0))];

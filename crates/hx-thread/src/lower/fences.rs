@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::catalogue;
+use hx_target::{Proxy, catalogue};
 
 use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, SharedBuffer, Stmt, visit};
 
@@ -17,17 +17,11 @@ use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, SharedBuffer, Stmt, v
 pub(super) fn place(body: &mut Body, shared: &[SharedBuffer]) {
     let (mut buffers, mut filled) = (BTreeSet::new(), BTreeSet::new());
     visit(body, &mut |stmt| {
-        if let Stmt::MultiplyAsync(product) = stmt {
-            buffers.extend(product.descriptors().filter_map(|d| buffer_of(&d.start)));
-        }
-        if let Stmt::BulkStore(store) = stmt {
-            buffers.extend(buffer_of(&store.address));
-        }
-        if let Stmt::Bulk(copy) = stmt {
-            filled.extend(buffer_of(&copy.address));
+        for touch in stmt.effects().touches.iter().filter(|touch| touch.proxy == Proxy::Asynchronous) {
+            buffers.extend(buffer_of(touch.address));
+            filled.extend(buffer_of(touch.address).filter(|_| touch.write));
         }
     });
-    buffers.extend(&filled);
     if buffers.is_empty() {
         return;
     }

@@ -30,8 +30,8 @@ const BESIDE: &[&str] = &["xtask", "hx-tests", "tree-sitter-hx"];
 /// match.
 const TEST_SUPPORT: &str = "hx-test-support";
 
-/// Allowed edges within a row.
-const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base")];
+/// Allowed edges within a row. A tile program takes the accesses of asynchronous instructions from the table of the hardware.
+const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base"), ("hx-tile", "hx-target")];
 
 /// Edges within a row that only tests may have: the solver's tests verify its solutions, the emitter's tests compile its text.
 const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-codegen", "hx-runtime")];

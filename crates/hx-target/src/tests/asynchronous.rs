@@ -1,0 +1,68 @@
+//! Compares the table of asynchronous instructions with the rows that it speaks of.
+
+use std::collections::BTreeSet;
+
+use expect_test::expect;
+
+use crate::{Completion, Form, catalogue};
+
+#[test]
+fn every_asynchronous_row_has_a_form_and_every_form_rows() {
+    let c = catalogue();
+    let copies = c.copies.iter().filter(|row| row.is_async()).map(|row| &row.name);
+    let products = c.gemms.iter().filter(|row| row.is_by_descriptor()).map(|row| &row.name);
+    let sends = c.syncs.iter().filter(|row| row.ptx.contains("st.async")).map(|row| &row.name);
+    let bulks = c.bulks.iter().map(|row| &row.name);
+    let asynchronous: BTreeSet<&String> = copies.chain(products).chain(sends).chain(bulks).collect();
+    for name in &asynchronous {
+        let of = |entry: &&crate::Asynchronous| entry.rows.iter().any(|row| name.starts_with(row.as_str()));
+        let forms: Vec<Form> = c.asynchronous.iter().filter(of).map(|entry| entry.form).collect();
+        let expected = if name.starts_with("cp.") { 2 } else { 1 };
+        assert_eq!(forms.len(), expected, "`{name}` has the forms {forms:?}");
+        if let Some(bulk) = c.bulk(name) {
+            assert_eq!(forms, [bulk.form()], "{name}");
+        }
+    }
+    for form in Form::ALL {
+        let entry = c.asynchronous(form);
+        for row in &entry.rows {
+            assert!(asynchronous.iter().any(|name| name.starts_with(row.as_str())), "no row is a `{row}`");
+        }
+    }
+    assert_eq!(c.asynchronous.len(), Form::ALL.len());
+}
+
+#[test]
+fn a_wait_for_reads_leaves_the_writes_of_bulk_stores() {
+    let until = [
+        Completion::Group,
+        Completion::Product,
+        Completion::Barrier,
+        Completion::Store,
+        Completion::StoreRead,
+    ];
+    let line = |completion| {
+        let wait = catalogue().wait_for(completion);
+        format!("{completion:?}: {} completes {:?}\n", wait.row, wait.completes)
+    };
+    expect![[r"
+        Group: wait completes [Group]
+        Product: products.wait completes [Product]
+        Barrier: barrier.await completes [Barrier]
+        Store: bulk.wait completes [Store, StoreRead]
+        StoreRead: bulk.wait.read completes [StoreRead]
+    "]]
+    .assert_eq(&until.map(line).concat());
+    let waited: BTreeSet<Completion> = catalogue()
+        .asynchronous
+        .iter()
+        .flat_map(|entry| &entry.accesses)
+        .map(|access| access.until)
+        .collect();
+    assert_eq!(waited, until.into(), "each access has a wait, and each wait an access");
+    for wait in &catalogue().waits {
+        let rows = std::iter::once(&wait.row).chain(&wait.closes);
+        let exists = |row: &&String| catalogue().group(row).is_some() || catalogue().sync(row).is_some();
+        assert!(rows.clone().all(|row| exists(&row)), "{wait:?}");
+    }
+}
