@@ -127,6 +127,7 @@ impl Emitter<'_> {
         let name = match fence {
             Fence::Products => "products.fence",
             Fence::Proxy => "proxy.fence",
+            Fence::GlobalProxy => "proxy.fence.global",
         };
         self.group_row(name, None)
     }

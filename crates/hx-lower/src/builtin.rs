@@ -134,7 +134,7 @@ impl<'db> Cx<'db> {
             }
             KernelFn::WaitStores => {
                 let [n] = self.first(given)?;
-                self.wait_stores(id, n)
+                self.wait_stores(id, n, given.slot(1))
             }
             KernelFn::WaitForPrevious => self.unit(OpKind::Sync(SyncOp::WaitPrevious), id),
             KernelFn::AllowNext => self.unit(OpKind::Sync(SyncOp::AllowNext), id),

@@ -297,10 +297,11 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// Lowers `wait_stores(n)`.
-    pub(crate) fn wait_stores(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
+    /// Lowers `wait_stores(n, read: true)`.
+    pub(crate) fn wait_stores(&mut self, id: ExprId, n: ExprId, read: Option<ExprId>) -> Lower<Value> {
         let leave = self.left_in_flight(n, "stores")?;
-        self.unit(OpKind::Sync(SyncOp::WaitStores { leave }), id)
+        let read = read.map(|read| self.const_bool(read, "`read`")).transpose()?.unwrap_or(true);
+        self.unit(OpKind::Sync(SyncOp::WaitStores { leave, read }), id)
     }
 
     /// Lowers `gemm_wait(n)`.

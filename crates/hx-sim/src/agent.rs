@@ -284,7 +284,7 @@ impl<'a> Block<'a> {
             Step::MultiplyAsync(m) => self.multiply_async(m)?,
             // The simulator keeps the order of registers, and a program initializes its barriers before it uses them.
             Step::Fence { fence: Fence::Products, .. } => {}
-            Step::Fence { fence: Fence::Proxy, .. } => self.clock.fence(self.agent.who),
+            Step::Fence { fence: Fence::Proxy | Fence::GlobalProxy, .. } => self.clock.fence(self.agent.who),
             Step::CommitProducts { site } => self.commit_products(*site),
             Step::WaitProducts { site, leave, completes } => self.wait_products(*site, *leave, completes)?,
             Step::Convert(c) => self.convert(c)?,

@@ -149,8 +149,8 @@ impl<'a> Block<'a> {
         let files = agents.flat_map(|agent| &agent.registers);
         let registers: usize = files.map(|file| file.bits.len() * size_of::<u64>()).sum();
         let pages: usize = self.overlays.iter().map(|overlay| overlay.footprint()).sum();
-        let flights: usize =
-            self.parked.iter().chain([&self.agent]).map(|agent| agent.flight.footprint()).sum();
+        let flight = |agent: &Agent<'_>| agent.flight.footprint() + agent.stores.footprint();
+        let flights: usize = self.parked.iter().chain([&self.agent]).map(flight).sum();
         let counters = self.counters.len() * size_of::<Counters>();
         size_of::<Self>()
             + registers

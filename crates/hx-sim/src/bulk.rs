@@ -5,7 +5,8 @@
 //!
 //! A store reads shared memory when it is issued, as far as the numbers go. The hardware may read as late as at the wait for
 //! its group, so until then no thread may write what the store reads. The wait counts as a read by the thread that waits: a
-//! barrier after it orders writes of other threads.
+//! barrier after it orders writes of other threads. What the store writes is in flight until a wait for writes, too: see
+//! [`crate::stored`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,6 +22,7 @@ use crate::overlay::Who;
 use crate::shared::Touch;
 use crate::trace::Kind;
 use crate::transfer::Access;
+use hx_thread::Mark;
 
 /// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
 pub(crate) const PIECE: usize = 16;
@@ -36,22 +38,35 @@ struct Piece {
     inside: Option<(usize, usize, usize)>,
 }
 
-/// The stores of an agent: those of the open group, and those of closed groups that no wait has covered.
+/// The stores of an agent: those of the open group, and those of closed groups that are in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stores {
     open: Vec<Issued>,
+    /// The oldest first. The first `read` of them have read shared memory.
     closed: VecDeque<Vec<Issued>>,
+    read: usize,
 }
 
-/// The bytes of shared memory that a store reads.
+impl Stores {
+    /// Returns the bytes that a copy of the stores takes, about.
+    pub(crate) fn footprint(&self) -> usize {
+        let all = self.closed.iter().flatten().chain(&self.open);
+        all.map(|issued| size_of::<Issued>() + issued.pieces.len() * size_of::<usize>()).sum()
+    }
+}
+
+/// A store in flight.
 #[derive(Clone, Debug)]
 struct Issued {
     site: SiteId,
     /// Position among the shared tensors.
-    tensor: usize,
-    /// The first byte of each piece.
+    shared: usize,
+    /// The first byte of each piece of shared memory that the store may still read.
     pieces: Vec<usize>,
-    access: AsynchronousAccess,
+    /// The accesses to shared and to global memory.
+    accesses: [AsynchronousAccess; 2],
+    /// The position of the tensor that it writes among the tensors of the launch, and its number among the stores to it.
+    to: (usize, u32),
 }
 
 /// The pieces of shared memory that stores in flight read: for each how many stores, and one of them.
@@ -284,6 +299,8 @@ impl<'a> Block<'a> {
         let epoch = self.clock.access(thread, 1).through(c.local.proxy);
         self.counters[c.site as usize].instructions += 1;
         let global = c.tensor;
+        let store =
+            self.overlays[global].stored.begin(Mark { epoch, by: c.site }, c.global.mode == Mode::Add);
         for piece in &pieces {
             let touch = Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
             let read = self.shared.read(touch, &self.clock, self.code);
@@ -301,7 +318,11 @@ impl<'a> Block<'a> {
             } else {
                 overlay.write(tensor, at, bytes, who)
             };
-            done.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
+            let unfenced = done.map(|()| overlay.mark_stored(tensor, (at, len), store, who));
+            let unfenced = unfenced.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
+            if let Some(earlier) = unfenced {
+                return Err(self.unfenced_store(c.site, &tensor.name, earlier));
+            }
             self.witness((c.site, Mem::Global(global), true), 0, (at, len), |_| None);
             self.counters[c.site as usize].bytes += len as u64;
         }
@@ -312,8 +333,8 @@ impl<'a> Block<'a> {
             fenced.map_err(|fault| self.error(c.site, Some(0), fault))?;
             self.shared.held.entry(*at).or_insert((0, c.site, thread)).0 += 1;
         }
-        let (site, tensor, access) = (c.site, c.shared, c.local);
-        self.agent.stores.open.push(Issued { site, tensor, pieces, access });
+        let (accesses, to) = ([c.local, c.global], (global, store));
+        self.agent.stores.open.push(Issued { site: c.site, shared: c.shared, pieces, accesses, to });
         Ok(())
     }
 
@@ -323,7 +344,7 @@ impl<'a> Block<'a> {
         self.agent.stores.closed.push_back(group);
     }
 
-    /// Waits until at most `leave` groups are in flight. The open group does not count.
+    /// Waits until at most `leave` groups are in flight, as far as the wait covers what they do. The open group does not count.
     ///
     /// # Errors
     /// If another thread wrote what a store that is complete now has read.
@@ -335,26 +356,58 @@ impl<'a> Block<'a> {
     ) -> Result<(), SimError> {
         self.counters[site as usize].instructions += 1;
         let thread = self.agent.first as u32;
-        while self.agent.stores.closed.len() > leave as usize {
-            let Some(group) = self.agent.stores.closed.pop_front() else { break };
-            for Issued { site, tensor, pieces, access } in group {
-                if !completes.contains(&access.until) {
-                    continue;
-                }
-                let epoch = self.clock.access(thread, 1).through(access.proxy);
-                for at in pieces {
-                    if let Some(held) = self.shared.held.get_mut(&at) {
-                        held.0 -= 1;
-                        if held.0 == 0 {
-                            self.shared.held.remove(&at);
-                        }
-                    }
-                    let touch = Touch { at, len: PIECE, tensor, epoch, site };
-                    let read = self.shared.read(touch, &self.clock, self.code);
-                    read.map_err(|fault| self.error(site, Some(thread as usize), fault))?;
+        let done = self.agent.stores.closed.len().saturating_sub(leave as usize);
+        for at in self.agent.stores.read..done {
+            for number in 0..self.agent.stores.closed[at].len() {
+                let issued = &mut self.agent.stores.closed[at][number];
+                if completes.contains(&issued.accesses[0].until) {
+                    let ended = Issued { pieces: std::mem::take(&mut issued.pieces), ..issued.clone() };
+                    self.store_has_read(&ended)?;
                 }
             }
         }
+        self.agent.stores.read = self.agent.stores.read.max(done);
+        for _ in 0..done {
+            let covers = |issued: &Issued| completes.contains(&issued.accesses[1].until);
+            let Some(group) = self.agent.stores.closed.pop_front_if(|group| group.iter().all(covers)) else {
+                break;
+            };
+            self.agent.stores.read -= 1;
+            for Issued { to: (tensor, store), accesses: [_, global], .. } in group {
+                let epoch = self.clock.access(thread, 1).through(global.proxy);
+                self.overlays[tensor].stored.complete(store, epoch, self.told.now().releases);
+            }
+        }
         Ok(())
+    }
+
+    /// Ends the reads of a store: they happen now at the latest.
+    fn store_has_read(&mut self, issued: &Issued) -> Result<(), SimError> {
+        let Issued { site, shared, ref pieces, accesses: [local, _], .. } = *issued;
+        let thread = self.agent.first as u32;
+        let epoch = self.clock.access(thread, 1).through(local.proxy);
+        for &at in pieces {
+            if let Some(held) = self.shared.held.get_mut(&at) {
+                held.0 -= 1;
+                if held.0 == 0 {
+                    self.shared.held.remove(&at);
+                }
+            }
+            let touch = Touch { at, len: PIECE, tensor: shared, epoch, site };
+            let read = self.shared.read(touch, &self.clock, self.code);
+            read.map_err(|fault| self.error(site, Some(thread as usize), fault))?;
+        }
+        Ok(())
+    }
+
+    /// The compiler places fences, so a missing one is its own mistake.
+    #[cold]
+    fn unfenced_store(&self, site: SiteId, tensor: &str, earlier: Mark<SiteId>) -> SimError {
+        let thread = self.code.own(earlier.epoch.thread);
+        let title = &self.code.sites[earlier.by as usize].title;
+        let text = format!(
+            "no fence of thread {thread} stands between its access to `{tensor}` in `{title}` and the bulk store to it"
+        );
+        self.error(site, Some(0), Fault::Malformed(text))
     }
 }

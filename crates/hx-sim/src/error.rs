@@ -209,6 +209,16 @@ pub enum Fault {
         deed: Deed,
         copy: Box<Copying>,
     },
+    /// A thread accesses an element of a tensor that a bulk store writes, and the store is not complete.
+    #[error("{} element {element}{} of `{tensor}` before the store to it by {store} is complete", present(*.deed), coordinate(.coord))]
+    DestinationInFlight {
+        tensor: String,
+        element: i64,
+        coord: Option<Vec<i64>>,
+        /// The kind of the later access, at the place of the error.
+        deed: Deed,
+        store: Box<Copying>,
+    },
     /// The tensor of a counter is not 0 before the launch, so the blocks would not draw its first numbers.
     #[error("the counter `{counter}` is {value} before the launch, expected 0")]
     CounterStart { counter: String, tensor: String, value: i32 },
@@ -228,6 +238,8 @@ pub enum Fault {
         /// The earlier block in the order of the grid, and one of its operations on the element.
         earlier: Box<Place>,
         earlier_deed: Deed,
+        /// Whether the block at the place of the error knows of the operation, but not that it is complete: a bulk store.
+        in_flight: bool,
     },
 }
 

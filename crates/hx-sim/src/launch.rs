@@ -432,6 +432,7 @@ fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 
         deed: clash.deed,
         earlier: Box::new(code.sites[clash.other.site as usize].place(Some(other), None)),
         earlier_deed: clash.other_deed,
+        in_flight: clash.in_flight,
     };
     let place = code.sites[clash.site as usize].place(Some(here), None);
     SimError { fault, place: Some(Box::new(place)) }

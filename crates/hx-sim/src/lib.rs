@@ -53,6 +53,7 @@ mod product;
 mod record;
 mod report;
 mod shared;
+mod stored;
 #[cfg(test)]
 mod table;
 #[cfg(test)]

@@ -18,6 +18,7 @@ use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
+use crate::stored::{Met, Stored};
 use crate::told::Stamp;
 
 /// The time and operation of an access to a tensor.
@@ -44,6 +45,8 @@ pub(crate) enum Earlier {
     Access(Mark<SiteId>, Deed),
     /// An asynchronous copy that reads the element and was not waited for.
     Copy(Mark<SiteId>),
+    /// A bulk store that writes the element and is not complete.
+    Store(Mark<SiteId>),
 }
 
 /// The kinds of accesses that the race check distinguishes.
@@ -190,6 +193,8 @@ pub(crate) struct Page {
     marks: Marks,
     /// When the block read, wrote and updated each unit; empty if blocks do not communicate.
     stamps: Vec<[Option<Stamp>; 3]>,
+    /// The last bulk store to each unit, by its number in [`Stored`]; 0 for none. Empty until the first.
+    stored: Vec<u32>,
 }
 
 impl Page {
@@ -199,7 +204,8 @@ impl Page {
         let len = from.len().min(PAGE);
         data[..len].copy_from_slice(&from[..len]);
         let done = vec![Done::default(); PAGE / tensor.unit()];
-        Page { data, done, sums: Vec::new(), marks: Marks::default(), stamps: Vec::new() }
+        let (marks, stamps, stored) = (Marks::default(), Vec::new(), Vec::new());
+        Page { data, done, sums: Vec::new(), marks, stamps, stored }
     }
 
     /// Adds pending sums of some units to their bytes. Called before the block reads or writes these units.
@@ -223,18 +229,45 @@ impl Page {
 
     /// Checks an access of a kind for races, and remembers it.
     #[inline]
-    fn touch(&mut self, kind: Kind, unit: usize, who: Who<'_>) -> Option<(usize, Earlier)> {
+    fn touch(&mut self, kind: Kind, unit: usize, who: Who<'_>, stored: &Stored) -> Option<(usize, Earlier)> {
         if let Some(now) = who.stamp {
             self.stamps.resize(self.done.len(), [None; 3]);
             let of = &mut self.stamps[unit][kind.deed() as usize];
             of.get_or_insert(now).releases = now.releases;
         }
-        Some((unit, self.marks.touch(kind, unit, self.done.len(), who)?))
+        let raced = self.marks.touch(kind, unit, self.done.len(), who);
+        let store = match (self.stored.get(unit), who.clock) {
+            (None | Some(0), _) | (_, None) => None,
+            (Some(store), Some(clock)) => stored.meets(*store, who.epoch, matches!(kind, Kind::Add), clock),
+        };
+        let store = store.map(|met| match met {
+            Met::InFlight(mark) => Earlier::Store(mark),
+            Met::Unordered(mark, deed) => Earlier::Access(mark, deed),
+        });
+        Some((unit, store.or(raced)?))
     }
 
     /// Returns when the block accessed a unit in this way.
     pub(crate) fn stamp(&self, unit: usize, deed: Deed) -> Stamp {
         self.stamps.get(unit).and_then(|of| of[deed as usize]).unwrap_or_default()
+    }
+
+    /// Returns the number of the last bulk store to a unit; 0 for none.
+    pub(crate) fn store(&self, unit: usize) -> u32 {
+        self.stored.get(unit).copied().unwrap_or_default()
+    }
+
+    /// Returns an access to a unit by a thread that no fence orders before an access through the asynchronous proxy.
+    fn unfenced(&self, unit: usize, later: Epoch, clock: &Clock) -> Option<Mark<SiteId>> {
+        let parties = clock.parties();
+        let of = |pairs: &Vec<Pair<SiteId>>| {
+            let pairs = pairs.get(unit * parties..(unit + 1) * parties)?;
+            let misses = |mark: &Mark<SiteId>| {
+                mark.epoch.thread != later.thread && !clock.is_fenced(mark.epoch, later)
+            };
+            pairs.iter().flat_map(Pair::iter).find(misses)
+        };
+        self.marks.pairs.iter().find_map(of)
     }
 
     /// Returns the operation with which the block accessed a unit.
@@ -258,6 +291,8 @@ pub(crate) fn apply(dtype: DType, element: &mut [u8], op: AtomicOp, bits: u64) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     pub(crate) pages: BTreeMap<usize, Box<Page>>,
+    /// The bulk stores of the block to the tensor.
+    pub(crate) stored: Stored,
 }
 
 impl Overlay {
@@ -292,7 +327,7 @@ impl Overlay {
         tensor: &Tensor,
         (at, len): (usize, usize),
         deed: Deed,
-        mut f: impl FnMut(&mut Page, Range<usize>, usize) -> Option<(usize, Earlier)>,
+        mut f: impl FnMut(&mut Page, Range<usize>, usize, &Stored) -> Option<(usize, Earlier)>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
         let (mut done, mut raced) = (0, None);
@@ -300,7 +335,7 @@ impl Overlay {
             let (number, from) = ((at + done) / PAGE, (at + done) % PAGE);
             let count = (len - done).min(PAGE - from);
             let page = self.pages.entry(number).or_insert_with(|| Box::new(Page::new(number, tensor)));
-            let found = f(page, from / size..(from + count) / size, done);
+            let found = f(page, from / size..(from + count) / size, done, &self.stored);
             raced = raced.or(found.map(|(unit, earlier)| Raced {
                 byte: number * PAGE + unit * size,
                 deed,
@@ -324,14 +359,14 @@ impl Overlay {
     ) -> Result<(), Raced> {
         let size = tensor.unit();
         let kind = if who.epoch.is_copy() { Kind::Copy } else { Kind::Read };
-        self.pieces(tensor, (at, out.len()), Deed::Read, |page, units, from| {
+        self.pieces(tensor, (at, out.len()), Deed::Read, |page, units, from, stored| {
             page.settle(tensor, units.clone());
             let bytes = units.start * size..units.end * size;
             out[from..from + bytes.len()].copy_from_slice(&page.data[bytes]);
             let mut raced = None;
             for unit in units {
                 page.done[unit].read = true;
-                raced = raced.or(page.touch(kind, unit, who));
+                raced = raced.or(page.touch(kind, unit, who, stored));
             }
             raced
         })
@@ -349,7 +384,7 @@ impl Overlay {
         who: Who<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        self.pieces(tensor, (at, bytes.len()), Deed::Write, |page, units, from| {
+        self.pieces(tensor, (at, bytes.len()), Deed::Write, |page, units, from, stored| {
             page.settle(tensor, units.clone());
             let bytes = &bytes[from..from + units.len() * size];
             let place = units.start * size..units.end * size;
@@ -358,11 +393,36 @@ impl Overlay {
                 page.done[unit].written = true;
                 let keeps = *now == page.data[unit * size..][..size];
                 let kind = if keeps { Kind::Keep } else { Kind::Change };
-                raced = raced.or(page.touch(kind, unit, who));
+                raced = raced.or(page.touch(kind, unit, who, stored));
             }
             page.data[place].copy_from_slice(bytes);
             raced
         })
+    }
+
+    /// Marks bytes as written by a bulk store, or added to by one. Returns an access that no fence orders before the store: a
+    /// race is a mistake of the program, a missing fence one of the compiler.
+    pub(crate) fn mark_stored(
+        &mut self,
+        tensor: &Tensor,
+        (at, len): (usize, usize),
+        store: u32,
+        who: Who<'_>,
+    ) -> Option<Mark<SiteId>> {
+        let (size, mut done, mut unfenced) = (tensor.unit(), 0, None);
+        while done < len {
+            let (number, from) = ((at + done) / PAGE, (at + done) % PAGE);
+            let count = (len - done).min(PAGE - from);
+            done += count;
+            let Some(page) = self.pages.get_mut(&number) else { continue };
+            page.stored.resize(page.done.len(), 0);
+            for unit in from / size..(from + count) / size {
+                page.stored[unit] = self.stored.both(page.stored[unit], store);
+                let earlier = || page.unfenced(unit, who.epoch, who.clock?);
+                unfenced = unfenced.or_else(earlier);
+            }
+        }
+        unfenced
     }
 
     /// Adds elements, as [`Overlay::combine`] does.
@@ -397,7 +457,7 @@ impl Overlay {
         who: Who<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _| {
+        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _, stored| {
             let unit = units.start;
             if page.done[unit].owned() {
                 apply(tensor.dtype, &mut page.data[unit * size..][..size], op, bits);
@@ -405,7 +465,7 @@ impl Overlay {
                 page.sums.push((unit, op, bits));
             }
             page.done[unit].added = true;
-            page.touch(Kind::Add, unit, who)
+            page.touch(Kind::Add, unit, who, stored)
         })
     }
 
@@ -421,7 +481,7 @@ impl Overlay {
         who: Who<'_>,
     ) -> Result<u64, Raced> {
         let (size, mut old) = (tensor.unit(), 0);
-        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _| {
+        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _, stored| {
             page.settle(tensor, units.clone());
             let unit = units.start;
             let element = &mut page.data[unit * size..][..size];
@@ -429,7 +489,7 @@ impl Overlay {
             hx_dtype::store(tensor.dtype, element, 0, change(old));
             page.done[unit].added = true;
             page.done[unit].settled = true;
-            page.touch(Kind::Add, unit, who)
+            page.touch(Kind::Add, unit, who, stored)
         })?;
         Ok(old)
     }

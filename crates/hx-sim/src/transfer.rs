@@ -404,6 +404,11 @@ impl<'a> Block<'a> {
                 let (site, thread) = by(mark);
                 Fault::SourceInFlight { tensor, element, coord, deed, copy: Box::new(site.copying(thread)) }
             }
+            Earlier::Store(mark) => {
+                let (site, thread) = by(mark);
+                let store = Box::new(site.copying(thread));
+                Fault::DestinationInFlight { tensor, element, coord, deed, store }
+            }
         };
         self.error_of(site, Some(thread), fault)
     }

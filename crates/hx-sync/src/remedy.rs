@@ -194,7 +194,7 @@ impl Before {
             | Order::WaitProducts(_)
             | Order::Await
             | Order::Arrive
-            | Order::WaitStores(_)
+            | Order::WaitStores { .. }
             | Order::Nothing => {}
         }
         // A wait before another read of shared memory belongs to that read.
@@ -256,7 +256,7 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
                 | Order::WaitProducts(_)
                 | Order::Await
                 | Order::Arrive
-                | Order::WaitStores(_)
+                | Order::WaitStores { .. }
                 | Order::Nothing => {
                     together &= matches!(op.kind, OpKind::CopyAsync { signal: None, .. });
                     Group::Open(if together { op.id } else { last })

@@ -68,7 +68,7 @@ pub(crate) fn begins_copies_only(body: &[Stmt]) -> bool {
     let (mut commits, mut waits) = (false, false);
     visit(body, &mut |stmt| match stmt.effects().order {
         Order::Close => commits = true,
-        Order::Wait(_) | Order::Scope | Order::Warp | Order::Await | Order::WaitStores(_) => waits = true,
+        Order::Wait(_) | Order::Scope | Order::Warp | Order::Await | Order::WaitStores { .. } => waits = true,
         Order::WaitProducts(_) | Order::Arrive | Order::Nothing => {}
     });
     commits && !waits

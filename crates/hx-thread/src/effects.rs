@@ -55,7 +55,7 @@ impl Stmt {
                 let form = catalogue().bulk(row).map(|row| row.form());
                 touches(form.map(|form| touch(form, address, Space::Shared)).into_iter().collect())
             }
-            Stmt::BulkWait { leave, .. } => orders(Order::WaitStores(*leave)),
+            Stmt::BulkWait { leave, read } => orders(Order::WaitStores { leave: *leave, read: *read }),
             Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
                 touches(vec![Touch::at_once(address, false)])
             }

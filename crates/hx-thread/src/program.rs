@@ -511,6 +511,8 @@ pub enum Fence {
     /// Accesses of the threads to shared memory precede those that instructions make through the asynchronous proxy, once a
     /// barrier has ordered them.
     Proxy,
+    /// As `Proxy`, accesses to global memory.
+    GlobalProxy,
 }
 
 /// A conversion within each thread.

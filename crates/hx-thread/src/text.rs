@@ -144,6 +144,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::Uniform { var, value } => format!("uniform {var} = {value}"),
         Stmt::Fence(Fence::Products) => "fence products".to_owned(),
         Stmt::Fence(Fence::Proxy) => "fence proxy".to_owned(),
+        Stmt::Fence(Fence::GlobalProxy) => "fence proxy of global memory".to_owned(),
         Stmt::CommitProducts => "commit products".to_owned(),
         Stmt::WaitProducts { leave, completes } => wait_products_text(program, *leave, completes),
         Stmt::Convert(c) => {

@@ -328,7 +328,10 @@ mod tests {
                 "Await",
             ),
             (OpKind::Sync(SyncOp::Release { pipe: PipeId(0), keep: 1 }), "Arrive"),
-            (OpKind::Sync(SyncOp::WaitStores { leave: 1 }), "WaitStores(1)"),
+            (
+                OpKind::Sync(SyncOp::WaitStores { leave: 1, read: true }),
+                "WaitStores { leave: 1, read: true }",
+            ),
         ];
         for (kind, wanted) in cases {
             assert_eq!(shown(&kind), wanted, "{}", kind.name());

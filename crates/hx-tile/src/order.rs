@@ -19,6 +19,10 @@ pub enum Order {
     Await,
     /// Arrives on barriers in memory: accesses before it precede accesses of those who wait for the barriers' phases.
     Arrive,
-    /// Returns when at most this many of the scope's stores still read shared memory.
-    WaitStores(u32),
+    /// Returns when at most `leave` of the scope's stores are in flight; with `read`, when at most so many still read shared
+    /// memory. What the others write is then still in flight.
+    WaitStores {
+        leave: u32,
+        read: bool,
+    },
 }

@@ -31,8 +31,9 @@ pub enum SyncOp {
     Release { pipe: PipeId, keep: u32 },
     /// Leaves the next `count` stages to other scopes.
     Skip { pipe: PipeId, count: Expr },
-    /// Waits until at most `leave` of the scope's stores still read shared memory.
-    WaitStores { leave: u32 },
+    /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most so many still read shared
+    /// memory.
+    WaitStores { leave: u32, read: bool },
     /// Waits until the launches before are complete and their writes to global memory are visible. A launch of a program with
     /// such a wait may start before that.
     WaitPrevious,
@@ -74,7 +75,7 @@ impl SyncOp {
             SyncOp::GemmWait { leave } => Order::WaitProducts(*leave),
             SyncOp::Acquire { .. } | SyncOp::WaitStage { .. } => Order::Await,
             SyncOp::Release { .. } => Order::Arrive,
-            SyncOp::WaitStores { leave } => Order::WaitStores(*leave),
+            SyncOp::WaitStores { leave, read } => Order::WaitStores { leave: *leave, read: *read },
             // They order launches, and no accesses of one launch.
             SyncOp::WaitPrevious | SyncOp::AllowNext => Order::Nothing,
         }

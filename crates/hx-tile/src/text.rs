@@ -249,9 +249,10 @@ fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
             format!("{name}()")
         }
         SyncOp::Take { turns } | SyncOp::Pass { turns } => format!("{}.{name}()", program.turns(*turns).name),
-        SyncOp::Wait { groups: leave } | SyncOp::GemmWait { leave } | SyncOp::WaitStores { leave } => {
-            format!("{name}({leave})")
-        }
+        SyncOp::Wait { groups: leave }
+        | SyncOp::GemmWait { leave }
+        | SyncOp::WaitStores { leave, read: true } => format!("{name}({leave})"),
+        SyncOp::WaitStores { leave, read: false } => format!("{name}({leave}, read: false)"),
         SyncOp::Acquire { pipe, var } | SyncOp::WaitStage { pipe, var } => {
             format!("{var} = {}.{name}()", program.pipe(*pipe).name)
         }

@@ -144,6 +144,9 @@ fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
         Fault::SourceInFlight { copy, .. } | Fault::StoreInFlight { copy, .. } => {
             Some((copy.origin, format!("thread {} copies from it here", copy.thread)))
         }
+        Fault::DestinationInFlight { store, .. } => {
+            Some((store.origin, format!("thread {} stores to it here", store.thread)))
+        }
         Fault::OperandInFlight { product, .. } | Fault::ProductInFlight { product, .. } => {
             Some((product.origin, "the product begins here".to_owned()))
         }
@@ -166,6 +169,13 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
         Fault::CopyInFlight { .. } => Some("`wait(0);` and a `sync();` between the two order them"),
         Fault::Unwaited { .. } => Some("wait for every stage: the memory belongs to other blocks afterwards"),
         Fault::StoreInFlight { .. } => Some("`wait_stores(0);` and a `sync();` between the two order them"),
+        Fault::DestinationInFlight { .. } => {
+            Some("`wait_stores(0, read: false);` and a `sync();` between the two order them")
+        }
+        Fault::BlockRace { in_flight: true, .. } => Some(
+            "`wait_stores(0, read: false);` and a `sync();` before the release: without them the store is complete when the \
+             kernel has ended",
+        ),
         Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => {
             Some("`gemm_wait(0);` between the two completes the product")
         }
@@ -218,6 +228,7 @@ fn code_of(fault: &Fault) -> &'static Code {
         | Fault::BlockRace { .. }
         | Fault::SourceInFlight { .. }
         | Fault::StoreInFlight { .. }
+        | Fault::DestinationInFlight { .. }
         | Fault::Unwaited { .. }
         | Fault::CopyInFlight { .. } => &codes::RACE,
         Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => &codes::OPERAND_IN_FLIGHT,

@@ -94,6 +94,7 @@ impl Stepper<'_> {
             | Fault::OperandInFlight { tensor, element, .. } => (tensor, usize::try_from(*element).ok()?),
             Fault::GlobalRace { tensor, coord, .. }
             | Fault::SourceInFlight { tensor, coord, .. }
+            | Fault::DestinationInFlight { tensor, coord, .. }
             | Fault::OutOfBounds { tensor, coord, .. } => return Some((tensor.clone(), coord.clone()?)),
             _ => return None,
         };

@@ -69,8 +69,8 @@ super::families! {
         SyncWarp: "sync_warp", [], "Barrier of each warp on its own: orders the accesses of its 32 threads.";
         Commit: "commit", [], "Closes a group of asynchronous copies.";
         Wait: "wait", [required("n")], "Waits until at most `n` groups of copies are in flight.";
-        WaitStores: "wait_stores", [required("n")],
-            "Waits until at most `n` asynchronous stores still read shared memory.";
+        WaitStores: "wait_stores", [required("n"), named("read")],
+            "Waits until at most `n` asynchronous stores still read shared memory; with `read: false`, until at most `n` are in flight: what the others wrote is in global memory.";
         WaitForPrevious: "wait_for_previous", [],
             "Waits until the launches before this one are complete and their writes are visible; until then the launch overlaps them.";
         AllowNext: "allow_next", [],

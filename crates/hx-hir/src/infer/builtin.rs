@@ -102,12 +102,17 @@ impl Infer<'_> {
             | KernelFn::SyncWarp
             | KernelFn::Commit
             | KernelFn::Wait
-            | KernelFn::WaitStores
             | KernelFn::GemmWait
             | KernelFn::WaitForPrevious
             | KernelFn::AllowNext
             | KernelFn::Arrive
             | KernelFn::Expect => Ty::Unit,
+            KernelFn::WaitStores => {
+                if let Some(Some((at, read))) = given.get(1) {
+                    self.want_condition(*at, read);
+                }
+                Ty::Unit
+            }
             KernelFn::Mbarrier => return None,
             KernelFn::Min | KernelFn::Max => return self.reduction(id, function, given),
             KernelFn::Sum => return self.sum(id, given),

@@ -79,6 +79,24 @@ impl Stored {
         self.k.op("wait_stores()", vec![Stmt::BulkWait { leave, read: true }]);
     }
 
+    /// Waits for what stores write, too.
+    fn complete(&mut self, leave: u32) {
+        self.k.op("wait_stores(read: false)", vec![Stmt::BulkWait { leave, read: false }]);
+    }
+
+    /// Each thread loads 8 elements of a row, from the left.
+    fn load(&mut self, row: i64) {
+        let load = guarded(
+            "ld.global.v4.b32",
+            first(self.r, 8),
+            y(),
+            c(row * LD) + thread() * c(8),
+            lt(thread(), c(4)),
+            0,
+        );
+        self.k.op("load(y)", vec![load]);
+    }
+
     fn check(&self, want: Expect) {
         let mut arguments = [zeros()];
         let text = match self.k.run(&mut arguments) {
@@ -87,6 +105,10 @@ impl Stored {
         };
         want.assert_eq(&text);
     }
+}
+
+fn y() -> Memory {
+    Memory::Global(0)
 }
 
 fn zeros() -> Argument {
@@ -110,7 +132,9 @@ fn a_box_stops_at_the_edges_of_the_tensor() {
     stored.fill(1.0);
     stored.sync();
     stored.store("tma.store", [32, 8]);
+    stored.complete(0);
     stored.store("tma.store", [-24, -6]);
+    stored.complete(0);
     stored.store("tma.reduce.add", [4, 1]);
     stored.wait(0);
     stored.check(expect![[r#"
@@ -279,6 +303,133 @@ fn what_a_store_reads_is_written_after_its_wait_and_a_barrier() {
         00000000000000000000000000000000000000000000000000
         00000000000000000000000000000000000000000000000000
     "#]]);
+}
+
+#[test]
+fn what_a_store_writes_is_there_after_a_wait_for_its_writes_and_a_barrier() {
+    let check = |row: &str, steps: &dyn Fn(&mut Stored), want: Expect| {
+        let mut stored = stored(SwizzleMode::Bytes64);
+        stored.fill(1.0);
+        stored.sync();
+        stored.store(row, [0, 0]);
+        steps(&mut stored);
+        let mut arguments = [zeros()];
+        let text = stored.k.run(&mut arguments).map_or_else(|e| error_text(Err(e)), |_| "right".to_owned());
+        want.assert_eq(&text);
+    };
+    let barrier = |s: &mut Stored| s.k.push(Stmt::Barrier);
+    check(
+        "tma.store",
+        &|s| {
+            s.wait(0);
+            barrier(s);
+            s.load(0);
+        },
+        expect![[r#"
+            reads element 0 ([0, 0]) of `y` before the store to it by thread 0 in #1 `copy_async(s, y)` is complete
+              thread 0, block [0, 0, 0], #3 `load(y)`
+        "#]],
+    );
+    check(
+        "tma.store",
+        &|s| {
+            s.complete(1);
+            barrier(s);
+            s.load(0);
+        },
+        expect![[r#"
+            reads element 0 ([0, 0]) of `y` before the store to it by thread 0 in #1 `copy_async(s, y)` is complete
+              thread 0, block [0, 0, 0], #3 `load(y)`
+        "#]],
+    );
+    check(
+        "tma.store",
+        &|s| {
+            s.complete(0);
+            s.load(0);
+        },
+        expect![[r#"
+            reads element 8 ([0, 8]) of `y`, which thread 0 wrote in #1 `copy_async(s, y)`, with no barrier in between
+              thread 1, block [0, 0, 0], #3 `load(y)`
+        "#]],
+    );
+    check(
+        "tma.store",
+        &|s| {
+            s.complete(0);
+            barrier(s);
+            s.load(0);
+        },
+        expect!["right"],
+    );
+    // The elements that the box leaves alone are not in flight.
+    check("tma.store", &|s| s.load(9), expect!["right"]);
+    // The second store may come first, unless both add.
+    check(
+        "tma.store",
+        &|s| s.store("tma.store", [8, 0]),
+        expect![[r#"
+        writes element 8 ([0, 8]) of `y` before the store to it by thread 0 in #1 `copy_async(s, y)` is complete
+          thread 0, block [0, 0, 0], #2 `copy_async(s, y)`
+    "#]],
+    );
+    check("tma.store", &|s| s.store("tma.store", [32, 0]), expect!["right"]);
+    check(
+        "tma.store",
+        &|s| s.store("tma.reduce.add", [8, 0]),
+        expect![[r#"
+        updates element 8 ([0, 8]) of `y` before the store to it by thread 0 in #1 `copy_async(s, y)` is complete
+          thread 0, block [0, 0, 0], #2 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        "tma.reduce.add",
+        &|s| s.store("tma.store", [8, 0]),
+        expect![[r#"
+        writes element 8 ([0, 8]) of `y` before the store to it by thread 0 in #1 `copy_async(s, y)` is complete
+          thread 0, block [0, 0, 0], #2 `copy_async(s, y)`
+    "#]],
+    );
+    check("tma.reduce.add", &|s| s.store("tma.reduce.add", [8, 0]), expect!["right"]);
+    // A wait for reads leaves the store in flight, and one that counts it covers it.
+    check(
+        "tma.reduce.add",
+        &|s| {
+            s.store("tma.reduce.add", [8, 0]);
+            s.wait(0);
+            s.complete(1);
+            barrier(s);
+            s.load(0);
+        },
+        expect![[r#"
+            reads element 8 ([0, 8]) of `y` before the store to it by thread 0 in #2 `copy_async(s, y)` is complete
+              thread 1, block [0, 0, 0], #5 `load(y)`
+        "#]],
+    );
+}
+
+/// A store of threads is ordered before a bulk store to the same elements by a fence and a barrier.
+#[test]
+fn a_bulk_store_comes_behind_a_fence_of_the_threads_that_accessed_the_elements() {
+    let build = |fence: bool| {
+        let mut stored = stored(SwizzleMode::Bytes64);
+        stored.fill(1.0);
+        stored.sync();
+        stored.load(0);
+        if fence {
+            stored.k.push(Stmt::Fence(Fence::GlobalProxy));
+        }
+        stored.k.push(Stmt::Barrier);
+        stored.store("tma.store", [0, 0]);
+        let mut arguments = [zeros()];
+        stored.k.run(&mut arguments).map_or_else(|e| error_text(Err(e)), |_| "right".to_owned())
+    };
+    expect![[r#"
+        no fence of thread 1 stands between its access to `y` in `load(y)` and the bulk store to it
+          thread 0, block [0, 0, 0], #2 `copy_async(s, y)`
+    "#]]
+    .assert_eq(&build(false));
+    assert_eq!(build(true), "right");
 }
 
 #[test]

@@ -270,7 +270,7 @@ impl Translator<'_> {
             Order::Close => push(Act::Commit),
             Order::Wait(leave) => push(Act::WaitCopies { leave }),
             Order::WaitProducts(leave) => push(Act::WaitProducts { leave }),
-            Order::WaitStores(leave) => push(Act::WaitStores { leave }),
+            Order::WaitStores { leave, .. } => push(Act::WaitStores { leave }),
             Order::Nothing | Order::Warp | Order::Await | Order::Arrive => {}
         }
     }

@@ -102,7 +102,7 @@ impl Clock {
     fn order(&mut self, op: OpId, sync: &SyncOp) {
         let then = match sync {
             SyncOp::GemmWait { leave } => self.products.wait(self.now, *leave as usize),
-            SyncOp::WaitStores { leave } => self.stores.wait(self.now, *leave as usize),
+            SyncOp::WaitStores { leave, .. } => self.stores.wait(self.now, *leave as usize),
             SyncOp::Commit => {
                 let open: usize = self.groups.iter().sum();
                 self.groups.push_back(self.copies.ends.len() - open);

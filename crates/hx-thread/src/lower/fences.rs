@@ -6,15 +6,20 @@
 //! arrival at a barrier in memory, that may order an access to a buffer with asynchronous accesses. A copy in groups counts as a
 //! store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread executes other
 //! statements, so the threads that wait for the barrier execute the fence.
+//!
+//! The same holds in global memory for a tensor that bulk stores write: what threads load from it and store to it before such a
+//! store needs a fence of its own. There an atomic access that releases orders, too, and a thread may store by itself what it alone
+//! has accessed. The other way round needs none: a thread that has waited for the writes of a bulk store sees them, because an
+//! implicit fence follows its completion (PTX ISA, "Async proxy").
 
 use std::collections::BTreeSet;
 
 use hx_target::{Proxy, catalogue};
 
-use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, SharedBuffer, Stmt, visit};
+use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, Part, SharedBuffer, Stmt, TensorMap, visit};
 
-/// Inserts the fences that a program with these shared buffers needs.
-pub(super) fn place(body: &mut Body, shared: &[SharedBuffer]) {
+/// Inserts the fences that a program with these shared buffers and tensor maps needs.
+pub(super) fn place(body: &mut Body, shared: &[SharedBuffer], maps: &[TensorMap]) {
     let (mut buffers, mut filled) = (BTreeSet::new(), BTreeSet::new());
     visit(body, &mut |stmt| {
         for touch in stmt.effects().touches.iter().filter(|touch| touch.proxy == Proxy::Asynchronous) {
@@ -22,7 +27,8 @@ pub(super) fn place(body: &mut Body, shared: &[SharedBuffer]) {
             filled.extend(buffer_of(touch.address).filter(|_| touch.write));
         }
     });
-    if buffers.is_empty() {
+    let stored = stored(body, maps);
+    if buffers.is_empty() && stored.is_empty() {
         return;
     }
     let [buffers, filled] = [buffers, filled].map(|buffers| in_the_memory_of(shared, &buffers));
@@ -34,7 +40,7 @@ pub(super) fn place(body: &mut Body, shared: &[SharedBuffer]) {
             signalled.extend(copy.signals);
         }
     });
-    Fences { buffers, filled, signalled }.body(body, Accesses::default(), true);
+    Fences { buffers, filled, signalled, stored }.body(body, Accesses::default(), true);
 }
 
 /// The accesses of threads to the buffers that no fence has followed.
@@ -46,6 +52,10 @@ struct Accesses {
     flying: bool,
     /// A copy whose group is open.
     open: bool,
+    /// A load from a tensor in global memory that bulk stores write, or a store to it.
+    global: bool,
+    /// A copy from such a tensor that may be in flight.
+    source: bool,
 }
 
 impl Accesses {
@@ -54,6 +64,8 @@ impl Accesses {
             done: self.done || other.done,
             flying: self.flying || other.flying,
             open: self.open || other.open,
+            global: self.global || other.global,
+            source: self.source || other.source,
         }
     }
 }
@@ -65,6 +77,8 @@ struct Fences {
     filled: BTreeSet<u32>,
     /// The barriers in memory that copies into these buffers signal.
     signalled: BTreeSet<u32>,
+    /// The parameters that bulk stores write.
+    stored: BTreeSet<u32>,
 }
 
 impl Fences {
@@ -76,6 +90,13 @@ impl Fences {
                 accesses.done = false;
                 if insert {
                     body.insert(at, Stmt::Fence(Fence::Proxy));
+                    at += 1;
+                }
+            }
+            if accesses.global && self.orders_global(&body[at]) {
+                accesses.global = false;
+                if insert {
+                    body.insert(at, Stmt::Fence(Fence::GlobalProxy));
                     at += 1;
                 }
             }
@@ -119,21 +140,27 @@ impl Fences {
             Stmt::Transfer(transfer) => {
                 let loads = catalogue().copy(&transfer.row).is_some_and(|row| row.is_load());
                 let buffers = if loads { &self.filled } else { &self.buffers };
-                Accesses { done: accesses.done || is_in(buffers, &transfer.address), ..accesses }
+                let global = accesses.global || self.is_stored(&transfer.address);
+                Accesses { done: accesses.done || is_in(buffers, &transfer.address), global, ..accesses }
             }
-            Stmt::AsyncCopy(copy) if copy.signals.is_some() => accesses,
+            Stmt::AsyncCopy(copy) if copy.signals.is_some() => {
+                Accesses { source: accesses.source || self.is_stored(&copy.src), ..accesses }
+            }
             Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
                 Accesses { done: accesses.done || is_in(&self.filled, address), ..accesses }
             }
             Stmt::AsyncCopy(copy) => {
-                Accesses { open: accesses.open || is_in(&self.buffers, &copy.dst), ..accesses }
+                let source = accesses.source || self.is_stored(&copy.src);
+                Accesses { open: accesses.open || is_in(&self.buffers, &copy.dst), source, ..accesses }
             }
             Stmt::Commit => Accesses { flying: accesses.flying || accesses.open, open: false, ..accesses },
             Stmt::Wait { groups } => Accesses {
                 done: accesses.done || accesses.flying,
                 flying: accesses.flying && *groups > 0,
+                global: accesses.global || accesses.source,
                 ..accesses
             },
+            Stmt::Await { .. } => Accesses { global: accesses.global || accesses.source, ..accesses },
             Stmt::Let { .. }
             | Stmt::ReadIndex { .. }
             | Stmt::Uniform { .. }
@@ -148,7 +175,6 @@ impl Fences {
             | Stmt::NamedArrive { .. }
             | Stmt::WaitPrevious
             | Stmt::AllowNext
-            | Stmt::Await { .. }
             | Stmt::Arrive { .. }
             | Stmt::Expect { .. }
             | Stmt::Draw(_)
@@ -168,6 +194,34 @@ impl Fences {
             | Stmt::Put(_) => accesses,
         }
     }
+
+    fn is_stored(&self, address: &Address) -> bool {
+        matches!(address.memory, Memory::Global(param) if self.stored.contains(&param))
+    }
+
+    /// Reports whether accesses of a thread to global memory before the statement may precede bulk stores: of others, or its own.
+    fn orders_global(&self, stmt: &Stmt) -> bool {
+        if let Stmt::Transfer(transfer) = stmt {
+            return transfer.atomic.as_ref().is_some_and(|atomic| atomic.order.releases());
+        }
+        orders(stmt) || matches!(stmt, Stmt::BulkStore(_))
+    }
+}
+
+/// Returns the parameters that bulk stores write.
+fn stored(body: &Body, maps: &[TensorMap]) -> BTreeSet<u32> {
+    let mut stored = BTreeSet::new();
+    visit(body, &mut |stmt| {
+        let Stmt::BulkStore(store) = stmt else { return };
+        match &store.to {
+            Part::Box { map, .. } => stored.extend(maps.get(*map as usize).map(|map| map.param)),
+            Part::Run { first: Address { memory: Memory::Global(param), .. }, .. } => {
+                stored.insert(*param);
+            }
+            Part::Run { .. } => {}
+        }
+    });
+    stored
 }
 
 /// Returns the buffers that have memory in common with one of `buffers`: tensors that are not live at the same time share it.

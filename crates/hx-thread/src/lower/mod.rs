@@ -84,7 +84,7 @@ pub fn lower(
     let scratch = scratch.keys().flat_map(|op| temporaries::of(program, solution, *op).buffers);
     let slots = sum::buffers(program, solution);
     let shared: Vec<SharedBuffer> = shared.chain(scratch).chain(slots).collect();
-    fences::place(&mut body, &shared);
+    fences::place(&mut body, &shared, &maps);
     Ok(ThreadProgram {
         name: program.name.clone(),
         params: program.params.iter().map(param).collect(),
@@ -432,7 +432,7 @@ impl<'p> Lowering<'p> {
             SyncOp::WaitStage { pipe, var } => self.wait_stage(op, *pipe, var),
             SyncOp::Release { pipe, .. } => self.release(op, *pipe),
             SyncOp::Skip { pipe, count } => Ok(self.skip(op, *pipe, count)),
-            SyncOp::WaitStores { leave } => Ok(vec![Stmt::BulkWait { leave: *leave, read: true }]),
+            SyncOp::WaitStores { leave, read } => Ok(vec![Stmt::BulkWait { leave: *leave, read: *read }]),
             SyncOp::WaitPrevious => Ok(vec![Stmt::WaitPrevious]),
             SyncOp::AllowNext => Ok(vec![Stmt::AllowNext]),
         }

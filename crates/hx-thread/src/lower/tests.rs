@@ -171,7 +171,7 @@ fn stored() -> TileProgram {
         OpKind::Copy { src: whole(Base::Register(r)), dst: whole(Base::Shared(s)) },
         OpKind::Sync(SyncOp::Scope),
         OpKind::Store { src: whole(Base::Shared(s)), dst, adds: false },
-        OpKind::Sync(SyncOp::WaitStores { leave: 0 }),
+        OpKind::Sync(SyncOp::WaitStores { leave: 0, read: true }),
     ];
     let op = |(id, kind)| Stmt::Op(Op { id: OpId(id), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
     let mut facts = Facts::default();
@@ -218,6 +218,20 @@ fn a_store_is_boxes_of_a_map() {
           bulk wait 0
     "#]]
     .assert_eq(&lowered(&stored()).unwrap());
+}
+
+/// Threads load the tile before a bulk store replaces it: the loads come first only behind a fence of global memory.
+#[test]
+fn loads_before_a_bulk_store_to_their_tensor_are_fenced() {
+    let mut program = stored();
+    let Stmt::Op(Op { kind: OpKind::Store { dst, .. }, .. }) = &program.body[3] else { panic!("a store") };
+    let (src, dst) = (dst.clone(), View::whole(Base::Register(TensorId(0)), &[64, 128]));
+    let kind = OpKind::Copy { src, dst };
+    program.body[0] = Stmt::Op(Op { id: OpId(0), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
+    let text = lowered(&program).unwrap();
+    let order: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
+    let barrier = order.iter().position(|line| *line == "barrier").unwrap();
+    assert_eq!(order[barrier - 2..barrier], ["fence proxy", "fence proxy of global memory"]);
 }
 
 /// Each element of the tile is in exactly one box, at the place that its layout gives it.

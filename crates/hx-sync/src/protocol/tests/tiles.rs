@@ -77,7 +77,7 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
     let store = [
         OpKind::Sync(SyncOp::GemmWait { leave: 0 }),
         OpKind::Sync(SyncOp::Release { pipe: PIPE, keep: 0 }),
-        OpKind::Sync(SyncOp::WaitStores { leave: 0 }),
+        OpKind::Sync(SyncOp::WaitStores { leave: 0, read: true }),
         OpKind::Sync(SyncOp::Scope),
         OpKind::Copy { src: View::whole(Base::Register(ACC), &[64, 64]), dst: stage(SC, Expr::constant(0)) },
         OpKind::Sync(SyncOp::Scope),

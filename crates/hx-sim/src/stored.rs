@@ -1,0 +1,113 @@
+//! The bulk stores of one block to a tensor in global memory.
+//!
+//! What a store writes is in flight from its issue until the thread that issued it waits for its writes, not only for its reads
+//! of shared memory. In between, no thread may access these elements, except that sums may go on: each adds atomically. After
+//! the wait the store counts as an access of that thread at the time of the wait, so other threads need a barrier, and other
+//! blocks a release behind it. A store that nothing waits for is complete when the kernel has ended.
+
+use hx_thread::{Clock, Epoch, Known, Mark};
+
+use crate::code::SiteId;
+use crate::error::Deed;
+
+/// A store that an access must not meet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Met {
+    InFlight(Mark<SiteId>),
+    /// It is complete, and nothing orders the wait for it before the access.
+    Unordered(Mark<SiteId>, Deed),
+}
+
+/// The stores to a tensor. A store is known by its number, from 1 on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stored(Vec<Entry>);
+
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    Store(Store),
+    /// Two sums onto the same elements.
+    Both(u32, u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Store {
+    /// The issue.
+    mark: Mark<SiteId>,
+    adds: bool,
+    done: Option<Done>,
+}
+
+/// The wait that completed a store.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    epoch: Epoch,
+    /// The number of releases of the block before the wait.
+    releases: u32,
+}
+
+impl Stored {
+    /// Adds a store, and returns its number.
+    pub(crate) fn begin(&mut self, mark: Mark<SiteId>, adds: bool) -> u32 {
+        self.0.push(Entry::Store(Store { mark, adds, done: None }));
+        self.0.len() as u32
+    }
+
+    /// Completes a store. The thread that waits for it does so at `epoch`.
+    pub(crate) fn complete(&mut self, store: u32, epoch: Epoch, releases: u32) {
+        if let Some(Entry::Store(store)) = self.0.get_mut(store as usize - 1) {
+            store.done = Some(Done { epoch, releases });
+        }
+    }
+
+    /// Returns the number that stands for two stores to the same elements, of which the second is the later one.
+    pub(crate) fn both(&mut self, first: u32, second: u32) -> u32 {
+        let is_sum = |number: u32| self.stores(number).all(|store| store.adds);
+        if first == 0 || first == second || !is_sum(first) || !is_sum(second) {
+            return second;
+        }
+        let known = |entry: &Entry| matches!(entry, Entry::Both(a, b) if (*a, *b) == (first, second));
+        // The elements of one store come one after the other, so the pair is the last entry if there is one.
+        if self.0.last().is_some_and(known) {
+            return self.0.len() as u32;
+        }
+        self.0.push(Entry::Both(first, second));
+        self.0.len() as u32
+    }
+
+    fn stores(&self, number: u32) -> impl Iterator<Item = &Store> {
+        let mut left = vec![number];
+        std::iter::from_fn(move || {
+            loop {
+                match self.0.get((left.pop()? as usize).checked_sub(1)?)? {
+                    Entry::Store(store) => return Some(store),
+                    Entry::Both(first, second) => left.extend([*first, *second]),
+                }
+            }
+        })
+    }
+
+    /// Returns the store under a number that an access of now must not meet. `adds`: the access is an atomic one.
+    #[cold]
+    pub(crate) fn meets(&self, number: u32, later: Epoch, adds: bool, clock: &Clock) -> Option<Met> {
+        let meets = |store: &Store| {
+            if store.adds && adds {
+                return None;
+            }
+            let deed = if store.adds { Deed::Atomic } else { Deed::Write };
+            match store.done {
+                None => Some(Met::InFlight(store.mark)),
+                Some(Done { epoch, .. }) if clock.relation(epoch, later) != Known::Before => {
+                    Some(Met::Unordered(Mark { epoch, ..store.mark }, deed))
+                }
+                Some(_) => None,
+            }
+        };
+        self.stores(number).find_map(meets)
+    }
+
+    /// Returns the number of releases of the block before the last of the stores under a number was complete; `None` if one
+    /// of them is in flight when the block ends.
+    pub(crate) fn releases(&self, number: u32) -> Option<u32> {
+        self.stores(number).try_fold(0, |last, store| Some(store.done?.releases.max(last)))
+    }
+}

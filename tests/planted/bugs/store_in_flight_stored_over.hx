@@ -1,0 +1,23 @@
+// planted: HX0618 in test
+// Bug: a plain store may come before the store that is in flight.
+kernel back2(x: f32[m], y: mut f32[m])
+    where m % 4 == 0
+    grid [cdiv(m, 256)]
+    threads 64
+{
+    let s = shared_tensor(f32, [256]);
+    copy(load(tile(x, [256])[.., block_idx]) * 2.0, s);
+    sync();
+    copy_async(s, tile(y, [256])[.., block_idx]);
+    wait_stores(0);
+    sync();
+    copy(load(tile(x, [256])[.., block_idx]) * 3.0, tile(y, [256])[.., block_idx]);
+}
+
+test "store then a plain store" {
+    let x = randn(f32, [1000], seed: 1);
+    let y = empty(f32, [1000]);
+    back2(x, y);
+    assert(uses("tma.store"));
+    assert_close(y, x * 3.0, ulp: 2);
+}
