@@ -7,6 +7,9 @@
 //! // planted: HX0401 in check
 //! ```
 //!
+//! `in test` means that `hx check` finds nothing, `in orders` that `hx test` finds nothing in its own order of events, and
+//! `hx test --orders 32` does. Right programs pass in all of these orders.
+//!
 //! To plant another bug, add a file; no list has to change.
 
 use std::path::{Path, PathBuf};
@@ -16,14 +19,15 @@ use expect_test::expect;
 use crate::support::{Ran, Sandbox, root};
 
 /// The minimal numbers of programs: fewer mean that some were lost.
-const BUGS: usize = 126;
-const RIGHT: usize = 47;
+const BUGS: usize = 152;
+const RIGHT: usize = 56;
 
 /// The command that first reports a bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     Check,
     Test,
+    Orders,
 }
 
 /// The expected error of a program.
@@ -147,6 +151,8 @@ fn races_show_both_accesses() {
             │     ───────┬──────
             │            ╰──────── in this launch
             │
+            │ Help: one block releases after its access, as `atomic_store(flag, one, order: "release")` does, and the other acquires before its own, as `atomic_load(flag, order: "acquire")` does; or each block has elements of its own
+            │
             │ Note: seen in block [1, 0, 0]
         ────╯
 
@@ -190,16 +196,25 @@ fn bug(path: &Path) -> Result<(), String> {
     let checked = hx(path, &["check"])?;
     match planted.stage {
         Stage::Check => expect_error(&checked, &planted.code)?,
-        Stage::Test if checked.code != 0 => {
+        Stage::Test | Stage::Orders if checked.code != 0 => {
             return Err(format!("`hx check` already fails\n{}", checked.text()));
         }
-        Stage::Test => {}
+        Stage::Test | Stage::Orders => {}
     }
     let tested = hx(path, &["test", "--device", "sim"])?;
-    if planted.stage == Stage::Test {
-        expect_error(&tested, &planted.code)?;
+    match planted.stage {
+        Stage::Check => {}
+        Stage::Test => expect_error(&tested, &planted.code)?,
+        Stage::Orders if tested.code != 0 => {
+            return Err(format!("`hx test` already fails\n{}", tested.text()));
+        }
+        Stage::Orders => return expect_error(&in_orders(path)?, &planted.code),
     }
     if tested.code == 0 { Err(format!("`hx test` passes\n{}", tested.text())) } else { Ok(()) }
+}
+
+fn in_orders(path: &Path) -> Result<Ran, String> {
+    hx(path, &["test", "--device", "sim", "--orders", "32"])
 }
 
 fn right(path: &Path) -> Result<(), String> {
@@ -207,7 +222,7 @@ fn right(path: &Path) -> Result<(), String> {
     if checked.code != 0 || checked.stderr.contains("warning") {
         return Err(checked.text());
     }
-    let tested = hx(path, &["test", "--device", "sim"])?;
+    let tested = in_orders(path)?;
     let passed = tested.code == 0 && tested.stdout.contains("... ok") && tested.stdout.contains(" 0 skipped");
     if passed { Ok(()) } else { Err(tested.text()) }
 }
@@ -219,7 +234,12 @@ fn header(path: &Path) -> Result<Planted, String> {
     let (code, stage) = match planted {
         Some((code, "check")) => (code, Stage::Check),
         Some((code, "test")) => (code, Stage::Test),
-        _ => return Err(format!("expected `// planted: HX0401 in check` or `… in test`, found `{first}`")),
+        Some((code, "orders")) => (code, Stage::Orders),
+        _ => {
+            return Err(format!(
+                "expected `// planted: HX0401 in check`, `… in test` or `… in orders`, found `{first}`"
+            ));
+        }
     };
     Ok(Planted { code: code.into(), stage })
 }

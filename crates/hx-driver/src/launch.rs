@@ -48,6 +48,7 @@ use instance::Errors;
 pub(crate) use instance::grid_label;
 pub(crate) use race::{Racetrack, bound};
 pub use regions::{Region, may_share};
+pub(crate) use simulate::Old;
 use simulate::Simulated;
 pub(crate) use step::{Recorded, Stepping};
 pub use time::Timing;
@@ -85,6 +86,8 @@ pub struct Launcher<'a> {
     /// The last fault that the simulator found, and its launch.
     faulted: Option<(usize, SimError)>,
     reporting: Reporting,
+    /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
+    old: Vec<Old>,
 }
 
 /// A launch whose instance is chosen.
@@ -167,6 +170,7 @@ impl<'a> Launcher<'a> {
             stepping: None,
             faulted: None,
             reporting: Reporting::Off,
+            old: Vec::new(),
         }
     }
 
@@ -186,6 +190,11 @@ impl<'a> Launcher<'a> {
     #[must_use]
     pub fn in_order(self, order: u64) -> Launcher<'a> {
         Launcher { order, ..self }
+    }
+
+    /// Returns the atomic loads of the last launch that found the value from before a write that nothing orders them with.
+    pub(crate) fn old(&self) -> &[Old] {
+        &self.old
     }
 
     /// Returns the launcher with reports of its launches on the simulator.

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use hx_base::interrupt::Ended;
-use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes};
+use hx_base::{Diagnostic, Label, SourceFile, TextRange, TextSize, codes};
 use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
 use hx_host::device::{LaunchReport, NoDevice};
@@ -28,7 +28,7 @@ use web_time::Instant;
 use crate::blame::{Settings, blame};
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
-use crate::launch::{Launcher, Tuned};
+use crate::launch::{Launcher, Old, Tuned};
 use crate::machine::Machine;
 use crate::report::{KernelReport, Reporting};
 use crate::run::{foreign_errors, front_diagnostics};
@@ -512,13 +512,13 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     });
     let mut report = failed(case, Vec::new());
     let (verdict, had_orders) = match ran {
-        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture, faulted }, kernels)) => {
+        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture, faulted, old }, kernels)) => {
             report.steps = verdict.is_err() && (faulted || suspect.is_some());
             (report.uses_seed, report.picture, report.kernels) = (uses_seed, picture, kernels);
             let found = |error: Failed| match error {
                 Failed::Unsound => reached_errors(db, item).clone(),
                 Failed::Gone => vec![gone(case)],
-                Failed::At(error) => explained(run, order, &error, suspect.as_ref()),
+                Failed::At(error) => with_old(explained(run, order, &error, suspect.as_ref()), &old, faulted),
             };
             (verdict.unwrap_or_else(|error| Verdict::Failed(found(error))), had_orders)
         }
@@ -526,6 +526,22 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     };
     let Captured { lines: output, unjudged, remarks } = captured;
     (CaseReport { verdict, output, unjudged, remarks, ..report }, had_orders)
+}
+
+/// Adds to a failure an atomic load that found the value from before a write, although nothing orders the two: it may be the reason,
+/// unless the failure is a fault.
+fn with_old(mut found: Vec<Diagnostic>, old: &[Old], faulted: bool) -> Vec<Diagnostic> {
+    if let ([only], Some(old), false) = (found.as_mut_slice(), old.first(), faulted) {
+        for ((file, range), message) in [(old.load, old.load_text()), (old.write, old.write_text())] {
+            only.secondary.push(Label { file, range, message });
+        }
+        only.help.push(
+            "an acquire that finds what a release left orders them: `order: \"release\"` at the store of a flag, `order: \"acquire\"` \
+             at its load"
+                .to_owned(),
+        );
+    }
+    found
 }
 
 /// Returns the error of a test that is no longer in its file.
@@ -568,6 +584,8 @@ pub(crate) struct Ran {
     picture: Option<Picture>,
     /// Whether a launch has a fault that the simulator or the checks found.
     faulted: bool,
+    /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
+    old: Vec<Old>,
 }
 
 /// The reason why a case failed. The places of an error are resolved later, so that this does not count towards the time limit.
@@ -594,6 +612,7 @@ pub(crate) fn evaluated(
             suspect: None,
             picture: None,
             faulted: false,
+            old: Vec::new(),
         };
     };
     let seed = case_seed(options.seed, &case.name);
@@ -618,8 +637,8 @@ pub(crate) fn evaluated(
     });
     let (uses_seed, suspect) = (session.unseeded_draws() > 0, session.suspect().cloned());
     let picture = session.picture().cloned();
-    let (had_orders, faulted) = (launcher.had_orders(), launcher.has_fault());
-    Ran { verdict, uses_seed, had_orders, suspect, picture, faulted }
+    let (had_orders, faulted, old) = (launcher.had_orders(), launcher.has_fault(), launcher.old().to_vec());
+    Ran { verdict, uses_seed, had_orders, suspect, picture, faulted, old }
 }
 
 /// Returns the seed of one case. Cases draw different numbers, and the same numbers on every machine.

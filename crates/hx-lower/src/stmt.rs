@@ -403,7 +403,7 @@ impl Cx<'_> {
 
     fn while_stmt(&mut self, condition: ExprId, body: ExprId) -> Lower<()> {
         self.enter_loop(None, Some(condition), body);
-        let mark = self.mark();
+        let (mark, origin) = (self.mark(), self.origin(condition));
         let cond = self.cond(condition)?;
         let computed = self.mark() != mark;
         match cond {
@@ -419,7 +419,7 @@ impl Cx<'_> {
             let stated = self.enter_branch(&cond);
             let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
             self.leave_branch(&stated, &before);
-            self.push(Stmt::While { cond, body: stmts });
+            self.push(Stmt::While { cond, body: stmts, origin });
             return result;
         }
         // The body recomputes the condition at the end of each round.
@@ -432,7 +432,7 @@ impl Cx<'_> {
             Ok(())
         });
         if let Value::Bool(cond) = self.number_of(&again, DType::Bool) {
-            self.push(Stmt::While { cond, body: stmts });
+            self.push(Stmt::While { cond, body: stmts, origin });
         }
         result
     }

@@ -12,10 +12,11 @@ use crate::block::{Block, RegisterFile, Scratch};
 use crate::bulk::Stores;
 use crate::code::{Code, DrawnCode, RoleCode, SiteId, Step};
 use crate::counter::{Drawing, Read};
-use crate::error::{Fault, SimError};
+use crate::error::SimError;
 use crate::flight::Flight;
-use crate::formula::{Env, Formula, Test};
+use crate::formula::{Env, Formula};
 use crate::product::Products;
+use crate::spin::{Repeat, Spot};
 use crate::turn::{Turn, Until, Waiting};
 
 #[derive(Clone, Debug)]
@@ -31,8 +32,13 @@ pub(crate) struct Agent<'a> {
     /// Indexed by array. Those of other agents are empty.
     pub(crate) registers: Vec<RegisterFile>,
     pub(crate) scratch: Scratch,
-    /// The number of times that registers decided a number of the agent. A `while` uses it to detect endless loops.
-    pub(crate) decisions: u64,
+    /// The number of times that the agent has changed memory, or something else that others can see.
+    pub(crate) stirs: u64,
+    /// The elements that the rounds of the loops around have read, if `is_polling`.
+    pub(crate) polled: Vec<Spot>,
+    pub(crate) is_polling: bool,
+    /// When the agent gave its turn to others; the least number is the first.
+    pub(crate) nap: Option<u64>,
     /// The asynchronous copies that its threads issued.
     pub(crate) flight: Flight,
     /// The bulk copies to global memory that it issued.
@@ -76,20 +82,6 @@ enum End<'a> {
     Draw { code: &'a DrawnCode, rounds: u64 },
     /// A print or an assertion is complete. It is a position in [`crate::code::Code::log`].
     Log(usize),
-}
-
-/// The state of a `while`.
-#[derive(Clone, Debug)]
-struct Repeat<'a> {
-    site: SiteId,
-    test: &'a Test,
-    text: &'a str,
-    /// Rounds begun so far.
-    rounds: u64,
-    /// The numbers of the block before this round.
-    before: Vec<i64>,
-    /// [`Block::decisions`] before this round.
-    decisions: u64,
 }
 
 /// The next action of an agent.
@@ -151,7 +143,10 @@ impl<'a> Agent<'a> {
             env,
             registers: code.arrays.iter().map(|a| a.len).zip(own).map(file).collect(),
             scratch: Scratch { offsets: vec![0; count], mask: vec![true; count], ..Scratch::default() },
-            decisions: 0,
+            stirs: 0,
+            polled: Vec::new(),
+            is_polling: false,
+            nap: None,
             products: Products::default(),
             flight: Flight::default(),
             stores: Stores::default(),
@@ -195,6 +190,16 @@ impl<'a> Agent<'a> {
 
     fn enter(&mut self, site: SiteId, body: &'a [Step], end: End<'a>) {
         self.frames.push(Frame { site, body, rest: body.iter(), end });
+    }
+
+    /// Reports whether the agent is inside of a `while`.
+    pub(crate) fn is_in_while(&self) -> bool {
+        self.frames.iter().any(|frame| matches!(frame.end, End::Repeat(_)))
+    }
+
+    /// Enters the next round of a `while`.
+    pub(crate) fn enter_round(&mut self, site: SiteId, body: &'a [Step], repeat: Repeat<'a>) {
+        self.enter(site, body, End::Repeat(repeat));
     }
 
     /// Enters a loop over drawn tickets. Its first round begins as every other one: at the end of the body.
@@ -257,6 +262,9 @@ impl<'a> Block<'a> {
     }
 
     fn step(&mut self, step: &'a Step) -> Result<(), SimError> {
+        if step.stirs() {
+            self.stir();
+        }
         match step {
             Step::SetSlot { site, slot, value } => {
                 self.agent.env.slots[*slot as usize] =
@@ -290,8 +298,7 @@ impl<'a> Block<'a> {
             Step::Convert(c) => self.convert(c)?,
             Step::Fill(f) => self.fill(f)?,
             Step::While { site, test, body, text } => {
-                let (before, decisions) = (Vec::new(), 0);
-                self.repeat(body, Repeat { site: *site, test, text, rounds: 0, before, decisions })?;
+                self.repeat(body, Repeat::new(*site, test, text))?;
             }
             Step::LoadInteger(l) => self.load_integer(l)?,
             Step::LoadIndex(l) => self.load_index(l)?,
@@ -390,27 +397,6 @@ impl<'a> Block<'a> {
             }
             Read::End => _ = self.agent.frames.pop(),
         }
-        self.poll()
-    }
-
-    /// Begins the next round of a `while` if its condition holds. Control flow depends on numbers of the block only. If a round
-    /// changes none of them and reads none from registers, every later round repeats it, so the loop never ends and is
-    /// reported.
-    fn repeat(&mut self, body: &'a [Step], mut repeat: Repeat<'a>) -> Result<(), SimError> {
-        let Repeat { site, test, text, rounds, .. } = repeat;
-        if !test.scalar(&self.agent.env).map_err(|f| self.failed(site, f))? {
-            return Ok(());
-        }
-        let repeats =
-            rounds > 0 && repeat.before == self.agent.env.slots && repeat.decisions == self.agent.decisions;
-        if repeats || rounds >= self.config.while_limit {
-            let fault = Fault::NoProgress { cond: text.into(), iterations: rounds, repeats };
-            return Err(self.error(site, None, fault));
-        }
-        repeat.before.clone_from(&self.agent.env.slots);
-        repeat.decisions = self.agent.decisions;
-        repeat.rounds += 1;
-        self.agent.enter(site, body, End::Repeat(repeat));
         self.poll()
     }
 }

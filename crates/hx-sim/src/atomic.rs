@@ -1,12 +1,16 @@
 //! Atomic accesses of the threads of a block, one after the other in the order of their numbers.
 
+use std::rc::Rc;
+
 use hx_dtype::AtomicOp;
 
+use crate::between::Message;
 use crate::block::{Block, Scratch};
 use crate::code::{AtomicCode, Mem, Regs, Transfer};
 use crate::error::SimError;
-use crate::overlay::Who;
+use crate::overlay::who;
 use crate::shared::Touch;
+use crate::spin::Spot;
 
 impl<'a> Block<'a> {
     /// Executes an atomic transfer that takes its values from registers.
@@ -28,12 +32,18 @@ impl<'a> Block<'a> {
             self.agent.registers[array].bits[first..first + threads].fill(t.pad);
         }
         let size = t.dtype.bits() as usize / 8;
+        let released = self.begin_release(atomic);
         for &(thread, at) in &scratch.addresses {
             let compare =
                 compare.map_or(0, |(array, first)| self.agent.registers[array].bits[first + thread]);
             for (i, position) in scratch.positions.iter().enumerate() {
                 let value = self.agent.registers[t.regs.array].bits[position + thread];
-                let before = self.update(t, (thread, at as usize + i * size), (atomic, value, compare))?;
+                let before = self.update(
+                    t,
+                    (thread, at as usize + i * size),
+                    (atomic, value, compare),
+                    released.as_ref(),
+                )?;
                 let (byte, position) = (at as usize + i * size, (position / threads) as u32);
                 self.witness((t.site, t.memory, true), thread, (byte, size), |_| Some(position));
                 if let Some((array, first)) = old {
@@ -41,9 +51,7 @@ impl<'a> Block<'a> {
                 }
             }
         }
-        if atomic.order.releases() {
-            self.told.release();
-        }
+        self.end_release(atomic);
         if let Some(regs) = &atomic.old {
             let base = self.base(t.site, regs)?;
             self.set_written(t.site, regs, base)?;
@@ -63,57 +71,74 @@ impl<'a> Block<'a> {
         t: &Transfer,
         (thread, at): (usize, usize),
         (atomic, value, compare): (&AtomicCode, u64, u64),
+        released: Option<&Rc<Message>>,
     ) -> Result<u64, SimError> {
-        let (op, dtype) = (atomic.op, t.dtype);
-        self.meet(t, at, atomic);
         match t.memory {
-            Mem::Global(p) if atomic.old.is_none() && op.commutes() => {
-                let Some(tensor) = &self.tensors[p] else { return Ok(0) };
-                let epoch = self.now(thread, 1);
-                let clock = self.config.check_races.then_some(&self.clock);
-                let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
-                let done = self.overlays[p].combine(tensor, at, (op, value), who);
-                done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
-                Ok(0)
+            Mem::Global(p) if !self.code.communicates && atomic.old.is_none() && atomic.op.commutes() => {
+                self.combine(t, p, (thread, at), (atomic, value))
             }
-            Mem::Global(_) => self.global_update(t, thread, at, &|old| op.eval(dtype, old, value, compare)),
-            Mem::Shared(tensor) => {
-                let epoch = self.now(thread, 1);
-                let touch = Touch { at, len: dtype.bits() as usize / 8, tensor, epoch, site: t.site };
-                let only_writes = op == AtomicOp::Store;
-                let checked = self.shared.atomic(touch, only_writes, &self.clock, self.code);
-                checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
-                let element = &mut self.shared.bytes[at..at + touch.len];
-                let old = hx_dtype::load(dtype, element, 0);
-                hx_dtype::store(dtype, element, 0, op.eval(dtype, old, value, compare));
-                Ok(old)
-            }
+            Mem::Global(_) => self.global_atomic(t, (thread, at), (atomic, value, compare), released),
+            Mem::Shared(_) => self.shared_atomic(t, (thread, at), (atomic, value, compare), released),
         }
     }
 
-    /// Learns and leaves what an atomic access to an element of global memory says.
-    pub(crate) fn meet(&mut self, t: &Transfer, at: usize, atomic: &AtomicCode) {
-        if let Mem::Global(p) = t.memory
-            && self.code.communicates
-        {
-            self.told.meet(self.left, (p, at), atomic.order, atomic.op == AtomicOp::Store);
-        }
-    }
-
-    /// Changes an element of global memory atomically. Returns it as it was before.
-    pub(crate) fn global_update(
+    /// Applies an operation whose result nobody takes to an element of global memory. It stays pending until the blocks are merged.
+    fn combine(
         &mut self,
         t: &Transfer,
-        thread: usize,
-        at: usize,
-        change: &dyn Fn(u64) -> u64,
+        p: usize,
+        (thread, at): (usize, usize),
+        (atomic, value): (&AtomicCode, u64),
     ) -> Result<u64, SimError> {
-        let Mem::Global(p) = t.memory else { return Ok(0) };
         let Some(tensor) = &self.tensors[p] else { return Ok(0) };
         let epoch = self.now(thread, 1);
-        let clock = self.config.check_races.then_some(&self.clock);
-        let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
-        let done = self.overlays[p].update(tensor, at, change, who);
-        done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))
+        let who = who!(self, t.site, epoch);
+        let done = self.overlays[p].combine(tensor, at, (atomic.op, value), who);
+        done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
+        self.stir();
+        Ok(0)
+    }
+
+    /// Executes an atomic access of a thread to an element of shared memory. Returns the element as it was before.
+    pub(crate) fn shared_atomic(
+        &mut self,
+        t: &Transfer,
+        (thread, at): (usize, usize),
+        (atomic, value, compare): (&AtomicCode, u64, u64),
+        released: Option<&Rc<Message>>,
+    ) -> Result<u64, SimError> {
+        let Mem::Shared(tensor) = t.memory else { return Ok(0) };
+        let (op, dtype, epoch) = (atomic.op, t.dtype, self.now(thread, 1));
+        let touch = Touch { at, len: dtype.bits() as usize / 8, tensor, epoch, site: t.site };
+        let only_writes = op == AtomicOp::Store;
+        let checked = self.shared.atomic(touch, only_writes, &self.clock, self.code);
+        checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
+        let element = &mut self.shared.bytes[at..at + touch.len];
+        let old = hx_dtype::load(dtype, element, 0);
+        let new = op.eval(dtype, old, value, compare);
+        hx_dtype::store(dtype, element, 0, new);
+        if new != old {
+            self.stir();
+        }
+        self.poll_element(Spot::new(t, at, old));
+        let found = self.flags.get(&at).cloned();
+        let passes = !only_writes;
+        let left = match (found.as_ref().filter(|_| passes), released) {
+            (None, released) => released.cloned(),
+            (Some(found), None) => Some(found.clone()),
+            (Some(found), Some(released)) => {
+                let mut joined = Message::clone(released);
+                joined.join(found);
+                Some(Rc::new(joined))
+            }
+        };
+        match left {
+            None => _ = self.flags.remove(&at),
+            Some(left) => _ = self.flags.insert(at, left),
+        }
+        if atomic.order.acquires() {
+            self.hear(epoch, found.as_ref());
+        }
+        Ok(old)
     }
 }

@@ -1,8 +1,10 @@
 //! A running block: its agents, its shared memory, and its clock. [`crate::agent`] interprets the statements.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use crate::agent::Agent;
+use crate::between::Message;
 use crate::cluster::Sent;
 use crate::code::{Code, Regs, SiteId};
 use crate::config::Config;
@@ -11,14 +13,15 @@ use crate::error::{Fault, SimError};
 use crate::formula::Failure;
 use crate::global::Tensor;
 use crate::log::BlockLog;
+use crate::order::Order;
 use crate::overlay::Overlay;
 use crate::phases::Phases;
 use crate::report::Counters;
 use crate::shared::SharedMemory;
-use crate::told::{Left, Stamp, Told};
 use crate::trace::Trace;
-use crate::turn::{NamedBarrier, Order};
+use crate::turn::NamedBarrier;
 use crate::witness::BlockWitness;
+use crate::world::World;
 use hx_thread::{Clock, Epoch};
 
 /// Number of statements between two polls of the cancellation flag.
@@ -67,7 +70,11 @@ pub(crate) struct Block<'a> {
     pub(crate) tensors: &'a [Option<Tensor>],
     pub(crate) config: &'a Config<'a>,
     pub(crate) index: [u32; 3],
-    /// The number of the block among those that run together.
+    /// The number of the block in the grid.
+    pub(crate) number: u32,
+    /// The number of the run: of the block, or of the cluster whose blocks run together.
+    pub(crate) run: u32,
+    /// The number of the block among those of its run.
     pub(crate) rank: usize,
     pub(crate) shared: SharedMemory,
     /// Blocks that run together have one clock: the block that runs has it.
@@ -93,10 +100,23 @@ pub(crate) struct Block<'a> {
     pub(crate) witness: Option<Box<BlockWitness>>,
     /// The accesses of the last step to a place, if a playback looks for them.
     pub(crate) trace: Option<Box<Trace>>,
-    /// The marks of blocks at elements of global memory, and the knowledge of this block about the others.
-    pub(crate) left: &'a Left,
-    pub(crate) told: Told,
+    /// The state that blocks share if they communicate. The block that runs has it, with the overlays.
+    pub(crate) world: Option<Box<World>>,
+    /// What releases left at elements of shared memory, by their first byte.
+    pub(crate) flags: BTreeMap<usize, Rc<Message>>,
+    /// The number of times that an agent has changed memory, or something else that others can see.
+    pub(crate) changes: u64,
+    /// The number of times that an agent has given its turn to others.
+    pub(crate) naps: u64,
     steps: u32,
+}
+
+/// The numbers of a block: in the grid, of its run, and among the blocks of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) block: u32,
+    pub(crate) run: u32,
+    pub(crate) rank: usize,
 }
 
 impl<'a> Block<'a> {
@@ -104,9 +124,8 @@ impl<'a> Block<'a> {
         code: &'a Code,
         tensors: &'a [Option<Tensor>],
         config: &'a Config<'a>,
-        (rank, index): (usize, [u32; 3]),
+        (Numbers { block: number, run, rank }, index): (Numbers, [u32; 3]),
         log: BlockLog,
-        (left, told): (&'a Left, Told),
         witness: Option<Box<BlockWitness>>,
     ) -> Block<'a> {
         let (blocks, stride) = (code.cluster.iter().product(), code.stride() as u32);
@@ -119,6 +138,8 @@ impl<'a> Block<'a> {
             tensors,
             config,
             index,
+            number,
+            run,
             rank,
             shared: SharedMemory::new(code, config.check_races),
             clock: clock
@@ -131,14 +152,21 @@ impl<'a> Block<'a> {
             named: vec![NamedBarrier::default(); NAMED_BARRIERS],
             phases: Phases::new(code, config.seed, (rank, index)),
             tickets: Tickets::new(code, config.seed, index),
-            overlays: tensors.iter().map(|_| Overlay::default()).collect(),
+            // Blocks that communicate share theirs.
+            overlays: if code.communicates {
+                Vec::new()
+            } else {
+                tensors.iter().map(|_| Overlay::default()).collect()
+            },
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
             log,
             witness,
             trace: None,
-            left,
-            told,
+            world: None,
+            flags: BTreeMap::new(),
+            changes: 0,
+            naps: 0,
             steps: 0,
         }
     }
@@ -177,12 +205,6 @@ impl<'a> Block<'a> {
     #[inline]
     pub(crate) fn now(&self, thread: usize, lanes: u16) -> Epoch {
         self.clock.access((self.agent.first + thread) as u32, lanes)
-    }
-
-    /// Returns the stamp of an access to global memory now, if blocks communicate.
-    #[inline]
-    pub(crate) fn stamp(&self) -> Option<Stamp> {
-        self.code.communicates.then(|| self.told.now())
     }
 
     /// Returns the error of a fault in a statement of `site`. `thread`, of the running agent, is `None` if the fault concerns the whole block.

@@ -18,7 +18,7 @@ use crate::code::{BulkCode, MapCode, Mem, PartCode, SendCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
-use crate::overlay::Who;
+use crate::overlay::who;
 use crate::shared::Touch;
 use crate::trace::Kind;
 use crate::transfer::Access;
@@ -189,8 +189,7 @@ impl<'a> Block<'a> {
             if let (Some((skip, at, len)), Some(tensor)) = (piece.inside, &self.tensors[global]) {
                 let out = &mut bytes[skip..skip + len];
                 if tensor.mutable {
-                    let clock = self.config.check_races.then_some(&self.clock);
-                    let who = Who { epoch, site: c.site, clock, stamp: self.stamp() };
+                    let who = who!(self, c.site, epoch);
                     let read = self.overlays[global].read(tensor, at, out, who);
                     read.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
                 } else {
@@ -299,8 +298,11 @@ impl<'a> Block<'a> {
         let epoch = self.clock.access(thread, 1).through(c.local.proxy);
         self.counters[c.site as usize].instructions += 1;
         let global = c.tensor;
-        let store =
-            self.overlays[global].stored.begin(Mark { epoch, by: c.site }, c.global.mode == Mode::Add);
+        let store = self.overlays[global].stored.begin(
+            self.run,
+            Mark { epoch, by: c.site },
+            c.global.mode == Mode::Add,
+        );
         for piece in &pieces {
             let touch = Touch { at: piece.at, len: PIECE, tensor: c.shared, epoch, site: c.site };
             let read = self.shared.read(touch, &self.clock, self.code);
@@ -310,8 +312,7 @@ impl<'a> Block<'a> {
                 continue;
             };
             let bytes = &self.shared.bytes[piece.at + skip..piece.at + skip + len];
-            let clock = self.config.check_races.then_some(&self.clock);
-            let who = Who { epoch, site: c.site, clock, stamp: self.stamp() };
+            let who = who!(self, c.site, epoch);
             let overlay = &mut self.overlays[global];
             let done = if c.global.mode == Mode::Add {
                 overlay.add(tensor, at, bytes, who)
@@ -323,6 +324,7 @@ impl<'a> Block<'a> {
             if let Some(earlier) = unfenced {
                 return Err(self.unfenced_store(c.site, &tensor.name, earlier));
             }
+            self.stored(c.site, global, (at, len), epoch);
             self.witness((c.site, Mem::Global(global), true), 0, (at, len), |_| None);
             self.counters[c.site as usize].bytes += len as u64;
         }
@@ -375,7 +377,7 @@ impl<'a> Block<'a> {
             self.agent.stores.read -= 1;
             for Issued { to: (tensor, store), accesses: [_, global], .. } in group {
                 let epoch = self.clock.access(thread, 1).through(global.proxy);
-                self.overlays[tensor].stored.complete(store, epoch, self.told.now().releases);
+                self.overlays[tensor].stored.complete(store, epoch);
             }
         }
         Ok(())

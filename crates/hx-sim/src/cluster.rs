@@ -17,7 +17,9 @@ use crate::bulk::PIECE;
 use crate::code::SiteId;
 use crate::error::{Fault, SimError};
 use crate::formula::Formula;
-use crate::turn::{Order, Turn};
+use crate::order::Order;
+use crate::overlay::Overlay;
+use crate::turn::{Tick, Turn};
 
 /// Arrivals of threads at a stage.
 #[derive(Clone, Debug)]
@@ -118,36 +120,70 @@ impl<'a> Cluster<'a> {
             [] => Ok(()),
             [block] => block.run(),
             _ => {
-                while self.tick()? {}
-                Ok(())
+                while self.tick()? == Tick::Went {}
+                self.expect_ended()
             }
         }
     }
 
-    /// Performs the next step of the running agent, and chooses the agent that runs next. Returns false once all agents have ended.
+    /// Performs the next step of the running agent, and chooses the agent that runs next.
     ///
     /// # Errors
-    /// As [`Cluster::run`].
-    pub(crate) fn tick(&mut self) -> Result<bool, SimError> {
+    /// On a fault.
+    pub(crate) fn tick(&mut self) -> Result<Tick, SimError> {
         if let [block] = self.blocks.as_mut_slice() {
             return block.tick();
         }
         match self.advance()? {
             Turn::Stepped => {
-                if self.order.ends_turn(self.blocks[self.running].agent.is_logging()) {
+                let agent = &self.blocks[self.running].agent;
+                let is_napping = agent.nap.is_some();
+                if self.order.ends_turn(agent.is_logging()) || is_napping {
                     self.next_agent();
                 }
             }
             Turn::Blocked | Turn::Ended => {
                 while !self.next_agent() {
                     if !self.land_next()? {
+                        if !self.blocks.iter().all(Block::has_ended) {
+                            return Ok(Tick::Stuck);
+                        }
                         self.end()?;
-                        return Ok(false);
+                        return Ok(Tick::Ended);
                     }
                 }
             }
         }
-        Ok(true)
+        Ok(Tick::Went)
+    }
+
+    /// Fails if an agent is left. None can go on.
+    pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
+        self.blocks.iter().try_for_each(Block::expect_ended)
+    }
+
+    /// Returns the overlays that a block reads: its own, or those of the running block if all share them.
+    fn overlays<'s>(&'s self, block: &'s Block<'a>) -> &'s [Overlay] {
+        let shares = self.blocks[self.running].world.is_some();
+        if shares { &self.blocks[self.running].overlays } else { &block.overlays }
+    }
+
+    /// Reports whether a step can be made now: by an agent, or by a copy or a draw in flight. With `awake`, agents do not count that
+    /// gave their turn to others. `overlays` are those that all blocks share.
+    pub(crate) fn can_go_on(&self, overlays: &[Overlay], awake: bool) -> bool {
+        self.blocks.iter().any(|block| {
+            block.can_land()
+                || if awake { block.is_awake(overlays) } else { !block.ready(overlays).is_empty() }
+        })
+    }
+
+    /// Returns the running block.
+    pub(crate) fn running_block(&self) -> &Block<'a> {
+        &self.blocks[self.running]
+    }
+
+    pub(crate) fn running_block_mut(&mut self) -> &mut Block<'a> {
+        &mut self.blocks[self.running]
     }
 
     /// Gives the clock to a block.
@@ -161,6 +197,10 @@ impl<'a> Cluster<'a> {
                 [&mut low[self.running], &mut high[0]]
             };
             std::mem::swap(&mut from.clock, &mut to.clock);
+            if from.world.is_some() {
+                let common = from.hand_over();
+                to.take_over(common);
+            }
             self.running = block;
         }
     }
@@ -182,7 +222,7 @@ impl<'a> Cluster<'a> {
     fn next_agent(&mut self) -> bool {
         self.order.begin();
         let ready = self.blocks.iter().enumerate().flat_map(|(block, run)| {
-            let agents = run.ready().into_iter();
+            let agents = run.ready(self.overlays(run)).into_iter();
             agents.map(move |(number, place)| (block, number, place))
         });
         let ready: Vec<(usize, usize, usize)> = ready.collect();
@@ -209,7 +249,6 @@ impl<'a> Cluster<'a> {
     }
 
     fn end(&mut self) -> Result<(), SimError> {
-        self.blocks.iter().try_for_each(Block::expect_ended)?;
         for block in 0..self.blocks.len() {
             self.enter(block);
             self.blocks[block].expect_waited()?;

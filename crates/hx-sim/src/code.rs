@@ -39,7 +39,8 @@ pub(crate) struct Code {
     pub(crate) granule: usize,
     /// Whether some copy is asynchronous.
     pub(crate) asynchronous: bool,
-    /// Whether blocks see what others did to global memory: atomic accesses return values, or order other accesses.
+    /// Whether blocks see what others did to global memory: atomic accesses return values, order other accesses, or are atomic among
+    /// few threads.
     pub(crate) communicates: bool,
     /// The tensor maps of the program.
     pub(crate) maps: Vec<MapCode>,
@@ -126,6 +127,8 @@ pub(crate) struct Site {
     pub(crate) op: Option<OpId>,
     pub(crate) origin: Option<Origin>,
     pub(crate) title: String,
+    /// Whether it acquires.
+    pub(crate) acquires: bool,
 }
 
 impl Site {
@@ -303,6 +306,56 @@ pub(crate) enum Written<'s> {
 }
 
 impl Step {
+    /// Reports whether the step changes something that others can see, whatever it finds. Transfers say it themselves.
+    pub(crate) fn stirs(&self) -> bool {
+        match self {
+            Step::AsyncCopy(_)
+            | Step::BulkLoad { .. }
+            | Step::BulkStore(_)
+            | Step::Arrive { .. }
+            | Step::Expect { .. }
+            | Step::Send(_)
+            | Step::Draw(_)
+            | Step::Drawn(_)
+            | Step::Put(_)
+            | Step::Roles { .. }
+            | Step::MultiplyAsync(_)
+            | Step::NamedArrive { .. } => true,
+            Step::SetSlot { .. }
+            | Step::SetLanes { .. }
+            | Step::For { .. }
+            | Step::If { .. }
+            | Step::While { .. }
+            | Step::SetNumber(_)
+            | Step::Barrier { .. }
+            | Step::WarpBarrier { .. }
+            | Step::LoadIndex(_)
+            | Step::ReadIndex(_)
+            | Step::LoadInteger(_)
+            | Step::Transfer(_)
+            | Step::Multiply(_)
+            | Step::Fence { .. }
+            | Step::CommitProducts { .. }
+            | Step::WaitProducts { .. }
+            | Step::Convert(_)
+            | Step::Fill(_)
+            | Step::Compute(_)
+            | Step::LaneExchange(_)
+            | Step::Commit { .. }
+            | Step::Wait { .. }
+            | Step::BulkCommit { .. }
+            | Step::BulkWait { .. }
+            | Step::Await { .. }
+            | Step::Log { .. }
+            | Step::NamedSync { .. } => false,
+        }
+    }
+
+    /// Reports whether other blocks may act right before the step and make a difference: it accesses global memory atomically.
+    pub(crate) fn is_between(&self) -> bool {
+        matches!(self, Step::Transfer(t) if t.atomic.is_some() && matches!(t.memory, Mem::Global(_)))
+    }
+
     /// Returns the site of a step that moves data and writes no registers.
     pub(crate) fn moved(&self) -> Option<SiteId> {
         match self {
@@ -374,7 +427,7 @@ pub(crate) struct Regs {
     pub(crate) offsets: Vec<usize>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mem {
     /// Position among the tensors of the launch.
     Global(usize),
@@ -410,6 +463,8 @@ pub(crate) struct AtomicCode {
     /// Gets the element as it was before.
     pub(crate) old: Option<Regs>,
     pub(crate) order: MemoryOrder,
+    /// Whether it is atomic among fewer threads than those of the device.
+    pub(crate) narrow: bool,
 }
 
 /// Says which lane of a collective transfer holds which of the addressed elements.

@@ -2,7 +2,7 @@
 
 mod counter;
 mod elementwise;
-mod instruction;
+pub(crate) mod instruction;
 mod numbers;
 mod product;
 mod registers;
@@ -61,7 +61,8 @@ pub(crate) fn compile(
     let arrays = program.registers.iter();
     Ok(Code {
         threads,
-        cluster: if program.crosses_blocks() { program.cluster } else { [1, 1, 1] },
+        // What a block does to global memory is seen by its cluster only, too, if the cluster is the scope.
+        cluster: if program.crosses_blocks() || c.communicates { program.cluster } else { [1, 1, 1] },
         sites: c.sites,
         slots: c.slots as usize,
         names: c.names,

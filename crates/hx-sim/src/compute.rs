@@ -48,7 +48,6 @@ impl<'a> Block<'a> {
             return Err(self.error(n.value.site, Some(thread), Fault::Malformed(text)));
         }
         self.agent.env.slots[n.slot as usize] = number_of_bits(first, n.dtype);
-        self.agent.decisions += u64::from(!n.value.inputs.is_empty());
         self.evaluated(&n.value, at, temporaries);
         Ok(())
     }

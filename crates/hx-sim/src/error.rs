@@ -33,8 +33,10 @@ pub struct Place {
 pub enum Deed {
     Read,
     Write,
-    /// Accesses it atomically, as `atomic_add` does.
+    /// Updates it atomically, as `atomic_add` does.
     Atomic,
+    /// Reads it atomically, as `atomic_load` does.
+    Peek,
 }
 
 impl Deed {
@@ -44,6 +46,7 @@ impl Deed {
             Deed::Read => "read",
             Deed::Write => "wrote",
             Deed::Atomic => "updated",
+            Deed::Peek => "atomically read",
         }
     }
 }
@@ -74,6 +77,8 @@ pub struct Copying {
 pub struct Blocked {
     /// The first of them, and the one after the last.
     pub threads: [u32; 2],
+    /// The block, if blocks run together.
+    pub block: Option<[u32; 3]>,
     /// The event, as text.
     pub event: String,
     /// The place of the last operation that brought the event nearer, and its part in it.
@@ -81,6 +86,33 @@ pub struct Blocked {
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
     pub title: String,
+}
+
+/// Blocks of a grid that wait for a place on the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeftOut {
+    /// The blocks that have not begun.
+    pub blocks: u64,
+    /// The blocks that run.
+    pub running: u64,
+    pub room: Room,
+}
+
+/// The number of blocks that a device holds at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    pub multiprocessors: u32,
+    /// The blocks of a multiprocessor.
+    pub each: u32,
+    /// The resource that limits them: `threads`, `blocks`, `registers` or `shared memory`.
+    pub limited_by: &'static str,
+}
+
+impl Room {
+    /// Returns the number of blocks.
+    pub fn blocks(self) -> u64 {
+        u64::from(self.multiprocessors) * u64::from(self.each)
+    }
 }
 
 /// An error that ends a run.
@@ -183,10 +215,12 @@ pub enum Fault {
         repeats: bool,
     },
     /// Some threads have not ended, and each of them waits for others.
-    #[error("deadlock: {}", listed(.blocked))]
+    #[error("deadlock: {}{}", listed(.blocked), left_out_text(.left_out))]
     Deadlock {
-        /// In the order of the threads.
+        /// In the order of the blocks and their threads.
         blocked: Vec<Blocked>,
+        /// Blocks that have not begun because the device holds no more.
+        left_out: Option<LeftOut>,
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread changes the element;
     /// the other reads it, stores another value or updates it atomically.
@@ -227,8 +261,8 @@ pub enum Fault {
         "the counter `{counter}` hands out {limit} numbers to {blocks} blocks, expected at least 0 and no more draws than an `i32` counts"
     )]
     CounterLimit { counter: String, limit: i64, blocks: u64 },
-    /// Two blocks access the same element of a tensor, and one of them changes it. Nothing orders the blocks of a grid.
-    #[error("{} element {element}{} of `{tensor}`, which block {} {}", present(*.deed), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.deed, *.earlier_deed))]
+    /// Two blocks access the same element of a tensor, one of them changes it, and no atomic accesses order them.
+    #[error("{} element {element}{} of `{tensor}`, which block {} {}{}", present(*.deed), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.deed, *.earlier_deed), between(*.narrow))]
     BlockRace {
         tensor: String,
         element: i64,
@@ -240,7 +274,13 @@ pub enum Fault {
         earlier_deed: Deed,
         /// Whether the block at the place of the error knows of the operation, but not that it is complete: a bulk store.
         in_flight: bool,
+        /// Both accesses are atomic, but one only among the threads of its own block.
+        narrow: bool,
     },
+}
+
+fn between(narrow: bool) -> &'static str {
+    if narrow { ", and one of the two is atomic among the threads of its own block only" } else { "" }
 }
 
 fn present(deed: Deed) -> &'static str {
@@ -248,6 +288,7 @@ fn present(deed: Deed) -> &'static str {
         Deed::Read => "reads",
         Deed::Write => "writes",
         Deed::Atomic => "updates",
+        Deed::Peek => "atomically reads",
     }
 }
 
@@ -262,10 +303,11 @@ fn disturbs(deed: Deed, earlier: Deed) -> &'static str {
 
 fn other_block(deed: Deed, earlier: Deed) -> &'static str {
     match (deed, earlier) {
-        (Deed::Write, Deed::Write) => "sets to another value",
+        (Deed::Write, Deed::Write) => "writes",
         (_, Deed::Write) => "changes",
         (_, Deed::Atomic) => "updates",
         (_, Deed::Read) => "reads",
+        (_, Deed::Peek) => "atomically reads",
     }
 }
 
@@ -281,8 +323,36 @@ fn verb(write: bool) -> &'static str {
     if write { "writes" } else { "reads" }
 }
 
+/// Returns the waits as text. Of blocks that wait at one place it names the first and the last.
 fn listed(blocked: &[Blocked]) -> String {
-    blocked.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    let mut texts = Vec::new();
+    let mut waits = blocked.iter().enumerate().peekable();
+    while let Some((at, wait)) = waits.next() {
+        let first = blocked[..at].iter().rposition(|other| !other.is_beside(wait)).map_or(0, |at| at + 1);
+        let is_last = waits.peek().is_none_or(|(_, next)| !next.is_beside(wait));
+        match at - first {
+            0 => texts.push(wait.to_string()),
+            _ if is_last => {
+                let between = at - first - 1;
+                if between > 0 {
+                    texts.push(format!("so {} {between} more", if between == 1 { "does" } else { "do" }));
+                }
+                texts.push(wait.to_string());
+            }
+            _ => {}
+        }
+    }
+    texts.join("; ")
+}
+
+fn left_out_text(left_out: &Option<LeftOut>) -> String {
+    let Some(LeftOut { blocks, running, room }) = left_out else { return String::new() };
+    let Room { multiprocessors, each, limited_by } = room;
+    let (s, have) = if *blocks == 1 { ("", "has") } else { ("s", "have") };
+    format!(
+        "; {blocks} block{s} of the grid {have} not begun, because the device holds {running} at once: {each} on each of \
+         {multiprocessors} multiprocessors, limited by {limited_by}"
+    )
 }
 
 fn for_all(collective: bool) -> &'static str {
@@ -330,12 +400,20 @@ impl fmt::Display for Access {
 }
 
 impl Blocked {
+    /// Reports whether threads of two blocks wait at one place.
+    pub fn is_beside(&self, other: &Blocked) -> bool {
+        self.block.is_some()
+            && self.block != other.block
+            && (self.op, self.origin) == (other.op, other.origin)
+    }
+
     /// Returns the threads with the verb: "threads 0 to 31 wait".
     pub fn who(&self) -> String {
         let [first, end] = self.threads;
+        let of = self.block.map_or_else(String::new, |block| format!(" of block {}", Block(block)));
         match end - first {
-            1 => format!("thread {first} waits"),
-            _ => format!("threads {first} to {} wait", end - 1),
+            1 => format!("thread {first}{of} waits"),
+            _ => format!("threads {first} to {}{of} wait", end - 1),
         }
     }
 }
@@ -343,8 +421,10 @@ impl Blocked {
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.who())?;
-        if let Some(op) = self.op {
-            write!(f, " in #{} `{}`", op.0, self.title)?;
+        match self.op {
+            Some(op) => write!(f, " in #{} `{}`", op.0, self.title)?,
+            None if !self.title.is_empty() => write!(f, " in `{}`", self.title)?,
+            None => {}
         }
         write!(f, " for {}", self.event)
     }

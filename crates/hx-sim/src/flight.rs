@@ -13,7 +13,7 @@ use crate::block::Block;
 use crate::code::{AsyncCopy, Mem, SiteId};
 use crate::error::SimError;
 use crate::formula::Test;
-use crate::overlay::Who;
+use crate::overlay::who;
 use crate::shared::Touch;
 use crate::trace::Kind;
 use crate::transfer::Access;
@@ -159,7 +159,6 @@ impl<'a> Block<'a> {
     /// # Errors
     /// If another access to the source races with this copy.
     fn fetch(&mut self, c: &AsyncCopy, epoch: Epoch, source: Option<usize>) -> Result<(), SimError> {
-        let stamp = self.stamp();
         let bytes = &mut self.agent.flight.joined(c.signals).bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
@@ -169,8 +168,7 @@ impl<'a> Block<'a> {
             out.copy_from_slice(&tensor.bytes[at..at + c.access]);
             return Ok(());
         }
-        let clock = self.config.check_races.then_some(&self.clock);
-        let who = Who { epoch, site: c.site, clock, stamp };
+        let who = who!(self, c.site, epoch);
         let read = self.overlays[c.src].read(tensor, at, out, who);
         read.map_err(|raced| self.global_race(tensor, (c.site, epoch.thread), raced))
     }

@@ -1,7 +1,8 @@
 //! Merges what the blocks did to a tensor, in the order of the blocks, and finds races between blocks.
 //!
-//! No barrier orders the accesses of two blocks, but atomic accesses may ([`crate::told`]). Otherwise they race on an element if one block changes it and the other reads it or stores
-//! another value, or if one block updates it atomically and the other reads or stores it.
+//! Nothing orders the accesses of two blocks, as blocks whose atomic accesses do are not merged ([`crate::schedule`]). They race
+//! on an element if one block changes it and the other reads it or stores another value, or if one block updates it atomically and
+//! the other reads or stores it.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +10,12 @@ use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
 use crate::overlay::{Overlay, Page, apply};
-use crate::stored::Stored;
-use crate::told::{Stamp, Told};
 
 /// The last block that accessed a unit in one way, and the operation that did so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Owner {
     pub(crate) block: u32,
     pub(crate) site: SiteId,
-    stamp: Stamp,
-    /// The access is a bulk store that is complete only when the kernel has ended.
-    in_flight: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,8 +49,6 @@ pub(crate) struct Clash {
     pub(crate) site: SiteId,
     pub(crate) other: Owner,
     pub(crate) other_deed: Deed,
-    /// The later block knows of the earlier access, but not that it is complete.
-    pub(crate) in_flight: bool,
 }
 
 /// Merges the accesses of block number `block` into the tensor. Blocks must come in the same order in every launch. With `check`, the first
@@ -63,19 +57,17 @@ pub(crate) fn merge(
     tensor: &mut Tensor,
     history: &mut History,
     overlay: Overlay,
-    (block, told): (u32, &Told),
+    block: u32,
     check: bool,
 ) -> Result<(), Clash> {
     let size = tensor.unit();
-    let Overlay { pages, stored } = overlay;
-    for (number, page) in pages {
+    for (number, page) in overlay.pages {
         let start = number * PAGE;
         let len = (tensor.bytes.len() - start).min(PAGE);
         let bytes = &mut tensor.bytes[start..start + len];
         if check {
             let past = history.pages.entry(number).or_insert_with(|| Box::new(Past::new(bytes, size)));
-            past.pass((&page, &stored), bytes, (block, told))
-                .map_err(|clash| Clash { byte: start + clash.byte, ..clash })?;
+            past.pass(&page, bytes, block).map_err(|clash| Clash { byte: start + clash.byte, ..clash })?;
         }
         let units = bytes.chunks_exact_mut(size).zip(page.data.chunks_exact(size)).zip(&page.done);
         for ((now, data), _) in units.filter(|(_, done)| done.owned()) {
@@ -99,12 +91,7 @@ impl Past {
     ///
     /// # Errors
     /// On a clash. Its `byte` counts from the start of the page.
-    fn pass(
-        &mut self,
-        (page, stored): (&Page, &Stored),
-        now: &[u8],
-        (block, told): (u32, &Told),
-    ) -> Result<(), Clash> {
+    fn pass(&mut self, page: &Page, now: &[u8], block: u32) -> Result<(), Clash> {
         let size = PAGE / self.owners.len();
         for (unit, (owners, done)) in self.owners.iter_mut().zip(&page.done).enumerate() {
             if !done.anything() {
@@ -113,10 +100,8 @@ impl Past {
             let bytes = unit * size..(unit + 1) * size;
             let (before, now, data) = (&self.before[bytes.clone()], &now[bytes.clone()], &page.data[bytes]);
             let meets = |deed: Deed, holds: bool, other: Option<Owner>, other_deed: Deed| {
-                let knew = |other: &Owner| told.knew(page.stamp(unit, deed), other.block, other.stamp);
-                let other = other.filter(|other| holds && (other.in_flight || !knew(other)))?;
-                let (site, in_flight) = (page.site(unit, deed), knew(&other));
-                Some(Clash { byte: unit * size, deed, site, other, other_deed, in_flight })
+                let other = other.filter(|_| holds)?;
+                Some(Clash { byte: unit * size, deed, site: page.site(unit, deed), other, other_deed })
             };
             let Owners { writer, reader, adder } = *owners;
             let clash = meets(Deed::Write, done.written, adder, Deed::Atomic)
@@ -129,16 +114,7 @@ impl Past {
             if let Some(clash) = clash {
                 return Err(clash);
             }
-            let own = |deed: Deed| {
-                let (mut stamp, mut in_flight) = (page.stamp(unit, deed), false);
-                if deed != Deed::Read && page.store(unit) > 0 {
-                    match stored.releases(page.store(unit)) {
-                        Some(releases) => stamp.releases = stamp.releases.max(releases),
-                        None => in_flight = true,
-                    }
-                }
-                Some(Owner { block, site: page.site(unit, deed), stamp, in_flight })
-            };
+            let own = |deed: Deed| Some(Owner { block, site: page.site(unit, deed) });
             if done.written {
                 owners.writer = own(Deed::Write);
             }

@@ -1,28 +1,31 @@
 //! Launches a program: matches arguments with parameters, runs the blocks in parallel, those of a cluster together if they reach
-//! each other, and merges their changes in order.
+//! each other, and merges their changes in order. Blocks that see what others did take turns ([`crate::schedule`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use hx_dtype::DType;
 use hx_index::{EvalError, Expr, Symbol};
-use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram};
+use hx_target::catalogue;
+use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram, Transfer};
 use rayon::prelude::*;
 
-use crate::block::Block;
-use crate::cluster::Cluster;
 use crate::code::Code;
 use crate::compile::compile;
+use crate::compile::instruction::communicates;
 use crate::config::Config;
 use crate::counter::{expect_reset, expect_zero};
 use crate::error::{Fault, SimError};
 use crate::global::Tensor;
-use crate::grid::block_index;
+use crate::grid::{Permutation, block_index, members};
 use crate::history::{Clash, History, merge};
 use crate::log::{BlockLog, LaunchLog};
 use crate::overlay::Overlay;
-use crate::report::{Counters, Report};
-use crate::told::{Left, Told};
-use crate::witness::{BlockWitness, Witness};
+use crate::ran::{Outcome, Ran, cluster, outcome_of};
+use crate::report::{Counters, OldLoad, Report};
+use crate::schedule::{Grid, Launch};
+use crate::witness::Witness;
+use crate::world::Old;
 
 /// Number of blocks that run before their changes are merged. It bounds the memory for the changes.
 const BATCH: u64 = 256;
@@ -43,12 +46,19 @@ pub enum Argument {
     Float(f64),
 }
 
-/// Reports whether runs of a program with different seeds can differ: it has roles, copies that signal a barrier, or asynchronous
-/// products.
+/// Reports whether runs of a program with different seeds can differ: it has roles, copies that signal a barrier, asynchronous
+/// products, atomic accesses by which blocks see what others did, or sums of floats of several blocks.
 pub fn depends_on_seed(program: &ThreadProgram) -> bool {
     let mut found = !program.barriers.is_empty();
     hx_thread::visit(&program.body, &mut |stmt| {
         found |= matches!(stmt, Stmt::Roles(_) | Stmt::MultiplyAsync(_));
+        if let Stmt::Transfer(Transfer { row, atomic: Some(used), address, .. }) = stmt {
+            let sums = program.memory_dtype(address.memory).is_some_and(DType::is_float);
+            found |= catalogue().copy(row).is_some_and(|row| sums || communicates(row, used));
+        }
+        if let Stmt::BulkStore(store) = stmt {
+            found |= catalogue().bulk(&store.row).is_some_and(|row| !row.adds.is_empty());
+        }
     });
     found
 }
@@ -85,10 +95,9 @@ pub fn run_with_log(
     let lookup = |s: &Symbol| symbols.get(s).copied();
     let mut tensors = Vec::new();
     let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
-    let left = Left::default();
     let launched = take_tensors(program, arguments, &lookup, &mut tensors)
         .and_then(|()| expect_zero(&code, &tensors))
-        .and_then(|()| run_grid((&code, &left), grid, &mut tensors, config, &mut told));
+        .and_then(|()| run_grid(&code, &mut tensors, config, &mut told));
     *log = told.contents(program);
     for (argument, tensor) in arguments.iter_mut().zip(tensors) {
         if let (Argument::Tensor { bytes, .. }, Some(tensor)) = (argument, tensor) {
@@ -123,11 +132,6 @@ pub(crate) fn compiled(
     let grid = grid(program, &lookup)?;
     symbols.extend((0u8..).zip(grid).map(|(axis, blocks)| (Symbol::GridDim(axis), blocks as i64)));
     let code = compile(program, &symbols, &numbers)?;
-    if code.communicates && code.cluster.iter().product::<u32>() > 1 {
-        let text = "the blocks of a cluster exchange data and make atomic accesses whose results or order count, which the \
-                    simulator does not run: try a GPU";
-        return argument_error(text.to_owned());
-    }
     if let Some((blocks, size)) =
         grid.iter().zip(code.cluster).find(|(blocks, size)| *blocks % u64::from(*size) != 0)
     {
@@ -243,118 +247,157 @@ fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
             && found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
-/// The logs of blocks that ran together to their end or to an error, and their outcomes.
-struct Ran {
-    logs: Vec<BlockLog>,
-    outcome: Result<Vec<Outcome>, SimError>,
+/// The sums of the effects of blocks.
+struct Totals {
+    counters: Vec<Counters>,
+    drawn: Vec<u64>,
+    report: Report,
 }
 
-/// The effects of one block.
-struct Outcome {
-    /// Its number in the grid.
-    number: u64,
-    overlays: Vec<Overlay>,
-    counters: Vec<Counters>,
-    barriers: u64,
-    /// How many numbers it drew from each counter.
-    drawn: Vec<u64>,
-    told: Told,
-    witness: Option<Box<BlockWitness>>,
+impl Totals {
+    fn new(code: &Code, tensors: &[Option<Tensor>], config: &Config<'_>) -> Totals {
+        let mut report = Report::default();
+        let watched = |param: usize| tensors.get(param).and_then(Option::as_ref);
+        report.witness = config.watch.map(|param| Box::new(Witness::new(code, code.grid, watched(param))));
+        report.blocks = code.grid.iter().product();
+        let counters = vec![Counters::default(); code.sites.len()];
+        Totals { counters, drawn: vec![0; code.counters.len()], report }
+    }
+
+    /// Adds the effects of a block, and returns its overlays.
+    fn add(&mut self, outcome: Outcome) -> Vec<Overlay> {
+        let Outcome { number, overlays, counters, barriers, drawn, witness } = outcome;
+        if let (Some(all), Some(here)) = (&mut self.report.witness, witness) {
+            all.merge(number, *here);
+        }
+        self.drawn.iter_mut().zip(drawn).for_each(|(all, here)| *all += here);
+        self.report.barriers += barriers;
+        self.counters.iter_mut().zip(counters).for_each(|(total, here)| *total += here);
+        overlays
+    }
+
+    fn finish(mut self, code: &Code) -> Result<Report, SimError> {
+        for (site, counters) in code.sites.iter().zip(self.counters) {
+            match site.op {
+                Some(op) => *self.report.ops.entry(op).or_default() += counters,
+                None => self.report.other += counters,
+            }
+        }
+        expect_reset(code, &self.drawn)?;
+        Ok(self.report)
+    }
 }
 
 fn run_grid(
-    (code, left): (&Code, &Left),
-    grid: [u64; 3],
+    code: &Code,
     tensors: &mut [Option<Tensor>],
     config: &Config<'_>,
     log: &mut LaunchLog,
 ) -> Result<Report, SimError> {
-    let blocks = grid[0] * grid[1] * grid[2];
     let together = u64::from(code.cluster.iter().product::<u32>());
-    let (mut report, drawn) = run_blocks((code, left), grid, blocks / together, tensors, config, log)?;
-    report.blocks = blocks;
-    expect_reset(code, &drawn)?;
-    Ok(report)
+    match code.communicates {
+        true => run_sharing(code, tensors, config, log),
+        false => run_blocks(code, code.grid.iter().product::<u64>() / together, tensors, config, log),
+    }
 }
 
-/// Runs the first `runs` blocks or clusters of a grid. Returns also how many numbers they drew from each counter.
-pub(crate) fn run_blocks(
-    (code, left): (&Code, &Left),
-    grid: [u64; 3],
+/// Runs the blocks of a grid that share memory.
+fn run_sharing(
+    code: &Code,
+    tensors: &mut [Option<Tensor>],
+    config: &Config<'_>,
+    log: &mut LaunchLog,
+) -> Result<Report, SimError> {
+    let mut totals = Totals::new(code, tensors, config);
+    let grid = Grid::new(Launch { code, tensors, config, plan: log.plan() }, None);
+    let (ran, common, outcome) = grid.run();
+    for Ran { logs, outcome } in ran {
+        logs.iter().for_each(|told| log.merge(&code.log, told));
+        outcome?.into_iter().for_each(|outcome| drop(totals.add(outcome)));
+    }
+    outcome?;
+    if let Some(world) = &common.world {
+        totals.report.old = world.old().iter().map(|old| old_load(code, tensors, *old)).collect();
+    }
+    for (tensor, overlay) in tensors.iter_mut().zip(common.overlays) {
+        if let Some(tensor) = tensor {
+            // The blocks have found their races themselves.
+            let merged = merge(tensor, &mut History::default(), overlay, 0, false);
+            merged.map_err(|clash| block_race(code, tensor, clash, [[0; 3]; 2]))?;
+        }
+    }
+    totals.finish(code)
+}
+
+fn old_load(code: &Code, tensors: &[Option<Tensor>], old: Old) -> OldLoad {
+    let place = |(site, block): (u32, u32)| {
+        code.sites[site as usize].place(Some(block_index(code.grid, u64::from(block))), None)
+    };
+    let (mut tensor, mut element, mut coord) = (String::new(), 0, None);
+    if let Some(found) = tensors.get(old.param).and_then(Option::as_ref) {
+        element = found.element_of(old.byte);
+        (tensor, coord) = (found.name.clone(), found.coordinate(element));
+    }
+    let acquires = code.sites[old.by.0 as usize].acquires;
+    OldLoad { tensor, element, coord, load: place(old.by), acquires, write: place(old.next) }
+}
+
+/// Runs the blocks or clusters of a grid, of which no block sees what others do.
+fn run_blocks(
+    code: &Code,
     runs: u64,
     tensors: &mut [Option<Tensor>],
     config: &Config<'_>,
     log: &mut LaunchLog,
-) -> Result<(Report, Vec<u64>), SimError> {
+) -> Result<Report, SimError> {
     let mut histories: Vec<History> = tensors.iter().map(|_| History::default()).collect();
-    let mut totals = vec![Counters::default(); code.sites.len()];
-    let mut drawn = vec![0; code.counters.len()];
-    let mut report = Report::default();
-    let watched = |param: usize| tensors.get(param).and_then(Option::as_ref);
-    report.witness = config.watch.map(|param| Box::new(Witness::new(code, grid, watched(param))));
+    let mut totals = Totals::new(code, tensors, config);
     let together = u64::from(code.cluster.iter().product::<u32>());
+    let order = Permutation::new(config.seed, runs);
     let mut first = 0;
     while first < runs {
-        // A block that communicates finds memory as the blocks before it left it.
-        let batch = if code.communicates { 1 } else { BATCH.div_ceil(together) };
-        let last = (first + batch).min(runs);
-        for Ran { logs, outcome } in run_batch((code, left), grid, first..last, tensors, config, log.plan()) {
+        let last = (first + BATCH.div_ceil(together)).min(runs);
+        for Ran { logs, outcome } in run_batch(code, order, first..last, tensors, config, log.plan()) {
             logs.iter().for_each(|told| log.merge(&code.log, told));
-            for Outcome { number, overlays, counters, barriers, drawn: here, told, witness } in outcome? {
-                if let (Some(all), Some(here)) = (&mut report.witness, witness) {
-                    all.merge(number, *here);
-                }
-                drawn.iter_mut().zip(here).for_each(|(all, here)| *all += here);
-                report.barriers += barriers;
-                for (total, here) in totals.iter_mut().zip(counters) {
-                    *total += here;
-                }
+            for outcome in outcome? {
+                let number = outcome.number;
+                let overlays = totals.add(outcome);
                 for ((tensor, history), overlay) in tensors.iter_mut().zip(&mut histories).zip(overlays) {
                     let Some(tensor) = tensor else { continue };
-                    merge(tensor, history, overlay, (number as u32, &told), config.check_races).map_err(
-                        |clash| {
-                            block_race(
-                                code,
-                                tensor,
-                                clash,
-                                [number, u64::from(clash.other.block)].map(|n| block_index(grid, n)),
-                            )
-                        },
-                    )?;
+                    let merged = merge(tensor, history, overlay, number as u32, config.check_races);
+                    merged.map_err(|clash| {
+                        let blocks = [number, u64::from(clash.other.block)];
+                        block_race(code, tensor, clash, blocks.map(|n| block_index(code.grid, n)))
+                    })?;
                 }
             }
         }
         first = last;
     }
-    for (site, counters) in code.sites.iter().zip(totals) {
-        match site.op {
-            Some(op) => *report.ops.entry(op).or_default() += counters,
-            None => report.other += counters,
-        }
-    }
-    Ok((report, drawn))
+    totals.finish(code)
 }
 
-/// Returns the outcomes of some runs, each of a block or of a cluster, in their order, up to and including the first error.
+/// Returns the outcomes of the runs at some positions of the order, each of a block or of a cluster, in their order, up to and
+/// including the first error.
 fn run_batch(
-    (code, left): (&Code, &Left),
-    grid: [u64; 3],
-    runs: std::ops::Range<u64>,
+    code: &Code,
+    order: Permutation,
+    positions: std::ops::Range<u64>,
     tensors: &[Option<Tensor>],
     config: &Config<'_>,
     plan: &LogPlan,
 ) -> Vec<Ran> {
     // Runs after a failed one need not happen, because the caller gets the first error only.
     let failed = AtomicU32::new(u32::MAX);
-    let ran: Vec<Option<Ran>> = (runs.start as u32..runs.end as u32)
+    let ran: Vec<Option<Ran>> = (positions.start as u32..positions.end as u32)
         .into_par_iter()
-        .map(|number| {
-            if number > failed.load(Ordering::Relaxed) {
+        .map(|position| {
+            if position > failed.load(Ordering::Relaxed) {
                 return None;
             }
-            let ran = run_together((code, left), grid, u64::from(number), tensors, config, plan);
+            let ran = run_together(code, order.at(u64::from(position)), tensors, config, plan);
             if ran.outcome.is_err() {
-                failed.fetch_min(number, Ordering::Relaxed);
+                failed.fetch_min(position, Ordering::Relaxed);
             }
             Some(ran)
         })
@@ -371,56 +414,21 @@ fn run_batch(
 
 /// Runs the blocks that run together as number `number`.
 fn run_together(
-    (code, left): (&Code, &Left),
-    grid: [u64; 3],
+    code: &Code,
     number: u64,
     tensors: &[Option<Tensor>],
     config: &Config<'_>,
     plan: &LogPlan,
 ) -> Ran {
-    let members = members(code.cluster, grid, number);
+    let members = members(code.cluster, code.grid, number);
     if (config.cancel)() {
         let logs = members.iter().map(|block| BlockLog::new(&code.log, plan, *block));
         return Ran { logs: logs.collect(), outcome: Err(Fault::Cancelled.into()) };
     }
-    let mut cluster = cluster((code, left), (grid, &members), tensors, config, plan);
+    let mut cluster = cluster(code, (number, &members), tensors, config, plan);
     let result = cluster.run();
-    let (mut logs, mut outcomes) = (Vec::new(), Vec::new());
-    for (number, block) in members.into_iter().zip(cluster.blocks) {
-        let Block { overlays, counters, barriers, log, tickets, told, witness, .. } = block;
-        let drawn = tickets.drawn().collect();
-        logs.push(log);
-        outcomes.push(Outcome { number, overlays, counters, barriers, drawn, told, witness });
-    }
-    Ran { logs, outcome: result.map(|()| outcomes) }
-}
-
-/// Makes the blocks with these numbers, before their first step.
-pub(crate) fn cluster<'a>(
-    (code, left): (&'a Code, &'a Left),
-    (grid, members): ([u64; 3], &[u64]),
-    tensors: &'a [Option<Tensor>],
-    config: &'a Config<'a>,
-    plan: &LogPlan,
-) -> Cluster<'a> {
-    let new = |(rank, block): (usize, &u64)| {
-        let (log, told) = (BlockLog::new(&code.log, plan, *block), (left, Told::new(*block as u32)));
-        let witness = |param| Box::new(BlockWitness::new(param, config.follow, *block as u32));
-        let witness = config.watch.map(witness);
-        Block::new(code, tensors, config, (rank, block_index(grid, *block)), log, told, witness)
-    };
-    Cluster::new(members.iter().enumerate().map(new).collect())
-}
-
-/// Returns the numbers, in the grid, of the blocks of a cluster in the order of their ranks. A block alone is a cluster of one.
-pub(crate) fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
-    let [x, y, z] = cluster.map(u64::from);
-    let first = block_index([grid[0] / x, grid[1] / y, grid[2] / z], number).map(u64::from);
-    let rank = |rank: u64| {
-        let [i, j, k] = block_index([x, y, z], rank).map(u64::from);
-        first[0] * x + i + grid[0] * (first[1] * y + j + grid[1] * (first[2] * z + k))
-    };
-    (0..x * y * z).map(rank).collect()
+    let ran = outcome_of(cluster);
+    Ran { outcome: result.and(ran.outcome), ..ran }
 }
 
 fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 3]; 2]) -> SimError {
@@ -432,7 +440,8 @@ fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 
         deed: clash.deed,
         earlier: Box::new(code.sites[clash.other.site as usize].place(Some(other), None)),
         earlier_deed: clash.other_deed,
-        in_flight: clash.in_flight,
+        in_flight: false,
+        narrow: false,
     };
     let place = code.sites[clash.site as usize].place(Some(here), None);
     SimError { fault, place: Some(Box::new(place)) }

@@ -2,8 +2,9 @@
 //!
 //! The threads of a block advance in step, statement by statement, as one agent with a stack of its own; in the roles at the
 //! end of a program each group is an agent, and [`Config::seed`] determines their order. Agents that all wait for others are
-//! an error. Blocks run in parallel; each sees the memory as it was at the launch, plus its own writes. Results, reports and
-//! errors do not depend on the number of cores.
+//! an error. Blocks run in parallel; each sees the memory as it was at the launch, plus its own writes. Blocks whose atomic accesses
+//! tell them what others did take turns in one memory, in an order that the seed selects, too. Results, reports and errors do not
+//! depend on the number of cores.
 //!
 //! Numbers: a product of fragments by several lanes forms exact products in `f64`, adds them to the accumulator in `f64`
 //! in the order of k, and rounds once per instruction to the accumulator's type. A product within one lane is a fused
@@ -14,7 +15,8 @@
 //! select the branch. An asynchronous copy reads its source when it is issued and completes at the wait that covers its
 //! group. Before the wait, touching its destination or changing its source is an error; after the wait, other threads
 //! still need a barrier. Copies that no wait covers are counted ([`Counters::unwaited`]). A `while` whose iterations
-//! change nothing, or that exceeds [`Config::while_limit`], ends the run.
+//! change nothing waits for a change of the memory that it reads; if nobody will change it, or the loop exceeds
+//! [`Config::while_limit`], the run ends.
 //!
 //! The log of [`run_with_log`] holds what the kernel prints and which assertions fail, also if the run ends with an
 //! error.
@@ -28,11 +30,13 @@ mod agent;
 mod arith;
 mod atomic;
 mod banks;
+mod between;
 mod block;
 mod bulk;
 mod cast;
 mod cluster;
 mod code;
+mod communicate;
 mod compile;
 mod compute;
 mod config;
@@ -46,30 +50,35 @@ mod history;
 mod launch;
 mod log;
 mod operators;
+mod order;
 mod overlay;
 mod phases;
 mod playback;
 mod product;
+mod ran;
 mod record;
 mod report;
+mod schedule;
 mod shared;
+mod spin;
 mod stored;
 #[cfg(test)]
 mod table;
 #[cfg(test)]
 mod tests;
-mod told;
 mod trace;
 mod transfer;
 mod turn;
+mod versions;
 mod witness;
+mod world;
 
 pub use config::Config;
-pub use error::{Access, Blocked, Copying, Deed, Fault, Place, SimError};
+pub use error::{Access, Blocked, Copying, Deed, Fault, LeftOut, Place, Room, SimError};
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use phases::Stage;
 pub use playback::{AgentId, AgentState, Playback, Prepared, Registers, prepare};
-pub use report::{Counters, Report, Written, byte_count};
+pub use report::{Counters, OldLoad, Report, Written, byte_count};
 pub use shared::Arrival;
 pub use trace::{Access as MemoryAccess, Kind as AccessKind, Memory};
 pub use witness::{Change, Follow, Held, Reached, Witness, Wrote};

@@ -1,4 +1,7 @@
-//! Records what one block does to a tensor that the kernel may write, and finds races between the threads of the block.
+//! Records what blocks do to a tensor that the kernel may write, and finds races between their threads.
+//!
+//! A block that nobody hears of has overlays of its own, which [`crate::history`] merges. Blocks that communicate share theirs
+//! ([`crate::schedule`]), so each finds memory as it is, and [`crate::between`] knows which accesses of others come before its own.
 //!
 //! The overlay tracks elements one by one; packed elements are tracked by the byte that holds them ([`Tensor::unit`]). Two
 //! threads race on an element if no barrier orders them and one of them
@@ -15,22 +18,38 @@ use std::ops::Range;
 use hx_dtype::{AtomicOp, DType};
 use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 
+use crate::between::Heard;
 use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
 use crate::stored::{Met, Stored};
-use crate::told::Stamp;
 
 /// The time and operation of an access to a tensor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Who<'c> {
     pub(crate) site: SiteId,
     pub(crate) epoch: Epoch,
+    /// The number of the run of its block: of the block, or of its cluster.
+    pub(crate) run: u32,
     /// `None` if races are not checked.
     pub(crate) clock: Option<&'c Clock>,
-    /// When the block accesses the element; `None` if blocks do not communicate.
-    pub(crate) stamp: Option<Stamp>,
+    /// What the run has heard of others; `None` if blocks do not communicate.
+    pub(crate) heard: Option<&'c Heard>,
 }
+
+/// Returns who accesses a tensor at an epoch, in an operation of a block. Its fields are borrowed apart from the overlays.
+macro_rules! who {
+    ($block:expr, $site:expr, $epoch:expr) => {
+        $crate::overlay::Who {
+            epoch: $epoch,
+            site: $site,
+            run: $block.run,
+            clock: $block.config.check_races.then_some(&$block.clock),
+            heard: $block.world.as_ref().and_then(|world| world.heard.get(&$block.run)),
+        }
+    };
+}
+pub(crate) use who;
 
 /// An access, and an earlier one that nothing orders before it.
 #[derive(Clone, Copy, Debug)]
@@ -47,37 +66,78 @@ pub(crate) enum Earlier {
     Copy(Mark<SiteId>),
     /// A bulk store that writes the element and is not complete.
     Store(Mark<SiteId>),
+    /// An access by another run. It is narrow if one of the two accesses is atomic among fewer threads than those of both runs.
+    Run {
+        run: u32,
+        mark: Mark<SiteId>,
+        deed: Deed,
+        narrow: bool,
+        /// The run knows of the access, but not that it is complete: a bulk store.
+        in_flight: bool,
+    },
 }
 
 /// The kinds of accesses that the race check distinguishes.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
     Read,
     /// A store of another value.
     Change,
     /// A store of the value already there.
     Keep,
+    /// An atomic update.
     Add,
+    /// An atomic load.
+    Peek,
+    /// As `Add`, but atomic among the threads of its block only.
+    NarrowAdd,
+    /// As `Peek`, but atomic among the threads of its block only.
+    NarrowPeek,
     /// A read by an asynchronous copy.
     Copy,
 }
 
 impl Kind {
-    /// Returns the kinds of earlier accesses by other threads that race with this one unless a barrier orders them.
+    /// Returns the kinds of earlier accesses by other threads of the run that race with this one unless a barrier orders them.
     fn races_with(self) -> &'static [Kind] {
+        use Kind::{Add, Change, Copy, Keep, NarrowAdd, NarrowPeek, Peek, Read};
         match self {
-            Kind::Read | Kind::Copy => &[Kind::Change, Kind::Add],
-            Kind::Change => &[Kind::Change, Kind::Keep, Kind::Read, Kind::Copy, Kind::Add],
-            Kind::Keep => &[Kind::Add],
-            Kind::Add => &[Kind::Change, Kind::Keep, Kind::Read, Kind::Copy],
+            Read | Copy => &[Change, Add, NarrowAdd],
+            Change => &[Change, Keep, Read, Copy, Add, NarrowAdd, Peek, NarrowPeek],
+            Keep => &[Add, NarrowAdd],
+            Add | NarrowAdd => &[Change, Keep, Read, Copy],
+            Peek | NarrowPeek => &[Change],
         }
+    }
+
+    /// Returns the kinds of earlier accesses by other runs that race with this one unless atomic accesses order them. Two stores
+    /// race whatever they store: nothing says which of them is visible, or that only one is.
+    fn races_between(self) -> &'static [Kind] {
+        use Kind::{Add, Change, Copy, Keep, NarrowAdd, NarrowPeek, Peek, Read};
+        match self {
+            Read | Copy => &[Change, Keep, Add, NarrowAdd],
+            Change | Keep => &[Change, Keep, Read, Copy, Add, NarrowAdd, Peek, NarrowPeek],
+            Add => &[Change, Keep, Read, Copy, NarrowAdd, NarrowPeek],
+            Peek => &[Change, Keep, NarrowAdd],
+            NarrowAdd => &[Change, Keep, Read, Copy, Add, NarrowAdd, Peek, NarrowPeek],
+            NarrowPeek => &[Change, Keep, Add, NarrowAdd],
+        }
+    }
+
+    fn is_narrow(self) -> bool {
+        matches!(self, Kind::NarrowAdd | Kind::NarrowPeek)
+    }
+
+    fn is_atomic(self) -> bool {
+        matches!(self, Kind::Add | Kind::Peek | Kind::NarrowAdd | Kind::NarrowPeek)
     }
 
     fn deed(self) -> Deed {
         match self {
             Kind::Read | Kind::Copy => Deed::Read,
             Kind::Change | Kind::Keep => Deed::Write,
-            Kind::Add => Deed::Atomic,
+            Kind::Add | Kind::NarrowAdd => Deed::Atomic,
+            Kind::Peek | Kind::NarrowPeek => Deed::Peek,
         }
     }
 }
@@ -86,7 +146,7 @@ impl Kind {
 #[derive(Clone, Debug, Default)]
 struct Marks {
     /// Indexed by kind, except for copies; in each list by unit and by party of the clock.
-    pairs: [Vec<Pair<SiteId>>; 4],
+    pairs: [Vec<Pair<SiteId>>; Kind::Copy as usize],
     /// The last copy of each thread, until all threads know of it. Later groups of few threads do not stand for earlier ones
     /// of others, as each thread waits for its own.
     copies: Vec<Vec<Mark<SiteId>>>,
@@ -103,7 +163,7 @@ impl Marks {
         let apart = |mark: &&Mark<SiteId>| clock.relation(mark.epoch, later) != Known::Before;
         match kind {
             Kind::Copy => self.copies(unit).iter().find(apart).copied(),
-            Kind::Read | Kind::Change | Kind::Keep | Kind::Add => {
+            _ => {
                 let parties = clock.parties();
                 let pairs = self.pairs[kind as usize].get(unit * parties..(unit + 1) * parties)?;
                 pairs.iter().find_map(|pair| pair.meets(later, clock))
@@ -118,7 +178,7 @@ impl Marks {
         let met =
             |&kind: &Kind| Some(Earlier::Access(self.meets(kind, unit, who.epoch, clock)?, kind.deed()));
         let in_flight = |copy: &&Mark<SiteId>| clock.is_in_flight(copy.epoch);
-        let changes = matches!(kind, Kind::Change | Kind::Add);
+        let changes = matches!(kind, Kind::Change | Kind::Add | Kind::NarrowAdd);
         let copy = changes.then(|| self.copies(unit).iter().find(in_flight)).flatten();
         let earlier = match copy {
             Some(copy) => Some(Earlier::Copy(*copy)),
@@ -126,6 +186,23 @@ impl Marks {
         };
         self.remember(kind, unit, units, Mark { epoch: who.epoch, by: who.site }, clock);
         earlier
+    }
+
+    /// Returns an access of a kind that `told` says of is not true: it may come after what a run has heard.
+    fn untold(
+        &self,
+        kind: Kind,
+        unit: usize,
+        clock: &Clock,
+        told: &dyn Fn(Epoch) -> bool,
+    ) -> Option<Mark<SiteId>> {
+        let unheard = |mark: &Mark<SiteId>| !told(mark.epoch);
+        if kind == Kind::Copy {
+            return self.copies(unit).iter().copied().find(unheard);
+        }
+        let parties = clock.parties();
+        let pairs = self.pairs[kind as usize].get(unit * parties..(unit + 1) * parties)?;
+        pairs.iter().flat_map(Pair::iter).find(unheard)
     }
 
     #[inline]
@@ -150,7 +227,7 @@ impl Marks {
     fn site(&self, kind: Kind, unit: usize, units: usize) -> Option<SiteId> {
         let first = match kind {
             Kind::Copy => self.copies(unit).first().copied(),
-            Kind::Read | Kind::Change | Kind::Keep | Kind::Add => {
+            _ => {
                 let pairs = &self.pairs[kind as usize];
                 let parties = pairs.len() / units;
                 pairs.get(unit * parties..(unit + 1) * parties)?.iter().find_map(|pair| pair.iter().next())
@@ -182,7 +259,7 @@ impl Done {
     }
 }
 
-/// A part of a tensor as one block sees it.
+/// A part of a tensor as one run of blocks sees it, or as all see it that communicate.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) data: [u8; PAGE],
@@ -190,9 +267,8 @@ pub(crate) struct Page {
     pub(crate) done: Vec<Done>,
     /// Pending atomic operations on units that the block neither reads nor writes: the unit's number, the operation and its operand.
     pub(crate) sums: Vec<(usize, AtomicOp, u64)>,
-    marks: Marks,
-    /// When the block read, wrote and updated each unit; empty if blocks do not communicate.
-    stamps: Vec<[Option<Stamp>; 3]>,
+    /// The accesses of each run, by its number. Those of one that has ended stay: others may not have heard of them.
+    marks: Vec<(u32, Marks)>,
     /// The last bulk store to each unit, by its number in [`Stored`]; 0 for none. Empty until the first.
     stored: Vec<u32>,
 }
@@ -204,8 +280,7 @@ impl Page {
         let len = from.len().min(PAGE);
         data[..len].copy_from_slice(&from[..len]);
         let done = vec![Done::default(); PAGE / tensor.unit()];
-        let (marks, stamps, stored) = (Marks::default(), Vec::new(), Vec::new());
-        Page { data, done, sums: Vec::new(), marks, stamps, stored }
+        Page { data, done, sums: Vec::new(), marks: Vec::new(), stored: Vec::new() }
     }
 
     /// Adds pending sums of some units to their bytes. Called before the block reads or writes these units.
@@ -230,35 +305,52 @@ impl Page {
     /// Checks an access of a kind for races, and remembers it.
     #[inline]
     fn touch(&mut self, kind: Kind, unit: usize, who: Who<'_>, stored: &Stored) -> Option<(usize, Earlier)> {
-        if let Some(now) = who.stamp {
-            self.stamps.resize(self.done.len(), [None; 3]);
-            let of = &mut self.stamps[unit][kind.deed() as usize];
-            of.get_or_insert(now).releases = now.releases;
-        }
-        let raced = self.marks.touch(kind, unit, self.done.len(), who);
-        let store = match (self.stored.get(unit), who.clock) {
-            (None | Some(0), _) | (_, None) => None,
-            (Some(store), Some(clock)) => stored.meets(*store, who.epoch, matches!(kind, Kind::Add), clock),
+        let units = self.done.len();
+        let beside = who.heard.and_then(|heard| self.beside(kind, unit, who, heard));
+        let own = match self.marks.iter().position(|(run, _)| *run == who.run) {
+            Some(own) => own,
+            None => {
+                self.marks.push((who.run, Marks::default()));
+                self.marks.len() - 1
+            }
+        };
+        let earlier = self.marks[own].1.touch(kind, unit, units, who);
+        let store = match self.stored.get(unit) {
+            None | Some(0) => None,
+            Some(store) => stored.meets(*store, who, matches!(kind, Kind::Add | Kind::NarrowAdd)),
         };
         let store = store.map(|met| match met {
             Met::InFlight(mark) => Earlier::Store(mark),
             Met::Unordered(mark, deed) => Earlier::Access(mark, deed),
+            Met::OfRun(run, mark, deed) => Earlier::Run { run, mark, deed, narrow: false, in_flight: true },
         });
-        Some((unit, store.or(raced)?))
+        Some((unit, store.or(earlier).or(beside)?))
     }
 
-    /// Returns when the block accessed a unit in this way.
-    pub(crate) fn stamp(&self, unit: usize, deed: Deed) -> Stamp {
-        self.stamps.get(unit).and_then(|of| of[deed as usize]).unwrap_or_default()
-    }
-
-    /// Returns the number of the last bulk store to a unit; 0 for none.
-    pub(crate) fn store(&self, unit: usize) -> u32 {
-        self.stored.get(unit).copied().unwrap_or_default()
+    /// Returns an access of another run to a unit that nothing orders before this one.
+    fn beside(&self, kind: Kind, unit: usize, who: Who<'_>, heard: &Heard) -> Option<Earlier> {
+        let clock = who.clock?;
+        for (run, marks) in self.marks.iter().filter(|(run, _)| *run != who.run) {
+            let told = |earlier: Epoch| heard.knows(clock, who.epoch, *run, earlier);
+            for other in kind.races_between() {
+                if let Some(mark) = marks.untold(*other, unit, clock, &told) {
+                    let narrow =
+                        kind.is_atomic() && other.is_atomic() && (kind.is_narrow() || other.is_narrow());
+                    return Some(Earlier::Run {
+                        run: *run,
+                        mark,
+                        deed: other.deed(),
+                        narrow,
+                        in_flight: false,
+                    });
+                }
+            }
+        }
+        None
     }
 
     /// Returns an access to a unit by a thread that no fence orders before an access through the asynchronous proxy.
-    fn unfenced(&self, unit: usize, later: Epoch, clock: &Clock) -> Option<Mark<SiteId>> {
+    fn unfenced(&self, unit: usize, later: Epoch, (run, clock): (u32, &Clock)) -> Option<Mark<SiteId>> {
         let parties = clock.parties();
         let of = |pairs: &Vec<Pair<SiteId>>| {
             let pairs = pairs.get(unit * parties..(unit + 1) * parties)?;
@@ -267,7 +359,8 @@ impl Page {
             };
             pairs.iter().flat_map(Pair::iter).find(misses)
         };
-        self.marks.pairs.iter().find_map(of)
+        let (_, marks) = self.marks.iter().find(|(of, _)| *of == run)?;
+        marks.pairs.iter().find_map(of)
     }
 
     /// Returns the operation with which the block accessed a unit.
@@ -275,9 +368,12 @@ impl Page {
         let kinds: &[Kind] = match deed {
             Deed::Read => &[Kind::Read, Kind::Copy],
             Deed::Write => &[Kind::Change, Kind::Keep],
-            Deed::Atomic => &[Kind::Add],
+            Deed::Atomic => &[Kind::Add, Kind::NarrowAdd],
+            Deed::Peek => &[Kind::Peek, Kind::NarrowPeek],
         };
-        kinds.iter().find_map(|kind| self.marks.site(*kind, unit, self.done.len())).unwrap_or_default()
+        let of =
+            |kind: &Kind| self.marks.iter().find_map(|(_, marks)| marks.site(*kind, unit, self.done.len()));
+        kinds.iter().find_map(of).unwrap_or_default()
     }
 }
 
@@ -298,8 +394,8 @@ pub(crate) struct Overlay {
 impl Overlay {
     /// Returns the bytes that a copy of the pages takes, about.
     pub(crate) fn footprint(&self) -> usize {
-        let marks =
-            |page: &Page| page.marks.pairs.iter().map(Vec::len).sum::<usize>() * size_of::<Pair<SiteId>>();
+        let of_run = |(_, marks): &(u32, Marks)| marks.pairs.iter().map(Vec::len).sum::<usize>();
+        let marks = |page: &Page| page.marks.iter().map(of_run).sum::<usize>() * size_of::<Pair<SiteId>>();
         let of = |page: &Page| size_of::<Page>() + page.done.len() * size_of::<Done>() + marks(page);
         self.pages.values().map(|page| of(page)).sum()
     }
@@ -418,7 +514,7 @@ impl Overlay {
             page.stored.resize(page.done.len(), 0);
             for unit in from / size..(from + count) / size {
                 page.stored[unit] = self.stored.both(page.stored[unit], store);
-                let earlier = || page.unfenced(unit, who.epoch, who.clock?);
+                let earlier = || page.unfenced(unit, who.epoch, (who.run, who.clock?));
                 unfenced = unfenced.or_else(earlier);
             }
         }
@@ -469,7 +565,7 @@ impl Overlay {
         })
     }
 
-    /// Changes an element atomically. Returns it as it was before.
+    /// Changes an element atomically, or reads it. Returns it as it was before.
     ///
     /// # Errors
     /// On a race.
@@ -477,19 +573,22 @@ impl Overlay {
         &mut self,
         tensor: &Tensor,
         at: usize,
-        change: &dyn Fn(u64) -> u64,
+        (kind, change): (Kind, &dyn Fn(u64) -> u64),
         who: Who<'_>,
     ) -> Result<u64, Raced> {
         let (size, mut old) = (tensor.unit(), 0);
-        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _, stored| {
+        self.pieces(tensor, (at, size), kind.deed(), |page, units, _, stored| {
             page.settle(tensor, units.clone());
             let unit = units.start;
             let element = &mut page.data[unit * size..][..size];
             old = hx_dtype::load(tensor.dtype, element, 0);
             hx_dtype::store(tensor.dtype, element, 0, change(old));
-            page.done[unit].added = true;
+            match kind.deed() {
+                Deed::Peek => page.done[unit].read = true,
+                Deed::Read | Deed::Write | Deed::Atomic => page.done[unit].added = true,
+            }
             page.done[unit].settled = true;
-            page.touch(Kind::Add, unit, who, stored)
+            page.touch(kind, unit, who, stored)
         })?;
         Ok(old)
     }

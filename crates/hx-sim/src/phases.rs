@@ -332,6 +332,10 @@ impl Block<'_> {
 
     /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made.
     pub(crate) fn last_arrival(&self, until: &Until) -> Option<(Origin, &'static str)> {
+        if let Until::Change(polled) = until {
+            let site = &self.code.sites[self.change_site(polled)? as usize];
+            return Some((site.origin?, "it was written last here"));
+        }
         let (Until::Phase { barrier, stage, .. }
         | Until::Ticket { barrier, stage, .. }
         | Until::Drawn { barrier, stage }) = until

@@ -1,4 +1,4 @@
-//! The run of one block, or of one cluster, that moves forwards and backwards.
+//! The run of one block, of one cluster, or of all blocks if they communicate, that moves forwards and backwards.
 //!
 //! A run with the same seed is always the same, so a moment of it is the number of steps before it. A playback keeps copies of the
 //! run's state at some moments, and reaches any other moment by running on from the copy before it. The copies take a bounded
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::agent::Next;
-use crate::cluster::Cluster;
+use crate::block::Block;
 use crate::code::{SiteId, Step};
 use crate::config::Config;
 use crate::error::{Fault, SimError};
-use crate::told::Left;
+use crate::schedule::Grid;
 use crate::trace::{Access, Memory, Trace};
 
 pub use prepared::{Prepared, prepare};
@@ -27,7 +27,7 @@ const INTERVAL: u64 = 64;
 /// An agent: threads that run the same statements in step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AgentId {
-    /// The rank of its block in the cluster.
+    /// The position of its block in [`Prepared::blocks`].
     pub rank: usize,
     /// Its number in the block. The agent of all threads is 0; those of the roles follow.
     pub number: usize,
@@ -46,18 +46,11 @@ struct Current {
 }
 
 /// The state at one moment.
+#[derive(Clone)]
 struct State<'p> {
-    cluster: Cluster<'p>,
-    left: Left,
+    grid: Grid<'p>,
     step: u64,
     current: BTreeMap<AgentId, Current>,
-}
-
-impl Clone for State<'_> {
-    fn clone(&self) -> Self {
-        let State { cluster, left, step, current } = self;
-        State { cluster: cluster.clone(), left: left.copied(), step: *step, current: current.clone() }
-    }
 }
 
 /// A recorded run, at one moment.
@@ -97,9 +90,7 @@ impl<'p> Playback<'p> {
         config: &'p Config<'p>,
         budget: usize,
     ) -> Result<Playback<'p>, SimError> {
-        let left = prepared.before.copied();
-        prepared.left.restore(&left);
-        let now = State { cluster: prepared.cluster(config), left, step: 0, current: BTreeMap::new() };
+        let now = State { grid: prepared.grid(config), step: 0, current: BTreeMap::new() };
         let (copies, outcome) = (Vec::new(), None);
         let mut playback = Playback {
             prepared,
@@ -137,8 +128,7 @@ impl<'p> Playback<'p> {
 
     /// Keeps a copy of the state.
     fn copy(&mut self) {
-        self.now.left = self.prepared.left.copied();
-        self.held += footprint(&self.now.cluster);
+        self.held += footprint(&self.now.grid);
         self.copies.push(self.now.clone());
         while self.held > self.budget && self.copies.len() > 2 {
             let mut at = 0;
@@ -147,7 +137,7 @@ impl<'p> Playback<'p> {
                 at % 2 == 1
             });
             self.interval *= 2;
-            self.held = self.copies.iter().map(|copy| footprint(&copy.cluster)).sum();
+            self.held = self.copies.iter().map(|copy| footprint(&copy.grid)).sum();
         }
     }
 
@@ -175,12 +165,18 @@ impl<'p> Playback<'p> {
     fn perform(&mut self) -> Result<bool, SimError> {
         if let Some((rank, trace)) = &self.watched {
             let is_global = matches!(trace.wanted.0, Memory::Global(_));
-            for block in self.now.cluster.blocks.iter_mut().filter(|block| is_global || block.rank == *rank) {
+            let watched = |block: &&mut Block<'_>| {
+                is_global || *rank == if block.code.communicates { block.number as usize } else { block.rank }
+            };
+            for block in self.now.grid.blocks_mut().filter(watched) {
                 block.trace = Some(Box::new(trace.clone()));
             }
         }
+        if !self.now.grid.begins() {
+            return Ok(false);
+        }
         let id = self.running();
-        let block = &self.now.cluster.blocks[id.rank];
+        let Some(block) = self.now.grid.running() else { return Ok(false) };
         let next = block.agent.next();
         let blocked = block.agent.waiting.is_some();
         if !self.now.current.contains_key(&id) {
@@ -189,7 +185,7 @@ impl<'p> Playback<'p> {
             let set = of_block.map(|block| block.set.clone()).unwrap_or_default();
             self.now.current.insert(id, Current { set, ..Current::default() });
         }
-        let goes_on = self.now.cluster.tick()?;
+        let goes_on = self.now.grid.tick()?;
         let waits = self.agent(id).is_some_and(|agent| agent.waiting.is_some());
         if let Some(current) = self.now.current.get_mut(&id).filter(|_| !(blocked && waits)) {
             current.pass(next);
@@ -217,7 +213,6 @@ impl<'p> Playback<'p> {
         let at = self.copies.partition_point(|copy| copy.step <= step).saturating_sub(1);
         if let Some(copy) = self.copies.get(at) {
             self.now = copy.clone();
-            self.prepared.left.restore(&self.now.left);
         }
     }
 
@@ -319,12 +314,12 @@ impl<'p> Playback<'p> {
     /// Ends [`Playback::watch`].
     fn unwatch(&mut self) {
         self.watched = None;
-        self.now.cluster.blocks.iter_mut().for_each(|block| block.trace = None);
+        self.now.grid.blocks_mut().for_each(|block| block.trace = None);
     }
 
     /// Returns the accesses of the last step that a watch wanted.
     fn accesses(&self) -> impl Iterator<Item = &Access> {
-        self.now.cluster.blocks.iter().filter_map(|block| block.trace.as_ref()).flat_map(|trace| &trace.found)
+        self.now.grid.blocks().filter_map(|block| block.trace.as_ref()).flat_map(|trace| &trace.found)
     }
 }
 
@@ -362,7 +357,7 @@ fn sets(step: &Step) -> Option<u32> {
     }
 }
 
-/// Returns the bytes that a copy of a cluster takes, about.
-fn footprint(cluster: &Cluster<'_>) -> usize {
-    cluster.blocks.iter().map(|block| block.footprint()).sum()
+/// Returns the bytes that a copy of a grid takes, about.
+fn footprint(grid: &Grid<'_>) -> usize {
+    grid.blocks().map(Block::footprint).sum()
 }

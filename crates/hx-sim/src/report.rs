@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use hx_tile::OpId;
 
 use crate::banks;
+use crate::error::Place;
 use crate::witness::Witness;
 
 /// Counts of a whole launch.
@@ -21,6 +22,21 @@ pub struct Report {
     pub barriers: u64,
     /// The record of the accesses to the watched tensor, if the run has one.
     pub witness: Option<Box<Witness>>,
+    /// Atomic loads that found the value from before a write, although they may as well have found that write. Of those of one block
+    /// and one element only the last one counts.
+    pub old: Vec<OldLoad>,
+}
+
+/// An atomic load of global memory that found the value from before a write of another block, although nothing orders the two.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OldLoad {
+    pub tensor: String,
+    pub element: i64,
+    pub coord: Option<Vec<i64>>,
+    pub load: Place,
+    /// Whether the load acquires: then others may wait for it on purpose.
+    pub acquires: bool,
+    pub write: Place,
 }
 
 /// Counts of one tile operation, summed over the blocks.

@@ -365,7 +365,7 @@ fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), co
     let (thread, earlier) = (code.own(earlier.epoch.thread), &code.sites[earlier.by as usize].title);
     let deed = match deed {
         Deed::Write | Deed::Atomic => "write to",
-        Deed::Read => "read of",
+        Deed::Read | Deed::Peek => "read of",
     };
     Fault::Malformed(format!(
         "no fence of thread {thread} stands between its {deed} element {element} of the shared tensor `{tensor}` in `{earlier}` \

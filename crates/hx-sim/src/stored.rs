@@ -1,14 +1,15 @@
-//! The bulk stores of one block to a tensor in global memory.
+//! The bulk stores of one block to a tensor in global memory, or of all blocks that communicate.
 //!
 //! What a store writes is in flight from its issue until the thread that issued it waits for its writes, not only for its reads
 //! of shared memory. In between, no thread may access these elements, except that sums may go on: each adds atomically. After
 //! the wait the store counts as an access of that thread at the time of the wait, so other threads need a barrier, and other
 //! blocks a release behind it. A store that nothing waits for is complete when the kernel has ended.
 
-use hx_thread::{Clock, Epoch, Known, Mark};
+use hx_thread::{Epoch, Known, Mark};
 
 use crate::code::SiteId;
 use crate::error::Deed;
+use crate::overlay::Who;
 
 /// A store that an access must not meet.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub(crate) enum Met {
     InFlight(Mark<SiteId>),
     /// It is complete, and nothing orders the wait for it before the access.
     Unordered(Mark<SiteId>, Deed),
+    /// Another run issued it, which told of the issue, but not of the wait for it.
+    OfRun(u32, Mark<SiteId>, Deed),
 }
 
 /// The stores to a tensor. A store is known by its number, from 1 on.
@@ -31,31 +34,25 @@ enum Entry {
 
 #[derive(Clone, Copy, Debug)]
 struct Store {
-    /// The issue.
+    /// The run that issued it, and the issue.
+    run: u32,
     mark: Mark<SiteId>,
     adds: bool,
-    done: Option<Done>,
-}
-
-/// The wait that completed a store.
-#[derive(Clone, Copy, Debug)]
-struct Done {
-    epoch: Epoch,
-    /// The number of releases of the block before the wait.
-    releases: u32,
+    /// The time of the wait that completed it.
+    done: Option<Epoch>,
 }
 
 impl Stored {
     /// Adds a store, and returns its number.
-    pub(crate) fn begin(&mut self, mark: Mark<SiteId>, adds: bool) -> u32 {
-        self.0.push(Entry::Store(Store { mark, adds, done: None }));
+    pub(crate) fn begin(&mut self, run: u32, mark: Mark<SiteId>, adds: bool) -> u32 {
+        self.0.push(Entry::Store(Store { run, mark, adds, done: None }));
         self.0.len() as u32
     }
 
     /// Completes a store. The thread that waits for it does so at `epoch`.
-    pub(crate) fn complete(&mut self, store: u32, epoch: Epoch, releases: u32) {
+    pub(crate) fn complete(&mut self, store: u32, epoch: Epoch) {
         if let Some(Entry::Store(store)) = self.0.get_mut(store as usize - 1) {
-            store.done = Some(Done { epoch, releases });
+            store.done = Some(epoch);
         }
     }
 
@@ -88,26 +85,29 @@ impl Stored {
 
     /// Returns the store under a number that an access of now must not meet. `adds`: the access is an atomic one.
     #[cold]
-    pub(crate) fn meets(&self, number: u32, later: Epoch, adds: bool, clock: &Clock) -> Option<Met> {
+    pub(crate) fn meets(&self, number: u32, who: Who<'_>, adds: bool) -> Option<Met> {
+        let (clock, later) = (who.clock?, who.epoch);
         let meets = |store: &Store| {
             if store.adds && adds {
                 return None;
             }
             let deed = if store.adds { Deed::Atomic } else { Deed::Write };
+            if store.run != who.run {
+                // If the issue is unknown, the store is a race of two runs like others.
+                let knows =
+                    |at: Epoch| who.heard.is_some_and(|heard| heard.knows(clock, later, store.run, at));
+                let is_complete = store.done.is_some_and(knows);
+                return (knows(store.mark.epoch) && !is_complete)
+                    .then_some(Met::OfRun(store.run, store.mark, deed));
+            }
             match store.done {
                 None => Some(Met::InFlight(store.mark)),
-                Some(Done { epoch, .. }) if clock.relation(epoch, later) != Known::Before => {
+                Some(epoch) if clock.relation(epoch, later) != Known::Before => {
                     Some(Met::Unordered(Mark { epoch, ..store.mark }, deed))
                 }
                 Some(_) => None,
             }
         };
         self.stores(number).find_map(meets)
-    }
-
-    /// Returns the number of releases of the block before the last of the stores under a number was complete; `None` if one
-    /// of them is in flight when the block ends.
-    pub(crate) fn releases(&self, number: u32) -> Option<u32> {
-        self.stores(number).try_fold(0, |last, store| Some(store.done?.releases.max(last)))
     }
 }

@@ -11,7 +11,8 @@ use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, ReadIndex, SiteId, Tran
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 use crate::global::Tensor;
-use crate::overlay::{Earlier, Raced, Who};
+use crate::grid::{block_index, members};
+use crate::overlay::{Earlier, Raced, who};
 use crate::shared::Touch;
 
 /// The memory that an address refers to, and the width and direction of the access.
@@ -400,6 +401,14 @@ impl<'a> Block<'a> {
                 let earlier = Box::new(site.access(thread, earlier, false));
                 Fault::GlobalRace { tensor, element, coord, deed, earlier }
             }
+            Earlier::Run { run, mark, deed: earlier_deed, narrow, in_flight } => {
+                let (site, thread) = by(mark);
+                let rank = mark.epoch.thread as usize / self.code.stride();
+                let block = members(self.code.cluster, self.code.grid, u64::from(run))[rank];
+                let earlier = site.place(Some(block_index(self.code.grid, block)), Some(thread));
+                let earlier = Box::new(earlier);
+                Fault::BlockRace { tensor, element, coord, deed, earlier, earlier_deed, in_flight, narrow }
+            }
             Earlier::Copy(mark) => {
                 let (site, thread) = by(mark);
                 Fault::SourceInFlight { tensor, element, coord, deed, copy: Box::new(site.copying(thread)) }
@@ -422,27 +431,29 @@ impl<'a> Block<'a> {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
                     if let Some(atomic) = t.atomic.as_ref().filter(|_| tensor.mutable) {
-                        self.meet(t, at, atomic);
-                        let bits = self.global_update(t, thread, at, &|old| old)?;
+                        let bits = self.global_atomic(t, (thread, at), (atomic, 0, 0), None)?;
                         hx_dtype::store(t.dtype, out, 0, bits);
                     } else if tensor.mutable {
-                        let clock = self.config.check_races.then_some(&self.clock);
-                        let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
+                        let who = who!(self, t.site, epoch);
                         let read = self.overlays[p].read(tensor, at, out, who);
                         read.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
+                        self.poll_bytes(t, at, out);
                     } else {
                         out.copy_from_slice(&tensor.bytes[at..at + out.len()]);
                     }
                 }
             }
             Mem::Shared(s) => {
+                if let Some(atomic) = &t.atomic {
+                    let bits = self.shared_atomic(t, (thread, at), (atomic, 0, 0), None)?;
+                    hx_dtype::store(t.dtype, out, 0, bits);
+                    return Ok(());
+                }
                 let touch = Touch { at, len: t.access, tensor: s, epoch, site: t.site };
-                let checked = match t.atomic {
-                    Some(_) => self.shared.atomic(touch, false, &self.clock, self.code),
-                    None => self.shared.read(touch, &self.clock, self.code),
-                };
+                let checked = self.shared.read(touch, &self.clock, self.code);
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
                 out.copy_from_slice(&self.shared.bytes[at..at + out.len()]);
+                self.poll_bytes(t, at, out);
             }
         }
         Ok(())
@@ -456,18 +467,20 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    let clock = self.config.check_races.then_some(&self.clock);
-                    let who = Who { epoch, site: t.site, clock, stamp: self.stamp() };
-                    let overlay = &mut self.overlays[p];
-                    let done = overlay.write(tensor, at, bytes, who);
+                    let who = who!(self, t.site, epoch);
+                    let done = self.overlays[p].write(tensor, at, bytes, who);
                     done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
+                    self.stored(t.site, p, (at, bytes.len()), epoch);
                 }
             }
             Mem::Shared(s) => {
                 let touch = Touch { at, len: t.access, tensor: s, epoch, site: t.site };
                 let checked = self.shared.write(touch, &self.clock, self.code);
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
-                self.shared.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+                if self.shared.bytes[at..at + bytes.len()] != *bytes {
+                    self.stir();
+                    self.shared.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+                }
             }
         }
         Ok(())

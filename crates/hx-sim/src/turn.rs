@@ -5,17 +5,18 @@
 //! and any other seed draws the agent and the number of its steps. If agents are left and none can go on, the block reports
 //! what each of them waits for.
 
+use std::rc::Rc;
+
 use hx_target::WARP;
 use hx_thread::Knowledge;
 
 use crate::agent::Agent;
 use crate::block::Block;
 use crate::code::SiteId;
-use crate::error::{Blocked, Fault, SimError};
+use crate::error::{Blocked, Fault, LeftOut, SimError};
 use crate::formula::Formula;
-
-/// The most steps that an agent makes at once if the order is drawn.
-const MOST_STEPS: u64 = 48;
+use crate::overlay::Overlay;
+use crate::spin::Polled;
 
 /// The result of one step of an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +48,18 @@ pub(crate) enum Until {
     Ticket { barrier: usize, stage: usize, parity: i64 },
     /// The agent's own draw, which waits for this empty barrier.
     Drawn { barrier: usize, stage: usize },
+    /// Memory that a loop has read has changed.
+    Change(Rc<Polled>),
+}
+
+/// The result of a step of some agent of blocks that run together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tick {
+    Went,
+    /// No agent can go on unless another block changes memory.
+    Stuck,
+    /// All agents have ended.
+    Ended,
 }
 
 /// A named barrier: threads that arrived since it last let threads pass.
@@ -59,93 +72,24 @@ pub(crate) struct NamedBarrier {
     told: Knowledge,
 }
 
-/// Chooses the agent that runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Order {
-    choice: Choice,
-    /// Steps until another choice.
-    pub(crate) left: u64,
-}
-
-#[derive(Clone, Debug)]
-enum Choice {
-    Lowest,
-    Highest,
-    /// The state of a generator of random numbers; never 0.
-    Drawn(u64),
-}
-
-impl Order {
-    pub(crate) fn new(seed: u64, block: [u32; 3]) -> Order {
-        let choice = match seed {
-            0 => Choice::Lowest,
-            1 => Choice::Highest,
-            seed => {
-                let mix = |state: u64, part: u64| {
-                    (state ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
-                };
-                Choice::Drawn(block.iter().fold(mix(seed, 1), |state, i| mix(state, u64::from(*i))) | 1)
-            }
-        };
-        let mut order = Order { choice, left: 0 };
-        order.begin();
-        order
-    }
-
-    /// Returns a number below `count`, and 0 unless the order is drawn.
-    pub(crate) fn draw(&mut self, count: u64) -> u64 {
-        let Choice::Drawn(state) = &mut self.choice else { return 0 };
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state % count
-    }
-
-    pub(crate) fn begin(&mut self) {
-        self.left = match self.choice {
-            Choice::Lowest | Choice::Highest => u64::MAX,
-            Choice::Drawn(_) => 1 + self.draw(MOST_STEPS),
-        };
-    }
-
-    /// Counts a step of the agent that runs. Returns true if another agent may run now, which none may inside of a print.
-    pub(crate) fn ends_turn(&mut self, is_logging: bool) -> bool {
-        self.left -= 1;
-        let ends = self.left == 0 && !is_logging;
-        self.left = self.left.max(1);
-        ends
-    }
-
-    /// Returns the position of one of these agents, given by their numbers.
-    pub(crate) fn choose(&mut self, numbers: &[usize]) -> usize {
-        let by_number = |at: &usize| numbers[*at];
-        let at = match self.choice {
-            Choice::Lowest => (0..numbers.len()).min_by_key(by_number),
-            Choice::Highest => (0..numbers.len()).max_by_key(by_number),
-            Choice::Drawn(_) => Some(self.draw(numbers.len() as u64) as usize),
-        };
-        at.unwrap_or(0)
-    }
-}
-
 impl<'a> Block<'a> {
     /// Runs all agents to their end.
     ///
     /// # Errors
     /// On the first fault, and if agents are left that wait for ever.
     pub(crate) fn run(&mut self) -> Result<(), SimError> {
-        while self.tick()? {}
-        Ok(())
+        while self.tick()? == Tick::Went {}
+        self.expect_ended()
     }
 
-    /// Performs the next step of the running agent, and chooses the agent that runs next. Returns false once all agents have ended.
+    /// Performs the next step of the running agent, and chooses the agent that runs next.
     ///
     /// # Errors
-    /// As [`Block::run`].
-    pub(crate) fn tick(&mut self) -> Result<bool, SimError> {
+    /// On a fault.
+    pub(crate) fn tick(&mut self) -> Result<Tick, SimError> {
         match self.advance()? {
             Turn::Stepped => {
-                if self.order.ends_turn(self.agent.is_logging()) {
+                if self.order.ends_turn(self.agent.is_logging()) || self.agent.nap.is_some() {
                     self.next_agent();
                 }
             }
@@ -153,24 +97,32 @@ impl<'a> Block<'a> {
             Turn::Blocked | Turn::Ended => {
                 while !self.next_agent() {
                     if !self.land_next()? {
-                        self.expect_ended()?;
+                        if !self.has_ended() {
+                            return Ok(Tick::Stuck);
+                        }
                         self.expect_waited()?;
                         self.count_unwaited();
-                        return Ok(false);
+                        return Ok(Tick::Ended);
                     }
                 }
             }
         }
-        Ok(true)
+        Ok(Tick::Went)
+    }
+
+    /// Reports whether all agents have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.parked.iter().chain([&self.agent]).all(Agent::has_ended)
     }
 
     /// Gives the turn to an agent that can go on, perhaps the same as before. Returns false if there is none.
     fn next_agent(&mut self) -> bool {
         self.order.begin();
         if self.parked.is_empty() {
-            return self.can_go_on(&self.agent);
+            self.agent.nap = None;
+            return self.can_go_on(&self.agent, &self.overlays);
         }
-        let ready = self.ready();
+        let ready = self.ready(&self.overlays);
         if ready.is_empty() {
             return false;
         }
@@ -181,13 +133,30 @@ impl<'a> Block<'a> {
     }
 
     /// Returns the agents that can go on, by their numbers, each with its place. Agents change places, so a choice must not depend
-    /// on these.
-    pub(crate) fn ready(&self) -> Vec<(usize, usize)> {
-        let agents = self.parked.iter().chain([&self.agent]).enumerate();
-        let ready = agents.filter(|(_, agent)| self.can_go_on(agent));
-        let mut ready: Vec<(usize, usize)> = ready.map(|(place, agent)| (agent.number, place)).collect();
+    /// on these. Agents that gave their turn to others can go on if all do so, the one first that did so first. `overlays` are those
+    /// that the block reads.
+    pub(crate) fn ready(&self, overlays: &[Overlay]) -> Vec<(usize, usize)> {
+        let all = || self.parked.iter().chain([&self.agent]).enumerate();
+        let mut ready: Vec<(usize, usize)> = Vec::new();
+        let mut napping: Option<(u64, usize, usize)> = None;
+        for (place, agent) in all().filter(|(_, agent)| self.can_go_on(agent, overlays)) {
+            match agent.nap {
+                None => ready.push((agent.number, place)),
+                Some(nap) if napping.is_some_and(|(first, ..)| first < nap) => {}
+                Some(nap) => napping = Some((nap, agent.number, place)),
+            }
+        }
+        if let Some((_, number, place)) = napping.filter(|_| ready.is_empty()) {
+            ready.push((number, place));
+        }
         ready.sort_unstable();
         ready
+    }
+
+    /// Reports whether some agent can go on that did not give its turn to others.
+    pub(crate) fn is_awake(&self, overlays: &[Overlay]) -> bool {
+        let mut agents = self.parked.iter().chain([&self.agent]);
+        agents.any(|agent| agent.nap.is_none() && self.can_go_on(agent, overlays))
     }
 
     /// Gives the turn to the agent at a place.
@@ -195,15 +164,17 @@ impl<'a> Block<'a> {
         if let Some(parked) = self.parked.get_mut(place) {
             std::mem::swap(&mut self.agent, parked);
         }
+        self.agent.nap = None;
     }
 
     /// Reports whether an agent has a step that it can do now.
-    fn can_go_on(&self, agent: &Agent<'_>) -> bool {
-        !agent.has_ended() && agent.waiting.as_ref().is_none_or(|waiting| self.is_over(agent, &waiting.until))
+    fn can_go_on(&self, agent: &Agent<'_>, overlays: &[Overlay]) -> bool {
+        let is_over = |waiting: &Waiting| self.is_over(agent, &waiting.until, overlays);
+        !agent.has_ended() && agent.waiting.as_ref().is_none_or(is_over)
     }
 
     /// Reports whether the event that an agent waits for has happened.
-    fn is_over(&self, agent: &Agent<'_>, until: &Until) -> bool {
+    fn is_over(&self, agent: &Agent<'_>, until: &Until, overlays: &[Overlay]) -> bool {
         match until {
             Until::Others => {
                 let mut roles = self.parked.iter().chain([&self.agent]).filter(|agent| agent.number > 0);
@@ -215,13 +186,14 @@ impl<'a> Block<'a> {
                 self.phases.awaited(*barrier, *stage, *parity).is_some()
             }
             Until::Drawn { .. } => agent.drawing.is_none(),
+            Until::Change(polled) => self.has_changed(polled, overlays),
         }
     }
 
     /// Ends the wait of the running agent if the event has happened.
     pub(crate) fn resume(&mut self) -> bool {
         let waiting = self.agent.waiting.as_ref();
-        let over = waiting.is_none_or(|waiting| self.is_over(&self.agent, &waiting.until));
+        let over = waiting.is_none_or(|waiting| self.is_over(&self.agent, &waiting.until, &self.overlays));
         if over
             && let Some(Waiting { until: Until::Phase { barrier, stage, parity }, .. }) =
                 self.agent.waiting.take()
@@ -275,23 +247,37 @@ impl<'a> Block<'a> {
 
     /// Fails if an agent is left. None can go on.
     pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
+        let blocked = self.blocked(None);
+        match blocked.first() {
+            None => Ok(()),
+            Some((site, _)) => Err(self.error_of(*site, None, deadlock(blocked, None))),
+        }
+    }
+
+    /// Returns the waits of the agents that are left, each with its operation. None of them can go on. `index` is the block's if blocks
+    /// run together.
+    pub(crate) fn blocked(&self, index: Option<[u32; 3]>) -> Vec<(SiteId, Blocked)> {
         let agents = self.parked.iter().chain([&self.agent]);
         let mut left: Vec<&Agent<'_>> = agents.filter(|a| !a.has_ended()).collect();
         left.sort_by_key(|agent| agent.number);
         // The agent of the block waits for those of the roles, which are the cause.
         left.retain(|agent| agent.waiting.as_ref().is_some_and(|w| w.until != Until::Others));
-        let Some(first) = left.first().and_then(|agent| agent.waiting.as_ref()) else { return Ok(()) };
         let first_of = |agent: &Agent<'_>| self.code.own(agent.first as u32);
         let blocked = |threads: [u32; 2], waiting: &Waiting| {
             let site = &self.code.sites[waiting.site as usize];
-            Blocked {
+            let blocked = Blocked {
                 threads,
-                event: self.event(&waiting.until),
+                block: index,
+                event: match &waiting.until {
+                    until @ Until::Change(_) => format!("{}, which nobody will do", self.event(until)),
+                    until => self.event(until),
+                },
                 last: self.last_arrival(&waiting.until),
                 op: site.op,
                 origin: site.origin,
                 title: site.title.clone(),
-            }
+            };
+            (waiting.site, blocked)
         };
         let all = left.iter().flat_map(|agent| {
             let first = first_of(agent);
@@ -302,7 +288,7 @@ impl<'a> Block<'a> {
             let warps = first + (agent.warps() as u32 - 1) * WARP;
             own.into_iter().chain(draw.map(|draw| blocked([warps, warps + 1], &draw)))
         });
-        Err(self.error_of(first.site, None, Fault::Deadlock { blocked: all.collect() }))
+        all.collect()
     }
 
     /// Returns an event as text, after "wait for".
@@ -316,6 +302,12 @@ impl<'a> Block<'a> {
             Until::Phase { barrier, stage, .. }
             | Until::Ticket { barrier, stage, .. }
             | Until::Drawn { barrier, stage } => self.phase_text(*barrier, *stage),
+            Until::Change(polled) => self.change_text(polled),
         }
     }
+}
+
+/// Returns the fault of agents that wait for ever.
+pub(crate) fn deadlock(blocked: Vec<(SiteId, Blocked)>, left_out: Option<LeftOut>) -> Fault {
+    Fault::Deadlock { blocked: blocked.into_iter().map(|(_, blocked)| blocked).collect(), left_out }
 }

@@ -86,7 +86,7 @@ fn grouped(body: Vec<Stmt>, ops: &mut u32) -> Vec<Stmt> {
             let (then, otherwise) = (grouped(then, ops), grouped(otherwise, ops));
             Stmt::If { cond, then, otherwise }
         }
-        Stmt::While { cond, body } => Stmt::While { cond, body: grouped(body, ops) },
+        Stmt::While { cond, body, origin } => Stmt::While { cond, body: grouped(body, ops), origin },
         Stmt::Let { .. } | Stmt::Assign { .. } => stmt,
         stmt => {
             *ops += 1;
@@ -138,7 +138,7 @@ fn each_thread_leaves_a_loop_when_its_condition_fails() {
         let goes_on = Cond::Cmp(CmpOp::Lt, count.clone(), c(2));
         vec![
             Stmt::Let { var: n.clone(), value: warp.clone() },
-            Stmt::While { cond: goes_on, body: vec![choose_lane(write(place)), next] },
+            Stmt::While { cond: goes_on, body: vec![choose_lane(write(place)), next], origin: None },
         ]
     };
     check_program(rounds(count.clone()), expect!["s[1]: write #0 by thread 32, write #0 by thread 0\n"]);

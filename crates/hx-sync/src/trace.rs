@@ -210,7 +210,7 @@ impl<'a> Tracer<'a, '_> {
             Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
             Stmt::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
             Stmt::Drawn(drawn) => self.drawn(drawn, out),
-            Stmt::While { cond, body } => self.repeated(cond, body, out),
+            Stmt::While { cond, body, .. } => self.repeated(cond, body, out),
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, out),
             // A barrier inside another operation comes from the compiler and orders only its scratch memory.
             Stmt::Barrier if (self.is_sync)(self.op) => {

@@ -180,6 +180,12 @@ impl Knowledge {
         self.0.resize(self.0.len().max(other.0.len()), 1);
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
+
+    /// Reports whether this is known, too, wherever the other is known.
+    pub fn covers(&self, other: &Knowledge) -> bool {
+        let mine = |at: usize| self.0.get(at).copied().unwrap_or(1);
+        other.0.iter().enumerate().all(|(at, theirs)| mine(at) >= *theirs)
+    }
 }
 
 /// The number of agents of each warp.
@@ -359,19 +365,38 @@ impl Clock {
     /// Tells what these warps know and have done up to now, and ends their epoch. A warp that waits for the event learns it by
     /// [`Clock::acquire`].
     pub fn release(&mut self, who: Warps) -> Knowledge {
+        let told = self.releasing(who);
+        self.end_epoch(who);
+        told
+    }
+
+    /// Returns what these warps know and have done up to the end of their epoch, which [`Clock::end_epoch`] must follow before
+    /// any other access.
+    pub fn releasing(&self, who: Warps) -> Knowledge {
         let mut told = Knowledge(vec![1; self.agents()]);
         for warp in who.iter() {
             let row = &self.known[warp * told.0.len()..(warp + 1) * told.0.len()];
             told.0.iter_mut().zip(row).for_each(|(told, known)| *told = (*told).max(*known));
         }
         for warp in who.iter() {
-            self.now[warp] += 1;
-            told.0[warp] = self.now[warp];
+            told.0[warp] = self.now[warp] + 1;
             told.0[self.warps + warp] = self.landed[warp];
             told.0[2 * self.warps + warp] = self.fenced[warp];
             told.0[3 * self.warps + warp] = self.fenced[self.warps + warp];
         }
         told
+    }
+
+    /// Ends the epoch of these warps.
+    pub fn end_epoch(&mut self, who: Warps) {
+        who.iter().for_each(|warp| self.now[warp] += 1);
+    }
+
+    /// Reports whether an access is among those that a block with clocks of the same shape told.
+    pub fn is_told(&self, told: &Knowledge, access: Epoch) -> bool {
+        let known =
+            |from: usize| told.0.get(self.agent(access, from)).is_some_and(|told| access.time < *told);
+        access.warps().all(known)
     }
 
     /// Ends epochs of these warps until all are in the same one, as an access that spans them needs. Nobody learns anything by it.

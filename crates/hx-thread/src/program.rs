@@ -220,10 +220,12 @@ pub enum Stmt {
     WaitPrevious,
     /// Lets the next launch start its blocks once a thread of each block has come here, or the block has ended.
     AllowNext,
-    /// Runs while the condition holds. The condition is uniform over the block.
+    /// Runs while the condition holds. The condition is uniform over the block. The origin is that of the condition in the text,
+    /// if the loop has one there.
     While {
         cond: Cond,
         body: Body,
+        origin: Option<Origin>,
     },
     /// Changes a local integer.
     Assign {

@@ -151,10 +151,11 @@ pub enum Stmt {
         then: Vec<Stmt>,
         otherwise: Vec<Stmt>,
     },
-    /// Runs while the condition holds.
+    /// Runs while the condition holds. The origin is that of the condition.
     While {
         cond: Cond,
         body: Vec<Stmt>,
+        origin: Origin,
     },
     /// Defines a block-uniform integer that an [`Stmt::Assign`] changes later. Other integers are replaced by their values.
     Let {

@@ -102,7 +102,7 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
                     stmts_text(program, otherwise, depth + 1, out);
                 }
             }
-            Stmt::While { cond, body } => {
+            Stmt::While { cond, body, .. } => {
                 let _ = writeln!(out, "{indent}while {cond}");
                 stmts_text(program, body, depth + 1, out);
             }

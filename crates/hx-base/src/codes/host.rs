@@ -90,17 +90,30 @@ family! {
 
     /// The simulator saw two threads access one element, one of them changing it, and nothing orders the accesses: in shared
     /// memory; in a tensor of the launch, if a thread of the block changes an element that another reads, stores or updates;
-    /// or between blocks, which only atomic accesses order that release and acquire. A thread that changes the source of an asynchronous copy before the wait for
-    /// it races with the copy.
+    /// or between blocks, which only atomic accesses order that release and acquire. Two blocks that write one element race whatever
+    /// they write, and so do atomic accesses of two blocks with the scope `"block"`. A thread that changes the source of an
+    /// asynchronous copy before the wait for it races with the copy.
     ///
-    /// The finding shows both places. Within a block a `sync();` between them fixes the race; each of several blocks needs
-    /// its own elements, or `atomic_add`.
+    /// The finding shows both places. Within a block a `sync();` between them fixes the race. Between blocks, one releases after its
+    /// access and the other acquires before its own: the acquire must find what the release left, or what updates made of it.
+    /// Otherwise each block needs its own elements, or `atomic_add`.
+    ///
+    /// A release at the flag before the data are written, an acquire that is missing, or a lock whose values are swapped shows in some
+    /// orders of events only: `hx test --orders 32` tries them.
     RACE = "HX0618", "race", Error, "a kernel raced at run time";
 
     /// The simulator saw an access whose address is not a multiple of its width.
     MISALIGNED_ACCESS = "HX0619", "misaligned-access", Error, "a kernel made a misaligned access";
 
-    /// The simulator saw every thread of a block wait for something that none of them will do.
+    /// The simulator saw threads wait for something that nobody will do: every thread of a block, or a `while` that reads memory
+    /// which no thread of any block changes any more. The finding is at the wait or at the condition of the loop, and says which
+    /// element the loop reads and its value.
+    ///
+    /// Blocks that wait for each other must run at the same time. The simulator's device has 132 multiprocessors, each with the shared
+    /// memory, registers and threads of the target; a block that finds no place begins when another has ended. A barrier over
+    /// more blocks than the device holds at once ends with this error, and so does a block that waits for a later one. Blocks begin in
+    /// any order on a GPU: with `hx test --orders`, they do so here. A block that takes its part by a ticket,
+    /// `atomic_add(ticket, one)`, waits only for blocks that have begun.
     DEADLOCK = "HX0620", "deadlock", Error, "a kernel hangs";
 
     /// A dimension of an argument is 2³¹ or more. Kernels count coordinates in 32 bits, so such a launch is refused; split

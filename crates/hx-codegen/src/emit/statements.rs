@@ -50,7 +50,7 @@ impl Emitter<'_> {
             Stmt::ReadIndex { var, src } => self.read_index(var, src),
             Stmt::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
             Stmt::AssignNumber { var, value } => self.number(var, value, &[], false),
-            Stmt::While { cond, body } => {
+            Stmt::While { cond, body, .. } => {
                 let cond = self.cond(cond)?;
                 self.block(&format!("while ({cond})"), |e| e.body(body))
             }

@@ -187,6 +187,7 @@ pub(crate) fn walk() -> ThreadProgram {
         Stmt::Let { var: at.clone(), value: block(0) },
         group(0, "fill s = 0", vec![fill(regs(0, c(0), [0]), 0)]),
         Stmt::While {
+            origin: None,
             cond: Cond::cmp(CmpOp::Le, c(0), av.clone(), &facts),
             body: vec![
                 Stmt::LoadInteger { var: next, address: Address { memory: A, offset: av.clone() } },

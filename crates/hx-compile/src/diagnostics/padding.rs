@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
                     // Only what both branches leave is certain.
                     self.padding.retain(|key, padded| after.get(key) == Some(&*padded));
                 }
-                Stmt::While { cond, body } => self.under(cond, body),
+                Stmt::While { cond, body, .. } => self.under(cond, body),
                 Stmt::For { .. }
                 | Stmt::Roles(_)
                 | Stmt::Let { .. }

@@ -1,12 +1,12 @@
 //! Launches a kernel on the simulator, and converts its faults to diagnostics.
 
 use hx_base::{Code, Diagnostic, SourceFile, TextRange, codes};
-use hx_compile::{Instance, thread_program, tile_program};
+use hx_compile::{Db, Instance, resources, thread_program, tile_program};
 use hx_hir::{Item, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::EvalError;
-use hx_sim::{Argument, Config, Fault, Report, SimError};
+use hx_sim::{Argument, Blocked, Config, Fault, OldLoad, Report, Room, SimError};
 use hx_thread::LogContents;
 use hx_tile::{OpKind, Origin};
 
@@ -33,7 +33,8 @@ impl<'a> Launcher<'a> {
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let until = self.until;
         let cancel = move || until.is_reached();
-        let config = Config { cancel: &cancel, seed: self.order, ..Config::default() };
+        let config =
+            Config { cancel: &cancel, seed: self.order, room: room(db, instance), ..Config::default() };
         self.had_orders |= hx_sim::depends_on_seed(program);
         let mut log = LogContents::default();
         let ran = hx_sim::run_with_log(program, &bound.symbols, &mut arguments, &config, &mut log);
@@ -42,6 +43,9 @@ impl<'a> Launcher<'a> {
             self.faulted = Some((self.launches - 1, error.clone()));
         }
         let (counted, printed) = told.finish(ran.map_err(|e| self.fault(instance, &e)))?;
+        let mut old: Vec<&OldLoad> = counted.old.iter().collect();
+        old.sort_by_key(|old| old.acquires);
+        self.old = old.into_iter().filter_map(|old| self.old_load(instance, old)).collect();
         for (param, argument) in bound.params.iter().zip(&arguments) {
             if let (BoundParam::Tensor(t), Argument::Tensor { bytes, .. }) = (param, argument)
                 && t.mutable
@@ -90,14 +94,18 @@ impl<'a> Launcher<'a> {
         {
             found = found.also(file, range, what);
         }
-        if let Fault::Deadlock { blocked } = &error.fault {
-            for (origin, what) in blocked.iter().filter_map(|blocked| blocked.last) {
+        if let Fault::Deadlock { blocked, .. } = &error.fault {
+            let mut last: Vec<_> = blocked.iter().filter_map(|blocked| blocked.last).collect();
+            last.dedup();
+            for (origin, what) in last {
                 if let Some((file, range)) = self.origin(instance, origin) {
                     found = found.also(file, range, what);
                 }
             }
-            // The error itself is at the first of the waits.
-            for other in blocked.iter().skip(1) {
+            // The error itself is at the first of the waits, and of blocks that wait at one place one label stands for all.
+            let apart =
+                |(at, other): &(usize, &Blocked)| !blocked[..*at].iter().any(|wait| wait.is_beside(other));
+            for (_, other) in blocked.iter().enumerate().skip(1).filter(apart) {
                 if let Some((file, range)) = other.origin.and_then(|o| self.origin(instance, o)) {
                     found = found.also(file, range, format!("{} here", other.who()));
                 }
@@ -125,11 +133,62 @@ impl<'a> Launcher<'a> {
         lowered.origins.get(origin.0 as usize)?.place.range(self.db)
     }
 
+    fn old_load(&self, instance: Instance<'a>, old: &OldLoad) -> Option<Old> {
+        let [load, write] = [&old.load, &old.write].map(|place| self.origin(instance, place.origin?));
+        let element = match &old.coord {
+            Some(at) => {
+                let at: Vec<String> = at.iter().map(i64::to_string).collect();
+                format!("`{}[{}]`", old.tensor, at.join(", "))
+            }
+            None => format!("element {} of `{}`", old.element, old.tensor),
+        };
+        let blocks = [&old.load, &old.write].map(|place| place.block.unwrap_or_default());
+        Some(Old { load: load?, write: write?, element, blocks })
+    }
+
     pub(super) fn kernel_name(&self, instance: Instance<'a>) -> (SourceFile, TextRange) {
         let kernel = instance.kernel(self.db);
         let name = signature_source_map(self.db, Item::Kernel(kernel)).and_then(|map| map.name);
         (kernel.file(self.db), name.unwrap_or_default() + kernel.offset(self.db))
     }
+}
+
+/// An atomic load that found the value from before a write that nothing orders it with, in the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Old {
+    /// The load.
+    pub load: (SourceFile, TextRange),
+    /// The write whose value it did not find.
+    pub write: (SourceFile, TextRange),
+    /// The element, and the two blocks.
+    element: String,
+    blocks: [[u32; 3]; 2],
+}
+
+impl Old {
+    /// Returns what the load did, for its place.
+    pub(crate) fn load_text(&self) -> String {
+        let [reader, writer] = self.blocks.map(block);
+        format!("{reader} finds {} as it was before {writer} wrote it: nothing orders the two", self.element)
+    }
+
+    /// Returns what the write did, for its place.
+    pub(crate) fn write_text(&self) -> String {
+        let [_, writer] = self.blocks.map(block);
+        format!("{writer} wrote it here")
+    }
+}
+
+/// Returns the number of blocks that the device of the simulator holds at once: that of a GPU with the multiprocessors of
+/// [`hx_target::machine`], whose registers are those that the compiler estimates.
+pub(super) fn room(db: &dyn Db, instance: Instance<'_>) -> Option<Room> {
+    let resources = resources(db, instance, None)?;
+    let (registers, shared) = (resources.registers.count(), resources.shared_bytes);
+    let residency = instance.arch(db).limits().residency(resources.threads, registers, shared);
+    // An estimate may be too large for one block, and the compiler keeps to what fits.
+    let each = residency.blocks.max(1);
+    let multiprocessors = hx_target::machine().multiprocessors;
+    Some(Room { multiprocessors, each, limited_by: residency.limited_by })
 }
 
 /// Returns the access that a race conflicts with: its place and a description.
@@ -188,6 +247,17 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
         Fault::DivisionByZero { .. } => Some(
             "choose another divisor where it is 0: `where(d == 0, 1, d)`; beyond the end of a tensor a tile holds 0, or \
              what `pad:` of its view says",
+        ),
+        Fault::BlockRace { narrow: true, .. } => {
+            Some("leave out `scope:`: accesses are atomic among all threads of the device then")
+        }
+        Fault::BlockRace { .. } => Some(
+            "one block releases after its access, as `atomic_store(flag, one, order: \"release\")` does, and the other acquires before \
+             its own, as `atomic_load(flag, order: \"acquire\")` does; or each block has elements of its own",
+        ),
+        Fault::Deadlock { left_out: Some(_), .. } => Some(
+            "a block may wait for those only that have begun: take the next part by a ticket, `atomic_add(ticket, one)`, or launch \
+             no more blocks than the device holds",
         ),
         Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device gpu`"),
         _ => None,

@@ -14,7 +14,7 @@ use hx_tile::Solution;
 use web_time::Instant;
 
 use super::instance::{Checked, Errors};
-use super::simulate::argument;
+use super::simulate::{argument, room};
 use super::{Bound, Launcher, stopped_at};
 
 /// The launch to record.
@@ -107,10 +107,11 @@ impl<'a> Launcher<'a> {
         let arguments: Vec<Argument> = bound.params.iter().map(argument).collect::<Result<_, _>>()?;
         let stop = stepping.stop;
         let cancel = move || stop.load(Ordering::Relaxed);
-        let config = Config { cancel: &cancel, seed: self.order, ..Config::default() };
+        let config =
+            Config { cancel: &cancel, seed: self.order, room: room(db, instance), ..Config::default() };
         let fault = |error: &SimError| self.fault(instance, error);
         let begin = Instant::now();
-        let prepared = hx_sim::prepare(program, &bound.symbols, arguments, stepping.block, &config);
+        let prepared = hx_sim::prepare(program, &bound.symbols, arguments, stepping.block);
         let prepared = prepared.map_err(|error| fault(&error))?;
         let playback = Playback::record(&prepared, &config, stepping.budget);
         let playback = playback.map_err(|error| fault(&error))?;

@@ -14,7 +14,7 @@ use hx_sim::{Argument, Config, Follow, Witness, Wrote};
 use hx_thread::ThreadProgram;
 
 use super::instance::Checked;
-use super::simulate::argument;
+use super::simulate::{argument, room};
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
 pub(crate) use source::{Source, stored_tensor};
 
@@ -136,8 +136,8 @@ impl<'a> Launcher<'a> {
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let until = self.until;
         let cancel = move || until.is_reached();
-        let config =
-            Config { cancel: &cancel, seed: self.order, watch: Some(param), follow, ..Config::default() };
+        let (room, seed) = (room(self.db, instance), self.order);
+        let config = Config { cancel: &cancel, seed, room, watch: Some(param), follow, ..Config::default() };
         let report = hx_sim::run(program, &bound.symbols, &mut arguments, &config)
             .map_err(|error| self.fault(instance, &error))?;
         let bytes = match arguments.into_iter().nth(param) {

@@ -28,7 +28,7 @@ impl Stepper<'_> {
                 running.insert(name.to_string(), value);
             }
         }
-        let (symbols, grid) = (self.prepared.symbols(), self.prepared.grid());
+        let (symbols, grid) = (self.prepared.symbols(), self.prepared.grid_shape());
         let values = integers(self.db, self.instance, symbols, grid, Some(focus.block));
         let lookup = |symbol: &Symbol| match symbol {
             Symbol::Var(name, _) => running.get(name.as_str()).copied(),

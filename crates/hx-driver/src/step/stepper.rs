@@ -153,7 +153,7 @@ impl<'r> Stepper<'r> {
             let block = place.and_then(|place| place.block);
             let rank = self.prepared.blocks().iter().position(|index| Some(*index) == block);
             let first_waiting = match &error.fault {
-                Fault::Deadlock { blocked } => blocked.first().map(|blocked| blocked.threads[0]),
+                Fault::Deadlock { blocked, .. } => blocked.first().map(|blocked| blocked.threads[0]),
                 _ => None,
             };
             self.focus.rank = rank.unwrap_or(self.focus.rank);
@@ -209,7 +209,7 @@ impl<'r> Stepper<'r> {
 
     /// Returns the number of blocks along each axis.
     pub fn grid(&self) -> [u64; 3] {
-        self.prepared.grid()
+        self.prepared.grid_shape()
     }
 
     /// Returns the agents of all blocks that run together.

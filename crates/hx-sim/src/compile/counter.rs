@@ -52,6 +52,7 @@ impl<'a> Compilation<'a> {
             op: None,
             origin: Some(counter.origin),
             title: format!("draw {}", counter.name),
+            acquires: false,
         });
         Ok(Step::Draw(DrawCode {
             site,
@@ -65,7 +66,7 @@ impl<'a> Compilation<'a> {
         let counter = self.counter(drawn.counter)?;
         let site = self.sites.len() as SiteId;
         let title = format!("for {} in {}", drawn.var, counter.name);
-        self.sites.push(Site { op: None, origin: Some(drawn.origin), title });
+        self.sites.push(Site { op: None, origin: Some(drawn.origin), title, acquires: false });
         let index = self.uniform(&drawn.index, "the ticket")?;
         let parity = self.uniform(&drawn.parity, "the parity")?;
         let slot = self.new_slot(&drawn.var);

@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_index::Cond;
 use hx_layout::Layout;
 use hx_target::{BulkRow, Completion, CopyRow, Fragment, GemmRow, Space, catalogue};
-use hx_thread::{Address, Memory, Param, Part};
-use hx_tile::MemoryOrder;
+use hx_thread::{Address, AtomicUse, Memory, Param, Part};
+use hx_tile::{MemoryOrder, MemoryScope};
 
 use super::Compilation;
 use crate::bulk::PIECE;
@@ -16,6 +16,20 @@ use crate::code::{
     AsyncCopy, AtomicCode, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer,
 };
 use crate::error::SimError;
+
+/// Reports whether an atomic access lets a block see what others did, or orders its accesses with theirs, or does not see theirs
+/// as atomic.
+pub(crate) fn communicates(row: &CopyRow, used: &AtomicUse) -> bool {
+    let Some(form) = row.atomic.as_ref().filter(|_| row.memory_space() == Space::Global) else {
+        return false;
+    };
+    let tells = form.returns || !form.op.commutes() || row.is_load();
+    tells || used.order != MemoryOrder::Relaxed || is_narrow(used.scope)
+}
+
+fn is_narrow(scope: MemoryScope) -> bool {
+    matches!(scope, MemoryScope::Block | MemoryScope::Cluster)
+}
 
 impl Compilation<'_> {
     pub(super) fn transfer(&mut self, t: &hx_thread::Transfer) -> Result<Transfer, SimError> {
@@ -95,15 +109,14 @@ impl Compilation<'_> {
             self.expect_type(&t.row, regs, dtype)?;
             self.expect_values(&t.row, "registers", regs.offsets.len(), 1)?;
         }
-        if row.memory_space() == Space::Global {
-            let tells = form.returns || !form.op.commutes() || row.is_load();
-            self.communicates |= tells || used.order != MemoryOrder::Relaxed;
-        }
+        self.communicates |= communicates(row, used);
+        self.sites[self.site as usize].acquires |= used.order.acquires();
         Ok(Some(AtomicCode {
             op: form.op,
             compare: used.compare.as_ref().map(|regs| self.regs(regs)).transpose()?,
             old: used.old.as_ref().map(|regs| self.written(regs)).transpose()?,
             order: used.order,
+            narrow: is_narrow(used.scope),
         }))
     }
 

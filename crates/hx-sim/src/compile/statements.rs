@@ -3,6 +3,7 @@
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::{Completion, catalogue};
 use hx_thread::{Body, Group, Log, Stmt};
+use hx_tile::Origin;
 
 use super::{Compilation, Local};
 use crate::code::{Fill, Put, Site, SiteId, Step};
@@ -65,7 +66,7 @@ impl<'a> Compilation<'a> {
                 self.counted_loop(var, start, end, *unroll, body)?
             }
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
-            Stmt::While { cond, body } => self.conditional_loop(cond, body)?,
+            Stmt::While { cond, body, origin } => self.conditional_loop(cond, body, *origin)?,
             Stmt::Barrier => Step::Barrier { site },
             Stmt::WarpBarrier => Step::WarpBarrier { site },
             Stmt::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
@@ -160,7 +161,12 @@ impl<'a> Compilation<'a> {
     fn group(&mut self, g: &'a Group) -> Result<Vec<Step>, SimError> {
         let outer = self.site;
         self.site = self.sites.len() as SiteId;
-        self.sites.push(Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() });
+        self.sites.push(Site {
+            op: Some(g.op),
+            origin: Some(g.origin),
+            title: g.title.clone(),
+            acquires: false,
+        });
         if g.scope != self.executing {
             let scope = self.program.scope(g.scope);
             let here = self.program.scope(self.executing);
@@ -193,9 +199,21 @@ impl<'a> Compilation<'a> {
         Ok(Step::If { site: self.site, test, then, otherwise })
     }
 
-    fn conditional_loop(&mut self, cond: &Cond, body: &'a Body) -> Result<Step, SimError> {
+    fn conditional_loop(
+        &mut self,
+        cond: &Cond,
+        body: &'a Body,
+        origin: Option<Origin>,
+    ) -> Result<Step, SimError> {
         let test = self.uniform_test(cond, "while")?;
-        Ok(Step::While { site: self.site, test, body: self.body(body)?, text: cond.to_string() })
+        let site = match origin {
+            None => self.site,
+            Some(_) => {
+                self.sites.push(Site { op: None, origin, title: "while".to_owned(), acquires: false });
+                self.sites.len() as SiteId - 1
+            }
+        };
+        Ok(Step::While { site, test, body: self.body(body)?, text: cond.to_string() })
     }
 
     fn counted_loop(

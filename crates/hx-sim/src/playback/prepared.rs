@@ -5,43 +5,35 @@ use std::collections::BTreeMap;
 use hx_index::Symbol;
 use hx_thread::{LogPlan, ThreadProgram};
 
-use crate::cluster::Cluster;
 use crate::code::Code;
 use crate::config::Config;
 use crate::counter::expect_zero;
 use crate::error::{Fault, Place, SimError};
 use crate::global::Tensor;
-use crate::grid::block_index;
-use crate::launch::{Argument, Compiled, cluster, compiled, members, run_blocks, take_tensors};
-use crate::log::LaunchLog;
-use crate::told::Left;
+use crate::grid::{block_index, members};
+use crate::launch::{Argument, Compiled, compiled, take_tensors};
+use crate::schedule::{Grid, Launch};
 
-/// A launch up to the first step of one block, or of the cluster of one block.
+/// A launch up to its first step.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) code: Code,
     pub(super) tensors: Vec<Option<Tensor>>,
-    grid: [u64; 3],
-    /// The blocks that run together.
-    members: Vec<u64>,
+    /// The number of the run that the playback looks at.
+    run: u64,
     symbols: BTreeMap<Symbol, i64>,
     plan: LogPlan,
-    /// The marks of blocks at elements at the moment of the playback.
-    pub(super) left: Left,
-    /// The marks before the first step.
-    pub(super) before: Left,
 }
 
-/// Prepares the playback of the block of a launch with this index. If blocks see the changes of those before them, these run first.
+/// Prepares the playback of the block of a launch with this index. If blocks see what others do, the playback is that of all.
 ///
 /// # Errors
-/// An error of the launch or of the program, or of a block that must run first.
+/// An error of the launch or of the program.
 pub fn prepare(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
     mut arguments: Vec<Argument>,
     block: [u32; 3],
-    config: &Config<'_>,
 ) -> Result<Prepared, SimError> {
     let Compiled { code, grid, symbols } = compiled(program, symbols, &arguments)?;
     let lookup = |s: &Symbol| symbols.get(s).copied();
@@ -57,19 +49,14 @@ pub fn prepare(
     let number = x + grid[0] * (y + grid[1] * z);
     let contains = |run: &u64| members(code.cluster, grid, *run).contains(&number);
     let run = (0..runs).find(contains).unwrap_or_default();
-    let before = Left::default();
-    if code.communicates {
-        let mut log = LaunchLog::new(LogPlan::new(program, grid, &lookup));
-        run_blocks((&code, &before), grid, run, &mut tensors, config, &mut log)?;
-    }
-    let members = members(code.cluster, grid, run);
-    Ok(Prepared { code, tensors, grid, members, symbols, plan, left: Left::default(), before })
+    Ok(Prepared { code, tensors, run, symbols, plan })
 }
 
 impl Prepared {
     /// Returns the blocks before their first step.
-    pub(super) fn cluster<'p>(&'p self, config: &'p Config<'p>) -> Cluster<'p> {
-        cluster((&self.code, &self.left), (self.grid, &self.members), &self.tensors, config, &self.plan)
+    pub(super) fn grid<'p>(&'p self, config: &'p Config<'p>) -> Grid<'p> {
+        let Prepared { code, tensors, plan, .. } = self;
+        Grid::new(Launch { code, tensors, config, plan }, Some(self.run))
     }
 
     /// Returns the operations of the program. A site is a position in this list; the first stands for no operation.
@@ -78,13 +65,18 @@ impl Prepared {
     }
 
     /// Returns the number of blocks along each axis.
-    pub fn grid(&self) -> [u64; 3] {
-        self.grid
+    pub fn grid_shape(&self) -> [u64; 3] {
+        self.code.grid
     }
 
-    /// Returns the indices of the blocks that run together, by their ranks.
+    /// Returns the indices of the blocks of the playback: of the cluster, or of all blocks if they communicate.
     pub fn blocks(&self) -> Vec<[u32; 3]> {
-        self.members.iter().map(|number| block_index(self.grid, *number)).collect()
+        let grid = self.code.grid;
+        let all = match self.code.communicates {
+            true => (0..grid.iter().product()).collect(),
+            false => members(self.code.cluster, grid, self.run),
+        };
+        all.into_iter().map(|number| block_index(grid, number)).collect()
     }
 
     /// Returns the dimensions, strides, integer arguments and the grid of the launch.

@@ -56,12 +56,14 @@ impl Registers<'_> {
 impl<'p> Playback<'p> {
     /// Returns the agent that makes the next step.
     pub fn running(&self) -> AgentId {
-        let rank = self.now.cluster.running;
-        AgentId { rank, number: self.now.cluster.blocks[rank].agent.number }
+        match self.now.grid.running() {
+            Some(block) => AgentId { rank: self.now.grid.rank(block), number: block.agent.number },
+            None => AgentId { rank: 0, number: 0 },
+        }
     }
 
     fn block(&self, rank: usize) -> Option<&Block<'p>> {
-        self.now.cluster.blocks.get(rank)
+        self.now.grid.block(rank)
     }
 
     pub(super) fn agent(&self, id: AgentId) -> Option<&Agent<'p>> {
@@ -71,7 +73,8 @@ impl<'p> Playback<'p> {
 
     /// Returns all agents, by block and number.
     pub fn agents(&self) -> Vec<AgentState> {
-        let ids = self.now.cluster.blocks.iter().enumerate().flat_map(|(rank, block)| {
+        let ids = self.now.grid.blocks().flat_map(|block| {
+            let rank = self.now.grid.rank(block);
             let numbers = block.parked.iter().chain([&block.agent]);
             numbers.map(move |agent| AgentId { rank, number: agent.number })
         });
@@ -127,16 +130,16 @@ impl<'p> Playback<'p> {
 
     /// Returns the state of a byte of a block's shared memory.
     pub fn arrival(&self, rank: usize, byte: usize) -> Arrival {
-        // The blocks of a cluster have one clock, which the running block holds.
-        let clock = &self.now.cluster.blocks[self.now.cluster.running].clock;
-        self.block(rank).map_or(Arrival::Unwritten, |block| block.shared.arrival(byte, clock))
+        // The blocks of a cluster have one clock, which one of them holds.
+        let block = self.block(rank).and_then(|block| Some((block, self.now.grid.clock_of(block)?)));
+        block.map_or(Arrival::Unwritten, |(block, clock)| block.shared.arrival(byte, clock))
     }
 
     /// Returns some bytes of the tensor of a parameter, as a block sees them now; `None` outside of the tensor.
     pub fn global(&self, rank: usize, param: usize, bytes: Range<usize>) -> Option<Vec<u8>> {
         let (block, tensor) = (self.block(rank)?, self.prepared.tensors.get(param)?.as_ref()?);
         let mut out = tensor.bytes.get(bytes.clone())?.to_vec();
-        block.overlays.get(param)?.look(tensor, bytes.start, &mut out);
+        self.now.grid.overlays(block).get(param)?.look(tensor, bytes.start, &mut out);
         Some(out)
     }
 

@@ -22,7 +22,7 @@ fn load(name: &str, memory: Memory, offset: Expr) -> Stmt {
 }
 
 fn while_(cond: Cond, body: Vec<Stmt>) -> Stmt {
-    Stmt::While { cond, body }
+    Stmt::While { cond, body, origin: None }
 }
 
 /// Runs statements with tensors `a` (i32), `u` (u8), `f` (f32) and `m` (`mut` i32). Compares the integer `x` that they leave, or
@@ -108,7 +108,7 @@ fn endless_loops_are_found() {
     check(
         vec![let_("x", c(0)), while_(lt(var("x"), c(3)), vec![Stmt::Barrier])],
         expect![[r#"
-            no progress: `while x < 3` holds after an iteration that changed nothing (number 1)
+            no progress: `while x < 3` holds after an iteration that changed nothing (number 2)
               block [0, 0, 0]"#]],
     );
     check(

@@ -183,12 +183,12 @@ fn a_ticket_is_kept_until_all_scopes_have_read_it() {
     check(
         |counted| counted.kernel.program.barriers[1].count = 3,
         expect![[r#"
-            deadlock: threads 0 to 63 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits for the scopes that read ticket 0 of `work` (3 of 3 arrivals are missing); threads 64 to 95 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
+            deadlock: threads 0 to 63 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits in `draw work` for the scopes that read ticket 0 of `work` (3 of 3 arrivals are missing); threads 64 to 95 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
               block [0, 0, 0]
-            deadlock: threads 0 to 63 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits for the scopes that read ticket 0 of `work` (3 of 3 arrivals are missing); threads 64 to 95 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
+            deadlock: threads 0 to 63 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits in `draw work` for the scopes that read ticket 0 of `work` (3 of 3 arrivals are missing); threads 64 to 95 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
               block [1, 0, 0]
-            round 0 of a loop over `work` reads ticket 0, which holds draw 4
-              block [0, 0, 0]
+            deadlock: threads 64 to 95 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
+              block [1, 0, 0]
             round 3 of a loop over `work` reads ticket 1, which holds draw 7
               block [1, 0, 0]
             round 4 of a loop over `work` reads ticket 0, which holds draw 8
@@ -199,8 +199,10 @@ fn a_ticket_is_kept_until_all_scopes_have_read_it() {
     check(
         |counted| counted.kernel.program.barriers[1].count = 5,
         expect![[r#"
-            deadlock: threads 0 to 63 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits for the scopes that read ticket 0 of `work` (1 of 5 arrivals are missing); threads 64 to 95 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
+            deadlock: threads 0 to 63 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits in `draw work` for the scopes that read ticket 0 of `work` (1 of 5 arrivals are missing); threads 64 to 95 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
               block [0, 0, 0]
+            deadlock: threads 0 to 63 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); thread 32 waits in `draw work` for the scopes that read ticket 0 of `work` (1 of 5 arrivals are missing); threads 64 to 95 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait in `for t in work` for the number in ticket 0 of `work` (1 of 1 arrivals are missing)
+              block [1, 0, 0]
         "#]],
     );
 }
@@ -221,9 +223,11 @@ fn a_draw_that_is_missing_is_a_deadlock() {
     check(
         without_later_draws,
         expect![[r#"
-        deadlock: threads 0 to 63 wait for the number in ticket 1 of `work` (1 of 1 arrivals are missing); threads 64 to 95 wait for the number in ticket 1 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait for the number in ticket 1 of `work` (1 of 1 arrivals are missing)
-          block [0, 0, 0]
-    "#]],
+            deadlock: threads 0 to 63 wait in `for t in work` for the number in ticket 1 of `work` (1 of 1 arrivals are missing); threads 64 to 95 wait in `for t in work` for the number in ticket 1 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait in `for t in work` for the number in ticket 1 of `work` (1 of 1 arrivals are missing)
+              block [0, 0, 0]
+            deadlock: threads 0 to 63 wait in `for t in work` for the number in ticket 1 of `work` (1 of 1 arrivals are missing); threads 64 to 95 wait in `for t in work` for the number in ticket 1 of `work` (1 of 1 arrivals are missing); threads 96 to 127 wait in `for t in work` for the number in ticket 1 of `work` (1 of 1 arrivals are missing)
+              block [1, 0, 0]
+        "#]],
     );
 }
 
@@ -247,7 +251,7 @@ fn a_ticket_orders_no_other_accesses() {
     let counted = counted.with(draws, groups);
     expect![[r#"
         reads element 0 of the shared tensor `s`, which thread 0 wrote in #0 `copy(r, s)`, with no barrier in between
-          thread 96, block [0, 0, 0], #1 `copy(s, out)`
+          thread 96, block [1, 0, 0], #1 `copy(s, out)`
     "#]].assert_eq(&counted.result(1, 0.0));
     expect![[r#"
         reads byte 0 (element 0) of the shared tensor `s`, which was never written

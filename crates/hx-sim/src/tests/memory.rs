@@ -94,6 +94,7 @@ fn a_vector_copy_moves_every_element_and_counts() {
             blocks: 2,
             barriers: 0,
             witness: None,
+            old: [],
         }
     "#]]
     .assert_debug_eq(&report);
@@ -426,7 +427,7 @@ fn blocks_that_disagree_race() {
         &between_blocks(None, block(1) * c(8) + c(3), 0),
         &mut arguments(),
         expect![[r#"
-            writes element 3 ([0, 3]) of `a`, which block [0, 0, 0] sets to another value
+            writes element 3 ([0, 3]) of `a`, which block [0, 0, 0] writes
               block [1, 0, 0], #0 `copy(r, a)`
         "#]],
     );

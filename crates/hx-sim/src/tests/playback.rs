@@ -38,8 +38,7 @@ fn turning(rounds: i64, barrier: bool) -> Kernel {
 fn ready(kernel: &Kernel) -> Prepared {
     let values = (0..2048).map(f64::from).collect::<Vec<_>>();
     let arguments = vec![tensor(DType::F32, &[64, 32], &[32, 1], &values)];
-    prepare(&kernel.program, &BTreeMap::new(), arguments, [1, 0, 0], &Config::default())
-        .expect("it is prepared")
+    prepare(&kernel.program, &BTreeMap::new(), arguments, [1, 0, 0]).expect("it is prepared")
 }
 
 /// Describes the moment: the step, the operation, the round, and some values of thread 3.

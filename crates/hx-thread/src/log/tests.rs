@@ -76,7 +76,7 @@ fn what_data_decide_shares_the_rest() {
     let unknown = |body| {
         vec![
             Stmt::LoadInteger { var: var(), address: address.clone() },
-            Stmt::While { cond: lt(Expr::symbol(var()), c(7)), body },
+            Stmt::While { cond: lt(Expr::symbol(var()), c(7)), body, origin: None },
         ]
     };
     areas([2, 1], unknown(vec![log(0)]), expect!["8388680 bytes: [4194312, 4194312]"]);

@@ -317,7 +317,9 @@ impl<'p> Lowering<'p> {
                     then: self.stmts(then)?,
                     otherwise: self.stmts(otherwise)?,
                 },
-                TileStmt::While { cond, body } => Stmt::While { cond: cond.clone(), body: self.stmts(body)? },
+                TileStmt::While { cond, body, origin } => {
+                    Stmt::While { cond: cond.clone(), body: self.stmts(body)?, origin: Some(*origin) }
+                }
                 TileStmt::Let { var, value } => Stmt::Let { var: var.clone(), value: value.clone() },
                 TileStmt::Assign { var, value } => Stmt::Assign { var: var.clone(), value: value.clone() },
                 TileStmt::LoadScalar { var, src, .. } => self.load_scalar(var, src)?,

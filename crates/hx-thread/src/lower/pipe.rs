@@ -318,7 +318,7 @@ impl Lowering<'_> {
         Ok(match give {
             Give::Nothing | Give::One => body,
             Give::If(keep) => vec![Stmt::If { cond: more_than(keep), then: body, otherwise: Vec::new() }],
-            Give::While(keep) => vec![Stmt::While { cond: more_than(keep), body }],
+            Give::While(keep) => vec![Stmt::While { cond: more_than(keep), body, origin: None }],
         })
     }
 

@@ -24,8 +24,8 @@ pub(crate) struct TestArgs {
     /// Draw this many cases for each test with a `forall`; 32 by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub cases: Option<u32>,
-    /// Run each test in this many orders of events, which are the steps of roles, the arrivals of copies, and the reads of
-    /// asynchronous products; runs on the simulator.
+    /// Run each test in this many orders of events, which are the steps of roles and blocks, the values that atomic loads find, the
+    /// arrivals of copies, and the reads of asynchronous products; runs on the simulator.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "order")]
     pub orders: Option<u64>,
     #[command(flatten)]

@@ -1,0 +1,168 @@
+//! The state of global memory that blocks share if they communicate: the values that atomic loads may find, what each run has heard
+//! of others, and how often memory has changed.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hx_thread::{Clock, Epoch};
+
+use crate::between::{Heard, Message};
+use crate::code::SiteId;
+use crate::order::Order;
+use crate::overlay::Overlay;
+
+use crate::versions::{Place, Version};
+
+/// The number of old values that are remembered for the report.
+const REMEMBERED: usize = 32;
+
+/// An atomic load that found the value from before a write, although nothing orders the two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Old {
+    pub(crate) param: usize,
+    pub(crate) byte: usize,
+    /// The load, and its block.
+    pub(crate) by: (SiteId, u32),
+    /// The access that wrote the next value, and its block.
+    pub(crate) next: (SiteId, u32),
+}
+
+/// Who makes an atomic access, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Toucher<'c> {
+    pub(crate) site: SiteId,
+    pub(crate) run: u32,
+    /// The number of its block in the grid.
+    pub(crate) block: u32,
+    pub(crate) at: Epoch,
+    pub(crate) clock: &'c Clock,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct World {
+    /// The elements that were accessed atomically, by parameter and first byte.
+    places: BTreeMap<(usize, usize), Place>,
+    /// By the number of the run.
+    pub(crate) heard: BTreeMap<u32, Heard>,
+    /// The number of changes of memory so far.
+    pub(crate) changes: u64,
+    /// Draws the values that atomic loads find; `None` if they find the last one.
+    order: Option<Order>,
+    old: Vec<Old>,
+}
+
+impl World {
+    /// Makes the state before a launch in an order of events.
+    pub(crate) fn new(seed: u64) -> World {
+        let order = (seed > 1).then(|| Order::new(seed, [u32::MAX - 1; 3]));
+        World { order, ..World::default() }
+    }
+
+    /// Returns the atomic loads that found old values.
+    pub(crate) fn old(&self) -> &[Old] {
+        &self.old
+    }
+
+    fn place(&mut self, key: (usize, usize), bits: u64) -> &mut Place {
+        self.places.entry(key).or_insert_with(|| Place::new(bits))
+    }
+
+    /// Lets an atomic load find a value of an element, whose last one has these bits. Returns its bits, and the message for an acquire.
+    pub(crate) fn load(
+        &mut self,
+        key: (usize, usize),
+        last: u64,
+        who: Toucher<'_>,
+    ) -> (u64, Option<Rc<Message>>) {
+        let mut order = self.order.take();
+        let heard = self.heard.remove(&who.run).unwrap_or_default();
+        let knows = |run: u32, earlier: Epoch| heard.knows(who.clock, who.at, run, earlier);
+        let mut draw = order.as_mut().map(|order| move |below: u64| order.draw(below));
+        let draw = draw.as_mut().map(|draw| draw as &mut dyn FnMut(u64) -> u64);
+        let access = (who.run, who.at, (who.site, who.block));
+        let (found, next) = self.place(key, last).find(access, &knows, draw);
+        self.heard.insert(who.run, heard);
+        self.order = order;
+        // A loop that finds the last value in the end is no worse for the old ones.
+        self.old.retain(|old| (old.param, old.byte) != key || old.by.1 != who.block);
+        if let Some(next) = next.and_then(|next| next.by) {
+            self.remember(Old { param: key.0, byte: key.1, by: (who.site, who.block), next });
+        }
+        (found.bits, found.message)
+    }
+
+    fn remember(&mut self, old: Old) {
+        if self.old.len() < REMEMBERED && !self.old.contains(&old) {
+            self.old.push(old);
+        }
+    }
+
+    /// Remembers the loads of other blocks that found the value from before a write, if they may as well have come after it.
+    fn remember_loads(&mut self, key: (usize, usize), who: Toucher<'_>) {
+        let (Some(place), Some(heard)) = (self.places.get(&key), self.heard.get(&who.run)) else { return };
+        let unordered =
+            place.loads(who.run).filter(|seen| !heard.knows(who.clock, who.at, seen.run, seen.at));
+        let loads: Vec<(SiteId, u32)> = unordered.filter_map(|seen| seen.load).collect();
+        for by in loads {
+            self.remember(Old { param: key.0, byte: key.1, by, next: (who.site, who.block) });
+        }
+    }
+
+    /// Records an atomic write of an element from one value to another. `passes` says whether the message of the old value goes on,
+    /// as it does with an update. Returns the message of the old value.
+    pub(crate) fn update(
+        &mut self,
+        key: (usize, usize),
+        [old, new]: [u64; 2],
+        (passes, released): (bool, Option<&Rc<Message>>),
+        who: Toucher<'_>,
+    ) -> Option<Rc<Message>> {
+        self.remember_loads(key, who);
+        let place = self.place(key, old);
+        let before = place.last().message.clone();
+        let message = match (before.as_ref().filter(|_| passes), released) {
+            (None, released) => released.cloned(),
+            (Some(before), None) => Some(before.clone()),
+            (Some(before), Some(released)) => {
+                let mut joined = Message::clone(released);
+                joined.join(before);
+                Some(Rc::new(joined))
+            }
+        };
+        place.write(Version { bits: new, message, by: Some((who.site, who.block)) }, who.run, who.at);
+        before
+    }
+
+    /// Returns the message that an update finds that changes nothing.
+    pub(crate) fn message(&self, key: (usize, usize)) -> Option<Rc<Message>> {
+        self.places.get(&key)?.last().message.clone()
+    }
+
+    /// Records a store that is not atomic, to elements of `size` bytes. `bits` returns those of the element at a byte.
+    pub(crate) fn store(
+        &mut self,
+        (param, at, len): (usize, usize, usize),
+        bits: &dyn Fn(usize) -> u64,
+        who: Toucher<'_>,
+    ) {
+        let keys: Vec<_> = self.places.range((param, at)..(param, at + len)).map(|(key, _)| *key).collect();
+        for key in keys {
+            self.remember_loads(key, who);
+            let place = self.place(key, 0);
+            let version = Version { bits: bits(key.1), message: None, by: Some((who.site, who.block)) };
+            place.write(version, who.run, who.at);
+        }
+    }
+
+    /// Returns the access that wrote an element last, and its block.
+    pub(crate) fn last_writer(&self, key: (usize, usize)) -> Option<(SiteId, u32)> {
+        self.places.get(&key)?.last().by
+    }
+}
+
+/// What the block that runs holds for all: the overlays of the tensors, and the state between blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub(crate) overlays: Vec<Overlay>,
+    pub(crate) world: Option<Box<World>>,
+}

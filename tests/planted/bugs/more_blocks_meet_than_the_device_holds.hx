@@ -1,0 +1,28 @@
+// planted: HX0620 in test
+// Shared memory leaves room for one block on each multiprocessor.
+kernel meet(x: f32[m], parts: mut f32[g], arrived: mut i32[1], y: mut f32[g])
+    where g == cdiv(m, 64)
+    grid [g]
+    threads 64
+{
+    let b = block_idx;
+    let s = shared_tensor(f32, [50000]);
+    copy(load(tile(x, [64])[.., b]), s[0..64]);
+    copy(sum(load(tile(x, [64])[.., b]), axis: 0), tile(parts, [1])[.., b]);
+    let one = register_tensor(i32, [1]);
+    fill(one, 1);
+    atomic_add(arrived, one, order: "acq_rel");
+    while scalar(atomic_load(arrived, order: "acquire")) < grid_dim {}
+    let total = register_tensor(f32, [1]);
+    fill(total, 0.0);
+    for i in 0..g { total = total + load(tile(parts, [1])[.., i]); }
+    copy(total, tile(y, [1])[.., b]);
+}
+
+test "meet" for m in [64 * 140] {
+    let g = cdiv(m, 64);
+    let x = ones(f32, [m]);
+    let (parts, arrived, y) = (empty(f32, [g]), zeros(i32, [1]), empty(f32, [g]));
+    meet(x, parts, arrived, y);
+    assert_eq(y, broadcast_to(reshape(sum(x), [1]), [g]));
+}
