@@ -8,6 +8,7 @@ mod code;
 mod cuda;
 mod direct;
 mod estimates;
+pub(crate) mod in_place;
 mod instance;
 mod log;
 mod maps;
@@ -119,6 +120,8 @@ struct Bound {
     /// Dimensions, strides and integer arguments.
     symbols: BTreeMap<Symbol, i64>,
     params: Vec<BoundParam>,
+    /// Pairs of an input and an output that are the same memory, by parameter. The kernel is known to update it in place.
+    same: Vec<[usize; 2]>,
 }
 
 /// The value of one parameter.
@@ -281,6 +284,12 @@ impl<'a> Launcher<'a> {
         let sources = prepared.sources.clone();
         let (instance, bound) = instance::choose(db, kernel, self.machine, prepared)?;
         let checked = self.checked(instance)?;
+        for pair in &bound.same {
+            if let Err(reason) = in_place::known(db, instance, *pair) {
+                let header = bind::Header::new(db, kernel);
+                return Err(bind::refused(&header, (request, &sources), *pair, (pair[1], &reason)));
+            }
+        }
         Ok(Chosen { checked, bound, sources, remarks })
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     log: Option<(usize, Vec<u8>)>,
     /// The arguments that the kernel writes.
     written: Vec<usize>,
+    /// Pairs of an input and an output that may be the same tensor.
+    in_place: Vec<[usize; 2]>,
     /// Whether every launch waits for the kernel.
     is_blocking: bool,
 }
@@ -80,6 +82,7 @@ impl Plan {
             maps: Vec::new(),
             log: None,
             written: launch.written,
+            in_place: launch.in_place,
             is_blocking: std::env::var_os("CUDA_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
         };
         for (param, offset) in launch.params.into_iter().zip(offsets) {
@@ -106,7 +109,7 @@ impl Plan {
         args: &[Argument<'_>],
         names: &dyn Fn(usize) -> String,
     ) -> Result<(), Problem> {
-        overlaps(&self.written, args, names)
+        overlaps(&self.written, &self.in_place, args, names)
     }
 
     /// Enqueues the launch. Returns the contents of the buffer for prints and assertions after the kernel, if there is one.
@@ -170,9 +173,10 @@ pub(crate) enum Number {
     Float,
 }
 
-/// Refuses arguments of which one that is in `written` shares memory with another.
+/// Refuses arguments of which one that is in `written` shares memory with another. A pair in `in_place` may be the same memory.
 pub(crate) fn overlaps(
     written: &[usize],
+    in_place: &[[usize; 2]],
     args: &[Argument<'_>],
     names: &dyn Fn(usize) -> String,
 ) -> Result<(), Problem> {
@@ -180,7 +184,8 @@ pub(crate) fn overlaps(
         let Some(mine) = args.get(at).and_then(Argument::memory) else { continue };
         for (other, theirs) in args.iter().enumerate() {
             let Some(theirs) = theirs.memory().filter(|_| other != at) else { continue };
-            if !may_share(&mine.region(), &theirs.region()) {
+            let (ours, others) = (mine.region(), theirs.region());
+            if !may_share(&ours, &others) || in_place.contains(&[other, at]) && ours.is_same(&others) {
                 continue;
             }
             let text = format!(

@@ -8,9 +8,9 @@ use crate::between::Message;
 use crate::block::{Block, Scratch};
 use crate::code::{AtomicCode, Mem, Regs, Transfer};
 use crate::error::SimError;
-use crate::overlay::who;
 use crate::shared::Touch;
 use crate::spin::Spot;
+use crate::who::who;
 
 impl<'a> Block<'a> {
     /// Executes an atomic transfer that takes its values from registers.

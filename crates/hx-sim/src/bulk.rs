@@ -18,10 +18,10 @@ use crate::code::{BulkCode, MapCode, Mem, PartCode, SendCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
-use crate::overlay::who;
 use crate::shared::Touch;
 use crate::trace::Kind;
 use crate::transfer::Access;
+use crate::who::who;
 use hx_thread::Mark;
 
 /// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.

@@ -8,8 +8,9 @@ use crate::between::Message;
 use crate::block::Block;
 use crate::code::{AtomicCode, Mem, SiteId, Transfer};
 use crate::error::SimError;
-use crate::overlay::{Kind, who};
+use crate::overlay::Kind;
 use crate::spin::Spot;
+use crate::who::who;
 use crate::world::{Common, Toucher};
 use hx_thread::Epoch;
 

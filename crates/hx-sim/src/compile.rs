@@ -22,11 +22,12 @@ use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
 
 /// Compiles `program` for one launch. `symbols` and `numbers` hold the values of its symbols and of its numeric parameters by
-/// name.
+/// name. Loads from a parameter in `same` are loads from the tensor of another one.
 pub(crate) fn compile(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
     numbers: &BTreeMap<String, f64>,
+    same: &BTreeMap<usize, usize>,
 ) -> Result<Code, SimError> {
     let threads = program.block_threads() as usize;
     if threads == 0 {
@@ -39,6 +40,7 @@ pub(crate) fn compile(
     let mut c = Compilation {
         program,
         numbers,
+        same,
         changing: assigned(&program.body),
         threads,
         scope: scope_of_block(threads, symbols),
@@ -159,6 +161,8 @@ impl Local {
 struct Compilation<'a> {
     program: &'a ThreadProgram,
     numbers: &'a BTreeMap<String, f64>,
+    /// Parameters that are the tensors of others.
+    same: &'a BTreeMap<usize, usize>,
     changing: BTreeSet<Symbol>,
     threads: usize,
     scope: BTreeMap<Symbol, Local>,

@@ -13,10 +13,10 @@ use crate::block::Block;
 use crate::code::{AsyncCopy, Mem, SiteId};
 use crate::error::SimError;
 use crate::formula::Test;
-use crate::overlay::who;
 use crate::shared::Touch;
 use crate::trace::Kind;
 use crate::transfer::Access;
+use crate::who::who;
 use hx_target::WARP;
 use hx_thread::Epoch;
 

@@ -42,6 +42,8 @@ pub enum Argument {
         /// The largest power of two, in bytes, that divides the simulated address.
         base_align: u32,
     },
+    /// The tensor of the parameter at this position, which the program may write. The program only loads from this one.
+    Same(usize),
     Int(i64),
     Float(f64),
 }
@@ -131,7 +133,12 @@ pub(crate) fn compiled(
     }
     let grid = grid(program, &lookup)?;
     symbols.extend((0u8..).zip(grid).map(|(axis, blocks)| (Symbol::GridDim(axis), blocks as i64)));
-    let code = compile(program, &symbols, &numbers)?;
+    let same = |(at, argument): (usize, &Argument)| match argument {
+        Argument::Same(other) => Some((at, *other)),
+        Argument::Tensor { .. } | Argument::Int(_) | Argument::Float(_) => None,
+    };
+    let same = arguments.iter().enumerate().filter_map(same).collect();
+    let code = compile(program, &symbols, &numbers, &same)?;
     if let Some((blocks, size)) =
         grid.iter().zip(code.cluster).find(|(blocks, size)| *blocks % u64::from(*size) != 0)
     {
@@ -161,9 +168,9 @@ fn bind_scalars(
     }
     for (param, argument) in program.params.iter().zip(arguments) {
         match (param, argument) {
-            (Param::Tensor(_), Argument::Tensor { .. }) => {}
+            (Param::Tensor(_), Argument::Tensor { .. } | Argument::Same(_)) => {}
             (Param::Tensor(t), _) => return argument_error(format!("a number for the tensor `{}`", t.name)),
-            (Param::Scalar { name, .. }, Argument::Tensor { .. }) => {
+            (Param::Scalar { name, .. }, Argument::Tensor { .. } | Argument::Same(_)) => {
                 return argument_error(format!("a tensor for the number `{name}`"));
             }
             (Param::Scalar { name, dtype }, Argument::Float(_)) if !dtype.is_float() => {

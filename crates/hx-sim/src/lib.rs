@@ -70,6 +70,7 @@ mod trace;
 mod transfer;
 mod turn;
 mod versions;
+mod who;
 mod witness;
 mod world;
 

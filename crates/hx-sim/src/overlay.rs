@@ -23,33 +23,7 @@ use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
 use crate::stored::{Met, Stored};
-
-/// The time and operation of an access to a tensor.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Who<'c> {
-    pub(crate) site: SiteId,
-    pub(crate) epoch: Epoch,
-    /// The number of the run of its block: of the block, or of its cluster.
-    pub(crate) run: u32,
-    /// `None` if races are not checked.
-    pub(crate) clock: Option<&'c Clock>,
-    /// What the run has heard of others; `None` if blocks do not communicate.
-    pub(crate) heard: Option<&'c Heard>,
-}
-
-/// Returns who accesses a tensor at an epoch, in an operation of a block. Its fields are borrowed apart from the overlays.
-macro_rules! who {
-    ($block:expr, $site:expr, $epoch:expr) => {
-        $crate::overlay::Who {
-            epoch: $epoch,
-            site: $site,
-            run: $block.run,
-            clock: $block.config.check_races.then_some(&$block.clock),
-            heard: $block.world.as_ref().and_then(|world| world.heard.get(&$block.run)),
-        }
-    };
-}
-pub(crate) use who;
+use crate::who::Who;
 
 /// An access, and an earlier one that nothing orders before it.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use hx_thread::{Epoch, Known, Mark};
 
 use crate::code::SiteId;
 use crate::error::Deed;
-use crate::overlay::Who;
+use crate::who::Who;
 
 /// A store that an access must not meet.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,9 @@ use crate::error::{Fault, SimError};
 use crate::formula::Test;
 use crate::global::Tensor;
 use crate::grid::{block_index, members};
-use crate::overlay::{Earlier, Raced, who};
+use crate::overlay::{Earlier, Raced};
 use crate::shared::Touch;
+use crate::who::who;
 
 /// The memory that an address refers to, and the width and direction of the access.
 #[derive(Clone, Copy, Debug)]

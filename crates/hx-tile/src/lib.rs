@@ -21,6 +21,7 @@ mod estimate;
 mod exchange;
 mod held;
 mod ids;
+pub mod in_place;
 mod modes;
 mod operand;
 mod order;

@@ -26,7 +26,12 @@ family! {
     LAUNCH_DIMENSION = "HX0604", "launch-dimension", Error, "the dimensions of the arguments disagree";
 
     /// An argument that the kernel writes shares memory with another argument, or repeats its own elements, as a result of
-    /// `broadcast_to` does. The compiler assumes that this never happens. Copy one of them first.
+    /// `broadcast_to` does. Copy one of them first.
+    ///
+    /// An input may be the same tensor as an output, as in `relu(x, x)`, if the kernel is known to update it in place: each tile of the
+    /// input is loaded where the same tile of the output is stored, before it, for a value that is stored there, and each element by
+    /// the thread that stores it. The note says which of these is not known. Nothing is assumed of a tensor that a kernel with one
+    /// parameter loads and stores.
     OVERLAPPING_ARGUMENTS = "HX0605", "overlapping-arguments", Error, "a written argument overlaps another";
 
     /// There is no file at this path. Relative paths start at the folder where the command was given.

@@ -348,7 +348,8 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Writes the check that the first tensor, which is written, shares no memory with the second one.
+    /// Writes the check that the first tensor, which is written, shares no memory with the second one, or is the same where the
+    /// kernel updates it in place.
     fn apart(&mut self, tensors: [(&Own<'_>, &TensorParam); 2]) {
         for (own, tensor) in tensors {
             if !self.sized.contains(&own.name) {
@@ -362,7 +363,15 @@ impl<'a> Body<'a> {
         let [a, b] = tensors.map(|(own, tensor)| {
             format!("\"{}\", {}, hx_bytes_{}", quoted(&tensor.name, false), own.name, own.name)
         });
-        self.call(&format!("hx_check_apart(hx_this, {a}, {b})"));
+        let check = format!("hx_check_apart(hx_this, {a}, {b})");
+        let [(output, written), (input, read)] = tensors;
+        let pair = [&read.name, &written.name];
+        let is_in_place = self.function.kernel.in_place.iter().any(|known| known.each_ref() == pair);
+        match is_in_place {
+            true => self
+                .call(&format!("(uintptr_t){} == (uintptr_t){} ? HX_OK : {check}", input.name, output.name)),
+            false => self.call(&check),
+        }
     }
 
     fn grid(&mut self) -> Result<(), String> {

@@ -73,6 +73,7 @@ fn rows() -> BuiltKernel {
         arguments: vec![("B".to_owned(), "64".to_owned())],
         counters: Vec::new(),
         assertions: vec!["every element is finite".to_owned()],
+        in_place: Vec::new(),
         code: vec![127, 69, 76, 70],
     }
 }

@@ -11,6 +11,7 @@ use hx_thread::{LogKind, Param};
 
 use super::{BuildKind, BuildRequest, Built, check_names, checked_source, compiled, requested};
 use crate::emit::{EmitError, Overrides, found, kernels};
+use crate::launch::in_place;
 use crate::machine::Setup;
 
 /// Kernels that were built to one header and one source.
@@ -107,6 +108,7 @@ fn with_launch<'db>(
         arguments: arguments.into_iter().collect(),
         counters: counters.collect(),
         assertions: assertions.map(|entry| entry.text.clone()).collect(),
+        in_place: in_place::pairs(db, instance),
         code: built.code.clone(),
     })
 }

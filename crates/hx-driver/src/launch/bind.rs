@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     pub sources: Vec<usize>,
     /// The candidate that the launch requests.
     pub candidate: Option<u32>,
+    /// Pairs of an input and an output, by parameter, for which the launch names the same tensor.
+    pub same: Vec<[usize; 2]>,
     /// The alignment of pointers in bytes, by parameter. A pointer without an entry has the maximal alignment.
     pub align: BTreeMap<Name, u32>,
 }
@@ -138,10 +140,10 @@ pub(super) fn bind<'db>(
             return Err(LaunchError::call(with(error.help(help), header.at_name("declared here"))));
         }
     }
-    overlaps(&header, request, &params, &sources)?;
+    let same = overlaps(&header, request, &params, &sources)?;
     let dims = dims.into_iter().map(|(name, b)| (name, b.value)).collect();
     let candidate = request.candidate;
-    Ok(Prepared { args, dims, params, sources, candidate, align: BTreeMap::new() })
+    Ok(Prepared { args, dims, params, sources, candidate, same, align: BTreeMap::new() })
 }
 
 /// Returns for each parameter the position of its argument in the request.
@@ -531,13 +533,15 @@ fn scalar(
     }
 }
 
-/// Checks that no argument that the kernel writes shares memory with another argument.
+/// Checks that no argument that the kernel writes shares memory with another argument, unless an input is the same tensor. Returns
+/// these pairs: the instance decides about them.
 fn overlaps(
     header: &Header<'_>,
     request: &LaunchRequest,
     params: &[BoundParam],
     sources: &[usize],
-) -> Result<(), LaunchError> {
+) -> Result<Vec<[usize; 2]>, LaunchError> {
+    let mut same = Vec::new();
     let tensors: Vec<(usize, &BoundTensor)> = params
         .iter()
         .enumerate()
@@ -553,21 +557,48 @@ fn overlaps(
             return Err(LaunchError::arg(sources[i], with(error, header.at_type(i, "`mut` here"))));
         }
         for &(j, b) in &tensors[n + 1..] {
-            if (a.mutable || b.mutable) && a.tensor.overlaps(&b.tensor) {
-                let (first, second) = (&header.signature.params[i].name, &header.signature.params[j].name);
-                let written = if b.mutable { second } else { first };
-                let error = HostError::new(
-                    &codes::OVERLAPPING_ARGUMENTS,
-                    format!(
-                        "the arguments for `{first}` and `{second}` share memory, and the kernel writes `{written}`"
-                    ),
-                );
-                let error = error.help("`x.copy()` makes a tensor of its own");
-                let mutable = if b.mutable { j } else { i };
-                let at = sources[j].min(request.args.len().saturating_sub(1));
-                return Err(LaunchError::arg(at, with(error, header.at_type(mutable, "`mut` here"))));
+            if !(a.mutable || b.mutable) || !a.tensor.overlaps(&b.tensor) {
+                continue;
             }
+            if a.mutable != b.mutable && is_same(&a.tensor, &b.tensor) {
+                same.push(if b.mutable { [i, j] } else { [j, i] });
+                continue;
+            }
+            let reason = "they are different parts of one tensor, or the kernel writes both";
+            let mutable = if b.mutable { j } else { i };
+            return Err(refused(header, (request, sources), [i, j], (mutable, reason)));
         }
     }
-    Ok(())
+    Ok(same)
+}
+
+/// Reports whether two views show the same elements of the same memory.
+fn is_same(a: &Tensor, b: &Tensor) -> bool {
+    let strides = |tensor: &Tensor| {
+        let dims = tensor.shape().iter().zip(tensor.strides());
+        dims.filter(|(extent, _)| **extent > 1).map(|(_, stride)| *stride).collect::<Vec<_>>()
+    };
+    (a.buffer_id(), a.dtype(), a.shape(), a.span().start, strides(a))
+        == (b.buffer_id(), b.dtype(), b.shape(), b.span().start, strides(b))
+}
+
+/// Returns the error of two arguments that share memory, by parameter, of which the kernel writes `mutable`, with the reason why this
+/// is no update in place.
+pub(super) fn refused(
+    header: &Header<'_>,
+    (request, sources): (&LaunchRequest, &[usize]),
+    [i, j]: [usize; 2],
+    (mutable, reason): (usize, &str),
+) -> LaunchError {
+    let [i, j] = [i.min(j), i.max(j)];
+    let [first, second] = [i, j].map(|at| &header.signature.params[at].name);
+    let written = &header.signature.params[mutable].name;
+    let error = HostError::new(
+        &codes::OVERLAPPING_ARGUMENTS,
+        format!("the arguments for `{first}` and `{second}` share memory, and the kernel writes `{written}`"),
+    );
+    let error = error.note(format!("not known to be an update in place: {reason}"));
+    let error = error.help("`x.copy()` makes a tensor of its own");
+    let at = sources[j].min(request.args.len().saturating_sub(1));
+    LaunchError::arg(at, with(error, header.at_type(mutable, "`mut` here")))
 }

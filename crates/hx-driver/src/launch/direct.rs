@@ -37,6 +37,8 @@ pub struct DirectLaunch {
     pub params: Vec<DirectParam>,
     /// The arguments that the kernel writes, by position in the request.
     pub written: Vec<usize>,
+    /// Pairs of an input and an output, by position in the request, that may be the same tensor.
+    pub in_place: Vec<[usize; 2]>,
     /// Lines for the user about the compile-time arguments.
     pub remarks: Vec<String>,
 }
@@ -63,7 +65,9 @@ impl<'a> Launcher<'a> {
     /// # Errors
     /// If the arguments do not fit the kernel, a tensor that the kernel takes as packed is not, or the kernel does not compile.
     pub fn direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<DirectLaunch, LaunchError> {
-        let Chosen { checked, bound, sources, remarks } = self.placed(request, align)?;
+        let chosen = self.placed(request, align)?;
+        let in_place = chosen.pairs_in_place(self.db);
+        let Chosen { checked, bound, sources, remarks } = chosen;
         let Machine::Gpu(gpu) = self.machine else {
             return Err(internal("a direct launch without a GPU".to_owned()));
         };
@@ -105,6 +109,7 @@ impl<'a> Launcher<'a> {
             waits_for_previous: source.launch.waits_for_previous,
             params,
             written: written(&bound, &sources),
+            in_place,
             remarks,
         })
     }
@@ -137,7 +142,7 @@ impl<'a> Launcher<'a> {
         self.placed(request, align).map(|chosen| written(&chosen.bound, &chosen.sources))
     }
 
-    fn placed(&self, request: &LaunchRequest, align: &[u32]) -> Result<Chosen<'a>, LaunchError> {
+    pub(super) fn placed(&self, request: &LaunchRequest, align: &[u32]) -> Result<Chosen<'a>, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
         let header = Header::new(self.db, kernel);
         self.chosen_of(kernel, request, |prepared| {

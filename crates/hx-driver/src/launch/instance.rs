@@ -109,7 +109,7 @@ pub(super) fn choose<'db>(
     }
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
-    Ok((instance, Bound { symbols, params: prepared.params }))
+    Ok((instance, Bound { symbols, params: prepared.params, same: prepared.same }))
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

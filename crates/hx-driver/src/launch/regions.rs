@@ -13,6 +13,14 @@ pub struct Region<'a> {
 }
 
 impl Region<'_> {
+    /// Reports whether two tensors have the same elements in the same places.
+    pub fn is_same(&self, other: &Region<'_>) -> bool {
+        let strides =
+            |region: &Region<'_>| region.dims().filter(|(extent, _)| *extent > 1).collect::<Vec<_>>();
+        (self.address, self.bits, self.extents) == (other.address, other.bits, other.extents)
+            && strides(self) == strides(other)
+    }
+
     /// Returns each extent with its stride in bits.
     fn dims(&self) -> impl Iterator<Item = (u64, u64)> {
         let unsigned = |n: &i64| u64::try_from(*n).unwrap_or(0);

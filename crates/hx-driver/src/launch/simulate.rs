@@ -30,7 +30,7 @@ impl<'a> Launcher<'a> {
         let (db, instance) = (self.db, checked.get());
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
         maps::check(program, bound)?;
-        let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let mut arguments = arguments(bound)?;
         let until = self.until;
         let cancel = move || until.is_reached();
         let config =
@@ -268,7 +268,16 @@ fn block([x, y, z]: [u32; 3]) -> String {
     format!("block [{x}, {y}, {z}]")
 }
 
-pub(super) fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
+/// Returns the arguments of a launch. An input that is the same tensor as an output is that memory.
+pub(super) fn arguments(bound: &Bound) -> Result<Vec<Argument>, LaunchError> {
+    let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+    for [input, output] in &bound.same {
+        arguments[*input] = Argument::Same(*output);
+    }
+    Ok(arguments)
+}
+
+fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
     Ok(match param {
         BoundParam::Int(value) => Argument::Int(*value),
         BoundParam::Float(value) => Argument::Float(*value),

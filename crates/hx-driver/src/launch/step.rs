@@ -8,13 +8,13 @@ use hx_compile::{Instance, solution, thread_program, tile_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_lower::Lowered;
-use hx_sim::{Argument, Config, Playback, SimError};
+use hx_sim::{Config, Playback, SimError};
 use hx_thread::ThreadProgram;
 use hx_tile::Solution;
 use web_time::Instant;
 
 use super::instance::{Checked, Errors};
-use super::simulate::{argument, room};
+use super::simulate::{arguments, room};
 use super::{Bound, Launcher, stopped_at};
 
 /// The launch to record.
@@ -104,7 +104,7 @@ impl<'a> Launcher<'a> {
         let program = thread_program(db, instance).as_ref().map_err(stopped)?;
         let lowered = tile_program(db, instance).as_ref().map_err(stopped)?;
         let solution = solution(db, instance).as_ref().map_err(stopped)?;
-        let arguments: Vec<Argument> = bound.params.iter().map(argument).collect::<Result<_, _>>()?;
+        let arguments = arguments(bound)?;
         let stop = stepping.stop;
         let cancel = move || stop.load(Ordering::Relaxed);
         let config =

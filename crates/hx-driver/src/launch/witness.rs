@@ -14,7 +14,7 @@ use hx_sim::{Argument, Config, Follow, Witness, Wrote};
 use hx_thread::ThreadProgram;
 
 use super::instance::Checked;
-use super::simulate::{argument, room};
+use super::simulate::{arguments, room};
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
 pub(crate) use source::{Source, stored_tensor};
 
@@ -133,7 +133,7 @@ impl<'a> Launcher<'a> {
         bound: &Bound,
         (param, follow): (usize, Option<&Follow>),
     ) -> Result<(Option<Witness>, Vec<u8>), LaunchError> {
-        let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let mut arguments = arguments(bound)?;
         let until = self.until;
         let cancel = move || until.is_reached();
         let (room, seed) = (room(self.db, instance), self.order);

@@ -188,7 +188,7 @@ fn arguments_must_fit_the_header() {
         "#]],
     );
     refused(
-        "move2(x, x);",
+        "move2(x[0..2], x[1..3]);",
         expect![[r#"
             t.hx::t: failed
             HX0605 `x`: the arguments for `x` and `y` share memory, and the kernel writes `y`

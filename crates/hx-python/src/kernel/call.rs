@@ -268,7 +268,7 @@ impl Kernel {
         let request = self.requested(py, call)?;
         let check = |db: &Database, until: Until<'_>| simulator::check(&self.shared, db, until, &request);
         let written = raised(py, self.shared.interruptible(py, check)?)?;
-        raised(py, overlaps(&written, &call.args, &|at| call.name(at)))?;
+        self.expect_apart(py, call, (&request, &[]), (&written, None))?;
         for &at in &written {
             if let Some(Argument::Host { array, .. }) = call.args.get(at)
                 && !array.getattr(intern!(py, "writable"))?.extract::<bool>()?
@@ -311,7 +311,29 @@ impl Kernel {
             checked.map_err(|error| Problem::launch(db, Class::Compile, error))
         })?;
         let written = raised(py, written)?;
-        raised(py, overlaps(&written, &call.args, &|at| call.name(at)))
+        self.expect_apart(py, call, (&request, &align), (&written, device))
+    }
+
+    /// Refuses arguments of which one that is written shares memory with another, unless the kernel updates it in place.
+    fn expect_apart(
+        &self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        (request, align): (&LaunchRequest, &[u32]),
+        (written, device): (&[usize], Option<u32>),
+    ) -> PyResult<()> {
+        let refused = |in_place: &[[usize; 2]]| overlaps(written, in_place, &call.args, &|at| call.name(at));
+        if refused(&[]).is_ok() {
+            return Ok(());
+        }
+        let in_place = self.shared.interruptible(py, |db, until| {
+            let gpu = device.map(|device| self.shared.gpus.get(&self.shared.setup, device)).transpose()?;
+            let machine = gpu.as_ref().map_or(&self.shared.simulator, |gpu| &gpu.machine);
+            let pairs = Launcher::new(db, machine, until).in_place(request, align);
+            pairs.map_err(|error| Problem::launch(db, Class::Compile, error))
+        })?;
+        let in_place = raised(py, in_place)?;
+        raised(py, refused(&in_place))
     }
 }
 

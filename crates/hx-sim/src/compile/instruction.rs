@@ -130,7 +130,8 @@ impl Compilation<'_> {
                 if !row.is_load() && !t.mutable {
                     return self.malformed(format!("`{}` is written, but not declared `mut`", t.name));
                 }
-                (Space::Global, Mem::Global(p as usize))
+                let at = p as usize;
+                (Space::Global, Mem::Global(self.same.get(&at).copied().unwrap_or(at)))
             }
             Memory::Shared(s) if (s as usize) < self.program.shared.len() => {
                 (Space::Shared, Mem::Shared(s as usize))

@@ -205,6 +205,8 @@ struct Lowering<'p> {
     products: Products,
     /// The operations that the solution adds and that access registers of a product in flight: they wait for it first.
     touched: BTreeSet<OpId>,
+    /// Stores of tiles in place of which other threads load elements: a barrier stands before them.
+    after_others: BTreeSet<OpId>,
     /// The tensor maps of the copies in boxes.
     maps: Vec<TensorMap>,
     pipes: pipe::Pipes,
@@ -271,6 +273,7 @@ impl<'p> Lowering<'p> {
             zeros,
             products,
             touched,
+            after_others: hx_tile::in_place::stores_after_others(program, solution),
             maps: Vec::new(),
             pipes,
             poll,
@@ -297,6 +300,9 @@ impl<'p> Lowering<'p> {
                     let mut body = self.op(op)?;
                     if self.touched.contains(&op.id) {
                         body.splice(0..0, self.wait_products(op, 0)?);
+                    }
+                    if self.after_others.contains(&op.id) {
+                        body.insert(0, Stmt::Barrier);
                     }
                     self.group(op, body)
                 }
