@@ -9,6 +9,7 @@ mod protocol;
 mod registers;
 pub(crate) mod repair;
 mod sync;
+mod unchecked;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
 use hx_hir::Item;
@@ -16,9 +17,11 @@ use hx_lower::{At, Lowered, Place};
 use hx_tile::{Base, OpId, OpKind, TensorId};
 
 use crate::{
-    Db, Instance, Need, NeededAt, Stop, cuda_source, hazards, protocol_faults, routed_program, solution,
-    synchronization, thread_program,
+    Db, Instance, Need, NeededAt, Stop, cuda_source, hazards, protocol_verdict, routed_program, solution,
+    synchronization, thread_program, tile_program,
 };
+use hx_sync::Findings;
+use hx_sync::protocol::{Fault, Open};
 
 /// Returns all diagnostics of an instance, ordered by place. If the kernel has errors before any instance is made, returns
 /// only these.
@@ -30,9 +33,11 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
         Ok(lowered) => {
             solved(&places, lowered, &mut found);
             // Layouts play no part in a protocol.
-            let faults =
-                sync::with_barriers(lowered, protocol_faults(db, instance), synchronization(db, instance));
-            found.extend(protocol::faults(&places, lowered, &faults));
+            let checked = Protocol::of(&places, lowered);
+            found.extend(checked.findings(&places, synchronization(db, instance)));
+            if checked.faults.is_empty() {
+                found.extend(unchecked::pipelines(&places, checked.lowered, checked.open));
+            }
             found.extend(previous::findings(&places, lowered));
         }
         Err(stop) => found.extend(places.stop(None, stop)),
@@ -49,15 +54,14 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
     let mut found = match (routed_program(db, instance), solution(db, instance), thread_program(db, instance))
     {
         (Ok(lowered), Ok(solution), Ok(_)) => {
-            let faults = protocol_faults(db, instance);
+            let faults = Protocol::of(&places, lowered).own_faults();
             sync::findings(&places, lowered, solution, hazards(db, instance), faults)
         }
         (Ok(lowered), Err(stop), _) | (Ok(lowered), _, Err(stop)) => places.stop(Some(lowered), stop),
         (Err(stop), ..) => places.stop(None, stop),
     };
     if let Ok(lowered) = routed_program(db, instance) {
-        let faults = sync::with_barriers(lowered, protocol_faults(db, instance), hazards(db, instance));
-        found.extend(protocol::faults(&places, lowered, &faults));
+        found.extend(Protocol::of(&places, lowered).findings(&places, hazards(db, instance)));
         found.extend(previous::findings(&places, lowered));
     }
     found.retain(Diagnostic::is_error);
@@ -80,7 +84,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     } else if let Err(stop) = cuda_source(db, instance) {
         found.extend(places.stop(Some(lowered), stop));
     } else {
-        let faults = protocol_faults(db, instance);
+        let faults = Protocol::of(places, lowered).own_faults();
         found.extend(sync::findings(places, lowered, solution, synchronization(db, instance), faults));
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
@@ -90,6 +94,52 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(layout::stopped(places, solution));
         found.extend(order::slower(places));
     }
+}
+
+/// The verdict on the protocol of an instance, with the program whose operations it names.
+struct Protocol<'a> {
+    faults: &'a [Fault],
+    open: &'a [Open],
+    lowered: &'a Lowered,
+    /// Whether the operations are those of the instance.
+    own: bool,
+}
+
+impl<'a> Protocol<'a> {
+    fn of(places: &Places<'a>, lowered: &'a Lowered) -> Protocol<'a> {
+        let (checked, verdict) = protocol_verdict(places.db, places.instance);
+        let (faults, open) = (verdict.faults.as_slice(), verdict.open.as_slice());
+        let other = (checked != places.instance).then(|| tile_program(places.db, checked).as_ref().ok());
+        match other.flatten() {
+            Some(other) if !has_operations_of(other, lowered) => {
+                Protocol { faults, open, lowered: other, own: false }
+            }
+            _ => Protocol { faults, open, lowered, own: true },
+        }
+    }
+
+    /// Returns the faults that name operations of the instance.
+    fn own_faults(&self) -> &'a [Fault] {
+        if self.own { self.faults } else { &[] }
+    }
+
+    fn findings(&self, places: &Places<'_>, found: &Findings) -> Vec<Diagnostic> {
+        match self.own {
+            true => {
+                let faults = sync::with_barriers(self.lowered, self.faults, found);
+                protocol::faults(places, self.lowered, &faults)
+            }
+            false => protocol::faults(places, self.lowered, self.faults),
+        }
+    }
+}
+
+/// Reports whether the operations of a program have the same numbers in another one, which may have more.
+fn has_operations_of(program: &Lowered, other: &Lowered) -> bool {
+    program.program.ops(1.0).into_iter().all(|(op, _)| {
+        let same = other.program.op(op.id);
+        same.is_some_and(|same| same.origin == op.origin && same.kind.name() == op.kind.name())
+    })
 }
 
 /// Maps operations and tensors of an instance to places in files.

@@ -40,12 +40,14 @@ pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg, usual_units};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 pub use hx_synth::{CANDIDATES, compared, estimate as estimated};
+use instance::Form;
 pub use instance::{Instance, default_instance};
 pub use needs::{Need, NeededAt};
 pub use resources::{Registers, Resources, estimated_registers, resources};
+use stages::program_of_form;
 pub use stages::{
     Stop, candidates, cuda_source, demands, routed_program, solution, thread_program, tile_program,
     violations,
 };
-pub use sync::{hazards, protocol_faults, synchronization};
+pub use sync::{hazards, protocol_verdict, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

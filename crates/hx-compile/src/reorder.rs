@@ -10,7 +10,7 @@
 use hx_sync::{Asked, find, protocol};
 use hx_tile::{Exchange, Solution, TileProgram};
 
-use crate::{Db, Instance, hazards, protocol_faults, solution, tile_program};
+use crate::{Db, Instance, hazards, protocol_verdict, solution, tile_program};
 
 /// Offer a change only if the estimate falls at least to this part.
 const WORTH: f64 = 0.9;
@@ -68,7 +68,9 @@ pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
 /// Reports whether the checks of synchronization find nothing in the instance as it is.
 fn is_sound(db: &dyn Db, instance: Instance<'_>) -> bool {
     let found = hazards(db, instance);
-    found.hazards.is_empty() && found.unwritten.is_empty() && protocol_faults(db, instance).is_empty()
+    found.hazards.is_empty()
+        && found.unwritten.is_empty()
+        && protocol_verdict(db, instance).1.faults.is_empty()
 }
 
 /// Reports whether they find nothing in a changed program.
@@ -80,6 +82,6 @@ pub(crate) fn is_synchronized(db: &dyn Db, program: &TileProgram, solution: &Sol
     found.hazards.is_empty()
         && found.unwaited.is_empty()
         && found.unwritten.is_empty()
-        && protocol::faults(program, &poll).is_empty()
+        && protocol::verdict(program, &poll).faults.is_empty()
         && hx_sync::previous::faults(program).is_empty()
 }

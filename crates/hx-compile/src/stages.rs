@@ -39,6 +39,11 @@ pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Resul
     of_form::tile_program(db, instance.form(db))
 }
 
+/// Returns the tile program that all instances of a form share.
+pub(crate) fn program_of_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Result<Lowered, Stop> {
+    of_form::tile_program(db, form)
+}
+
 mod of_form {
     use super::*;
 

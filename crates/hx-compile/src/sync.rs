@@ -2,7 +2,7 @@
 
 use hx_sync::{Asked, Findings, find, protocol};
 
-use crate::{Db, Instance, routed_program, thread_program, tile_program};
+use crate::{Db, Instance, routed_program, thread_program};
 
 /// Returns the findings about the synchronization of an instance; none if it has no thread program.
 #[salsa::tracked]
@@ -29,10 +29,62 @@ pub fn hazards<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
 
 /// Returns what goes wrong between the groups of an instance: in pipelines and turns, and with operations in flight. Needs no
 /// layouts, and no loads of operands: a load that the compiler adds to an asynchronous product is the compiler's to order.
-#[salsa::tracked]
-pub fn protocol_faults<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<protocol::Fault> {
-    match tile_program(db, instance) {
-        Ok(lowered) => protocol::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
-        Err(_) => Vec::new(),
+///
+/// Returns the instance with whose program the verdict was found. It is another one if too few launches have the facts of this one:
+/// with `where bounds == experts + 1` no launch has multiples of 16 for both.
+pub fn protocol_verdict<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+) -> (Instance<'db>, &'db protocol::Verdict) {
+    let own = of_form::verdict(db, instance.form(db));
+    if own.open.is_empty() || !own.faults.is_empty() {
+        return (instance, own);
+    }
+    let weaker = of_form::weaker(db, instance.form(db));
+    let weaker = weaker.map(|form| (form, of_form::verdict(db, form)));
+    match weaker {
+        Some((form, found)) if found.launches > 0 => (Instance::new(db, form, instance.arch(db), 0), found),
+        _ => (instance, own),
+    }
+}
+
+mod of_form {
+    use std::collections::BTreeSet;
+
+    use hx_index::{CmpOp, Cond, Symbol};
+    use hx_sync::protocol;
+
+    use crate::{Db, Form, program_of_form};
+
+    /// Checks a form once: the protocol depends on neither the architecture nor the candidate.
+    #[salsa::tracked]
+    pub(super) fn verdict<'db>(db: &'db dyn Db, form: Form<'db>) -> protocol::Verdict {
+        match program_of_form(db, form) {
+            Ok(lowered) => protocol::verdict(&lowered.program, &|| db.unwind_if_revision_cancelled()),
+            Err(_) => protocol::Verdict::default(),
+        }
+    }
+
+    /// Returns the form without the divisors of dimensions that an equality relates to others; `None` if there are none.
+    pub(super) fn weaker<'db>(db: &'db dyn Db, form: Form<'db>) -> Option<Form<'db>> {
+        let lowered = program_of_form(db, form).as_ref().ok()?;
+        let mut names = BTreeSet::new();
+        lowered.program.requires.iter().for_each(|requirement| equal(&requirement.cond, &mut names));
+        let mut facts = form.facts(db).clone();
+        for symbol in names {
+            if let Symbol::Dim(name) = symbol {
+                facts.dims.insert(name, 1);
+            }
+        }
+        (facts != *form.facts(db)).then(|| Form::new(db, form.kernel(db), form.args(db).clone(), facts))
+    }
+
+    /// Collects the symbols of the equalities in a condition.
+    fn equal(cond: &Cond, symbols: &mut BTreeSet<Symbol>) {
+        match cond {
+            Cond::Cmp(CmpOp::Eq | CmpOp::Ne, ..) => symbols.extend(cond.symbols()),
+            Cond::And(all) | Cond::Or(all) => all.iter().for_each(|cond| equal(cond, symbols)),
+            Cond::Cmp(CmpOp::Lt | CmpOp::Le, ..) | Cond::True | Cond::False => {}
+        }
     }
 }

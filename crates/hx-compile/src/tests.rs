@@ -16,6 +16,7 @@ mod products;
 mod remedies;
 mod roles;
 mod sync;
+mod trips;
 mod turns;
 
 use expect_test::{Expect, expect};

@@ -5,17 +5,18 @@
 //! on counters that only grow, and no statement branches on an arrival. So the same things happen in every order of the
 //! agents: one run decides deadlock, and vector clocks decide which accesses are ordered, for given loop counts.
 //!
-//! `launches` chooses launches with interesting loop counts, `script` unrolls the statements of each group under a launch,
-//! `machine` runs the scripts. Every finding is real: a launch with these loop counts shows it. Shared memory is compared by
-//! ranges of coordinates. Accesses of threads within one scope are left to the trace, which knows the layouts.
+//! `trials` chooses launches with interesting loop counts, `script` unrolls the statements of each group under a launch,
+//! `machine` runs the scripts, and `coverage` records what no launch ran through. Every finding is real: a launch with these loop
+//! counts and data shows it. Shared memory is compared by ranges of coordinates. Accesses of threads within one scope are left
+//! to the trace, which knows the layouts.
 //!
 //! Start at [`check`].
 
 mod accesses;
+mod coverage;
 mod drawn;
 mod faults;
 mod knowledge;
-mod launches;
 mod machine;
 mod program;
 mod remedies;
@@ -23,17 +24,22 @@ mod script;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_tile::{OpId, TileProgram};
 
+pub use coverage::{Open, Why};
 pub use drawn::Drawn;
 pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Want};
-pub use launches::Counts;
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
+pub use trials::Counts;
+
+use coverage::Coverage;
+use trials::Launch;
 
 /// The facts about the launches of a protocol.
 #[derive(Clone, Debug, Default)]
@@ -58,15 +64,16 @@ pub struct Launchable {
 pub struct Verdict {
     /// In the order in which they are found, smallest launches first.
     pub faults: Vec<Fault>,
-    /// The number of launches that were followed. If it is 0, nothing was decided: a loop count depends on data.
+    /// The number of launches that were followed.
     pub launches: usize,
+    /// The parts that no launch decided. If there are any, nothing is proven.
+    pub open: Vec<Open>,
 }
 
-/// Returns what goes wrong in the protocol of a program. Nothing, if the program has no protocol or if data decide how often
-/// groups wait for each other: the simulator covers that.
-pub fn faults(tile: &TileProgram, poll: &dyn Fn()) -> Vec<Fault> {
+/// Checks the protocol of a program, if it has one.
+pub fn verdict(tile: &TileProgram, poll: &dyn Fn()) -> Verdict {
     let translated = translate(tile);
-    translated.map_or_else(Vec::new, |(protocol, launchable)| check(&protocol, &launchable, poll).faults)
+    translated.map_or_else(Verdict::default, |(protocol, launchable)| check(&protocol, &launchable, poll))
 }
 
 /// Returns the barriers among `barriers` that the protocol of a program does without, all together.
@@ -75,8 +82,8 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
         return barriers;
     }
     let Some((mut protocol, launchable)) = translate(tile) else { return barriers };
-    let launches = launches::launches(&protocol, &launchable);
-    let verdict = follow(&protocol, &launches, &|_| false, poll);
+    let launches = trials::launches(&protocol, &launchable);
+    let verdict = follow(&protocol, &launches, None, &|_| false, poll);
     // If nothing is known, every barrier may be needed.
     if verdict.launches == 0 {
         return Vec::new();
@@ -88,7 +95,7 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
         let mut without = protocol.clone();
         without
             .bodies_mut(&mut |body| body.retain(|stmt| !matches!(stmt, Stmt::Act(op, _) if *op == barrier)));
-        let verdict = follow(&without, &launches, &is_new, poll);
+        let verdict = follow(&without, &launches, None, &is_new, poll);
         if verdict.launches > 0 && !verdict.faults.iter().any(|fault| is_new(&fault.kind)) {
             protocol = without;
             spare.push(barrier);
@@ -100,8 +107,19 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
 /// Follows a protocol under launches with few rounds of each loop and returns what goes wrong, each fault once, with a change
 /// of the program that removes it if there is one. `poll` is called now and then, and may unwind.
 pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> Verdict {
-    let launches = launches::launches(protocol, launchable);
-    let mut verdict = follow(protocol, &launches, &|_| false, poll);
+    let mut launches = trials::launches(protocol, launchable);
+    let most = |start: &Expr, end: &Expr| launchable.facts.range(&(end.clone() - start.clone())).1;
+    let mut coverage = Coverage::new(protocol, &most);
+    let mut verdict = follow(protocol, &launches, Some(&mut coverage), &|_| false, poll);
+    if coverage.is_open() {
+        let more = trials::more(protocol, launchable, &mut coverage);
+        let found = follow(protocol, &more, Some(&mut coverage), &|_| false, poll);
+        verdict.launches += found.launches;
+        let known: BTreeSet<Key> = verdict.faults.iter().map(|fault| fault.kind.key()).collect();
+        verdict.faults.extend(found.faults.into_iter().filter(|fault| !known.contains(&fault.kind.key())));
+        launches.extend(more);
+    }
+    verdict.open = coverage.open();
     remedies::add(protocol, &launches, &mut verdict.faults, poll);
     leave_out_consequences(&mut verdict.faults);
     verdict
@@ -159,38 +177,40 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
 /// first launch that shows them.
 fn follow(
     protocol: &Protocol,
-    launches: &[launches::Launch],
+    launches: &[Launch],
+    mut coverage: Option<&mut Coverage>,
     enough: &dyn Fn(&Kind) -> bool,
     poll: &dyn Fn(),
 ) -> Verdict {
     let mut verdict = Verdict::default();
     let mut met = BTreeSet::new();
     let mut bytes = BTreeMap::new();
-    let mut done = false;
     for launch in launches {
-        let mut assume = true;
-        loop {
-            poll();
-            let Some(scripts) = script::scripts(protocol, launch, assume) else { break };
-            verdict.launches += 1;
-            let unequal = machine::unequal(&scripts.all, &mut bytes);
-            let stuck_by_bytes = unequal.is_some();
-            let kinds = machine::run(protocol, &scripts.all, &mut |ready| ready[0]);
-            for kind in unequal.into_iter().chain(kinds) {
-                // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
-                let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
-                if !follows && met.insert(kind.key()) {
-                    done |= enough(&kind);
-                    verdict.faults.push(Fault { kind, counts: launch.counts.clone(), fix: None, others: 0 });
-                }
+        poll();
+        let scripts = script::scripts(protocol, launch, &mut |sight| {
+            if let Some(coverage) = &mut coverage {
+                coverage.see(sight);
             }
-            if done {
-                return verdict;
+        });
+        if let Some(coverage) = &mut coverage {
+            coverage.launch(scripts.as_ref().err().cloned());
+        }
+        let Ok(scripts) = scripts else { continue };
+        verdict.launches += 1;
+        let unequal = machine::unequal(&scripts, &mut bytes);
+        let stuck_by_bytes = unequal.is_some();
+        let kinds = machine::run(protocol, &scripts, &mut |ready| ready[0]);
+        let mut done = false;
+        for kind in unequal.into_iter().chain(kinds) {
+            // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
+            let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
+            if !follows && met.insert(kind.key()) {
+                done |= enough(&kind);
+                verdict.faults.push(Fault { kind, counts: launch.counts.clone(), fix: None, others: 0 });
             }
-            if !(scripts.assumed && assume) {
-                break;
-            }
-            assume = false;
+        }
+        if done {
+            break;
         }
     }
     verdict

@@ -303,4 +303,55 @@ family! {
     /// }
     /// ```
     SLOWER_ORDER = "HX0418", "slower-order", Note, "copies and products would overlap more in the other order";
+
+    /// The compiler follows pipelines, turns, asynchronous products and barriers under launches that it chooses: with 0, 1, 2 and as
+    /// many rounds of each loop as the rings have stages, one and two more, for lengths that a launch passes and for numbers that the
+    /// kernel reads. What goes wrong in one of them is an error. This warning says that a part of the kernel was not decided, and which
+    /// expression stood in the way: no launch satisfies all `where` clauses, a loop cannot be made to run for enough rounds, a condition
+    /// never changes, or the smallest launches are too long to follow. Such a kernel may hang or race on a GPU.
+    ///
+    /// ```hx fails
+    /// kernel sums(x: f32[m], y: mut f32[m]) where m % 7 == 3, m % 7 == 4 grid [1] {
+    ///     let s = shared_tensor(f32, [256, 2]);
+    ///     let pipe = pipeline(2);
+    ///     warp_groups {
+    ///         producer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 let k = pipe.acquire();
+    ///                 copy_async(tile(x, [256])[.., i], s[.., k], signal: pipe);
+    ///             }
+    ///         }
+    ///         consumer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 let k = pipe.wait();
+    ///                 copy(load(s[.., k]), tile(y, [256])[.., i]);
+    ///                 pipe.release();
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel sums(x: f32[m], y: mut f32[m]) where m % 7 == 3 grid [1] {
+    ///     let s = shared_tensor(f32, [256, 2]);
+    ///     let pipe = pipeline(2);
+    ///     warp_groups {
+    ///         producer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 let k = pipe.acquire();
+    ///                 copy_async(tile(x, [256])[.., i], s[.., k], signal: pipe);
+    ///             }
+    ///         }
+    ///         consumer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 let k = pipe.wait();
+    ///                 copy(load(s[.., k]), tile(y, [256])[.., i]);
+    ///                 pipe.release();
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    UNCHECKED_PIPELINES = "HX0419", "unchecked-pipelines", Warning, "the pipelines of a kernel were not checked";
 }

@@ -84,7 +84,13 @@ impl Drawn {
                     }
                 }
                 Stmt::For { start, end, .. } => decides |= uses(start) || uses(end),
-                Stmt::If { cond, .. } => {
+                Stmt::Number { var, number, .. } => {
+                    if number.exprs().iter().any(|expr| uses(expr)) {
+                        known.insert(var.clone());
+                    }
+                }
+                Stmt::Value(_) => {}
+                Stmt::If { cond, .. } | Stmt::While { cond, .. } => {
                     decides |= cond.symbols().iter().any(|symbol| known.contains(symbol))
                 }
                 Stmt::Act(_, Act::Skip { count, .. }) => decides |= uses(count),

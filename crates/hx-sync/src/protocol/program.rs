@@ -1,7 +1,8 @@
 //! The statements of a protocol.
 
+use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpId, TensorId};
+use hx_tile::{OpId, Scalar, TensorId};
 
 /// The statements of the groups of a block. Groups are numbered from 0, and every group of a role runs the role's statements.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -54,6 +55,11 @@ pub enum Stmt {
         end: Expr,
         body: Vec<Stmt>,
     },
+    /// Runs while the condition holds.
+    While {
+        cond: Cond,
+        body: Vec<Stmt>,
+    },
     If {
         cond: Cond,
         then: Vec<Stmt>,
@@ -69,6 +75,48 @@ pub enum Stmt {
         var: Symbol,
         value: Expr,
     },
+    /// Defines a local number that data decide, or changes it.
+    Number {
+        var: Symbol,
+        changes: bool,
+        number: Number,
+    },
+    /// Gives a register tensor new data.
+    Value(Value),
+}
+
+/// A number that a launch reads or computes from data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Number {
+    /// An element of a tensor in memory.
+    Element { source: String, at: Vec<Expr>, dtype: DType, identity: Identity },
+    /// The only element of a register tensor.
+    Register { tensor: TensorId, dtype: DType },
+    /// The value of an expression.
+    Computed(Scalar),
+}
+
+/// The data that an operation writes to a register tensor. Equal operations on equal data give equal data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Value {
+    pub tensor: TensorId,
+    /// The operation and everything about it that is the same in all launches.
+    pub kind: String,
+    pub inputs: Vec<TensorId>,
+    /// Everything about it that the launch decides.
+    pub at: Vec<Expr>,
+    pub identity: Identity,
+}
+
+/// Which reads of the same place give equal data.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Identity {
+    /// All of them: nothing writes the place.
+    Data,
+    /// The first reads of all scopes, the second ones, and so on: the scopes of the block hand the data on.
+    Turn,
+    /// None: other blocks may write in between.
+    Own,
 }
 
 /// An act of a scope. Bulk copies, stores and waits for stores are done by one thread of the scope; everything else by all of
@@ -142,6 +190,28 @@ pub struct Place {
     pub ranges: Vec<(Expr, i64)>,
     /// Whether each group has a tensor of its own.
     pub own: bool,
+}
+
+impl Number {
+    /// Returns the expressions of integers that the number depends on.
+    pub(crate) fn exprs(&self) -> Vec<Expr> {
+        match self {
+            Number::Element { at, .. } => at.clone(),
+            Number::Register { .. } => Vec::new(),
+            Number::Computed(scalar) => {
+                let mut exprs = Vec::new();
+                scalar.map_leaves(&mut |leaf| {
+                    match leaf {
+                        Scalar::Integer { value, .. } => exprs.push(value.clone()),
+                        Scalar::Var { var, .. } => exprs.push(Expr::symbol(var.clone())),
+                        _ => {}
+                    }
+                    None
+                });
+                exprs
+            }
+        }
+    }
 }
 
 impl Protocol {
@@ -219,11 +289,21 @@ impl Stmt {
     /// Returns the bodies inside the statement.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = &Vec<Stmt>> {
         let bodies = match self {
-            Stmt::For { body, .. } => [Some(body), None],
+            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
             Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
-            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } => [None, None],
+            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => {
+                [None, None]
+            }
         };
         bodies.into_iter().flatten()
+    }
+
+    /// Returns the operation of the statement, or the first one inside, in program order.
+    pub(crate) fn first_op(&self) -> Option<OpId> {
+        match self {
+            Stmt::Act(op, _) => Some(*op),
+            control => control.bodies().flatten().find_map(Stmt::first_op),
+        }
     }
 
     /// Returns the operation of the statement, or the last one inside, in program order.
@@ -264,12 +344,13 @@ fn visit<'a>(body: &'a [Stmt], see: &mut dyn FnMut(&'a Stmt)) {
 fn bodies_mut(body: &mut Vec<Stmt>, change: &mut dyn FnMut(&mut Vec<Stmt>)) {
     for stmt in body.iter_mut() {
         match stmt {
-            Stmt::For { body, .. } => bodies_mut(body, change),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => bodies_mut(body, change),
             Stmt::If { then, otherwise, .. } => {
                 bodies_mut(then, change);
                 bodies_mut(otherwise, change);
             }
-            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } => {}
+            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => {
+            }
         }
     }
     change(body);

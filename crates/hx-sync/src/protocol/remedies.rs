@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_tile::OpId;
 
-use super::launches::Launch;
+use super::trials::Launch;
 use super::{Act, Cause, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Want, follow};
 
 /// The most changes that are tried for one fault.
@@ -20,7 +20,7 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fau
         for fix in candidates(protocol, &fault.kind).into_iter().take(TRIED) {
             let Some(changed) = changed(protocol, &fix) else { continue };
             let is_worse = |kind: &Kind| kind.key() == own || !known.contains(&kind.key());
-            let rest = follow(&changed, launches, &is_worse, poll).faults;
+            let rest = follow(&changed, launches, None, &is_worse, poll).faults;
             if rest.iter().any(|fault| is_worse(&fault.kind)) {
                 continue;
             }

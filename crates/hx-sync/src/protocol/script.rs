@@ -1,14 +1,17 @@
 //! Unrolls what each group does under a launch. Nothing branches on an arrival, so positions in pipelines are known without
 //! running.
 
-use std::collections::BTreeMap;
+mod numbers;
+mod unroll;
 
 use hx_index::{Expr, Symbol};
 use hx_tile::{OpId, TensorId};
 
-use super::launches::Launch;
-use super::program::Multicast;
-use super::{Act, Place, Protocol, Role, Stmt};
+use self::numbers::Names;
+pub(crate) use self::numbers::expansion;
+use self::unroll::Unroller;
+use super::trials::Launch;
+use super::{Protocol, Stmt};
 
 /// The most steps of a launch. A launch with more is not followed.
 const MOST_STEPS: usize = 60_000;
@@ -96,252 +99,59 @@ impl Span {
     }
 }
 
-/// The scripts of all groups of all blocks of a cluster.
-#[derive(Debug, Clone)]
-pub(crate) struct Scripts {
-    pub(crate) all: Vec<Script>,
-    /// Whether data decide a condition.
-    pub(crate) assumed: bool,
+/// The reason why a launch has no scripts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unfollowed {
+    /// The scripts have too many steps.
+    Long,
+    /// The loop around an operation does not end.
+    Endless(Option<OpId>),
+    /// The launch does not decide an expression.
+    Unknown { text: String, op: Option<OpId> },
 }
 
-/// Returns the scripts of a launch; `None` if the launch does not decide what groups do, or if the scripts are too long.
-/// `assume` is the truth of conditions that data decide.
-pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, assume: bool) -> Option<Scripts> {
-    let (mut left, mut assumed) = (MOST_STEPS, false);
+/// A fact about a statement in a launch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sight<'a> {
+    /// The number of rounds of a loop.
+    Rounds { of: &'a Stmt, rounds: i64 },
+    /// The truth of a condition.
+    Truth { of: &'a Stmt, holds: bool },
+    /// An access of an operation whose place the launch does not decide.
+    Place { op: OpId, at: &'a Expr },
+}
+
+/// Takes the facts about the statements that a launch runs through.
+type See<'a> = &'a mut dyn FnMut(Sight<'_>);
+
+/// Returns the scripts of all groups of all blocks of the cluster, and tells `see` what they run through.
+pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, see: See<'_>) -> Result<Vec<Script>, Unfollowed> {
+    let mut left = MOST_STEPS;
+    let mut names = Names::default();
     let mut scripts = Vec::new();
     for (block, values) in (0..).zip(&launch.blocks) {
         let index = |axis: u8| values.get(&Symbol::BlockIdx(axis)).copied().unwrap_or(0);
         let place = [index(0), index(1), index(2)];
         for group in 0..protocol.groups {
-            let mut unroller = Unroller {
-                stages: protocol.pipes.iter().map(|pipe| pipe.stages.max(1)).collect(),
-                values,
-                locals: Vec::new(),
-                group,
-                team: Team { first: 0, groups: protocol.groups },
-                positions: BTreeMap::new(),
-                held: BTreeMap::new(),
-                filling: BTreeMap::new(),
-                assume,
-                assumed: false,
-                left,
-                steps: Vec::new(),
-            };
-            // The roles know the locals of the block.
-            protocol.body.iter().try_for_each(|stmt| unroller.stmt(stmt))?;
-            let within = |role: &&Role| (role.first..role.first + role.groups).contains(&group);
-            if let Some(role) = protocol.roles.iter().find(within) {
-                unroller.role(role)?;
-            }
+            let mut unroller = Unroller::new(protocol, launch, (block, group), (&mut names, see));
+            unroller.left = left;
+            unroller.group(protocol)?;
             left = unroller.left;
-            assumed |= unroller.assumed;
             scripts.push(Script { block, place, group, steps: unroller.steps });
         }
     }
-    Some(Scripts { all: scripts, assumed })
+    Ok(scripts)
 }
 
-struct Unroller<'a> {
-    /// The number of stages of each pipe.
-    stages: Vec<u32>,
-    /// The symbols that the launch decides.
-    values: &'a BTreeMap<Symbol, i64>,
-    locals: Vec<(Symbol, Option<i64>)>,
-    group: u32,
-    team: Team,
-    /// The next stage of a pipe, for a team that acquires (`true`) or waits.
-    positions: BTreeMap<(u32, Team, bool), u32>,
-    /// The stages that a team waited for and has not given back, oldest first.
-    held: BTreeMap<(u32, Team), Vec<u32>>,
-    /// The stage of a pipe that was acquired last.
-    filling: BTreeMap<u32, u32>,
-    /// The truth of conditions that data decide, and whether there was one.
-    assume: bool,
-    assumed: bool,
-    left: usize,
-    steps: Vec<Step>,
-}
-
-impl Unroller<'_> {
-    fn role(&mut self, role: &Role) -> Option<()> {
-        self.team = match role.each {
-            true => Team { first: self.group, groups: 1 },
-            false => Team { first: role.first, groups: role.groups },
-        };
-        if let Some(index) = &role.index {
-            self.locals.push((index.clone(), Some(i64::from(self.group - role.first))));
-        }
-        self.body(&role.body)
-    }
-
-    fn body(&mut self, body: &[Stmt]) -> Option<()> {
-        let depth = self.locals.len();
-        for stmt in body {
-            self.stmt(stmt)?;
-        }
-        self.locals.truncate(depth);
-        Some(())
-    }
-
-    fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
-        match stmt {
-            Stmt::Act(op, act) => self.act(*op, act)?,
-            Stmt::For { var, start, end, body } => {
-                let (start, end) = (self.value(start)?, self.value(end)?);
-                for counter in start..end {
-                    self.left = self.left.checked_sub(1)?;
-                    self.locals.push((var.clone(), Some(counter)));
-                    self.body(body)?;
-                    self.locals.pop();
-                }
-            }
-            Stmt::If { cond, then, otherwise } => {
-                let holds = match cond.eval(&|symbol| self.symbol(symbol)) {
-                    Ok(holds) => holds,
-                    // Two groups may not decide alike what moves positions or counters.
-                    Err(_) if then.iter().chain(otherwise).any(Stmt::counts) => return None,
-                    Err(_) => {
-                        self.assumed = true;
-                        self.assume
-                    }
-                };
-                self.body(if holds { then } else { otherwise })?;
-            }
-            Stmt::Let { var, value } => {
-                let value = self.value(value);
-                self.locals.push((var.clone(), value));
-            }
-            Stmt::Assign { var, value } => {
-                let value = self.value(value);
-                let local = self.locals.iter_mut().rev().find(|(symbol, _)| symbol == var);
-                local.into_iter().for_each(|(_, known)| *known = value);
-            }
-        }
-        Some(())
-    }
-
-    fn symbol(&self, symbol: &Symbol) -> Option<i64> {
-        match self.locals.iter().rev().find(|(local, _)| local == symbol) {
-            Some((_, value)) => *value,
-            None => self.values.get(symbol).copied(),
-        }
-    }
-
-    fn value(&self, expr: &Expr) -> Option<i64> {
-        expr.as_const().or_else(|| expr.eval(&|symbol| self.symbol(symbol)).ok())
-    }
-
-    /// Returns the part of the tensor, or `None` if data decide it. Nothing can be said of an access at an unknown place.
-    fn span(&self, place: &Place) -> Option<Span> {
-        let range = |(start, len): &(Expr, i64)| Some((self.value(start)?, *len));
-        let ranges = place.ranges.iter().map(range).collect::<Option<_>>()?;
-        Some(Span { tensor: place.tensor, owner: place.own.then_some(self.group), ranges })
-    }
-
-    fn push(&mut self, op: OpId, kind: StepKind) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
-        self.steps.push(Step { op, team: self.team, kind });
-        Some(())
-    }
-
-    /// Returns the next stage of a pipe, without end, and defines the number of the stage.
-    fn next(&mut self, pipe: u32, acquires: bool, var: Option<&Symbol>) -> u32 {
-        let position = self.positions.entry((pipe, self.team, acquires)).or_default();
-        let n = *position;
-        *position += 1;
-        if let Some(var) = var {
-            let stage = n % self.stages[pipe as usize];
-            self.locals.push((var.clone(), Some(i64::from(stage))));
-        }
-        n
-    }
-
-    fn release(&mut self, op: OpId, pipe: u32, keep: u32) -> Option<()> {
-        let held = self.held.entry((pipe, self.team)).or_default();
-        let given = held.len().saturating_sub(keep as usize);
-        let given: Vec<u32> = held.drain(..given).collect();
-        given.into_iter().try_for_each(|n| self.push(op, StepKind::Release { pipe, n }))
-    }
-
-    fn skip(&mut self, pipe: u32, count: &Expr) -> Option<()> {
-        let count = u32::try_from(self.value(count)?).ok()?;
-        for acquires in [false, true] {
-            let position = self.positions.entry((pipe, self.team, acquires)).or_default();
-            *position = position.checked_add(count)?;
-        }
-        Some(())
-    }
-
-    /// Fills the stage that the team acquired last.
-    fn fill(
-        &mut self,
-        op: OpId,
-        pipe: u32,
-        into: Option<&Place>,
-        bytes: u64,
-        multicast: Option<&Multicast>,
-    ) -> Option<()> {
-        let Some(&n) = self.filling.get(&pipe) else { return Some(()) };
-        let into = into.and_then(|place| self.span(place));
-        let source = |source: &Expr| self.value(source);
-        let multicast = match multicast {
-            Some(cast) => {
-                let source = cast.source.iter().map(source).collect::<Option<_>>()?;
-                Some(Cast { axis: cast.axis, source })
-            }
-            None => None,
-        };
-        self.push(op, StepKind::Fill { pipe, n, into, bytes, multicast })
-    }
-
-    fn act(&mut self, op: OpId, act: &Act) -> Option<()> {
-        // One thread of the scope does the bulk copies.
-        let first = self.group == self.team.first;
-        match act {
-            Act::Acquire { pipe, var } => {
-                let n = self.next(*pipe, true, var.as_ref());
-                self.filling.insert(*pipe, n);
-                self.push(op, StepKind::Acquire { pipe: *pipe, n })
-            }
-            Act::Wait { pipe, var } => {
-                let n = self.next(*pipe, false, var.as_ref());
-                self.held.entry((*pipe, self.team)).or_default().push(n);
-                self.push(op, StepKind::Wait { pipe: *pipe, n })
-            }
-            Act::Release { pipe, keep } => self.release(op, *pipe, *keep),
-            Act::Skip { pipe, count } => self.skip(*pipe, count),
-            Act::Fill { pipe, into, bytes, multicast } if first => {
-                self.fill(op, *pipe, into.as_ref(), *bytes, multicast.as_ref())
-            }
-            Act::Store { from } if first => {
-                let from = from.as_ref().and_then(|place| self.span(place));
-                self.push(op, StepKind::Store(from))
-            }
-            Act::WaitStores { leave } if first => self.push(op, StepKind::WaitStores(*leave)),
-            Act::Fill { .. } | Act::Store { .. } | Act::WaitStores { .. } => Some(()),
-            Act::Copy { into } => match self.span(into) {
-                Some(into) => self.push(op, StepKind::Copy(into)),
-                None => Some(()),
-            },
-            Act::Access { place, write } => match self.span(place) {
-                Some(span) => self.push(op, StepKind::Access { span, write: *write }),
-                None => Some(()),
-            },
-            Act::Multiply(operands) => {
-                let shared = operands.shared.iter().filter_map(|place| self.span(place)).collect();
-                let (c, registers) = (operands.c, operands.registers.clone());
-                let asynchronous = operands.asynchronous;
-                self.push(op, StepKind::Multiply { c, registers, shared, asynchronous })
-            }
-            Act::Commit => self.push(op, StepKind::Commit),
-            Act::WaitCopies { leave } => self.push(op, StepKind::WaitCopies(*leave)),
-            Act::Touch { tensor, write } => self.push(op, StepKind::Touch { tensor: *tensor, write: *write }),
-            Act::WaitProducts { leave } => self.push(op, StepKind::WaitProducts(*leave)),
-            Act::Take { turns } => self.push(op, StepKind::Take(*turns)),
-            Act::Pass { turns } => self.push(op, StepKind::Pass(*turns)),
-            Act::Sync => self.push(op, StepKind::Sync),
-            Act::Meet { axis } => self.push(op, StepKind::Meet { axis: *axis }),
-            Act::SyncCluster => self.push(op, StepKind::SyncCluster),
-        }
+/// Runs through each statement of the first block at most once, in a round of each loop that `chance` draws from as many, and tells
+/// `see` of it. Statements without a value are left out.
+pub(crate) fn walk(protocol: &Protocol, launch: &Launch, chance: &mut dyn FnMut(i64) -> i64, see: See<'_>) {
+    let mut names = Names::default();
+    let firsts = protocol.roles.iter().map(|role| role.first);
+    let groups: Vec<u32> = if protocol.roles.is_empty() { vec![0] } else { firsts.collect() };
+    for group in groups {
+        let mut unroller = Unroller::new(protocol, launch, (0, group), (&mut names, see));
+        unroller.chance = Some(chance);
+        let _ = unroller.group(protocol);
     }
 }

@@ -1,5 +1,7 @@
 //! Makes the protocol of a tile program.
 
+mod data;
+
 use hx_index::{Expr, Symbol};
 use hx_target::WARP;
 use hx_tile::{
@@ -7,7 +9,8 @@ use hx_tile::{
     ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
-use super::program::Multicast;
+use self::data::Data;
+use super::program::{Multicast, Number};
 use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 /// The number of threads that arrive together: a warp group.
@@ -15,8 +18,7 @@ const GROUP: u32 = 128;
 /// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
 const MULTIPROCESSORS: i64 = 2;
 
-/// Returns the protocol of a program and what is known of its launches; `None` if nothing in the program needs the machine, or
-/// if data decide how often something happens that others wait for.
+/// Returns the protocol of a program and what is known of its launches; `None` if nothing in the program needs the machine.
 pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let needed = !tile.roles().is_empty() || tile.ops(1.0).iter().any(|(op, _)| needs_machine(op));
     if !needed {
@@ -27,9 +29,9 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let groups = tile.block_threads().div_ceil(GROUP).max(1);
     let drawn = |counter: &Counter| Drawn::new(&counter.name, counter.limit.clone(), blocks);
     let drawn: Vec<Drawn> = tile.counters.iter().map(drawn).collect();
-    let translator = Translator { tile, drawn: &drawn };
-    let mut roles = tile.roles().iter().map(|role| translator.role(role)).collect::<Option<Vec<_>>>()?;
-    let mut body = translator.body(&tile.body)?;
+    let translator = Translator { tile, drawn: &drawn, data: Data::of(tile) };
+    let mut roles: Vec<Role> = tile.roles().iter().map(|role| translator.role(role)).collect();
+    let mut body = translator.body(&tile.body);
     // The blocks of a cluster end together: no copy comes to a block that has ended.
     if blocks > 1
         && let Some((last, _)) = tile.ops(1.0).last()
@@ -92,6 +94,7 @@ struct Translator<'a> {
     tile: &'a TileProgram,
     /// By counter.
     drawn: &'a [Drawn],
+    data: Data<'a>,
 }
 
 /// Returns the act of an operation on pipelines or turns; `None` for synchronization without a protocol of its own.
@@ -115,13 +118,13 @@ fn act_of(op: &SyncOp) -> Option<Act> {
 }
 
 impl Translator<'_> {
-    fn role(&self, role: &TileRole) -> Option<Role> {
+    fn role(&self, role: &TileRole) -> Role {
         let scope = self.tile.scope(role.scope);
         let each = scope.kind == ScopeKind::Group;
         let groups = if each { scope.groups } else { scope.threads.div_ceil(GROUP) };
         let name = self.role_name(role);
-        let body = self.body(&role.body)?;
-        Some(Role { name, first: scope.first / GROUP, groups, each, index: role.index.clone(), body })
+        let body = self.body(&role.body);
+        Role { name, first: scope.first / GROUP, groups, each, index: role.index.clone(), body }
     }
 
     /// Returns the word of the language for the role: `producer` if it fills stages and waits for none.
@@ -148,19 +151,20 @@ impl Translator<'_> {
         scopes.iter().map(groups).sum()
     }
 
-    fn body(&self, body: &[TileStmt]) -> Option<Vec<Stmt>> {
+    fn body(&self, body: &[TileStmt]) -> Vec<Stmt> {
         let mut out = Vec::new();
-        for stmt in body {
-            self.stmt(stmt, &mut out)?;
-        }
-        Some(out)
+        body.iter().for_each(|stmt| self.stmt(stmt, &mut out));
+        out
     }
 
-    fn stmt(&self, stmt: &TileStmt, out: &mut Vec<Stmt>) -> Option<()> {
+    fn stmt(&self, stmt: &TileStmt, out: &mut Vec<Stmt>) {
         match stmt {
-            TileStmt::Op(op) => self.op(op, out),
+            TileStmt::Op(op) => {
+                self.op(op, out);
+                self.data.op(op, out);
+            }
             TileStmt::For { var, rounds, body } => {
-                let body = self.body(body)?;
+                let body = self.body(body);
                 // Registers are whole tensors, so every round uses them alike.
                 match body.iter().all(|stmt| matches!(stmt, Stmt::Act(_, Act::Touch { .. }))) {
                     true => out.extend(body),
@@ -173,18 +177,13 @@ impl Translator<'_> {
                 }
             }
             TileStmt::If { cond, then, otherwise } => {
-                let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
+                let (then, otherwise) = (self.body(then), self.body(otherwise));
                 if !(then.is_empty() && otherwise.is_empty()) {
                     out.push(Stmt::If { cond: cond.clone(), then, otherwise });
                 }
             }
-            // Data decide the number of rounds.
-            TileStmt::While { body, .. } => {
-                let body = self.body(body)?;
-                if body.iter().any(Stmt::counts) {
-                    return None;
-                }
-                out.extend(body);
+            TileStmt::While { cond, body } => {
+                out.push(Stmt::While { cond: cond.clone(), body: self.body(body) });
             }
             TileStmt::Let { var, value } => {
                 out.push(Stmt::Let { var: var.clone(), value: value.clone() });
@@ -192,12 +191,14 @@ impl Translator<'_> {
             TileStmt::Assign { var, value } => {
                 out.push(Stmt::Assign { var: var.clone(), value: value.clone() });
             }
-            TileStmt::LoadScalar { .. }
-            | TileStmt::LetNumber { .. }
-            | TileStmt::AssignNumber { .. }
-            | TileStmt::Roles(_) => {}
+            TileStmt::LoadScalar { var, src, .. } => out.push(self.data.element(var, src)),
+            TileStmt::LetNumber { var, value } | TileStmt::AssignNumber { var, value } => {
+                let changes = matches!(stmt, TileStmt::AssignNumber { .. });
+                let number = Number::Computed(value.clone());
+                out.push(Stmt::Number { var: var.clone(), changes, number });
+            }
+            TileStmt::Roles(_) => {}
         }
-        Some(())
     }
 
     fn op(&self, op: &Op, out: &mut Vec<Stmt>) {

@@ -75,10 +75,10 @@ fn a_stage_is_released_early() {
         "            gemm_wait 1\n",
         "",
         expect![[r#"
-        in flight: 15 `gemm_async acc, sa[p], sb[p]` released at 16 `release_previous p`
-          with R = 1, K = 3
-          fix: gemm_wait 1 before 16 `release_previous p`
-    "#]],
+            in flight: 15 `gemm_async acc, sa[p], sb[p]` released at 16 `release_previous p`
+              with R = 1, K = 2
+              fix: gemm_wait 1 before 16 `release_previous p`
+        "#]],
     );
     // The threads read the stage themselves.
     let read = "\
@@ -168,15 +168,17 @@ fn stages_are_left_to_others_in_vain() {
         &[["        skip p K\n", ""], ["    skip p g * K\n", ""], ["skip p g * K", "skip p g"]],
         expect![[r#"
             crowded: 25 `release p` by more than 1 groups of p
-              with R = 4, K = 1, (R + 1) / 2 = 2
+              with R = 5, K = 1, (R + 1) / 2 = 3
             unwaited: 8 `fill sa[p] 16` into p
-              with R = 4, K = 1, (R + 1) / 2 = 2
-            crowded: 24 `release p` by more than 1 groups of p
-              with R = 4, K = 1, (R + 1) / 2 = 2
+              with R = 5, K = 1, (R + 1) / 2 = 3
+            crowded: 20 `release_previous p` by more than 1 groups of p
+              with R = 2, K = 5, (R + 1) / 2 = 1
             unwaited: 8 `fill sa[p] 16` into p
-              with R = 4, K = 1, (R + 1) / 2 = 2
+              with R = 5, K = 1, (R + 1) / 2 = 3
             crowded: 21 `release_previous p` by more than 1 groups of p
-              with R = 4, K = 3, (R + 1) / 2 = 2
+              with R = 2, K = 5, (R + 1) / 2 = 1
+            unwaited: 8 `fill sa[p] 16` into p
+              with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );
 }
@@ -216,7 +218,7 @@ fn two_ways_bring_different_bytes() {
         "            if 0 < k {\n                fill sb[p] 32\n            }\n",
         expect![[r#"
             unequal: 48 bytes to p at 8 `fill sb[p] 32`, 16 at 6 `fill sa[p] 16`
-              with R = 1, K = 3
+              with R = 1, K = 2
         "#]],
     );
 }
@@ -230,7 +232,7 @@ fn a_turn_is_not_passed() {
         expect![[r#"
             stuck: group 1 of `use` at 16 `take m` wants m from group 0 of `use`
             stuck: group 0 of `use` at 16 `take m` wants m from group 1 of `use`
-              with R = 4, K = 0, (R + 1) / 2 = 2
+              with R = 5, K = 0, (R + 1) / 2 = 3
               fix: pass m after 35 `pass s`
         "#]],
     );
@@ -240,9 +242,9 @@ fn a_turn_is_not_passed() {
         "",
         expect![[r#"
             passed twice: 22 `pass m`
-              with R = 4, K = 0, (R + 1) / 2 = 2
+              with R = 5, K = 0, (R + 1) / 2 = 3
             slip: 17 `wait p` of p
-              with R = 4, K = 3, (R + 1) / 2 = 2
+              with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );
     // Without the turns, a group whose position is two phases ahead falls through the wait.
@@ -251,7 +253,7 @@ fn a_turn_is_not_passed() {
         &without,
         expect![[r#"
             slip: 17 `wait p` of p
-              with R = 4, K = 3, (R + 1) / 2 = 2
+              with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );
 }
@@ -454,7 +456,7 @@ fn a_staging_buffer_is_overwritten_while_a_store_reads_it() {
         "for j in 3",
         expect![[r#"
             race: 34 `store .sc[j % 2]` and 32 `write .sc[j % 2]`, Store
-              with R = 4, K = 0, (R + 1) / 2 = 2
+              with R = 5, K = 0, (R + 1) / 2 = 3
               fix: 29 `wait_stores 1` leaves 0
         "#]],
     );
@@ -517,10 +519,10 @@ fn a_stage_is_released_by_too_many() {
         "pipe p 4",
         "pipe p 4 readers 3",
         expect![[r#"
-        stuck: `load` at 5 `acquire p` wants a release of p by nobody: 2 of 3
-        stuck: group 0 of `use` at 14 `wait p` wants a copy into p: stage 5 of 5
-          with R = 5, K = 1
-    "#]],
+            stuck: `load` at 5 `acquire p` wants a release of p by nobody: 2 of 3
+            stuck: group 0 of `use` at 14 `wait p` wants a copy into p: stage 5 of 6
+              with R = 3, K = 2
+        "#]],
     );
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::super::{Act, Kind, Protocol, Stmt, launches, machine, script};
+use super::super::{Act, Kind, Protocol, Stmt, machine, script, trials};
 use super::kernels::{ATTENTION, COOPERATIVE, PING_PONG};
 use super::text::{Parsed, parse};
 use super::{shown, verdict};
@@ -65,11 +65,11 @@ fn without(protocol: &Protocol, wanted: &dyn Fn(&Act) -> bool) -> Vec<(hx_tile::
 /// Returns what goes wrong in each launch if the groups step in the order that `choose` gives: whether they all come to their
 /// ends, and the pairs of operations.
 fn outcome(parsed: &Parsed, choose: &mut dyn FnMut(&[usize]) -> usize) -> Vec<(bool, BTreeSet<Vec<u32>>)> {
-    let launches = launches::launches(&parsed.protocol, &parsed.launchable);
+    let launches = trials::launches(&parsed.protocol, &parsed.launchable);
     let mut outcomes = Vec::new();
     for launch in &launches {
-        let Some(scripts) = script::scripts(&parsed.protocol, launch, true) else { continue };
-        let kinds = machine::run(&parsed.protocol, &scripts.all, choose);
+        let Ok(scripts) = script::scripts(&parsed.protocol, launch, &mut |_| ()) else { continue };
+        let kinds = machine::run(&parsed.protocol, &scripts, choose);
         let ends = !kinds.iter().any(|kind| matches!(kind, Kind::Stuck(_)));
         let wrong = kinds.iter().filter(|kind| !matches!(kind, Kind::Stuck(_))).map(Kind::key);
         let places = wrong.map(|(_, ops)| ops.iter().map(|op| op.0).collect()).collect();

@@ -8,7 +8,7 @@ use hx_tile::{
     ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
 };
 
-use super::super::{Kind, faults};
+use super::super::{Kind, verdict};
 
 const SA: TensorId = TensorId(0);
 const SB: TensorId = TensorId(1);
@@ -161,7 +161,7 @@ fn check(program: &TileProgram, want: Expect) {
         Kind::Unwaited { copy, .. } => format!("unwaited: {}\n", name(*copy)),
         Kind::Divided { copy } | Kind::Gone { copy } => format!("cluster: {}\n", name(*copy)),
     };
-    want.assert_eq(&faults(program, &|| ()).iter().map(|fault| one(&fault.kind)).collect::<String>());
+    want.assert_eq(&verdict(program, &|| ()).faults.iter().map(|fault| one(&fault.kind)).collect::<String>());
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn what_a_tile_program_leaves_out_is_found() {
     check(
         &without(true, "skip"),
         expect![[r#"
-            crowded: release
+            crowded: release_previous
             unwaited: copy_async
         "#]],
     );

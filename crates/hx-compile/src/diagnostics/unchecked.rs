@@ -1,0 +1,72 @@
+//! The parts of a protocol that no launch decided.
+
+use hx_base::{Diagnostic, codes};
+use hx_lower::Lowered;
+use hx_sync::protocol::{Open, Why};
+
+use super::Places;
+use super::sync::statement_of;
+
+/// The longest expression that a message shows.
+const LONGEST: usize = 60;
+
+/// Returns the warning that a kernel was not checked, with all reasons; `None` if everything was decided.
+pub(super) fn pipelines(places: &Places<'_>, lowered: &Lowered, open: &[Open]) -> Option<Diagnostic> {
+    let (first, others) = open.split_first()?;
+    let (file, range) = place(places, lowered, first).unwrap_or_else(|| places.kernel());
+    let message = format!("the pipelines of this kernel were not checked: {}", reason(lowered, &first.why));
+    let mut found = Diagnostic::new(&codes::UNCHECKED_PIPELINES, file, range, message);
+    for open in others {
+        let (file, range) = place(places, lowered, open).unwrap_or_else(|| places.kernel());
+        found = found.also(file, range, reason(lowered, &open.why));
+    }
+    if let Why::Rounds { count, seen, .. } = &first.why
+        && count.len() <= LONGEST
+    {
+        let rounds = if *seen == 1 { "round" } else { "rounds" };
+        found = found.note(format!("the launches that were tried have at most {seen} {rounds} (`{count}`)"));
+    }
+    Some(found.note("a fault in them would be seen by the simulator, in a launch that shows it"))
+}
+
+/// Returns the place of the loop or condition.
+fn place(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    open: &Open,
+) -> Option<(hx_base::SourceFile, hx_base::TextRange)> {
+    let op = open.op?;
+    let stmt = statement_of(places, lowered, op).and_then(|stmt| places.statement_around(stmt));
+    stmt.map(|range| (places.kernel().0, range)).or_else(|| places.op(lowered, op))
+}
+
+fn reason(lowered: &Lowered, why: &Why) -> String {
+    let quoted = |text: &str, otherwise: &str| match text.len() <= LONGEST {
+        true => format!("`{text}`"),
+        false => otherwise.to_owned(),
+    };
+    match why {
+        Why::NoLaunch => {
+            let clauses: Vec<String> =
+                lowered.program.requires.iter().map(|clause| format!("`{}`", clause.text)).collect();
+            match clauses.is_empty() {
+                true => "no launch was found".to_owned(),
+                false => format!("no launch was found that satisfies {}", clauses.join(" and ")),
+            }
+        }
+        Why::Rounds { wanted, .. } => {
+            format!("no launch was found in which this loop has {wanted} rounds")
+        }
+        Why::Branch { cond, always } => {
+            let cond = quoted(cond, "this condition");
+            let truth = if *always { "fails" } else { "holds" };
+            format!("no launch was found in which {cond} {truth}")
+        }
+        Why::Unknown { text } => {
+            let text = quoted(text, "a number here");
+            format!("{text} is known only when the kernel runs")
+        }
+        Why::Long => "the smallest launch has more than 60000 operations on them".to_owned(),
+        Why::Endless => "this loop ends with no data that was tried".to_owned(),
+    }
+}

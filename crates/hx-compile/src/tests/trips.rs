@@ -1,0 +1,148 @@
+//! Loop counts of pipelines in every form: a ring that is never given back is an error whatever decides its number of rounds, and the
+//! same ring with its release is proven.
+
+use expect_test::{Expect, expect};
+use hx_base::codes;
+use hx_target::Arch;
+
+use super::drawn;
+use crate::{check_file, test_db::TestDb};
+
+/// The header of a kernel behind its parameters, statements before the roles, and the range of the loops in both roles.
+type Ring<'a> = [&'a str; 3];
+
+/// Returns a kernel that copies a vector through a ring of 2 stages.
+fn ring([header, before, range]: Ring<'_>, release: &str) -> String {
+    format!(
+        "kernel ring(x: f32[m], n: i32[e], y: mut f32[m], count: i32) {header} {{
+    let s = shared_tensor(f32, [256, 2]);
+    let pipe = pipeline(2);
+    {before}
+    warp_groups {{
+        producer {{
+            for i in {range} {{
+                let k = pipe.acquire();
+                copy_async(tile(x, [256])[.., i], s[.., k], signal: pipe);
+            }}
+        }}
+        consumer {{
+            for i in {range} {{
+                let k = pipe.wait();
+                copy(load(s[.., k]), tile(y, [256])[.., i]);
+                {release}
+            }}
+        }}
+    }}
+}}
+"
+    )
+}
+
+/// Ranges that a launch, a block, or data decide, and conditions of a launch that leave few launches.
+const RINGS: &[Ring<'_>] = &[
+    ["grid [cdiv(m, 256)]", "", "0..cdiv(m, 256)"],
+    ["grid [1]", "", "0..cast(count, i64)"],
+    ["grid [1]", "", "0..m * e"],
+    ["grid [1]", "", "0..cdiv(m, 256) + e"],
+    ["where m % 256 == 0 grid [1]", "", "0..cdiv(m, 256)"],
+    ["where m >= 4096 grid [1]", "", "0..cdiv(m, 256)"],
+    ["grid [multiprocessors]", "", "0..cdiv(cdiv(m, 256) - block_idx, grid_dim)"],
+    [
+        "grid [multiprocessors]",
+        "let (a, b) = (block_idx * m / 256 / grid_dim, (block_idx + 1) * m / 256 / grid_dim);",
+        "a..b",
+    ],
+    // The index of a block.
+    ["grid [cdiv(m, 256)]", "", "0..block_idx + 1"],
+    ["grid [cdiv(m, 256)]", "let n = min(cdiv(m, 256), block_idx + 1);", "0..n"],
+    ["grid [cdiv(m, 256), e]", "let [_, by] = block_idx;", "max(0, e - by - 3)..e"],
+    // Numbers in memory: a length, clamped, a range, a factor, one for each block, differences, a table by a table.
+    ["where e >= 1 grid [1]", "let n0 = cast(n[0], i64);", "0..n0"],
+    ["where e >= 1 grid [1]", "let n0 = max(0, min(cast(n[0], i64), cdiv(m, 256)));", "0..n0"],
+    ["where e >= 2 grid [1]", "let (a, b) = (cast(n[0], i64), cast(n[1], i64));", "a..b"],
+    ["grid [e]", "", "0..cdiv(m, 256) * cast(n[block_idx], i64)"],
+    ["grid [e - 1]", "", "0..cdiv(cast(n[block_idx + 1] - n[block_idx], i64), 64)"],
+    ["where e >= 1 grid [1]", "let p = n[0] else 0;", "0..cast(n[max(0, p)] else 0, i64)"],
+    ["grid [1]", "let t = scalar(sum(load(tile(n, [32])[.., 0]), axis: 0));", "0..cast(t, i64)"],
+    // Equalities, also of dimensions that decide no loop.
+    ["where e == m grid [1]", "", "0..cdiv(m, 256)"],
+    ["where e == cdiv(m, 256) grid [1]", "", "0..e"],
+    ["where m == 256 * e grid [1]", "", "0..e"],
+    ["where e == m / 8 grid [1]", "", "0..cdiv(m, 256)"],
+    ["where e == m + 1 grid [1]", "", "0..cdiv(m, 256)"],
+    ["where m / 256 == e / 4 grid [1]", "", "0..cdiv(m, 256)"],
+    ["where e % 3 == 0, m == e grid [1]", "", "0..cdiv(m, 256)"],
+    ["where e == 2 * cdiv(m, 1024) grid [e / 2]", "", "0..cdiv(m, 256)"],
+];
+
+#[test]
+fn a_ring_that_is_never_given_back_is_an_error_whatever_decides_its_rounds() {
+    for ring_of in RINGS {
+        let text = ring(*ring_of, "");
+        let (db, file) = TestDb::with_file(&text);
+        let found = check_file(&db, file, Arch::Sm90a);
+        let codes: Vec<&str> = found.iter().map(|found| found.code.id).collect();
+        assert_eq!(codes, ["HX0404"], "{text}\n{found:#?}");
+    }
+}
+
+#[test]
+fn the_same_ring_with_its_release_is_proven() {
+    for ring_of in RINGS {
+        let text = ring(*ring_of, "pipe.release();");
+        let (db, file) = TestDb::with_file(&text);
+        let found = check_file(&db, file, Arch::Sm90a);
+        assert!(found.is_empty(), "{text}\n{found:#?}");
+    }
+}
+
+/// Checks a kernel and compares all findings.
+fn check(text: &str, expected: Expect) {
+    let (db, file) = TestDb::with_file(text);
+    let found = check_file(&db, file, Arch::Sm90a);
+    assert!(found.iter().all(|found| found.code == &codes::UNCHECKED_PIPELINES), "{found:#?}");
+    expected.assert_eq(&drawn(text, found));
+}
+
+#[test]
+fn a_kernel_that_no_launch_fits_is_not_checked() {
+    check(
+        &ring(["where m % 7 == 3, m % 7 == 4 grid [1]", "", "0..cdiv(m, 256)"], "pipe.release();"),
+        expect![[r#"
+            HX0419 `ring` the pipelines of this kernel were not checked: no launch was found that satisfies `m % 7 == 3` and `m % 7 == 4`
+              note: a fault in them would be seen by the simulator, in a launch that shows it
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_that_never_runs_is_not_checked() {
+    check(
+        &ring(["where m * m + 1 == 3 * e * e grid [1]", "", "0..e"], "pipe.release();"),
+        expect![[r#"
+            HX0419 `ring` the pipelines of this kernel were not checked: no launch was found that satisfies `m * m + 1 == 3 * e * e`
+              note: a fault in them would be seen by the simulator, in a launch that shows it
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_that_is_too_long_is_not_checked() {
+    check(
+        &ring(["grid [1]", "", "0..100000"], "pipe.release();"),
+        expect![[r#"
+        HX0419 `ring` the pipelines of this kernel were not checked: the smallest launch has more than 60000 operations on them
+          note: a fault in them would be seen by the simulator, in a launch that shows it
+    "#]],
+    );
+}
+
+/// Roles that read different numbers need not agree on the rounds, even if the numbers have the same name.
+#[test]
+fn rounds_from_different_numbers_differ() {
+    let text = ring(["where e >= 2 grid [1]", "", "0..cast(n[0], i64)"], "pipe.release();");
+    let other = text.replacen("for i in 0..cast(n[0], i64)", "for i in 0..cast(n[1], i64)", 1);
+    let (db, file) = TestDb::with_file(&other);
+    let found = check_file(&db, file, Arch::Sm90a);
+    assert!(found.iter().any(|found| found.code == &codes::ENDLESS_WAIT), "{found:#?}");
+}

@@ -1,0 +1,166 @@
+//! Numbers that data decide. A launch supplies the data: equal data are equal numbers in all groups that read them.
+
+use std::collections::BTreeMap;
+
+use hx_dtype::DType;
+use hx_index::{Expr, Symbol};
+use hx_tile::{Scalar, TensorId};
+
+use super::super::program::{Identity, Number, Value};
+use super::super::trials::level;
+use super::unroll::Unroller;
+
+/// Numbers the data that the groups of a launch read, in the order in which they are read first.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<u64, i64>);
+
+impl Names {
+    fn index(&mut self, name: u64) -> i64 {
+        let next = self.0.len() as i64;
+        *self.0.entry(name).or_insert(next)
+    }
+}
+
+/// A hash of everything that data depend on (FNV-1a).
+#[derive(Clone, Copy)]
+struct Name(u64);
+
+impl Name {
+    fn of(text: &str) -> Name {
+        text.bytes().fold(Name(0xcbf2_9ce4_8422_2325), |name, byte| name.and(u64::from(byte)))
+    }
+
+    fn and(self, part: u64) -> Name {
+        let bytes = part.to_le_bytes().into_iter();
+        Name(bytes.fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+    }
+}
+
+impl Unroller<'_> {
+    /// Returns a number, or `None` if the launch does not decide it.
+    pub(super) fn number(&mut self, var: &Symbol, number: &Number) -> Option<i64> {
+        match number {
+            Number::Element { source, at, dtype, identity } => {
+                let coordinates: Option<Vec<i64>> = at.iter().map(|e| self.value(e)).collect();
+                let weight = match (identity, coordinates) {
+                    (Identity::Data, Some(at)) => self.pattern.weight(&at),
+                    (identity, at) => {
+                        let name = at.iter().flatten().fold(Name::of(source), |n, c| n.and(*c as u64));
+                        self.weight_of(name, *identity)
+                    }
+                };
+                Some(bits(*dtype, self.level(source).checked_mul(weight)?))
+            }
+            Number::Register { tensor, dtype } => {
+                let name = self.name_of(*tensor);
+                let weight = self.weight_of(Name(name), Identity::Data);
+                Some(bits(*dtype, self.level(REGISTERS).checked_mul(weight)?))
+            }
+            Number::Computed(scalar) => {
+                let _ = var;
+                let dtype = scalar.dtype();
+                Some(local(dtype, self.scalar(scalar)?))
+            }
+        }
+    }
+
+    /// Gives a register tensor the name of its new data.
+    pub(super) fn give(&mut self, value: &Value) {
+        let mut name = Name::of(&value.kind);
+        for input in &value.inputs {
+            name = name.and(self.name_of(*input));
+        }
+        for part in &value.at {
+            name = name.and(self.value(part).map_or(u64::MAX, |value| value as u64));
+        }
+        let name = self.identified(name, value.identity);
+        self.data.insert(value.tensor, name.0);
+    }
+
+    fn name_of(&self, tensor: TensorId) -> u64 {
+        self.data.get(&tensor).copied().unwrap_or(u64::from(tensor.0))
+    }
+
+    /// Distinguishes reads of one place that may give different data.
+    fn identified(&mut self, name: Name, identity: Identity) -> Name {
+        if identity == Identity::Data {
+            return name;
+        }
+        let turn = self.turns.entry(name.0).or_default();
+        *turn += 1;
+        let name = name.and(*turn);
+        match identity {
+            Identity::Own => {
+                let team = [self.block, self.team.first, self.team.groups];
+                team.into_iter().fold(name, |name, part| name.and(u64::from(part)))
+            }
+            Identity::Data | Identity::Turn => name,
+        }
+    }
+
+    fn weight_of(&mut self, name: Name, identity: Identity) -> i64 {
+        let name = self.identified(name, identity);
+        let index = self.names.index(name.0);
+        self.pattern.weight(&[index])
+    }
+
+    fn level(&self, source: &str) -> i64 {
+        self.values.get(&level(source)).copied().unwrap_or(1)
+    }
+
+    /// Evaluates an expression to bits of its type.
+    fn scalar(&self, scalar: &Scalar) -> Option<u64> {
+        match scalar {
+            Scalar::Integer { value, dtype } => Some(bits(*dtype, self.value(value)?) as u64),
+            Scalar::Var { var, .. } => Some(self.symbol(var)? as u64),
+            // A launch has one value for all parameters, whose signs and sizes no number of rounds depends on.
+            Scalar::Param { dtype, .. } => Some(dtype.encode(1.0)),
+            Scalar::Const { bits, .. } => Some(*bits),
+            Scalar::Apply { operator, dtype, args } => {
+                let args = args.iter().map(|arg| self.scalar(arg)).collect::<Option<Vec<_>>>()?;
+                Some(operator.eval(*dtype, &args))
+            }
+            Scalar::Cast { to, arg } => {
+                let (from, value) = (arg.dtype(), self.scalar(arg)?);
+                if from.is_float() || to.is_float() {
+                    Some(to.encode(from.decode(value)))
+                } else {
+                    Some(bits(*to, local(from, value)) as u64)
+                }
+            }
+            Scalar::Bitcast { arg, .. } => self.scalar(arg),
+            Scalar::Input { .. } | Scalar::Index { .. } => None,
+        }
+    }
+}
+
+/// The source of numbers that a block reads from its registers.
+pub(crate) const REGISTERS: &str = "registers";
+
+/// Returns an integer as a local of a type: the integer that the type holds, or the bits of a floating-point number.
+fn bits(dtype: DType, value: i64) -> i64 {
+    if dtype.is_float() { dtype.encode(value as f64) as i64 } else { local(dtype, value as u64) }
+}
+
+/// Returns bits of a type as a local.
+fn local(dtype: DType, bits: u64) -> i64 {
+    if dtype == DType::Bool {
+        (bits & 1) as i64
+    } else if dtype.is_float() {
+        bits as i64
+    } else {
+        let width = dtype.bits();
+        let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+        if dtype.is_signed() { dtype.sign_extend(bits & mask) } else { (bits & mask) as i64 }
+    }
+}
+
+/// Returns an expression for a number in terms of the level of its source, as far as it has one.
+pub(crate) fn expansion(number: &Number, weight: &dyn Fn(&[Expr]) -> Expr) -> Option<Expr> {
+    match number {
+        Number::Element { source, at, .. } => Some(&Expr::symbol(level(source)) * &weight(at)),
+        Number::Register { .. } => Some(Expr::symbol(level(REGISTERS))),
+        Number::Computed(Scalar::Integer { value, .. }) => Some(value.clone()),
+        Number::Computed(_) => None,
+    }
+}

@@ -1,0 +1,181 @@
+//! The numbers that data decide: which of them decide the statements of a protocol, and from which data they come.
+
+use std::collections::BTreeSet;
+
+use hx_dtype::DType;
+use hx_index::{Expr, Symbol};
+use hx_tile::{Base, Mode, Op, OpKind, ParamId, Picked, Region, Scalar, TensorId, TileProgram, View};
+
+use super::super::program::{Identity, Number, Stmt, Value};
+
+/// The register tensors whose data decide numbers of the program.
+pub(super) struct Data<'a> {
+    tile: &'a TileProgram,
+    tensors: BTreeSet<TensorId>,
+    /// The parameters that the program writes, so that two reads of an element may differ.
+    written: BTreeSet<ParamId>,
+}
+
+impl<'a> Data<'a> {
+    pub(super) fn of(tile: &'a TileProgram) -> Data<'a> {
+        let ops = tile.ops(1.0);
+        let mut tensors: BTreeSet<TensorId> = ops
+            .iter()
+            .filter_map(|(op, _)| match &op.kind {
+                OpKind::ReadNumber { src, .. } => Some(*src),
+                _ => None,
+            })
+            .collect();
+        // Follow the data from each number back to the memory that it comes from.
+        while !tensors.is_empty() {
+            let before = tensors.len();
+            for (op, _) in &ops {
+                let accesses = op.kind.effects().accesses;
+                let of = |wanted: fn(Mode) -> bool| {
+                    let all = accesses.iter().filter(move |access| wanted(access.mode));
+                    all.filter_map(|access| access.register()).collect::<Vec<_>>()
+                };
+                if of(Mode::writes).iter().any(|tensor| tensors.contains(tensor)) {
+                    tensors.extend(of(Mode::reads));
+                }
+            }
+            if tensors.len() == before {
+                break;
+            }
+        }
+        let mut written = BTreeSet::new();
+        for (op, _) in &ops {
+            for access in op.kind.effects().accesses {
+                if let (Base::Global(param), true) = (access.base(), access.mode.writes()) {
+                    written.insert(param);
+                }
+            }
+        }
+        Data { tile, tensors, written }
+    }
+
+    /// Returns the number that a statement reads from memory.
+    pub(super) fn element(&self, var: &Symbol, src: &View) -> Stmt {
+        let (source, dtype, identity) = match src.base {
+            Base::Global(param) => {
+                let tensor = self.tile.tensor_param(param);
+                let name = tensor.map_or_else(String::new, |tensor| tensor.name.clone());
+                (name, tensor.map_or(DType::I64, |tensor| tensor.dtype), self.identity(src.base))
+            }
+            Base::Shared(tensor) | Base::Register(tensor) => {
+                let tensor = self.tile.tensor(tensor);
+                (tensor.name.clone(), tensor.dtype, self.identity(src.base))
+            }
+        };
+        let number = Number::Element { source, at: src.offsets.clone(), dtype, identity };
+        Stmt::Number { var: var.clone(), changes: false, number }
+    }
+
+    /// Adds what an operation does to data that decide numbers.
+    pub(super) fn op(&self, op: &Op, out: &mut Vec<Stmt>) {
+        if let OpKind::ReadNumber { var, src } = &op.kind {
+            let number = Number::Register { tensor: *src, dtype: self.tile.tensor(*src).dtype };
+            out.push(Stmt::Number { var: var.clone(), changes: false, number });
+        }
+        let accesses = op.kind.effects().accesses;
+        let results = accesses.iter().filter(|access| access.mode.writes()).filter_map(|a| a.register());
+        let results: Vec<TensorId> = results.filter(|tensor| self.tensors.contains(tensor)).collect();
+        if results.is_empty() {
+            return;
+        }
+        let inputs = accesses.iter().filter(|access| access.mode.reads()).filter_map(|a| a.register());
+        let inputs: Vec<TensorId> = inputs.collect();
+        let mut identity = match op.kind {
+            OpKind::Atomic(_) => Identity::Own,
+            _ => Identity::Data,
+        };
+        let mut at = Vec::new();
+        for access in &accesses {
+            if access.register().is_none() && access.mode.reads() {
+                identity = identity.max(self.identity(access.base()));
+            }
+            match access.region {
+                Region::View(view) => at.extend(coordinates(view)),
+                Region::Table(rows) => at.extend(rows.offsets.iter().cloned()),
+                Region::Whole(_) => {}
+            }
+        }
+        let kind = self.kind(op, &mut at);
+        for (result, tensor) in results.into_iter().enumerate() {
+            let kind = format!("{result} {kind}");
+            let (inputs, at) = (inputs.clone(), at.clone());
+            out.push(Stmt::Value(Value { tensor, kind, inputs, at, identity }));
+        }
+    }
+
+    fn identity(&self, base: Base) -> Identity {
+        match base {
+            Base::Global(param) if self.written.contains(&param) => Identity::Own,
+            Base::Global(_) | Base::Register(_) => Identity::Data,
+            Base::Shared(_) => Identity::Turn,
+        }
+    }
+
+    /// Describes the parts of an operation that are the same in all launches, and adds the others to `at`.
+    fn kind(&self, op: &Op, at: &mut Vec<Expr>) -> String {
+        let scalars = |scalars: &mut dyn Iterator<Item = &Scalar>, at: &mut Vec<Expr>| -> String {
+            scalars.map(|scalar| format!(" {}", without_symbols(scalar, at))).collect()
+        };
+        let base = |view: &View| match view.base {
+            Base::Global(param) => format!("global {}", param.0),
+            Base::Shared(tensor) => format!("shared {}", tensor.0),
+            Base::Register(_) => "registers".to_owned(),
+        };
+        let detail = match &op.kind {
+            OpKind::Fill { value, .. } => value.to_string(),
+            OpKind::Copy { src, dst } => format!("{} to {} {:?}", base(src), base(dst), src.shape()),
+            OpKind::Atomic(atomic) => base(&atomic.memory),
+            OpKind::Map(map) => scalars(&mut std::iter::once(&map.value), at),
+            OpKind::Scan { axis, op, .. } => format!("{axis}{}", scalars(&mut op.iter(), at)),
+            OpKind::Reduce { axis, operator, .. } => format!("{axis} {operator:?}"),
+            OpKind::ClusterSum { axis, to, .. } => format!("{axis} {to:?}"),
+            OpKind::Slice { src, .. } => format!("{:?}", src.shape()),
+            OpKind::Insert { dst, .. } => format!("{:?}", dst.shape()),
+            OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Rearrange { .. }
+            | OpKind::Sync(_)
+            | OpKind::CopyAsync { .. }
+            | OpKind::Store { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => String::new(),
+        };
+        format!("{} {detail}", op.kind.name())
+    }
+}
+
+/// Returns everything about a view that the launch decides.
+fn coordinates(view: &View) -> Vec<Expr> {
+    let factors = view.modes.iter().map(|mode| mode.factor.clone());
+    let ends = view.ends.iter().map(|(_, end)| end.clone());
+    let mut all: Vec<Expr> = view.offsets.iter().cloned().chain(factors).chain(ends).collect();
+    match &view.picked {
+        Some(Picked::Rows(rows)) => all.extend(rows.offsets.iter().cloned()),
+        Some(Picked::Elements(picks)) => all.extend(picks.iter().map(|pick| pick.factor.clone())),
+        None => {}
+    }
+    all
+}
+
+/// Formats an expression without what the launch decides, which is added to `at`.
+fn without_symbols(scalar: &Scalar, at: &mut Vec<Expr>) -> String {
+    let same = |dtype: &DType| Some(Scalar::Const { bits: 0, dtype: *dtype });
+    let shown = scalar.map_leaves(&mut |leaf| match leaf {
+        Scalar::Integer { value, dtype } => {
+            at.push(value.clone());
+            same(dtype)
+        }
+        Scalar::Var { var, dtype } => {
+            at.push(Expr::symbol(var.clone()));
+            same(dtype)
+        }
+        _ => None,
+    });
+    shown.to_string()
+}

@@ -1,0 +1,287 @@
+//! Chooses launches with few rounds of each loop: those in which a ring is empty, not full, full and goes round.
+//!
+//! A launch is a value for every symbol, and every loop count follows from the values. So equal counts stay equal, and every
+//! finding is of a launch that exists. The data that a launch reads are values, too: each source of data has a level, and a
+//! [`Pattern`] says how its elements vary around the level.
+//!
+//! `found` collects the symbols and loop counts of a protocol, `space` changes values until all conditions hold, `reach` until
+//! a loop has a wanted number of rounds.
+
+mod found;
+mod pattern;
+mod reach;
+mod sample;
+mod space;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{Cond, Expr, Symbol};
+
+use self::found::Found;
+use self::pattern::is_level;
+pub(crate) use self::pattern::{Pattern, level};
+use self::space::{Space, Values};
+use super::coverage::Coverage;
+use super::{Act, Drawn, Launchable, Protocol, Stmt};
+
+/// The most launches that are chosen for a pattern of data.
+const MOST: usize = 64;
+/// The most launches for a pattern that only shows elements that differ.
+const FEWER: usize = 12;
+
+/// Loop counts, each with the expression that it is the value of.
+pub type Counts = Vec<(String, i64)>;
+
+/// A launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    /// The values of the symbols in each block of the first cluster.
+    pub(crate) blocks: Vec<BTreeMap<Symbol, i64>>,
+    pub(crate) counts: Counts,
+    pub(crate) pattern: Pattern,
+}
+
+/// Returns the launches to follow, those with fewer rounds first. Empty if no launch is found.
+pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
+    let known = with_counters(known);
+    let mut launches: Vec<Launch> = Vec::new();
+    for pattern in pattern::patterns(protocol, &wanted(protocol)) {
+        let mut search = Search::new(protocol, &known, pattern);
+        search.run();
+        add_new(&mut launches, search.launches);
+    }
+    launches.sort_by_key(|launch| launch.counts.iter().map(|(_, count)| *count).sum::<i64>());
+    launches
+}
+
+/// Returns launches that run through what `coverage` has not seen, found by drawing values, and tells `coverage` how many rounds
+/// no drawn launch exceeds.
+pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
+    let known = with_counters(known);
+    let mut launches = Vec::new();
+    for pattern in pattern::patterns(protocol, &wanted(protocol)) {
+        let search = Search::new(protocol, &known, pattern);
+        add_new(&mut launches, search.drawn(protocol, coverage));
+    }
+    launches
+}
+
+fn with_counters(known: &Launchable) -> Launchable {
+    let mut known = known.clone();
+    known.requires.extend(known.drawn.iter().map(Drawn::requirement));
+    known.given.extend(known.drawn.iter().flat_map(Drawn::given));
+    known
+}
+
+fn add_new(launches: &mut Vec<Launch>, more: Vec<Launch>) {
+    for launch in more {
+        if !launches.contains(&launch) {
+            launches.push(launch);
+        }
+    }
+}
+
+struct Search<'a> {
+    known: &'a Launchable,
+    space: Space<'a>,
+    /// Whether conditions or counts depend on the numbers of a counter.
+    numbers_decide: bool,
+    /// The sets of loop counts that share no symbol, so that each is chosen on its own.
+    choices: Vec<Choice>,
+    /// All loop counts in terms of launch symbols.
+    all: Vec<Expr>,
+    /// The conditions of the statements, in terms of launch symbols.
+    conds: Vec<Cond>,
+    /// The numbers of rounds that matter, in the order of importance.
+    wanted: Vec<i64>,
+    pattern: Pattern,
+    launches: Vec<Launch>,
+}
+
+/// Loop counts that the same symbols decide.
+struct Choice {
+    counts: Vec<Expr>,
+    symbols: Vec<Symbol>,
+}
+
+impl<'a> Search<'a> {
+    fn new(protocol: &Protocol, known: &'a Launchable, pattern: Pattern) -> Search<'a> {
+        let found = Found::of(protocol, known, pattern);
+        let mut sorted: Vec<&Expr> = found.counts.iter().collect();
+        sorted.sort_by_key(|count| count.symbols().len());
+        let (mut choices, mut used): (Vec<Choice>, BTreeSet<Symbol>) = Default::default();
+        let is_given = |symbol: &Symbol| known.given.iter().any(|(given, _)| given == symbol);
+        for count in sorted {
+            let own: Vec<Symbol> = count.symbols().difference(&used).cloned().collect();
+            let mut chosen: Vec<Symbol> = own.into_iter().filter(|symbol| !is_given(symbol)).collect();
+            // The index of a block is the last to change: the first block of a launch is as good as any other.
+            chosen.sort_by_key(|symbol| matches!(symbol, Symbol::BlockIdx(_)));
+            used.extend(count.symbols());
+            let decides = |choice: &&mut Choice| choice.symbols.iter().any(|symbol| count.mentions(symbol));
+            if !chosen.is_empty() {
+                choices.push(Choice { counts: vec![count.clone()], symbols: chosen });
+            } else if let Some(choice) = choices.iter_mut().rev().find(decides) {
+                choice.counts.push(count.clone());
+            }
+        }
+        let in_counts = choices.iter().flat_map(|choice| choice.symbols.iter().cloned()).collect();
+        let numbers_decide = known.drawn.iter().any(|drawn| drawn.decides(protocol));
+        Search {
+            known,
+            space: Space::new(known, found.symbols, in_counts),
+            numbers_decide,
+            choices,
+            all: found.counts,
+            conds: found.conds,
+            wanted: wanted(protocol),
+            pattern,
+            launches: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        let start = self.space.start();
+        if self.choices.is_empty() {
+            self.add(&start);
+        }
+        let most = if self.pattern.decides_levels() { MOST } else { FEWER };
+        for wanted in self.combinations(most) {
+            let (mut values, mut fixed) = (start.clone(), BTreeSet::new());
+            for (choice, (which, wanted)) in self.choices.iter().zip(wanted) {
+                let count = &choice.counts[which];
+                if let Some(found) = self.space.reach(count, &choice.symbols, wanted, &values, &fixed) {
+                    values = found;
+                }
+                fixed.extend(choice.symbols.iter().cloned());
+            }
+            self.add(&values);
+            // The last block of the grid can have fewer rounds than the first.
+            if let Some(last) = self.last_block(&values) {
+                self.add(&last);
+            }
+        }
+        for cond in self.conds.clone() {
+            for cond in [cond.clone().negate(), cond] {
+                if let Some(values) = self.space.satisfied(&start, &cond) {
+                    self.add(&values);
+                }
+            }
+        }
+    }
+
+    /// Returns the loop counts to try together, for each choice one with its number: all combinations, of fewer numbers if
+    /// there are too many.
+    fn combinations(&self, most: usize) -> Vec<Vec<(usize, i64)>> {
+        if self.choices.is_empty() {
+            return Vec::new();
+        }
+        let list = |choice: &Choice| -> Vec<(usize, i64)> {
+            let counts = choice.counts.len();
+            self.wanted.iter().flat_map(|wanted| (0..counts).map(|which| (which, *wanted))).collect()
+        };
+        let full: Vec<Vec<(usize, i64)>> = self.choices.iter().map(list).collect();
+        let mut lists = full.clone();
+        while lists.iter().map(Vec::len).product::<usize>() > most {
+            let longest = lists.iter_mut().rev().max_by_key(|list| list.len());
+            match longest {
+                Some(list) if list.len() > 1 => _ = list.pop(),
+                _ => break,
+            }
+        }
+        let mut combinations: Vec<Vec<(usize, i64)>> = vec![Vec::new()];
+        for list in &lists {
+            let with = |so_far: &Vec<(usize, i64)>| -> Vec<Vec<(usize, i64)>> {
+                list.iter().map(|value| [so_far.as_slice(), &[*value]].concat()).collect()
+            };
+            combinations = combinations.iter().flat_map(with).take(most).collect();
+        }
+        // The numbers that were left out are tried with one number of the other loops each.
+        for (at, (list, kept)) in full.iter().zip(&lists).enumerate() {
+            for value in &list[kept.len()..] {
+                let mut one: Vec<(usize, i64)> = lists.iter().map(|list| list[0]).collect();
+                one[at] = *value;
+                combinations.push(one);
+            }
+        }
+        combinations
+    }
+
+    /// Adds the launch with these values, and its variants, if their conditions can be made to hold.
+    fn add(&mut self, values: &Values) {
+        let Some(values) = self.space.mended(values) else { return };
+        let mut variants = vec![(values.clone(), false)];
+        if !self.known.drawn.is_empty() && self.known.cluster.iter().product::<i64>() > 1 {
+            variants.push((values.clone(), true));
+        }
+        let mut last = values;
+        if self.numbers_decide && self.known.drawn.iter().any(|drawn| drawn.last_numbers(&mut last)) {
+            variants.push((last, false));
+        }
+        for (values, fewer) in variants {
+            if let Some(launch) = self.launch(&values, fewer)
+                && !self.launches.contains(&launch)
+                && self.launches.len() < 2 * MOST
+            {
+                self.launches.push(launch);
+            }
+        }
+    }
+
+    /// Returns the launch, or `None` if it cannot be made. `fewer`: the last block of the cluster draws fewer numbers.
+    fn launch(&self, values: &Values, fewer: bool) -> Option<Launch> {
+        let values = self.space.complete(values)?;
+        if !self.space.is_possible(&values) {
+            return None;
+        }
+        let mut blocks = vec![values.clone()];
+        for axis in 0..self.known.grid.len() as u8 {
+            let first = values.get(&Symbol::BlockIdx(axis)).copied().unwrap_or(0);
+            let size = self.space.cluster(axis);
+            let all = blocks.iter().flat_map(|block| {
+                (0..size).map(|rank| {
+                    let mut block = block.clone();
+                    block.insert(Symbol::BlockIdx(axis), first + rank);
+                    block
+                })
+            });
+            blocks = all.collect();
+        }
+        for (rank, block) in (0..).zip(&mut blocks) {
+            self.known.drawn.iter().for_each(|drawn| drawn.place(rank, fewer, block));
+        }
+        let count = |count: &Expr| Some((count.to_string(), self.space.eval(count, &values)?.max(0)));
+        let counts = self.all.iter().filter_map(count).collect();
+        Some(Launch { blocks, counts, pattern: self.pattern })
+    }
+
+    /// Returns the same launch seen from its last cluster along the first axis.
+    fn last_block(&self, values: &Values) -> Option<Values> {
+        let first = Symbol::BlockIdx(0);
+        let used = self.all.iter().any(|count| count.mentions(&first));
+        let blocks = self.space.eval(self.known.grid.first()?, &self.space.complete(values)?)?;
+        let size = self.space.cluster(0);
+        let mut values = values.clone();
+        (used && blocks > size).then(|| {
+            values.insert(first, blocks - size);
+            values
+        })
+    }
+}
+
+/// Returns the numbers of rounds that matter for rings of these lengths, the most telling first.
+fn wanted(protocol: &Protocol) -> Vec<i64> {
+    let mut wanted: Vec<i64> = Vec::new();
+    let stages: BTreeSet<i64> = protocol.pipes.iter().map(|pipe| i64::from(pipe.stages)).collect();
+    let lists = stages.iter().map(|s| vec![s + 1, 1, 0, 2 * s + 1, *s, s - 1, s + 2, 2]);
+    let lists: Vec<Vec<i64>> = if stages.is_empty() { vec![vec![3, 1, 0, 2, 4, 5]] } else { lists.collect() };
+    for at in 0..8 {
+        for list in &lists {
+            if let Some(number) = list.get(at)
+                && !wanted.contains(number)
+            {
+                wanted.push(*number);
+            }
+        }
+    }
+    wanted
+}
