@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0401 in check
 // A tensor says how many rounds there are, so only the run shows that a stage is read before its wait.
 kernel early(x: f32[m], count: i32[1], y: mut f32[m])
     where m % 4 == 0

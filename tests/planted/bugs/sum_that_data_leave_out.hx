@@ -1,4 +1,4 @@
-// planted: HX0620 in test
+// planted: HX0404 in check
 // The rows of the second block are marked as empty, so it does not come to the sum.
 kernel marked(x: f32[2, 64], some: i32[2], y: mut f32[64])
     grid [2]
