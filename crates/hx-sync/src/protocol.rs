@@ -17,6 +17,7 @@ mod coverage;
 mod drawn;
 mod faults;
 mod knowledge;
+mod launch;
 mod machine;
 mod program;
 mod remedies;
@@ -34,12 +35,12 @@ use hx_tile::{OpId, TileProgram};
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
 pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Want};
+pub use launch::Counts;
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
-pub use trials::Counts;
 
 use coverage::Coverage;
-use trials::Launch;
+use launch::Launch;
 
 /// The facts about the launches of a protocol.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_tile::OpId;
 
-use super::trials::Launch;
+use super::launch::Launch;
 use super::{Act, Cause, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Want, follow};
 
 /// The most changes that are tried for one fault.

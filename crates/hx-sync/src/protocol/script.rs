@@ -1,16 +1,16 @@
 //! Unrolls what each group does under a launch. Nothing branches on an arrival, so positions in pipelines are known without
 //! running.
 
+mod names;
 mod numbers;
 mod unroll;
 
 use hx_index::{Expr, Symbol};
 use hx_tile::{OpId, TensorId};
 
-use self::numbers::Names;
-pub(crate) use self::numbers::expansion;
+use self::names::Names;
 use self::unroll::Unroller;
-use super::trials::Launch;
+use super::launch::Launch;
 use super::{Protocol, Stmt};
 
 /// The most steps of a launch. A launch with more is not followed.

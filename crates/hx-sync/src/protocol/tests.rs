@@ -162,7 +162,7 @@ fn launches_are_chosen_by_their_loop_counts() {
         facts,
     };
     let launches = super::trials::launches(&protocol, &known);
-    let counts = |launch: &super::trials::Launch| {
+    let counts = |launch: &super::launch::Launch| {
         let values: Vec<String> = launch.counts.iter().map(|(_, value)| value.to_string()).collect();
         format!("{}: {} blocks\n", values.join(" "), launch.blocks.len())
     };

@@ -13,33 +13,20 @@ mod reach;
 mod sample;
 mod space;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use hx_index::{Cond, Expr, Symbol};
 
 use self::found::Found;
-use self::pattern::is_level;
-pub(crate) use self::pattern::{Pattern, level};
 use self::space::{Space, Values};
 use super::coverage::Coverage;
+use super::launch::{Launch, Pattern, REGISTERS, is_level, level};
 use super::{Act, Drawn, Launchable, Protocol, Stmt};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
 /// The most launches for a pattern that only shows elements that differ.
 const FEWER: usize = 12;
-
-/// Loop counts, each with the expression that it is the value of.
-pub type Counts = Vec<(String, i64)>;
-
-/// A launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Launch {
-    /// The values of the symbols in each block of the first cluster.
-    pub(crate) blocks: Vec<BTreeMap<Symbol, i64>>,
-    pub(crate) counts: Counts,
-    pub(crate) pattern: Pattern,
-}
 
 /// Returns the launches to follow, those with fewer rounds first. Empty if no launch is found.
 pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {

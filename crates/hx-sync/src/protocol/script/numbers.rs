@@ -1,40 +1,13 @@
 //! Numbers that data decide. A launch supplies the data: equal data are equal numbers in all groups that read them.
 
-use std::collections::BTreeMap;
-
 use hx_dtype::DType;
-use hx_index::{Expr, Symbol};
+use hx_index::Symbol;
 use hx_tile::{Scalar, TensorId};
 
+use super::super::launch::{REGISTERS, level};
 use super::super::program::{Identity, Number, Value};
-use super::super::trials::level;
+use super::names::Name;
 use super::unroll::Unroller;
-
-/// Numbers the data that the groups of a launch read, in the order in which they are read first.
-#[derive(Debug, Default)]
-pub(super) struct Names(BTreeMap<u64, i64>);
-
-impl Names {
-    fn index(&mut self, name: u64) -> i64 {
-        let next = self.0.len() as i64;
-        *self.0.entry(name).or_insert(next)
-    }
-}
-
-/// A hash of everything that data depend on (FNV-1a).
-#[derive(Clone, Copy)]
-struct Name(u64);
-
-impl Name {
-    fn of(text: &str) -> Name {
-        text.bytes().fold(Name(0xcbf2_9ce4_8422_2325), |name, byte| name.and(u64::from(byte)))
-    }
-
-    fn and(self, part: u64) -> Name {
-        let bytes = part.to_le_bytes().into_iter();
-        Name(bytes.fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
-    }
-}
 
 impl Unroller<'_> {
     /// Returns a number, or `None` if the launch does not decide it.
@@ -134,9 +107,6 @@ impl Unroller<'_> {
     }
 }
 
-/// The source of numbers that a block reads from its registers.
-pub(crate) const REGISTERS: &str = "registers";
-
 /// Returns an integer as a local of a type: the integer that the type holds, or the bits of a floating-point number.
 fn bits(dtype: DType, value: i64) -> i64 {
     if dtype.is_float() { dtype.encode(value as f64) as i64 } else { local(dtype, value as u64) }
@@ -152,15 +122,5 @@ fn local(dtype: DType, bits: u64) -> i64 {
         let width = dtype.bits();
         let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
         if dtype.is_signed() { dtype.sign_extend(bits & mask) } else { (bits & mask) as i64 }
-    }
-}
-
-/// Returns an expression for a number in terms of the level of its source, as far as it has one.
-pub(crate) fn expansion(number: &Number, weight: &dyn Fn(&[Expr]) -> Expr) -> Option<Expr> {
-    match number {
-        Number::Element { source, at, .. } => Some(&Expr::symbol(level(source)) * &weight(at)),
-        Number::Register { .. } => Some(Expr::symbol(level(REGISTERS))),
-        Number::Computed(Scalar::Integer { value, .. }) => Some(value.clone()),
-        Number::Computed(_) => None,
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, TensorId};
 
+use super::super::launch::{Launch, Pattern};
 use super::super::program::Multicast;
-use super::super::trials::{Launch, Pattern};
 use super::super::{Act, Place, Protocol, Role, Stmt};
-use super::numbers::Names;
+use super::names::Names;
 use super::{Cast, MOST_STEPS, See, Sight, Span, Step, StepKind, Team, Unfollowed};
 
 /// The most rounds of a loop that data end.

@@ -21,10 +21,9 @@ impl<'a> Data<'a> {
         let ops = tile.ops(1.0);
         let mut tensors: BTreeSet<TensorId> = ops
             .iter()
-            .filter_map(|(op, _)| match &op.kind {
-                OpKind::ReadNumber { src, .. } => Some(*src),
-                _ => None,
-            })
+            .filter_map(
+                |(op, _)| if let OpKind::ReadNumber { src, .. } = &op.kind { Some(*src) } else { None },
+            )
             .collect();
         // Follow the data from each number back to the memory that it comes from.
         while !tensors.is_empty() {
@@ -85,10 +84,7 @@ impl<'a> Data<'a> {
         }
         let inputs = accesses.iter().filter(|access| access.mode.reads()).filter_map(|a| a.register());
         let inputs: Vec<TensorId> = inputs.collect();
-        let mut identity = match op.kind {
-            OpKind::Atomic(_) => Identity::Own,
-            _ => Identity::Data,
-        };
+        let mut identity = if matches!(op.kind, OpKind::Atomic(_)) { Identity::Own } else { Identity::Data };
         let mut at = Vec::new();
         for access in &accesses {
             if access.register().is_none() && access.mode.reads() {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{Cond, Expr, Symbol};
 
 use super::super::Place;
-use super::super::script::expansion;
-use super::{Act, Launchable, Pattern, Protocol, Stmt};
+use super::super::program::Number;
+use super::{Act, Launchable, Pattern, Protocol, REGISTERS, Stmt, level};
+use hx_tile::Scalar;
 
 /// The longest chain of locals and counters that depend on each other.
 const DEEPEST: usize = 16;
@@ -161,5 +162,15 @@ impl Seen {
 
     fn expr(&mut self, expr: &Expr) {
         self.symbols.extend(expr.symbols());
+    }
+}
+
+/// Returns an expression for a number in terms of the level of its source, as far as it has one.
+fn expansion(number: &Number, weight: &dyn Fn(&[Expr]) -> Expr) -> Option<Expr> {
+    match number {
+        Number::Element { source, at, .. } => Some(&Expr::symbol(level(source)) * &weight(at)),
+        Number::Register { .. } => Some(Expr::symbol(level(REGISTERS))),
+        Number::Computed(Scalar::Integer { value, .. }) => Some(value.clone()),
+        Number::Computed(_) => None,
     }
 }

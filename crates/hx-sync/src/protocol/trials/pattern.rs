@@ -1,28 +1,8 @@
-//! The data that a launch reads.
+//! The patterns of data that a protocol is followed with.
 
-use hx_index::{Expr, Symbol};
+use hx_index::Expr;
 
-use super::{Protocol, Stmt};
-
-/// How the data of a source vary: each element is the level of the source times a weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Pattern {
-    /// All elements are equal: lengths.
-    Flat,
-    /// Each element is larger than the one before by the level: positions at which equal parts begin.
-    Ramp,
-    /// Neighbouring elements differ.
-    Uneven,
-    /// Neighbouring elements differ by parts that differ.
-    UnevenRamp,
-    /// After the first elements, all others are negative or 0: a list with an end.
-    Ended { after: i64, negative: bool },
-    /// The first elements are 0: flags that others raise.
-    Begun { after: i64 },
-}
-
-/// The weights of neighbouring elements in an uneven pattern, which repeat.
-const WEIGHTS: [i64; 6] = [1, 0, 0, 2, 1, 3];
+use super::{Pattern, Protocol, Stmt};
 
 /// Returns the patterns of data that a protocol is followed with.
 pub(super) fn patterns(protocol: &Protocol, wanted: &[i64]) -> Vec<Pattern> {
@@ -45,27 +25,6 @@ pub(super) fn patterns(protocol: &Protocol, wanted: &[i64]) -> Vec<Pattern> {
 }
 
 impl Pattern {
-    /// Returns the weight of an element with these coordinates.
-    pub(crate) fn weight(self, at: &[i64]) -> i64 {
-        let last = at.last().copied().unwrap_or(0);
-        let outer: i64 = at.iter().rev().skip(1).fold(0, |sum, at| sum.wrapping_mul(3).wrapping_add(*at));
-        let length = WEIGHTS.len() as i64;
-        let weight = |index: i64| WEIGHTS[index.rem_euclid(length) as usize];
-        match self {
-            Pattern::Flat => 1,
-            Pattern::Ramp => last,
-            Pattern::Uneven => weight(last.wrapping_add(outer)),
-            Pattern::UnevenRamp => {
-                let (whole, rest) = (last.div_euclid(length), last.rem_euclid(length));
-                let all: i64 = WEIGHTS.iter().sum();
-                (0..rest).fold(whole.saturating_mul(all), |sum, at| sum + weight(at.wrapping_add(outer)))
-            }
-            Pattern::Ended { after, .. } if last < after => 1,
-            Pattern::Ended { negative, .. } => -i64::from(negative),
-            Pattern::Begun { after } => i64::from(last >= after),
-        }
-    }
-
     /// Returns the weight of an element as an expression. Elements that differ have the weight of equal ones.
     pub(super) fn weight_of(self, at: &[Expr]) -> Expr {
         match self {
@@ -81,14 +40,4 @@ impl Pattern {
     pub(super) fn decides_levels(self) -> bool {
         matches!(self, Pattern::Flat | Pattern::Ramp)
     }
-}
-
-/// Returns the symbol of the level of a source of data. No dimension of a kernel has a name with spaces.
-pub(crate) fn level(source: &str) -> Symbol {
-    Symbol::Dim(format!("values of {source}").into())
-}
-
-/// Reports whether a symbol is the level of a source of data.
-pub(super) fn is_level(symbol: &Symbol) -> bool {
-    matches!(symbol, Symbol::Dim(name) if name.starts_with("values of "))
 }
