@@ -18,6 +18,7 @@ mod instances;
 mod layouts;
 mod lsp;
 mod manual;
+mod mutants;
 mod notebooks;
 mod pictures;
 mod planted;

@@ -13,6 +13,9 @@ use crate::rounds::Ends;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
+/// The most groups, products or stores that a wait leaves in flight. The checks of synchronization follow loops for as many rounds.
+const MOST_IN_FLIGHT: u32 = 64;
+
 impl Cx<'_> {
     /// Lowers `register_tensor(T, shape)` and `shared_tensor(T, shape)`.
     pub(crate) fn make_tensor(
@@ -315,9 +318,9 @@ impl Cx<'_> {
     fn left_in_flight(&mut self, n: ExprId, what: &str) -> Lower<u32> {
         let left = self.const_int(n, &format!("the number of {what}"))?;
         match u32::try_from(left) {
-            Ok(left) => Ok(left),
-            Err(_) => {
-                let message = format!("found {left} {what}, wanted 0 or more");
+            Ok(left) if left <= MOST_IN_FLIGHT => Ok(left),
+            _ => {
+                let message = format!("found {left} {what}, wanted 0 to {MOST_IN_FLIGHT}");
                 Err(self.report(self.error(&codes::LITERAL_OUT_OF_RANGE, n, message)))
             }
         }

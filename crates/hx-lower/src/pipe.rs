@@ -19,6 +19,9 @@ use crate::value::Value;
 /// The most stages of a pipeline. Shared memory has room for no more that hold anything.
 const MAX_STAGES: i64 = 1024;
 
+/// The most stages that a scope leaves to others at once, if that is a constant.
+const MAX_SKIPPED: i64 = 65_536;
+
 impl<'db> Cx<'db> {
     /// Lowers `pipeline(stages, readers: n)`.
     pub(crate) fn pipeline(&mut self, given: &Given<'_, 'db>) -> Lower<Value> {
@@ -98,8 +101,9 @@ impl<'db> Cx<'db> {
                 let [count] = self.first(given)?;
                 let at = count;
                 let count = self.int(count)?;
-                if self.facts.proves_lt(&count, &Expr::default()) {
-                    let message = format!("found {count} stages, wanted 0 or more");
+                let most = Expr::constant(MAX_SKIPPED);
+                if self.facts.proves_lt(&count, &Expr::default()) || self.facts.proves_lt(&most, &count) {
+                    let message = format!("found {count} stages, wanted 0 to {MAX_SKIPPED}");
                     return self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message);
                 }
                 self.unit(OpKind::Sync(SyncOp::Skip { pipe, count }), id)

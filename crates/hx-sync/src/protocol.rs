@@ -19,6 +19,7 @@ mod faults;
 mod knowledge;
 mod launch;
 mod machine;
+mod orders;
 mod program;
 mod remedies;
 mod script;
@@ -36,6 +37,7 @@ pub use coverage::{Open, Why};
 pub use drawn::Drawn;
 pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Want};
 pub use launch::Counts;
+pub use orders::{Orders, Wrong, orders};
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
 
@@ -200,9 +202,12 @@ fn follow(
         verdict.launches += 1;
         let unequal = machine::unequal(&scripts, &mut bytes);
         let stuck_by_bytes = unequal.is_some();
-        let kinds = machine::run(protocol, &scripts, &mut |ready| ready[0]);
+        let ran = machine::run(protocol, &scripts, &mut |ready| ready[0]);
+        if let Some(coverage) = &mut coverage {
+            coverage.undecided(ran.undecided);
+        }
         let mut done = false;
-        for kind in unequal.into_iter().chain(kinds) {
+        for kind in unequal.into_iter().chain(ran.faults) {
             // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
             let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
             if !follows && met.insert(kind.key()) {

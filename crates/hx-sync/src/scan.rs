@@ -33,6 +33,21 @@ pub(crate) fn copies(body: &[Stmt]) -> bool {
     copies
 }
 
+/// Returns the symbols that a launch decides and that places or conditions of the body mention.
+pub(crate) fn launch_symbols(body: &[Stmt]) -> BTreeSet<Symbol> {
+    let mut symbols = BTreeSet::new();
+    visit(body, &mut |stmt| {
+        for touch in stmt.effects().touches {
+            symbols.extend(touch.address.offset.symbols());
+        }
+        if let Stmt::Let { value, .. } | Stmt::Uniform { value, .. } | Stmt::Assign { value, .. } = stmt {
+            symbols.extend(value.symbols());
+        }
+    });
+    symbols.retain(|symbol| !matches!(symbol, Symbol::Var(..) | Symbol::Thread));
+    symbols
+}
+
 /// Returns the number of stages of each ring whose barriers the body waits for.
 pub(crate) fn rings(body: &[Stmt], barriers: &[Barrier]) -> BTreeSet<i64> {
     let mut rings = BTreeSet::new();

@@ -59,7 +59,7 @@ pub(crate) fn suppose(expr: &Expr, value: i64, scope: &mut Scope, facts: &Facts)
 }
 
 /// Returns the least value from `value` on that the facts allow, or the greatest that they allow if there is none.
-fn allowed(atom: &Atom, value: i64, facts: &Facts) -> i64 {
+pub(crate) fn allowed(atom: &Atom, value: i64, facts: &Facts) -> i64 {
     let expr = Expr::atom(atom.clone());
     let (low, high) = facts.range(&expr);
     let divisor = facts.divisor(&expr).max(1);

@@ -5,7 +5,7 @@ mod loops;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_index::{Cond, Expr, Facts, Symbol};
+use hx_index::{Atom, Cond, Expr, Facts, Symbol};
 use hx_thread::{Address, Group, Stmt, ThreadProgram, Warps};
 use hx_tile::{Completion, OpId};
 
@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::once::{Equation, Equations};
 use crate::products::{self, Reads};
 use crate::scan;
-use crate::suppose::{Run, lengths};
+use crate::suppose::{Run, allowed, lengths};
 use accesses::Move;
 
 /// The least number of rounds for which a loop is followed if only a launch knows its trip count or if it is too long to
@@ -42,6 +42,8 @@ pub(crate) struct Trace {
     pub(crate) asks_for_ends: bool,
     /// Whether a loop of unknown length closes groups of copies, so that only a launch knows their number.
     pub(crate) closes_groups: bool,
+    /// Whether a loop of unknown length accesses shared memory, and may have no round.
+    pub(crate) skips: bool,
     /// Whether some access is at an unknown address.
     pub(crate) asks_for_places: bool,
     /// After a loop of unknown trip count, the index of the last stage is periodic in the trip count. This is the period; 1
@@ -75,6 +77,13 @@ pub(crate) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
     }
     if places {
         runs.push(run(None, 1));
+    }
+    // Without a round of a loop, what comes behind it meets what comes before it.
+    if any.skips {
+        runs.push(Run { ends: true, ..run(Some(0), 0) });
+    }
+    if scan::nests_again(&traced.program.body) {
+        runs.push(Run { again: true, ends: true, ..run(Some(0), 0) });
     }
     // In a short loop the last rounds are the first ones.
     let short = ends || any.closes_groups;
@@ -127,6 +136,7 @@ fn trace<'a>(traced: Traced<'a>, run: Option<Run>, reads: &Reads<'a>, poll: &dyn
             ..Trace::default()
         },
     };
+    tracer.suppose_numbers();
     tracer.suppose_lengths();
     tracer.trace.units = tracer.trace.sizes.iter().map(|&size| size as i64).collect();
     let mut events = Vec::new();
@@ -186,6 +196,18 @@ struct Tracer<'a, 'r> {
 }
 
 impl<'a> Tracer<'a, '_> {
+    /// Assumes another number in places for the symbols for which the facts do not allow that of the run.
+    fn suppose_numbers(&mut self) {
+        let Some(number) = self.scope.anything else { return };
+        for symbol in scan::launch_symbols(&self.program.body) {
+            let guess = allowed(&Atom::Symbol(symbol.clone()), number, self.facts);
+            if guess != number {
+                let guess = Some(Column::Same(Some(guess)));
+                self.scope.known.push(Named { symbol, values: Column::Same(None), guess });
+            }
+        }
+    }
+
     fn body(&mut self, body: &'a [Stmt], out: &mut Vec<Event>) {
         let depth = self.scope.known.len();
         for stmt in body {

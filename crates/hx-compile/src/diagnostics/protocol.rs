@@ -159,6 +159,12 @@ impl Teller<'_> {
                 };
                 found.help(format!("every `{name}.take()` needs a `{name}.pass()` behind it"))
             }
+            Want::Flag { tensor } => {
+                let flag = self.tensor(*tensor);
+                let message = format!("{who} waits for ever: no other scope writes `{flag}`");
+                self.at(&codes::ENDLESS_WAIT, *op, message)
+                    .help(format!("`atomic_store({flag}, …, order: \"release\")` raises it"))
+            }
             Want::Sum { own } => {
                 let others = if *own { "the rest of its scope" } else { "another block of its cluster" };
                 let message = format!("{who} waits for ever: {others} does not come to this sum");

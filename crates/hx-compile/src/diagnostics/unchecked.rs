@@ -66,6 +66,7 @@ fn reason(lowered: &Lowered, why: &Why) -> String {
             let text = quoted(text, "a number here");
             format!("{text} is known only when the kernel runs")
         }
+        Why::Flag => "several writes may end this wait for a flag".to_owned(),
         Why::Long => "the smallest launch has more than 60000 operations on them".to_owned(),
         Why::Endless => "this loop ends with no data that was tried".to_owned(),
     }

@@ -146,3 +146,45 @@ fn rounds_from_different_numbers_differ() {
     let found = check_file(&db, file, Arch::Sm90a);
     assert!(found.iter().any(|found| found.code == &codes::ENDLESS_WAIT), "{found:#?}");
 }
+
+/// A flag in shared memory between two roles: the reader waits for the first release.
+fn flag(writer: &str) -> String {
+    format!(
+        "kernel relay(x: f32[128], y: mut f32[128]) grid [2] {{
+    let flag = shared_tensor(i32, [1]);
+    let s = shared_tensor(f32, [128]);
+    let none = register_tensor(i32, [1]);
+    fill(none, 0);
+    copy(none, flag);
+    sync();
+    warp_groups {{
+        consumer {{
+            while scalar(atomic_load(flag, order: \"acquire\")) == 0 {{}}
+            if block_idx == 0 {{ copy(load(s), y); }}
+        }}
+        consumer {{
+            let one = register_tensor(i32, [1]);
+            fill(one, 1);
+            {writer}
+        }}
+    }}
+}}
+"
+    )
+}
+
+#[test]
+fn a_flag_between_roles_orders_what_was_released_before_it() {
+    let codes = |writer: &str| -> Vec<&str> {
+        let (db, file) = TestDb::with_file(&flag(writer));
+        check_file(&db, file, Arch::Sm90a).iter().map(|found| found.code.id).collect()
+    };
+    let data = "copy(load(x) * 2.0, s);";
+    let release = "atomic_store(flag, one, order: \"release\");";
+    assert_eq!(codes(&format!("{data} {release}")), [""; 0]);
+    assert_eq!(codes(&format!("{release} {data}")), ["HX0401"]);
+    assert_eq!(codes(&format!("{data} atomic_store(flag, one);")), ["HX0401"]);
+    assert_eq!(codes(data), ["HX0404"]);
+    // Which of several writes ends the wait depends on their values, which are not followed.
+    assert_eq!(codes(&format!("{data} {release} {release}")), ["HX0419"]);
+}

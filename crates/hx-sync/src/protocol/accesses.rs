@@ -12,6 +12,8 @@ use super::script::{Span, Team};
 pub(crate) enum By {
     /// The threads of a scope, each its own elements.
     Threads,
+    /// As `Threads`, atomically.
+    Atomic,
     /// A copy in groups, by each thread for its own elements.
     Copies,
     /// A product that reads operands in shared memory.
@@ -25,7 +27,7 @@ pub(crate) enum By {
 impl By {
     /// Reports whether each thread of a scope accesses elements of its own.
     fn is_spread(self) -> bool {
-        matches!(self, By::Threads | By::Copies)
+        matches!(self, By::Threads | By::Atomic | By::Copies)
     }
 }
 
@@ -53,6 +55,7 @@ impl Accesses {
         let all = self.0.entry(new.span.tensor).or_default();
         let unordered = |old: &&Access| {
             (old.write || new.write)
+                && !(old.by == By::Atomic && new.by == By::Atomic)
                 && old.span.overlaps(&new.span)
                 && !known.knows(old.epoch)
                 && !is_left_to_the_trace(old, &new)

@@ -1,6 +1,6 @@
 //! Records what the launches of a protocol run through, so that what they leave out can be told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::OpId;
 
@@ -26,6 +26,8 @@ pub enum Why {
     Branch { cond: String, always: bool },
     /// A launch does not decide an expression.
     Unknown { text: String },
+    /// Several writes may end a wait for a flag.
+    Flag,
     /// The smallest launches have too many operations.
     Long,
     /// A loop does not end with any data.
@@ -37,6 +39,8 @@ pub enum Why {
 pub(crate) struct Coverage {
     /// By the address of the statement: the protocol does not move while it is followed.
     sites: BTreeMap<usize, Site>,
+    /// The waits for flags that several writes may end.
+    flags: BTreeSet<OpId>,
     /// The operations with accesses at unknown places.
     places: BTreeMap<OpId, String>,
     unfollowed: Option<Unfollowed>,
@@ -114,7 +118,7 @@ impl Coverage {
                 Site { number, op, text, wanted, most, rounds: None, drawn: None, truths, is_loop },
             );
         });
-        Coverage { sites, places: BTreeMap::new(), unfollowed: None, followed: 0 }
+        Coverage { sites, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0 }
     }
 
     /// Records what a launch runs through.
@@ -156,6 +160,11 @@ impl Coverage {
         self.sites.values().any(Site::is_open)
     }
 
+    /// Records waits whose order a launch did not decide.
+    pub(super) fn undecided(&mut self, waits: BTreeSet<OpId>) {
+        self.flags.extend(waits);
+    }
+
     /// Records a launch that was followed, or the reason why it was not.
     pub(super) fn launch(&mut self, unfollowed: Option<Unfollowed>) {
         match unfollowed {
@@ -190,7 +199,8 @@ impl Coverage {
         };
         let places =
             self.places.iter().map(|(op, at)| Open { op: Some(*op), why: Why::Unknown { text: at.clone() } });
-        sites.into_iter().filter(open).map(told).chain(places).collect()
+        let flags = self.flags.iter().map(|op| Open { op: Some(*op), why: Why::Flag });
+        sites.into_iter().filter(open).map(told).chain(places).chain(flags).collect()
     }
 }
 

@@ -85,6 +85,8 @@ pub enum Want {
     Fill { pipe: u32, acquire: Option<OpId>, number: u32, acquired: u32 },
     /// The turn, from another group. `taken`: the last operation with which that group took its turn.
     Turn { turns: u32, from: String, taken: Option<OpId> },
+    /// An atomic write of a shared tensor by another scope.
+    Flag { tensor: TensorId },
     /// Other groups have to come to the sum over the cluster. `own`: all groups that do not come are of the same block.
     Sum { own: bool },
     /// A barrier, and groups that do not come to it.

@@ -12,13 +12,16 @@ use super::knowledge::{Epoch, Knowledge};
 use super::script::{Script, Span, StepKind, Team};
 use super::{Kind, Protocol};
 
-/// Runs the scripts to their ends, or until all are blocked. `choose` picks one of the groups that may go on. Returns what
-/// goes wrong, in the order of time.
-pub(crate) fn run(
-    protocol: &Protocol,
-    scripts: &[Script],
-    choose: &mut dyn FnMut(&[usize]) -> usize,
-) -> Vec<Kind> {
+/// The result of [`run`].
+pub(crate) struct Ran {
+    /// In the order of time.
+    pub(crate) faults: Vec<Kind>,
+    /// The waits whose order is not decided.
+    pub(crate) undecided: BTreeSet<OpId>,
+}
+
+/// Runs the scripts to their ends, or until all are blocked. `choose` picks one of the groups that may go on.
+pub(crate) fn run(protocol: &Protocol, scripts: &[Script], choose: &mut dyn FnMut(&[usize]) -> usize) -> Ran {
     let mut machine = Machine::new(protocol, scripts);
     let mut ready: Vec<usize> = (0..scripts.len()).collect();
     while !ready.is_empty() {
@@ -35,7 +38,7 @@ pub(crate) fn run(
         Some(stuck) => machine.faults.push(stuck),
         None => machine.ended(),
     }
-    machine.faults
+    Ran { faults: machine.faults, undecided: machine.undecided }
 }
 
 /// Compares the bytes of every stage with those of the first stage of its pipe, in this and earlier launches.
@@ -72,6 +75,7 @@ pub(crate) fn unequal(scripts: &[Script], pipes: &mut BTreeMap<u32, (OpId, u64)>
 /// The components of the clocks: for each agent its threads and its three queues, then the stages of each pipe of each block.
 struct Components {
     agents: usize,
+    blocks: usize,
     /// The number of stages of all pipes before each pipe.
     before: Vec<usize>,
     /// The number of stages of all pipes of a block.
@@ -79,6 +83,10 @@ struct Components {
 }
 
 impl Components {
+    fn count(&self) -> usize {
+        self.agents * 4 + self.blocks * self.stages
+    }
+
     fn threads(&self, agent: usize) -> usize {
         agent
     }
@@ -184,6 +192,10 @@ struct Machine<'a> {
     meetings: BTreeMap<(OpId, u32, Team), Vec<usize>>,
     /// By block.
     memory: Vec<Accesses>,
+    /// The atomic writes of shared tensors: by block and tensor the scope, and what it released.
+    flags: BTreeMap<(u32, TensorId), Vec<(Team, Knowledge)>>,
+    /// The waits for flags that several writes may end.
+    undecided: BTreeSet<OpId>,
     /// The last step may end the wait of another agent.
     woke: bool,
     faults: Vec<Kind>,
@@ -198,8 +210,8 @@ impl<'a> Machine<'a> {
             before.push(stages);
             stages += pipe.stages.max(1) as usize;
         }
-        let components = Components { agents: scripts.len(), before, stages };
-        let count = scripts.len() * 4 + blocks as usize * stages;
+        let components = Components { agents: scripts.len(), blocks: blocks as usize, before, stages };
+        let count = components.count();
         let agent = |script: &Script| Agent {
             block: script.block,
             at: 0,
@@ -229,6 +241,8 @@ impl<'a> Machine<'a> {
             barriers: BTreeMap::new(),
             meetings: BTreeMap::new(),
             memory: (0..blocks).map(|_| Accesses::default()).collect(),
+            flags: BTreeMap::new(),
+            undecided: BTreeSet::new(),
             woke: false,
             faults: Vec::new(),
         };
@@ -258,8 +272,7 @@ impl<'a> Machine<'a> {
     fn ended(&mut self) {
         for block in 0..self.pipes.len() {
             let agents = self.agents.iter().filter(|agent| agent.block as usize == block);
-            let mut known =
-                Knowledge::nothing(self.scripts.len() * 4 + self.pipes.len() * self.components.stages);
+            let mut known = Knowledge::nothing(self.components.count());
             agents.for_each(|agent| known.join(&agent.own));
             for script in self.scripts {
                 let is_own = script.block as usize == block;

@@ -142,6 +142,10 @@ pub enum Act {
     WaitCopies { leave: u32 },
     /// The threads of the scope access shared memory.
     Access { place: Place, write: bool },
+    /// The threads of the scope access shared memory atomically. A write may end a wait for the tensor.
+    Atomic { place: Place, writes: bool, releases: bool },
+    /// Waits until another scope has written a shared tensor atomically: a loop that reads a flag.
+    AwaitFlag { tensor: TensorId },
     /// The threads of the scope read or write a register tensor.
     Touch { tensor: TensorId, write: bool },
     /// Begins a product. If it is not asynchronous, it is complete at once.
@@ -274,10 +278,13 @@ impl Act {
             | Act::Pass { .. }
             | Act::Sync
             | Act::Meet { .. }
+            | Act::AwaitFlag { .. }
+            | Act::Atomic { writes: true, .. }
             | Act::SyncCluster => true,
             Act::Fill { .. }
             | Act::Copy { .. }
             | Act::Access { .. }
+            | Act::Atomic { writes: false, .. }
             | Act::Touch { .. }
             | Act::Multiply(_)
             | Act::Store { .. } => false,

@@ -54,6 +54,7 @@ fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
             Want::Release { .. }
             | Want::Fill { .. }
             | Want::Turn { .. }
+            | Want::Flag { .. }
             | Want::Sum { .. }
             | Want::Barrier { .. } => Vec::new(),
         }),

@@ -34,7 +34,7 @@ pub(crate) struct Step {
 }
 
 /// The groups that run a statement together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Team {
     pub(crate) first: u32,
     pub(crate) groups: u32,
@@ -52,6 +52,8 @@ pub(crate) enum StepKind {
     Commit,
     WaitCopies(u32),
     Access { span: Span, write: bool },
+    Atomic { span: Span, writes: bool, releases: bool },
+    AwaitFlag { tensor: TensorId },
     Touch { tensor: TensorId, write: bool },
     Multiply { c: TensorId, registers: Vec<TensorId>, shared: Vec<Span>, asynchronous: bool },
     WaitProducts(u32),
@@ -73,7 +75,7 @@ pub(crate) struct Cast {
 }
 
 /// A part of a shared tensor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) tensor: TensorId,
     /// The group whose own tensor it is.

@@ -23,7 +23,8 @@ mod tiles;
 use expect_test::Expect;
 
 use super::{Fault, FixAt, FixWith, Kind, Verdict, Want, check};
-use text::{Parsed, parse};
+pub(in crate::protocol) use laws::{rings, without_each};
+pub(in crate::protocol) use text::{Parsed, parse};
 
 /// Checks a protocol and compares the findings.
 fn check_text(text: &str, want: Expect) {
@@ -34,6 +35,11 @@ fn check_text(text: &str, want: Expect) {
 fn text_of(text: &str) -> String {
     let parsed = parse(text);
     shown(&parsed, &verdict(&parsed))
+}
+
+/// Checks a protocol, whatever launches it has.
+pub(in crate::protocol) fn check_of(parsed: &Parsed) -> Verdict {
+    check(&parsed.protocol, &parsed.launchable, &|| ())
 }
 
 fn verdict(parsed: &Parsed) -> Verdict {
@@ -63,6 +69,7 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
                         format!("a copy into {}: stage {number} of {acquired}", pipe(*p))
                     }
                     Want::Turn { turns: t, from, .. } => format!("{} from {from}", turns(*t)),
+                    Want::Flag { .. } => "a flag".to_owned(),
                     Want::Sum { own: true } => "a sum with its own scope".to_owned(),
                     Want::Sum { own: false } => "a sum with another block".to_owned(),
                     Want::Barrier { missing } => format!("a barrier of {}", missing.join(", ")),

@@ -5,8 +5,8 @@ mod data;
 use hx_index::{Expr, Symbol};
 use hx_target::WARP;
 use hx_tile::{
-    Base, Completion, Counter, Mode, Op, OpKind, Operand, Order, PipeId, Role as TileRole, Rounds, ScopeId,
-    ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
+    Base, Completion, Counter, Mode, Op, OpId, OpKind, Operand, Order, PipeId, Role as TileRole, Rounds,
+    ScopeId, ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use self::data::Data;
@@ -97,6 +97,16 @@ struct Translator<'a> {
     data: Data<'a>,
 }
 
+/// Returns the loads of a loop that acquire what another scope releases on a shared tensor, with the tensors.
+fn flags(body: &[TileStmt]) -> Vec<(OpId, TensorId)> {
+    let loads = body.iter().flat_map(TileStmt::ops).filter_map(|op| {
+        let OpKind::Atomic(atomic) = &op.kind else { return None };
+        let Base::Shared(tensor) = atomic.memory.base else { return None };
+        (atomic.is_load() && atomic.order.acquires()).then_some((op.id, tensor))
+    });
+    loads.collect()
+}
+
 /// Returns the act of an operation on pipelines or turns; `None` for synchronization without a protocol of its own.
 fn act_of(op: &SyncOp) -> Option<Act> {
     match op {
@@ -182,8 +192,18 @@ impl Translator<'_> {
                     out.push(Stmt::If { cond: cond.clone(), then, otherwise });
                 }
             }
-            TileStmt::While { cond, body } => {
-                out.push(Stmt::While { cond: cond.clone(), body: self.body(body) });
+            TileStmt::While { cond, body, .. } => {
+                let flags = flags(body);
+                let body = self.body(body);
+                if flags.is_empty() {
+                    out.push(Stmt::While { cond: cond.clone(), body });
+                } else {
+                    // The loop ends once another scope has raised the flag, however often it runs before.
+                    out.extend(body);
+                    out.extend(
+                        flags.into_iter().map(|(op, tensor)| Stmt::Act(op, Act::AwaitFlag { tensor })),
+                    );
+                }
             }
             TileStmt::Let { var, value } => {
                 out.push(Stmt::Let { var: var.clone(), value: value.clone() });
@@ -239,6 +259,21 @@ impl Translator<'_> {
                 push(Act::Meet { axis: *axis });
             }
             OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),
+            OpKind::Atomic(atomic) if matches!(atomic.memory.base, Base::Shared(_)) => {
+                let registers = op.kind.effects().accesses.into_iter();
+                for access in registers.filter(|access| access.mode.reads()) {
+                    if let Some(tensor) = access.register() {
+                        push(Act::Touch { tensor, write: false });
+                    }
+                }
+                let (writes, releases) = (!atomic.is_load(), atomic.order.releases());
+                if let Some(place) = self.place(&atomic.memory) {
+                    push(Act::Atomic { place, writes, releases });
+                }
+                for tensor in atomic.results() {
+                    push(Act::Touch { tensor, write: true });
+                }
+            }
             other => self.effects(other, op.scope, &mut push),
         }
     }

@@ -126,7 +126,8 @@ impl<'a> Tracer<'a, '_> {
             self.bounds.extend(end.symbols());
         }
         // No launch runs the loop more often than the facts allow.
-        let most = self.facts.range(&(end.clone() - start.clone())).1;
+        let (least, most) = self.facts.range(&(end.clone() - start.clone()));
+        self.trace.skips |= open && least.is_none_or(|least| least <= 0);
         let (head, tail) = match (trips, most) {
             (None, Some(most)) => (self.followed(None, body, var).0.min(most.max(0)), 0..0),
             _ => self.followed(trips, body, var),

@@ -6,7 +6,7 @@ use hx_tile::{OpId, TensorId};
 
 use super::super::accesses::{Access, By};
 use super::super::knowledge::{Epoch, Knowledge};
-use super::super::script::{Cast, Span, Step, StepKind, Team};
+use super::super::script::{Cast, Script, Span, Step, StepKind, Team};
 use super::super::{Cause, Deed, Kind, Role};
 use super::{BarrierState, Machine, Product, Queue};
 
@@ -20,6 +20,7 @@ impl Machine<'_> {
             StepKind::Acquire { pipe, n } => self.acquire(agent, *op, *team, (*pipe, *n)),
             StepKind::Wait { pipe, n } => self.wait(agent, *op, (*pipe, *n)),
             StepKind::Take(turns) => self.take(agent, *turns),
+            StepKind::AwaitFlag { tensor } => self.await_flag(agent, *op, *team, *tensor),
             StepKind::Sync => self.barrier(agent, Some(self.agents[agent].block), *team),
             StepKind::Meet { axis } => self.meet(agent, *op, *team, *axis),
             StepKind::SyncCluster => self.barrier(agent, None, Team { first: 0, groups: u32::MAX }),
@@ -54,6 +55,16 @@ impl Machine<'_> {
                 }
                 self.access(agent, op, team, (span, *write), By::Threads, self.now(agent));
             }
+            StepKind::Atomic { span, writes, releases } => {
+                self.access(agent, op, team, (span, true), By::Atomic, self.now(agent));
+                if *writes {
+                    let nothing = Knowledge::nothing(self.components.count());
+                    let told = if *releases { self.publish(agent) } else { nothing };
+                    let flag = (self.agents[agent].block, span.tensor);
+                    self.flags.entry(flag).or_default().push((team, told));
+                    self.woke = true;
+                }
+            }
             StepKind::Touch { tensor, write } => self.touch(agent, op, *tensor, *write),
             StepKind::Multiply { c, registers, shared, asynchronous } => {
                 self.multiply(agent, op, team, (*c, registers, shared), *asynchronous);
@@ -77,10 +88,38 @@ impl Machine<'_> {
             StepKind::Acquire { .. }
             | StepKind::Wait { .. }
             | StepKind::Take(_)
+            | StepKind::AwaitFlag { .. }
             | StepKind::Sync
             | StepKind::Meet { .. }
             | StepKind::SyncCluster => {}
         }
+    }
+
+    /// Waits for the first write of a flag by another scope. With more than one write, the wait may read any of them: what it orders
+    /// is told to be undecided.
+    fn await_flag(&mut self, agent: usize, op: OpId, team: Team, tensor: TensorId) -> bool {
+        let block = self.agents[agent].block;
+        let writes = self.flags.get(&(block, tensor)).into_iter().flatten();
+        let mut others = writes.filter(|(by, _)| *by != team);
+        let Some((_, told)) = others.next().cloned() else { return false };
+        let by_others = |script: &&Script| script.block == block;
+        let all = self.scripts.iter().filter(by_others).flat_map(|script| &script.steps);
+        let is_write = |step: &&Step| match &step.kind {
+            StepKind::Atomic { span, writes, .. } => *writes && span.tensor == tensor && step.team != team,
+            _ => false,
+        };
+        // Each group of a scope makes the same write.
+        let all: BTreeSet<(OpId, Team)> = all.filter(is_write).map(|step| (step.op, step.team)).collect();
+        let repeated = self
+            .scripts
+            .iter()
+            .filter(by_others)
+            .any(|script| script.steps.iter().filter(is_write).count() > 1);
+        if all.len() > 1 || repeated {
+            self.undecided.insert(op);
+        }
+        self.learn(agent, &told);
+        true
     }
 
     fn now(&self, agent: usize) -> Epoch {
@@ -274,7 +313,7 @@ impl Machine<'_> {
         // One thread does the bulk copies; everything else is done by all threads.
         let known = match by {
             By::Fill { .. } | By::Store => &agents[agent].own,
-            By::Threads | By::Copies | By::Product => &agents[agent].all,
+            By::Threads | By::Atomic | By::Copies | By::Product => &agents[agent].all,
         };
         for old in memory[block as usize].add(new.clone(), known) {
             // The early release of the operand has been reported, and this fill follows from it.
@@ -301,14 +340,14 @@ impl Machine<'_> {
             (_, By::Store) => Cause::NoBarrier,
             (By::Fill { .. }, By::Fill { .. }) => Cause::BeforeRelease,
             (By::Copies, _) if !self.agents[old.agent].own.knows(old.epoch) => Cause::Copy,
-            (By::Product, By::Threads | By::Copies) => Cause::Product,
+            (By::Product, By::Threads | By::Atomic | By::Copies) => Cause::Product,
             (_, By::Fill { .. }) => self.cause(old, new),
             (By::Fill { .. }, _) => self.cause(new, old),
-            (By::Threads | By::Copies | By::Product, _) => Cause::NoBarrier,
+            (By::Threads | By::Atomic | By::Copies | By::Product, _) => Cause::NoBarrier,
         };
         let pipe = [old.by, new.by].into_iter().find_map(|by| match by {
             By::Fill { pipe, .. } => Some(pipe),
-            By::Threads | By::Copies | By::Product | By::Store => None,
+            By::Threads | By::Atomic | By::Copies | By::Product | By::Store => None,
         });
         let deed = |access: &Access| Deed { op: access.op, write: access.write };
         // A fill that the machine ran after a read may come before it as well.

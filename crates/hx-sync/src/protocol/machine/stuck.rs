@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::OpId;
+use hx_tile::{OpId, TensorId};
 
 use super::super::script::{Step, StepKind, Team};
 use super::super::{Blocked, Kind, Want};
@@ -43,13 +43,14 @@ impl Machine<'_> {
             StepKind::Wait { pipe, n } => self.wants_fill(agent, *pipe, *n),
             StepKind::Take(turns) => self.wants_turn(agent, *turns),
             StepKind::Meet { axis } => self.wants_sum(agent, *op, *team, *axis),
+            StepKind::AwaitFlag { tensor } => self.wants_flag(agent, *team, *tensor),
             _ => self.wants_others(agent, *team, matches!(kind, StepKind::SyncCluster)),
         };
         let who = self.protocol.group_name(self.scripts[agent].group);
         let has_place = match &wants {
             Want::Release { waited, .. } => waited.is_some(),
             Want::Turn { taken, .. } => taken.is_some(),
-            Want::Fill { .. } | Want::Barrier { .. } | Want::Sum { .. } => false,
+            Want::Fill { .. } | Want::Barrier { .. } | Want::Sum { .. } | Want::Flag { .. } => false,
         };
         let rank = if !hopeless { 2 } else { u8::from(!has_place) };
         (rank, Blocked { who, op: *op, wants })
@@ -121,6 +122,15 @@ impl Machine<'_> {
         let taken = taken.clone().find(is(StepKind::Take(turns))).map(|step| step.op);
         let passes = self.left(before).iter().any(|step| step.kind == StepKind::Pass(turns));
         (!passes, Want::Turn { turns, from: self.protocol.group_name(from), taken })
+    }
+
+    fn wants_flag(&self, agent: usize, team: Team, tensor: TensorId) -> (bool, Want) {
+        let writes = |step: &Step| match &step.kind {
+            StepKind::Atomic { span, writes, .. } => *writes && span.tensor == tensor && step.team != team,
+            _ => false,
+        };
+        let will = self.mates(agent).any(|mate| self.left(mate).iter().any(writes));
+        (!will, Want::Flag { tensor })
     }
 
     /// Describes a wait for the same sum in other blocks of the cluster.

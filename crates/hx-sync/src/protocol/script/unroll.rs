@@ -338,6 +338,11 @@ impl<'a> Unroller<'a> {
                 Some(span) => self.push(op, StepKind::Access { span, write: *write }),
                 None => Ok(()),
             },
+            Act::Atomic { place, writes, releases } => match self.span(op, place) {
+                Some(span) => self.push(op, StepKind::Atomic { span, writes: *writes, releases: *releases }),
+                None => Ok(()),
+            },
+            Act::AwaitFlag { tensor } => self.push(op, StepKind::AwaitFlag { tensor: *tensor }),
             Act::Multiply(operands) => {
                 let shared = operands.shared.iter().filter_map(|place| self.span(op, place)).collect();
                 let (c, registers) = (operands.c, operands.registers.clone());

@@ -47,6 +47,23 @@ fn ring() -> impl Strategy<Value = Ring> {
     )
 }
 
+/// Draws the text of a right ring.
+pub(in crate::protocol) fn rings() -> impl Strategy<Value = String> {
+    ring().prop_map(|ring| ring.text())
+}
+
+/// Returns the protocol without each of its operations that order others.
+pub(in crate::protocol) fn without_each(parsed: &Parsed) -> Vec<Parsed> {
+    let orders = |act: &Act| {
+        !matches!(act, Act::Fill { .. } | Act::Touch { .. } | Act::Access { .. } | Act::Multiply(_))
+    };
+    let changed = without(&parsed.protocol, &orders).into_iter();
+    let (launchable, lines) = (&parsed.launchable, &parsed.lines);
+    changed
+        .map(|(_, protocol)| Parsed { protocol, launchable: launchable.clone(), lines: lines.clone() })
+        .collect()
+}
+
 /// Returns the protocol without each of its acts that `wanted` accepts.
 fn without(protocol: &Protocol, wanted: &dyn Fn(&Act) -> bool) -> Vec<(hx_tile::OpId, Protocol)> {
     let mut ops = Vec::new();
@@ -69,7 +86,7 @@ fn outcome(parsed: &Parsed, choose: &mut dyn FnMut(&[usize]) -> usize) -> Vec<(b
     let mut outcomes = Vec::new();
     for launch in &launches {
         let Ok(scripts) = script::scripts(&parsed.protocol, launch, &mut |_| ()) else { continue };
-        let kinds = machine::run(&parsed.protocol, &scripts, choose);
+        let kinds = machine::run(&parsed.protocol, &scripts, choose).faults;
         let ends = !kinds.iter().any(|kind| matches!(kind, Kind::Stuck(_)));
         let wrong = kinds.iter().filter(|kind| !matches!(kind, Kind::Stuck(_))).map(Kind::key);
         let places = wrong.map(|(_, ops)| ops.iter().map(|op| op.0).collect()).collect();

@@ -8,13 +8,13 @@ use hx_tile::{OpId, TensorId};
 use super::super::program::Multicast;
 use super::super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
-pub(super) struct Parsed {
-    pub(super) protocol: Protocol,
-    pub(super) launchable: Launchable,
-    pub(super) lines: Vec<String>,
+pub(in crate::protocol) struct Parsed {
+    pub(in crate::protocol) protocol: Protocol,
+    pub(in crate::protocol) launchable: Launchable,
+    pub(in crate::protocol) lines: Vec<String>,
 }
 
-pub(super) fn parse(text: &str) -> Parsed {
+pub(in crate::protocol) fn parse(text: &str) -> Parsed {
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
     let mut reader =
         Reader { lines: &lines, at: 0, protocol: Protocol::default(), names: Vec::new(), drawn: Vec::new() };

@@ -140,7 +140,7 @@ impl Seen {
                 multicast.iter().flat_map(|cast| &cast.source).for_each(|expr| self.expr(expr));
                 into.iter().collect()
             }
-            Act::Copy { into: place } | Act::Access { place, .. } => vec![place],
+            Act::Copy { into: place } | Act::Access { place, .. } | Act::Atomic { place, .. } => vec![place],
             Act::Store { from } => from.iter().collect(),
             Act::Multiply(operands) => operands.shared.iter().collect(),
             Act::Acquire { .. }
@@ -155,6 +155,7 @@ impl Seen {
             | Act::Pass { .. }
             | Act::Sync
             | Act::Meet { .. }
+            | Act::AwaitFlag { .. }
             | Act::SyncCluster => Vec::new(),
         };
         places.into_iter().flat_map(|place| &place.ranges).for_each(|(start, _)| self.expr(start));

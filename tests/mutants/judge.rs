@@ -1,0 +1,111 @@
+//! Judges a mutant: by `hx check`, by all orders of its events, and by the tests of its file.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use hx_base::testing::MemorySystem;
+use hx_base::{Severity, codes};
+use hx_compile::{CtValue, Instance, LaunchFacts, check_file, default_instance, tile_program};
+use hx_hir::{Kernel, file_items};
+use hx_sync::protocol::orders;
+use hx_target::Arch;
+use hx_workspace::Database;
+
+use super::mutate::Mutant;
+use crate::support::Sandbox;
+
+/// The most states of a launch that are visited.
+const STATES: usize = 1_500_000;
+
+/// The number of stages of a kernel whose orders are followed, if a parameter decides it: orders of long rings are too many.
+const STAGES: i64 = 3;
+
+pub(super) enum Verdict {
+    Error,
+    Broken,
+    Harmless,
+    Missed(String),
+}
+
+/// A database for the mutants of one file after the other.
+#[derive(Default)]
+pub(super) struct Judge {
+    known: Option<(std::path::PathBuf, Database)>,
+}
+
+impl Judge {
+    pub(super) fn judge(&mut self, path: &Path, mutant: &Mutant) -> Verdict {
+        if self.known.as_ref().is_none_or(|(known, _)| known != path) {
+            self.known = Some((path.to_owned(), Database::new(Arc::new(MemorySystem::default()))));
+        }
+        let Some((_, db)) = &mut self.known else { return Verdict::Broken };
+        let file = db.set_overlay("mutant.hx", &mutant.text);
+        let db = &*db;
+        let found = check_file(db, file, Arch::Sm90a);
+        let errors: BTreeSet<&str> = found
+            .iter()
+            .filter(|found| found.severity == Severity::Error)
+            .map(|found| found.code.id)
+            .collect();
+        if errors.iter().any(|code| code.starts_with("HX04")) {
+            return Verdict::Error;
+        }
+        if !errors.is_empty() {
+            return Verdict::Broken;
+        }
+        if found.iter().any(|found| found.code == &codes::UNCHECKED_PIPELINES) {
+            return Verdict::Missed("not checked".to_owned());
+        }
+        let kernel = file_items(db, file).kernels().find(|kernel| kernel.name(db).as_str() == mutant.kernel);
+        let Some(kernel) = kernel else { return Verdict::Broken };
+        match followed(db, kernel) {
+            Ok(()) => match tested(path, &mutant.text) {
+                Ok(()) => Verdict::Harmless,
+                Err(why) => Verdict::Missed(why),
+            },
+            Err(why) => Verdict::Missed(why),
+        }
+    }
+}
+
+/// Follows the launches of a kernel in all orders.
+fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
+    let instance = default_instance(db, kernel, Arch::Sm90a).ok_or("no default instance")?;
+    let mut args = instance.args(db).clone();
+    for generic in &hx_hir::kernel_signature(db, kernel).generics {
+        if generic.name.as_str() == "STAGES" {
+            args.insert(generic.name.clone(), CtValue::Int(STAGES));
+        }
+    }
+    // The launches of the check need no divisors.
+    let facts = LaunchFacts { rest: 1, ..LaunchFacts::all_16() };
+    let small = Instance::chosen(db, kernel, args, Arch::Sm90a, facts);
+    let lowered = match tile_program(db, small) {
+        Ok(lowered) => lowered,
+        Err(_) => tile_program(db, instance).as_ref().map_err(|stop| format!("{stop:?}"))?,
+    };
+    let Some(found) = orders(&lowered.program, STATES, &|| ()) else { return Ok(()) };
+    match (found.wrong, found.cut) {
+        (Some(wrong), _) => Err(format!("wrong in some order: {wrong:?}")),
+        (None, true) => {
+            Err(format!("too many orders: {} states of {} launches", found.states, found.launches))
+        }
+        (None, false) => Ok(()),
+    }
+}
+
+/// Runs the tests of a file on the simulator, each in several orders.
+fn tested(path: &Path, text: &str) -> Result<(), String> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("mutant.hx");
+    let sandbox = Sandbox::new();
+    sandbox.write(name, text.as_bytes());
+    let ran = sandbox.run(&["test", name, "--device", "sim", "--orders", "4"]);
+    match ran.code {
+        0 => Ok(()),
+        _ => {
+            let first = ran.stderr.lines().find(|line| line.contains("error")).unwrap_or_default();
+            Err(format!("the simulator finds it: {first}"))
+        }
+    }
+}
