@@ -106,6 +106,29 @@ mod tests {
         check(DType::Bf16, DType::I4, 9.0, 7.0);
     }
 
+    /// `as` of Rust cuts toward zero, saturates, and makes 0 of NaN.
+    #[test]
+    fn floats_to_integers_as_rust_does() {
+        let edges = [7.0, 8.0, 127.0, 128.0, 255.0, 256.0, 32768.0, 65536.0, 2147483648.0, 4294967296.0];
+        let far = [2f64.powi(53), 2f64.powi(63), 2f64.powi(64), 1e30, f64::INFINITY, f64::NAN, 0.0];
+        let around = |e: f64| [e, e.next_down(), e.next_up(), e - 0.5, e + 0.5, e - 1.0, e + 1.0];
+        for x in edges.into_iter().chain(far).flat_map(around).flat_map(|x| [x, -x]) {
+            let pairs = [
+                (DType::I8, x as i8 as u64),
+                (DType::U8, u64::from(x as u8)),
+                (DType::I16, x as i16 as u64),
+                (DType::U16, u64::from(x as u16)),
+                (DType::I32, x as i32 as u64),
+                (DType::U32, u64::from(x as u32)),
+                (DType::I64, x as i64 as u64),
+                (DType::U64, x as u64),
+            ];
+            for (to, want) in pairs {
+                assert_eq!(convert(DType::F64, to, x.to_bits()), want & to.mask(), "{x} to {to}");
+            }
+        }
+    }
+
     #[test]
     fn between_integers_and_bools() {
         check(DType::I32, DType::I8, 200.0, -56.0);

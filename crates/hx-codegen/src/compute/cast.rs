@@ -87,7 +87,8 @@ impl Emitter<'_> {
         }))
     }
 
-    /// Truncates toward zero and saturates to the range of the type.
+    /// Truncates toward zero and saturates to the range of the type; NaN becomes 0. From `f64`, and to 64 bits, the instruction gives
+    /// another number for NaN: the lowest one, or half of the range of an unsigned type (PTX ISA, `cvt`).
     fn truncated(&mut self, from: DType, to: DType, value: &Value, work: &mut Work<'_>) -> Value {
         let source = if from == DType::F32 { "float" } else { "double" };
         let wide = match (to.bits(), to.is_signed()) {
@@ -96,7 +97,12 @@ impl Emitter<'_> {
             (32, false) => "uint",
             _ => "int",
         };
-        let whole = Value::word(format!("__{source}2{wide}_rz({})", value.text));
+        let whole = if from == DType::F64 || to.bits() == 64 {
+            let x = self.named(value.clone(), source, work).text;
+            Value::phrase(format!("{x} == {x} ? __{source}2{wide}_rz({x}) : 0"))
+        } else {
+            Value::word(format!("__{source}2{wide}_rz({})", value.text))
+        };
         if to.bits() >= 32 {
             return whole;
         }

@@ -495,13 +495,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) casts(
     {
         float hx_v0;
         asm("cvt.f32.f16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_f16[0] >> 16)));
-        out_i64[7] = __float2ll_rz(hx_v0);
+        out_i64[7] = hx_v0 == hx_v0 ? __float2ll_rz(hx_v0) : 0;
     }
     // cast($0, u64)
     {
         float hx_v0;
         asm("cvt.f32.f16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_f16[0] >> 16)));
-        out_u64[7] = __float2ull_rz(hx_v0);
+        out_u64[7] = hx_v0 == hx_v0 ? __float2ull_rz(hx_v0) : 0;
     }
     // cast($0, bf16)
     {
@@ -558,13 +558,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) casts(
     {
         float hx_v0;
         asm("cvt.f32.bf16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_bf16[0] >> 16)));
-        out_i64[8] = __float2ll_rz(hx_v0);
+        out_i64[8] = hx_v0 == hx_v0 ? __float2ll_rz(hx_v0) : 0;
     }
     // cast($0, u64)
     {
         float hx_v0;
         asm("cvt.f32.bf16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_bf16[0] >> 16)));
-        out_u64[8] = __float2ull_rz(hx_v0);
+        out_u64[8] = hx_v0 == hx_v0 ? __float2ull_rz(hx_v0) : 0;
     }
     // cast($0, f16)
     {
@@ -602,9 +602,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) casts(
     // cast($0, u32)
     out_u32[9] = __float2uint_rz(__uint_as_float(in_tf32[1] & 0xffffe000u));
     // cast($0, i64)
-    out_i64[9] = __float2ll_rz(__uint_as_float(in_tf32[1] & 0xffffe000u));
+    out_i64[9] = __uint_as_float(in_tf32[1] & 0xffffe000u) == __uint_as_float(in_tf32[1] & 0xffffe000u) ? __float2ll_rz(__uint_as_float(in_tf32[1] & 0xffffe000u)) : 0;
     // cast($0, u64)
-    out_u64[9] = __float2ull_rz(__uint_as_float(in_tf32[1] & 0xffffe000u));
+    out_u64[9] = __uint_as_float(in_tf32[1] & 0xffffe000u) == __uint_as_float(in_tf32[1] & 0xffffe000u) ? __float2ull_rz(__uint_as_float(in_tf32[1] & 0xffffe000u)) : 0;
     // cast($0, f16)
     {
         unsigned short hx_v0;
@@ -634,9 +634,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) casts(
     // cast($0, u32)
     out_u32[10] = __float2uint_rz(in_f32[1]);
     // cast($0, i64)
-    out_i64[10] = __float2ll_rz(in_f32[1]);
+    out_i64[10] = in_f32[1] == in_f32[1] ? __float2ll_rz(in_f32[1]) : 0;
     // cast($0, u64)
-    out_u64[10] = __float2ull_rz(in_f32[1]);
+    out_u64[10] = in_f32[1] == in_f32[1] ? __float2ull_rz(in_f32[1]) : 0;
     // cast($0, f16)
     {
         unsigned short hx_v0;
@@ -656,19 +656,28 @@ extern "C" __global__ void __launch_bounds__(128, 1) casts(
     // cast($0, bool)
     out_bool[2] = hx_insert(out_bool[2], in_f64[1] != 0.0, 24, 8);
     // cast($0, i4)
-    out_i4[1] = hx_insert(out_i4[1], max(-8, min(7, __double2int_rz(in_f64[1]))), 12, 4);
+    {
+        const int hx_v0 = in_f64[1] == in_f64[1] ? __double2int_rz(in_f64[1]) : 0;
+        out_i4[1] = hx_insert(out_i4[1], max(-8, min(7, hx_v0)), 12, 4);
+    }
     // cast($0, i8)
-    out_i8[2] = hx_insert(out_i8[2], max(-128, min(127, __double2int_rz(in_f64[1]))), 24, 8);
+    {
+        const int hx_v0 = in_f64[1] == in_f64[1] ? __double2int_rz(in_f64[1]) : 0;
+        out_i8[2] = hx_insert(out_i8[2], max(-128, min(127, hx_v0)), 24, 8);
+    }
     // cast($0, u16)
-    out_u16[5] = hx_insert(out_u16[5], (unsigned)max(0, min(65535, __double2int_rz(in_f64[1]))), 16, 16);
+    {
+        const int hx_v0 = in_f64[1] == in_f64[1] ? __double2int_rz(in_f64[1]) : 0;
+        out_u16[5] = hx_insert(out_u16[5], (unsigned)max(0, min(65535, hx_v0)), 16, 16);
+    }
     // cast($0, i32)
-    out_i32[11] = __double2int_rz(in_f64[1]);
+    out_i32[11] = in_f64[1] == in_f64[1] ? __double2int_rz(in_f64[1]) : 0;
     // cast($0, u32)
-    out_u32[11] = __double2uint_rz(in_f64[1]);
+    out_u32[11] = in_f64[1] == in_f64[1] ? __double2uint_rz(in_f64[1]) : 0;
     // cast($0, i64)
-    out_i64[11] = __double2ll_rz(in_f64[1]);
+    out_i64[11] = in_f64[1] == in_f64[1] ? __double2ll_rz(in_f64[1]) : 0;
     // cast($0, u64)
-    out_u64[11] = __double2ull_rz(in_f64[1]);
+    out_u64[11] = in_f64[1] == in_f64[1] ? __double2ull_rz(in_f64[1]) : 0;
     // cast($0, f16)
     {
         unsigned short hx_v0;
