@@ -1,12 +1,13 @@
 //! The gate of the machine code: every instance that is launched on `sm_90a` compiles without a note of the assembler on lost
-//! performance (`C75xx`), without a spill outside of a known list, and with the instructions of warp groups and bulk copies that
-//! its text has.
+//! performance (`C75xx`), without a spill outside of a known list, with the instructions of warp groups and bulk copies that its
+//! text has, and without a loop that counts up the base of shared memory.
 //!
 //! It needs the CUDA compiler and its disassembler, and no GPU. The instances are those of `std`, `tests/kernels` and
 //! `book/examples`, so the gate grows with their tests. Of the instances of a kernel the one with the longest text is compiled,
 //! and the one with the shortest too if it has instructions of warp groups or bulk copies; with `HX_EVERY_INSTANCE=1` all are.
 //! Machine code is kept in `target/tmp`: a second run compiles only the texts that changed.
 
+mod base;
 mod probes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use expect_test::expect_file;
 use hx_target::Arch;
 use hx_worker::toolkit::find_nvdisasm;
-use hx_worker::{Cache, CompileJob, Compiler, WorkerClient, disassemble};
+use hx_worker::{Cache, CompileJob, Compiler, Want, WorkerClient, disassemble};
 
 use crate::emitted::normal;
 use crate::instances::{Launched, launched};
@@ -109,6 +110,11 @@ impl Gate {
         };
         let lost = compiled.warnings.iter().filter(|warning| warning.is_lost_performance());
         let mut complaints: Vec<String> = lost.map(|warning| warning.text.clone()).collect();
+        let job = CompileJob { want: Want::Ptx, ..job };
+        match self.compiler.compile(&mut self.worker, &job, &LIMITS) {
+            Ok(outcome) => complaints.extend(base::changes(&String::from_utf8_lossy(&outcome.compiled.code))),
+            Err(error) => complaints.push(format!("{error:?}")),
+        }
         let [kernel] = compiled.kernels.as_slice() else {
             complaints.push(format!("the assembler reports {} kernels, not one", compiled.kernels.len()));
             return Verdict { complaints, ..Verdict::default() };

@@ -170,6 +170,7 @@ impl<'a> Emitter<'a> {
             out: String::new(),
             depth: 1,
         };
+        e.printer.changing.clone_from(&e.assigned);
         e.name_params();
         e.name_maps();
         e.name_indices();

@@ -5,6 +5,7 @@
 //! unsigned arithmetic, which wraps. This module knows nothing of tensors and registers.
 
 mod helper;
+mod running;
 mod sum;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Monomial, Symbol, Width};
 
 pub(crate) use helper::Helper;
+use running::Rounds;
+pub(crate) use running::{Head, Needed};
 
 use crate::unused::Mentions;
 
@@ -66,6 +69,8 @@ impl Text {
 struct Name {
     text: String,
     wide: bool,
+    /// The number of [`Printer::rounds`] around its definition.
+    depth: usize,
 }
 
 /// Prints expressions over the symbols in scope.
@@ -80,6 +85,12 @@ pub(crate) struct Printer {
     pub(crate) mentions: Mentions,
     /// Counters of loops that the CUDA compiler unrolls.
     pub(crate) unrolled: BTreeSet<Symbol>,
+    /// Local integers that some statement assigns again.
+    pub(crate) changing: BTreeSet<Symbol>,
+    /// The loops around the text that have running indices, the outermost first.
+    rounds: Vec<Rounds>,
+    /// Whether an address of shared memory is being printed.
+    in_shared: bool,
 }
 
 /// The names and facts of a scope.
@@ -94,7 +105,7 @@ type Range = (Option<i64>, Option<i64>);
 impl Printer {
     /// Names a symbol. `wide` says that it is held in a `long long`.
     pub(crate) fn name(&mut self, symbol: Symbol, text: String, wide: bool) {
-        self.names.insert(symbol, Name { text, wide });
+        self.names.insert(symbol, Name { text, wide, depth: self.rounds.len() });
     }
 
     pub(crate) fn name_of(&self, symbol: &Symbol) -> Option<&str> {
@@ -171,13 +182,22 @@ impl Printer {
     }
 
     fn atom(&mut self, atom: &Atom) -> Text {
+        let outer = self.in_shared;
+        self.in_shared &= running::is_linear(atom);
+        let text = self.atom_text(atom);
+        self.in_shared = outer;
+        text
+    }
+
+    fn atom_text(&mut self, atom: &Atom) -> Text {
         match atom {
             Atom::Symbol(symbol) => {
                 self.used.insert(symbol.clone());
+                let hidden = self.hidden(symbol);
                 match self.names.get(symbol) {
                     Some(name) => {
                         self.mentions.add(&name.text);
-                        Text::word(name.text.clone(), name.wide)
+                        Text::word(hidden.unwrap_or_else(|| name.text.clone()), name.wide)
                     }
                     // Unreachable: the emitter refuses expressions with unbound symbols before printing them.
                     None => Text::word("0", false),
@@ -281,6 +301,9 @@ impl Printer {
     }
 
     fn remainder(&mut self, whole: &Atom, a: &Expr, b: &Expr) -> Text {
+        if let Some(running) = b.as_const().and_then(|divisor| self.running(a, divisor)) {
+            return running;
+        }
         let shift = b.as_const().and_then(power_of_two);
         let plain = shift.is_none() && self.is_nonnegative(a) && self.is_nonnegative(b);
         let x = self.expr(a);

@@ -134,7 +134,8 @@ impl Emitter<'_> {
         if index.is_zero() {
             return Ok(name);
         }
-        let offset = self.expr(&index.scale(i64::from(BARRIER_BYTES)))?.text;
+        self.check_bound(index)?;
+        let offset = self.printer.in_shared(&index.scale(i64::from(BARRIER_BYTES))).text;
         Ok(format!("{name} + {offset}"))
     }
 

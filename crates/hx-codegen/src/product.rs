@@ -110,13 +110,13 @@ impl Emitter<'_> {
             Some(units) if units.is_zero() => format!("{constant:#x}ull | {name} >> 4"),
             Some(units) => {
                 let (high, low) = (constant >> 32 << 32, constant as u32);
-                let units = self.printer.expr(&units).operand(Binding::Sum);
+                let units = self.printer.in_shared(&units).operand(Binding::Sum);
                 format!("{high:#x}ull | ({name} >> 4 | {low:#x}u) + {units}")
             }
             None => {
                 format!(
                     "{constant:#x}ull | ({name} + {}) >> 4",
-                    self.printer.expr(&bytes).operand(Binding::Sum)
+                    self.printer.in_shared(&bytes).operand(Binding::Sum)
                 )
             }
         };

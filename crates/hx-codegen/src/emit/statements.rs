@@ -6,6 +6,7 @@ use hx_thread::{Body, Group, Stmt};
 use hx_tile::Origin;
 
 use super::{Emitter, MalformedProgram};
+use crate::expr::{Head, Needed};
 use crate::product::multiplies;
 use crate::roles::{copies_only, moves_tiles};
 use crate::unused::{Constant, remove_unused};
@@ -215,28 +216,66 @@ impl Emitter<'_> {
             self.printer.facts.range(end).1.and_then(|end| end.checked_sub(1)),
         );
         let (outer, names) = (self.printer.scope(), self.names.enter());
+        if !unroll {
+            self.printer.enter_rounds(var, start);
+        }
         let name = self.declare(var, wide);
         self.printer.bound(var, range);
         let c_type = if wide { "long long" } else { "int" };
-        if unroll {
+        let pragma = if unroll {
             self.printer.unrolled.insert(var.clone());
             let in_part = self.executing.has_few && copies_only(body);
-            self.statement(if in_part { "#pragma unroll 4" } else { "#pragma unroll" });
+            Some(if in_part { "#pragma unroll 4" } else { "#pragma unroll" })
         } else if multiplies(body) {
             // The front end would peel the loop otherwise, and the code would be several times as long.
-            self.statement("#pragma unroll 1");
+            Some("#pragma unroll 1")
         } else if start.as_const().is_some() && end.as_const().is_some() && moves_tiles(body) {
-            self.statement("#pragma unroll 1");
-        }
-        let head = format!(
-            "for ({c_type} {name} = {}; {name} < {}; ++{name})",
-            first.text,
-            last.operand(crate::expr::Binding::Sum)
-        );
-        self.block(&head, |e| e.body(body))?;
+            Some("#pragma unroll 1")
+        } else {
+            None
+        };
+        // The body decides which running indices the head needs.
+        let mut text = self.apart(|e| e.body(body))?;
         self.printer.leave(outer);
         self.names.leave(names);
-        Ok(())
+        let Needed { heads, hidden } =
+            if unroll { Needed::default() } else { self.printer.leave_rounds(&name) };
+        if let Some(hidden) = hidden {
+            let letter = if wide { 'l' } else { 'r' };
+            let copy = format!("{c_type} {hidden} = {name}; asm(\"\" : \"+{letter}\"({hidden}));");
+            text = self.apart(|e| Ok(e.statement(&copy)))? + &text;
+        }
+        let counter = format!("{c_type} {name} = {}", first.text);
+        let ends = format!("{name} < {}; ++{name}", last.operand(crate::expr::Binding::Sum));
+        // Running indices are of type `int`. A wider counter is not declared with them, so a scope of their own has them.
+        if !wide || heads.is_empty() {
+            self.counted(pragma, [counter, ends], &heads, &text);
+            return Ok(());
+        }
+        self.block("", |e| {
+            for Head { name, first, .. } in &heads {
+                e.statement(&format!("int {name} = {first};"));
+            }
+            let steps: String = heads.iter().map(|head| format!(", {} = {}", head.name, head.next)).collect();
+            let deeper = |line: &str| match line.starts_with('#') {
+                true => format!("{line}\n"),
+                false => format!("    {line}\n"),
+            };
+            e.counted(pragma, [counter, ends + &steps], &[], &text.lines().map(deeper).collect::<String>());
+            Ok(())
+        })
+    }
+
+    /// Writes a loop with running indices of the type of its counter.
+    fn counted(&mut self, pragma: Option<&str>, [counter, ends]: [String; 2], heads: &[Head], body: &str) {
+        if let Some(pragma) = pragma {
+            self.statement(pragma);
+        }
+        let starts: String = heads.iter().map(|head| format!(", {} = {}", head.name, head.first)).collect();
+        let steps: String = heads.iter().map(|head| format!(", {} = {}", head.name, head.next)).collect();
+        self.statement(&format!("for ({counter}{starts}; {ends}{steps}) {{"));
+        self.append(body);
+        self.statement("}");
     }
 
     /// Reports whether some statement assigns the local number again.

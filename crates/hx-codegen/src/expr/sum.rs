@@ -9,15 +9,17 @@ use super::{Binding, Printer, Text, as_symbol, constant, fits_int};
 impl Printer {
     /// Splits a sum into the terms that vary in the machine code and those that become constants when loops are unrolled.
     pub(super) fn split(&self, e: &Expr) -> (Expr, Expr) {
-        let is_fixed = |m: &Monomial| {
-            m.iter().all(|atom| as_symbol(atom).is_some_and(|symbol| self.unrolled.contains(symbol)))
-        };
         let (mut varying, mut fixed) = (Expr::default(), Expr::default());
         for (m, c) in e.terms() {
-            let part = if is_fixed(m) { &mut fixed } else { &mut varying };
+            let part = if self.is_fixed(m) { &mut fixed } else { &mut varying };
             *part = part.clone() + product(m).scale(c);
         }
         (varying, fixed)
+    }
+
+    /// Reports whether a product becomes constant when loops are unrolled.
+    pub(super) fn is_fixed(&self, product: &Monomial) -> bool {
+        product.iter().all(|atom| as_symbol(atom).is_some_and(|symbol| self.unrolled.contains(symbol)))
     }
 
     pub(super) fn sum(&mut self, e: &Expr) -> Text {
@@ -196,6 +198,6 @@ fn sum_of(terms: Vec<(Term, Expr)>) -> Option<Sum> {
     sum
 }
 
-fn product(monomial: &Monomial) -> Expr {
+pub(super) fn product(monomial: &Monomial) -> Expr {
     monomial.iter().fold(Expr::constant(1), |p, a| &p * &Expr::atom(a.clone()))
 }

@@ -32,6 +32,8 @@ fn printer() -> Printer {
 struct Reader<'a> {
     rest: &'a str,
     values: &'a [i64],
+    /// The running indices.
+    indices: &'a [(String, i64)],
 }
 
 type Value = (i64, bool);
@@ -69,6 +71,24 @@ impl Reader<'_> {
         Ok(left)
     }
 
+    /// Reads a value, or a choice between two by a comparison.
+    fn choice(&mut self) -> Result<Value, String> {
+        let left = self.binary(0)?;
+        let holds: fn(i64, i64) -> bool = if self.eat(">=") {
+            |a, b| a >= b
+        } else if self.eat("==") {
+            |a, b| a == b
+        } else {
+            return Ok(left);
+        };
+        let right = self.binary(0)?;
+        let (then, otherwise) = match self.eat("?") {
+            true => (self.binary(0)?, if self.eat(":") { self.binary(0)? } else { return Err("`:`".into()) }),
+            false => return Err("`?`".into()),
+        };
+        Ok(if holds(left.0, right.0) { then } else { otherwise })
+    }
+
     fn prefix(&mut self) -> Result<Value, String> {
         if self.eat("-") {
             let (x, wide) = self.prefix()?;
@@ -82,7 +102,7 @@ impl Reader<'_> {
             return checked(Some(x), false);
         }
         if self.eat("(") {
-            let inner = self.binary(0)?;
+            let inner = self.choice()?;
             return if self.eat(")") { Ok(inner) } else { Err(format!("`)` expected at `{}`", self.rest)) };
         }
         for function in ["hx_floor_div", "hx_floor_mod", "hx_div", "hx_mod", "min", "max"] {
@@ -111,6 +131,9 @@ impl Reader<'_> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
+        if let Some((_, value)) = self.indices.iter().find(|(name, _)| name == word) {
+            return Ok((*value, false));
+        }
         if let Some((_, wide, value)) =
             symbols().iter().zip(self.values).map(|(s, v)| (s.1, s.2, *v)).find(|s| s.0 == word)
         {
@@ -130,8 +153,12 @@ fn checked(value: Option<i64>, wide: bool) -> Result<Value, String> {
 }
 
 fn read(text: &str, values: &[i64]) -> Result<Value, String> {
-    let mut reader = Reader { rest: text, values };
-    let value = reader.binary(0)?;
+    read_with(text, values, &[])
+}
+
+fn read_with(text: &str, values: &[i64], indices: &[(String, i64)]) -> Result<Value, String> {
+    let mut reader = Reader { rest: text, values, indices };
+    let value = reader.choice()?;
     if reader.rest.trim().is_empty() { Ok(value) } else { Err(format!("`{}` is left", reader.rest)) }
 }
 
@@ -206,6 +233,89 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// `i` counts the rounds, from a start that the launch knows; `b` is the block and `u` the counter of an unrolled loop.
+    #[test]
+    fn a_running_index_is_the_remainder_in_every_round(
+        divisor in prop_oneof![Just(3i64), Just(5), Just(6), Just(7), Just(12), Just(1000)],
+        terms in prop::collection::vec((-9i64..9, -9i64..9, -40i64..40, -3i64..3, any::<bool>()), 1..4),
+        (start, block, unrolled) in (-5i64..5, 0i64..50, 0i64..6),
+    ) {
+        let [i, b, u, base] = [("i", 0), ("b", 1), ("u", 2), ("base", 3)].map(|(name, n)| Symbol::Var(name.into(), n));
+        let mut printer = Printer::default();
+        printer.name(b.clone(), "block_x".into(), false);
+        printer.bound(&b, (Some(0), Some(50)));
+        printer.name(base.clone(), "k".into(), false);
+        printer.bound(&base, (Some(-5), Some(5)));
+        printer.enter_rounds(&i, &Expr::symbol(base.clone()));
+        printer.name(i.clone(), "i".into(), false);
+        printer.bound(&i, (Some(-5), Some(20)));
+        printer.name(u.clone(), "thread".into(), false);
+        printer.bound(&u, (Some(0), Some(6)));
+        printer.unrolled.insert(u.clone());
+        let [ei, eb, eu] = [&i, &b, &u].map(|s| Expr::symbol(s.clone()));
+        let by = Expr::constant(divisor);
+        let sum = terms.iter().enumerate().fold(Expr::default(), |sum, (n, (ci, cb, c, cu, by_block))| {
+            let step = if *by_block { &ei * &eb } else { ei.clone() };
+            let dividend = step.scale(*ci) + eb.scale(*cb) + Expr::constant(*c) + eu.scale(*cu);
+            sum + dividend.rem(&by, &printer.facts).scale(n as i64 + 1)
+        });
+        let text = printer.expr(&sum).text;
+        let Needed { heads, .. } = printer.leave_rounds("i");
+        // The names of `symbols()`, in their order: m, k, thread, block_x, i, big.
+        let values = |round: i64| [0, start, unrolled, block, round, 0];
+        let value = |text: &str, round, indices: &[(String, i64)]| read_with(text, &values(round), indices);
+        let begin = |head: &Head| Ok((head.name.clone(), value(&head.first, 0, &[])?.0));
+        let mut indices = heads.iter().map(begin).collect::<Result<Vec<_>, String>>().expect(&text);
+        for round in start..start + 15 {
+            let env = |s: &Symbol| match s {
+                s if *s == i => Some(round),
+                s if *s == b => Some(block),
+                s if *s == u => Some(unrolled),
+                _ => None,
+            };
+            let expected = sum.eval(&env).expect("a value");
+            prop_assert_eq!(value(&text, round, &indices), Ok((expected, false)), "{} with {:?}", text, heads);
+            let next = |head: &Head| Ok((head.name.clone(), value(&head.next, round, &indices)?.0));
+            indices = heads.iter().map(next).collect::<Result<Vec<_>, String>>().expect(&text);
+        }
+    }
+}
+
+#[test]
+fn rings_that_are_no_power_of_two_have_a_running_index() {
+    let mut printer = printer();
+    let [thread, block, i] = [2, 3, 4].map(|s: usize| Expr::symbol(symbols()[s].0.clone()));
+    printer.enter_rounds(&symbols()[4].0.clone(), &Expr::default());
+    printer.name(symbols()[4].0.clone(), "i".into(), false);
+    let facts = Facts::default();
+    let c = Expr::constant;
+    let rem = |e: Expr, by: i64| e.rem(&c(by), &facts);
+    let mut check = |e: Expr, expected: Expect| expected.assert_eq(&printer.expr(&e).text);
+    check(rem(i.clone() + c(2), 3).scale(4096), expect!["hx_i_mod_3 * 4096"]);
+    check(rem(i.clone(), 3), expect!["(hx_i_mod_3 == 2 ? 0 : hx_i_mod_3 + 1)"]);
+    check(rem(i.clone() + c(1), 3), expect!["(hx_i_mod_3 == 0 ? 2 : hx_i_mod_3 - 1)"]);
+    check(rem(i.scale(2) + block, 5), expect!["hx_i_mod_5"]);
+    // A power of two, and an index that differs between threads, are computed anew.
+    check(rem(i.clone(), 4), expect!["i & 3"]);
+    check(rem(i + thread, 3), expect!["hx_floor_mod(thread + i, 3)"]);
+    // Only addresses of shared memory hide the counter.
+    assert_eq!(
+        printer.in_shared(&(Expr::symbol(symbols()[4].0.clone()).scale(64) + c(8))).text,
+        "hx_i * 64 + 8"
+    );
+    let Needed { heads, hidden } = printer.leave_rounds("i");
+    assert_eq!(hidden.as_deref(), Some("hx_i"));
+    let line = |h: &Head| format!("{} = {}; {} = {}\n", h.name, h.first, h.name, h.next);
+    expect![[r"
+        hx_i_mod_3 = 2; hx_i_mod_3 = hx_i_mod_3 == 2 ? 0 : hx_i_mod_3 + 1
+        hx_i_mod_5 = block_x % 5; hx_i_mod_5 = hx_i_mod_5 >= 3 ? hx_i_mod_5 - 3 : hx_i_mod_5 + 2
+    "]]
+    .assert_eq(&heads.iter().map(line).collect::<String>());
 }
 
 fn check(e: Expr, expected: Expect) {

@@ -188,8 +188,10 @@ impl Emitter<'_> {
                 ('r', self.shared[s as usize].clone(), bytes(&address.offset, &self.printer.facts))
             }
         };
-        let mut offset = self.expr(&offset)?;
-        if constraint == 'r' {
+        self.check_bound(&offset)?;
+        let is_shared = constraint == 'r';
+        let mut offset = if is_shared { self.printer.in_shared(&offset) } else { self.printer.expr(&offset) };
+        if is_shared {
             // The offset may be computed in 64 bits because integers of the launch may need them. The result fits `int`, because
             // shared memory is small.
             offset = offset.cast(false);

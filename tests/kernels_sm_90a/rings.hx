@@ -1,0 +1,129 @@
+//! Rings of stages that are no power of two, whose number an index of the loop gives. The operand of the product lies in the ring, and
+//! the loop also accesses shared memory at places that do not change: the zeros change hands through it.
+
+/// y = (w - zero) · xᵀ, with a zero for every G columns of each row of w.
+kernel quantized<BM = 16, BN = 64, G = 128, STAGES = 3>(
+    x: f16[m, k],
+    w: u4[n, k],
+    zero: u4[g, n],
+    y: mut f32[n, m],
+)
+    where k % G == 0, g == k / G
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 128
+{
+    let [bn, bm] = block_idx;
+    let sx = shared_tensor(f16, [BM, G, STAGES]);
+    let sw = shared_tensor(u4, [BN, G, STAGES]);
+    let gx = tile(x, [BM, G])[.., .., bm, ..];
+    let gw = tile(w, [BN, G])[.., .., bn, ..];
+    let acc = register_tensor(f32, [BN, BM]);
+    fill(acc, 0.0);
+    for s in 0..STAGES - 1 {
+        copy_async(gx[.., .., s], sx[.., .., s]);
+        copy_async(gw[.., .., s], sw[.., .., s]);
+        commit();
+    }
+    for i in 0..k / G {
+        wait(STAGES - 2);
+        sync();
+        let next = i + STAGES - 1;
+        copy_async(gx[.., .., next], sx[.., .., next % STAGES]);
+        copy_async(gw[.., .., next], sw[.., .., next % STAGES]);
+        commit();
+        let z = cast(load(tile(zero, [1, BN])[0, .., i, bn]), f16)[.., new];
+        gemm(acc, cast(load(sw[.., .., i % STAGES]), f16) - z, sx[.., .., i % STAGES]);
+    }
+    wait(0);
+    copy(acc, tile(y, [BN, BM])[.., .., bn, bm]);
+}
+
+/// The same with all stages resident: the index is the counter itself.
+kernel resident<BM = 16, BN = 64, G = 128, STAGES = 8>(
+    x: f16[m, k],
+    w: u4[n, k],
+    zero: u4[g, n],
+    y: mut f32[n, m],
+)
+    where k % G == 0, g == k / G, k <= G * STAGES
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 128
+{
+    let [bn, bm] = block_idx;
+    let sx = shared_tensor(f16, [BM, G, STAGES]);
+    let sw = shared_tensor(u4, [BN, G, STAGES]);
+    let acc = register_tensor(f32, [BN, BM]);
+    fill(acc, 0.0);
+    for s in 0..k / G {
+        copy_async(tile(x, [BM, G])[.., .., bm, s], sx[.., .., s]);
+        copy_async(tile(w, [BN, G])[.., .., bn, s], sw[.., .., s]);
+    }
+    commit();
+    wait(0);
+    sync();
+    for i in 0..k / G {
+        let z = cast(load(tile(zero, [1, BN])[0, .., i, bn]), f16)[.., new];
+        gemm(acc, cast(load(sw[.., .., i]), f16) - z, sx[.., .., i]);
+    }
+    copy(acc, tile(y, [BN, BM])[.., .., bn, bm]);
+}
+
+/// Blocks that take tiles in turns go on in the ring where the last tile left it: the index depends on two loops.
+kernel persistent<BM = 64, BN = 64, BK = 64, STAGES = 3>(a: f16[m, k], b: f16[n, k], y: mut f32[m, n])
+    where k % BK == 0
+    grid [4]
+    threads 128
+{
+    let sa = shared_tensor(f16, [BM, BK, STAGES]);
+    let sb = shared_tensor(f16, [BN, BK, STAGES]);
+    let steps = k / BK;
+    for t in 0..cdiv(cdiv(m, BM) * cdiv(n, BN) - block_idx, 4) {
+        let tiles = t * 4 + block_idx;
+        let (bm, bn) = (tiles / cdiv(n, BN), tiles % cdiv(n, BN));
+        let acc = register_tensor(f32, [BM, BN]);
+        fill(acc, 0.0);
+        for i in 0..steps {
+            let stage = (t * 2 + i) % STAGES;
+            sync();
+            copy_async(tile(a, [BM, BK])[.., .., bm, i], sa[.., .., stage]);
+            copy_async(tile(b, [BN, BK])[.., .., bn, i], sb[.., .., stage]);
+            commit();
+            wait(0);
+            sync();
+            gemm(acc, sa[.., .., (t * 2 + i) % STAGES], sb[.., .., stage]);
+        }
+        copy(acc, tile(y, [BM, BN])[.., .., bm, bn]);
+    }
+}
+
+test "rings of any number of stages" for STAGES in [2, 3, 5, 6, 7] {
+    for (m, n, k) in [(5, 72, 1280), (16, 64, 128), (20, 100, 384)] {
+        let x = randn(f16, [m, k], seed: 1);
+        let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+        let zero = uniform(u4, [k / 128, n], low: 0, high: 16, seed: 3);
+        let y = empty(f32, [n, m]);
+        quantized<STAGES = STAGES>(x, w, zero, y);
+        let d = reshape(reshape(w, [n, k / 128, 128]) - zero.T[.., .., new], [n, k]);
+        assert_close(y, d @ x.T, rtol: 1e-3, atol: 1e-2);
+    }
+}
+
+test "stages that are all resident" for k in [128, 640, 1024] {
+    let (m, n) = (20, 100);
+    let x = randn(f16, [m, k], seed: 1);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let zero = uniform(u4, [k / 128, n], low: 0, high: 16, seed: 3);
+    let y = empty(f32, [n, m]);
+    resident(x, w, zero, y);
+    let d = reshape(reshape(w, [n, k / 128, 128]) - zero.T[.., .., new], [n, k]);
+    assert_close(y, d @ x.T, rtol: 1e-3, atol: 1e-2);
+}
+
+test "an index of two loops" for STAGES in [3, 4, 5] {
+    let (m, n, k) = (200, 330, 448);
+    let a = randn(f16, [m, k], seed: 1);
+    let b = randn(f16, [n, k], seed: 2);
+    let y = empty(f32, [m, n]);
+    persistent<STAGES = STAGES>(a, b, y);
+    assert_close(y, a @ b.T, rtol: 1e-3, atol: 1e-2);
+}
