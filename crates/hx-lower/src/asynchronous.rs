@@ -155,8 +155,9 @@ impl Cx<'_> {
         self.unit(kind, id)
     }
 
-    /// Returns why the strides or the address of a tensor are not known to be multiples of what a tensor map needs, as far as a launch
-    /// decides that; `None` if they are. A store of such a tensor goes through registers, and is complete when it returns.
+    /// Returns why the strides, the address or the ends of rows of a tensor are not known to be multiples of what a tensor map and its
+    /// boxes need, as far as a launch decides that; `None` if they are. A store of such a tensor goes through registers, and is
+    /// complete when it returns.
     fn unaligned_for_boxes(&self, view: &View) -> Option<String> {
         let Base::Global(id) = view.base else { return Some("it is no parameter".to_owned()) };
         let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
@@ -171,7 +172,12 @@ impl Cx<'_> {
         }
         let bytes = |stride: &Expr| self.facts.divisor(&stride.clone().scale(bits)) / 8;
         let is_aligned = |stride: &&Expr| stride.as_const().is_some() || bytes(stride) % unit == 0;
-        let stride = param.stride.iter().find(|stride| !is_aligned(stride))?;
-        Some(format!("stride `{stride}` of `{name}` is a multiple of {} B, not of {unit} B", bytes(stride)))
+        if let Some(stride) = param.stride.iter().find(|stride| !is_aligned(stride)) {
+            let known = bytes(stride);
+            return Some(format!(
+                "stride `{stride}` of `{name}` is a multiple of {known} B, not of {unit} B"
+            ));
+        }
+        view.box_rows(param, &catalogue().map, true, &self.facts).err()
     }
 }

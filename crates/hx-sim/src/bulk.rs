@@ -114,6 +114,19 @@ impl MapCode {
     }
 }
 
+/// Returns what a box writes behind the end of a row of its tensor, as text: the hardware writes whole pieces.
+fn overwritten(pieces: &[Piece], maps: &[MapCode], part: &PartCode) -> Option<String> {
+    let PartCode::Box { map, .. } = part else { return None };
+    let tail = catalogue().map.tail as usize;
+    let ends = |piece: &Piece| piece.inside.map(|(skip, byte, len)| (byte + len, (skip + len) % tail));
+    let (byte, used) = pieces.iter().filter_map(ends).find(|(_, used)| *used != 0)?;
+    let row = maps[*map].dims[0] as usize * maps[*map].element;
+    let behind = tail - used;
+    Some(format!(
+        "a box writes {behind} bytes behind byte {byte} of its tensor, where a row of {row} bytes ends"
+    ))
+}
+
 /// Returns the pieces of `bytes` contiguous bytes that begin at byte `from` of a tensor and at `start` in shared memory.
 ///
 /// # Errors
@@ -155,6 +168,13 @@ impl<'a> Block<'a> {
                 for coordinate in coordinates {
                     first.push(coordinate.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?);
                 }
+                let (corner, unit) = (first[0] * c.element as i64, catalogue().map.corner);
+                if corner % unit != 0 {
+                    let text = format!(
+                        "a box at byte {corner} of the rows of its tensor, which is no multiple of {unit}"
+                    );
+                    return Err(malformed(self, text));
+                }
                 code.maps[*map].pieces(&first, start)
             }
             PartCode::Run { offset, .. } => {
@@ -163,6 +183,9 @@ impl<'a> Block<'a> {
             }
         };
         let pieces = pieces.map_err(|text| malformed(self, text))?;
+        if let (true, Some(text)) = (c.global.mode.writes(), overwritten(&pieces, &code.maps, &c.part)) {
+            return Err(malformed(self, text));
+        }
         let held = self.tensors[c.tensor].as_ref().map_or(0, |tensor| tensor.bytes.len());
         match pieces.iter().filter_map(|piece| piece.inside).find(|(_, byte, len)| byte + len > held) {
             None => Ok(pieces),

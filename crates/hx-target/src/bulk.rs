@@ -64,4 +64,8 @@ pub struct MapLimits {
     pub r#box: u32,
     /// The bytes that the row of a box along the first dimension is a multiple of.
     pub row: u32,
+    /// The bytes that the coordinate of a box along the first dimension is a multiple of.
+    pub corner: i64,
+    /// A box that ends behind the end of the first dimension is written up to a multiple of so many bytes.
+    pub tail: i64,
 }

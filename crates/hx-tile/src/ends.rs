@@ -1,6 +1,7 @@
-//! The ends of views that are not those of their tensor, as far as boxes can have them.
+//! The ends of views, as far as boxes can have them: those that are not the ends of their tensor, and those of rows.
 
 use hx_index::{Expr, Facts};
+use hx_target::MapLimits;
 
 use crate::{TensorParam, View};
 
@@ -38,5 +39,44 @@ impl View {
         let end = self.ends.iter().fold(inside, |end, (_, own)| end.minimum(own, facts));
         // A coordinate below 0 of a box that is all outside its map is an illegal instruction on an H100.
         Ok(Some((*dim, end.maximum(&Expr::default(), facts))))
+    }
+
+    /// Checks that the rows of boxes of the view begin where the hardware takes them and, with `writes`, that no box writes behind the
+    /// end of a row of the tensor. Facts of the kernel and of the launch decide.
+    ///
+    /// # Errors
+    /// The number that is not known to be a multiple of what the limits ask for.
+    pub fn box_rows(
+        &self,
+        param: &TensorParam,
+        limits: &MapLimits,
+        writes: bool,
+        facts: &Facts,
+    ) -> Result<(), String> {
+        let is_row = |dim: &usize| param.stride.get(*dim).and_then(Expr::as_const) == Some(1);
+        let Some(dim) = self.modes.iter().map(|mode| mode.dim).find(is_row) else { return Ok(()) };
+        let (name, bits) = (&param.name, i64::from(param.dtype.bits()));
+        let known = |e: &Expr| facts.divisor(&e.scale(bits)) / 8;
+        let (first, end) = (&self.offsets[dim], &param.shape[dim]);
+        let begins = known(first);
+        if begins % limits.corner != 0 {
+            return Err(format!(
+                "the rows of the tile begin at `{first}` in `{name}`, which is known to be a multiple of {begins} B only, not of {} B",
+                limits.corner
+            ));
+        }
+        let last = self
+            .modes
+            .iter()
+            .filter(|mode| mode.dim == dim)
+            .fold(first.clone(), |last, mode| last + mode.factor.scale(mode.extent - 1));
+        let ends = known(end);
+        if writes && ends % limits.tail != 0 && !facts.proves_lt(&last, end) {
+            return Err(format!(
+                "the rows of `{name}` end at `{end}`, which is known to be a multiple of {ends} B only, and boxes are written up to a multiple of {} B",
+                limits.tail
+            ));
+        }
+        Ok(())
     }
 }

@@ -39,7 +39,10 @@ impl Check<'_> {
         }
         match row.run {
             Some(unit) => self.contiguous(param, global, choice, i64::from(unit))?,
-            None => self.mapped(param, global, choice)?,
+            None => {
+                self.mapped(param, global, choice)?;
+                self.aligned(param, global, choice, !is_load)?;
+            }
         }
         let layout =
             self.solution.shared.get(&tensor).ok_or_else(|| format!("`{}` has no layout", info.name))?;
@@ -100,6 +103,24 @@ impl Check<'_> {
             if !facts.proves_le(&Expr::default(), offset) || !facts.proves_lt(&last, extent) {
                 return Err(format!("a run of `{name}` reaches `{last}` of `{extent}` in dimension {dim}"));
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that rows of boxes begin at multiples of what the hardware takes, and that no box is written behind the end of a row.
+    fn aligned(&self, param: &TensorParam, global: &View, choice: &BulkChoice, writes: bool) -> Checked {
+        let (limits, facts, name) = (&catalogue().map, &self.program.facts, &param.name);
+        let bytes = i64::from(param.dtype.bits()) / 8;
+        let Some(dim) = choice.dims.first().copied() else { return Err("a box has no dimension".into()) };
+        let (first, end) = (&global.offsets[dim], &param.shape[dim]);
+        if facts.divisor(first) * bytes % limits.corner != 0 {
+            return Err(format!("the rows of boxes of `{name}` begin at `{first}`"));
+        }
+        let along = global.modes.iter().filter(|mode| mode.dim == dim);
+        let last = along.fold(first.clone(), |last, mode| last + mode.factor.scale(mode.extent - 1));
+        let is_inside = facts.proves_lt(&last, end);
+        if writes && !is_inside && facts.divisor(end) * bytes % limits.tail != 0 {
+            return Err(format!("boxes of `{name}` are written behind the end `{end}` of its rows"));
         }
         Ok(())
     }

@@ -144,7 +144,7 @@ fn elements_outside_of_the_tensor_are_zero() {
         loaded.check(want);
     };
     at(
-        [2, 1],
+        [0, 1],
         expect![[r#"
              12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
              22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
@@ -153,7 +153,7 @@ fn elements_outside_of_the_tensor_are_zero() {
         "#]],
     );
     at(
-        [12, 4],
+        [8, 4],
         expect![[r#"
             52 53 54 55 56 57 58 59 0 0 0 0 0 0 0 0
             62 63 64 65 66 67 68 69 0 0 0 0 0 0 0 0
@@ -162,7 +162,7 @@ fn elements_outside_of_the_tensor_are_zero() {
         "#]],
     );
     at(
-        [-3, -2],
+        [-8, -2],
         expect![[r#"
             0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
             0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
@@ -223,7 +223,7 @@ fn a_load_follows_what_threads_did_over_a_fence_and_a_barrier() {
             before(&mut loaded);
             between(&mut loaded);
             loaded.expect(BYTES);
-            loaded.load([4, 2]);
+            loaded.load([8, 2]);
             loaded.wait(FULL, parity);
             loaded.read();
             loaded.check(want);

@@ -9,9 +9,9 @@ use hx_thread::{Address, BulkStore, Fence, Memory, Outside, Part, RegId, Stmt, T
 use super::build::*;
 use crate::Argument;
 
-/// Rows and columns of the tensor. Neither is a multiple of the box's.
+/// Rows and columns of the tensor. Neither is a multiple of the box's; a row ends at a multiple of 16 bytes.
 const ROWS: i64 = 12;
-const COLUMNS: i64 = 50;
+const COLUMNS: i64 = 48;
 /// Distance of two rows in elements, a multiple of 16 bytes.
 const LD: i64 = 56;
 const BOX: [u32; 2] = [32, 8];
@@ -135,7 +135,7 @@ fn a_box_stops_at_the_edges_of_the_tensor() {
     stored.complete(0);
     stored.store("tma.store", [-24, -6]);
     stored.complete(0);
-    stored.store("tma.reduce.add", [4, 1]);
+    stored.store("tma.reduce.add", [8, 1]);
     stored.wait(0);
     stored.check(expect![[r#"
         11111111000000000000000000000000000000000000000000
@@ -151,6 +151,22 @@ fn a_box_stops_at_the_edges_of_the_tensor() {
         00000000000000000000000000000000111111111111111111
         00000000000000000000000000000000111111111111111111
     "#]]);
+}
+
+/// On a GPU the first is an illegal instruction, and the others write behind the ends of rows.
+#[test]
+fn a_box_begins_and_ends_at_multiples_of_16_bytes() {
+    let check = |columns, row: &str, coordinates, want: Expect| {
+        let mut stored = stored(SwizzleMode::Plain);
+        stored.k.program.maps[0].dims[0] = c(columns);
+        stored.fill(1.0);
+        stored.sync();
+        stored.store(row, coordinates);
+        stored.check(want);
+    };
+    check(COLUMNS, "tma.store", [4, 0], expect![[]]);
+    check(COLUMNS - 1, "tma.store", [32, 0], expect![[]]);
+    check(COLUMNS - 6, "tma.reduce.add", [16, 4], expect![[]]);
 }
 
 /// A run goes on from row to row, and each end of it is a multiple of 16 bytes inside of the tensor.

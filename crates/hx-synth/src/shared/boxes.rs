@@ -74,7 +74,7 @@ pub(super) fn candidates(
         let (boxes, constraint) = runs::cut(cx, (info, u), (param, global), (row, unit))?;
         return made(cx, (info, u), boxes, constraint).map(|candidate| vec![candidate]);
     }
-    let dims = dimensions(cx, param, global)?;
+    let dims = dimensions(cx, param, global, row)?;
     let blocks = i64::from(cx.program().blocks_of(u.op));
     let mut out = Vec::new();
     let mut refused = None;
@@ -133,7 +133,12 @@ fn is_written(cx: &Cx<'_, '_>, base: Base) -> bool {
 ///
 /// # Errors
 /// The limit that the tensor or its view breaks.
-fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<usize>, String> {
+fn dimensions(
+    cx: &Cx<'_, '_>,
+    param: &TensorParam,
+    view: &View,
+    row: &BulkRow,
+) -> Result<Vec<usize>, String> {
     let (facts, name, limits) = (&cx.program().facts, &param.name, &catalogue().map);
     let bytes = i64::from(param.dtype.bits()) / 8;
     if bytes == 0 {
@@ -181,6 +186,7 @@ fn dimensions(cx: &Cx<'_, '_>, param: &TensorParam, view: &View) -> Result<Vec<u
             });
         }
     }
+    view.box_rows(param, limits, !row.is_load(), facts)?;
     Ok(std::iter::once(inner).chain((0..rank).rev().filter(|dim| *dim != inner)).collect())
 }
 

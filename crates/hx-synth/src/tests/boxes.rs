@@ -223,6 +223,9 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
             });
         }),
         with(&|program| {
+            view(program, &|src| src.offsets[1] = src.offsets[1].clone() + Expr::dim("first").scale(4));
+        }),
+        with(&|program| {
             param(program, &|a| {
                 for dim in ["x", "y"] {
                     a.shape.insert(0, Expr::dim(dim));
@@ -284,17 +287,28 @@ fn stores_are_made_in_boxes() {
     expect!["sc: tma.store [8, 128] of dimensions [1, 0], Sw<1,2,3> (128,(8,32),1):(8,(1,1024),0)"]
         .assert_eq(line.lines().last().unwrap_or_default());
     assert!(solution.shared.contains_key(&SB));
-    // Boxes begin anywhere in global memory.
-    assert!(solved(&stored(3)).is_ok());
-    let mut program = stored(0);
-    let Param::Tensor(c) = &mut program.params[2] else { panic!("a tensor") };
-    c.stride[0] = Expr::dim("ldc");
-    let failure = solved(&program).expect_err("a stride of any length");
+    // Boxes begin at multiples of 16 bytes of a row.
+    assert!(solved(&stored(4)).is_ok());
+    let refused = |change: &dyn Fn(&mut TileProgram), first| {
+        let mut program = stored(first);
+        change(&mut program);
+        let failure = solved(&program).expect_err("a number that is not known to be aligned");
+        [vec![failure.message], failure.help].concat().join("\n") + "\n"
+    };
+    let c_of = |program: &mut TileProgram, change: &dyn Fn(&mut hx_tile::TensorParam)| {
+        let Param::Tensor(c) = &mut program.params[2] else { panic!("a tensor") };
+        change(c);
+    };
+    let refusals = [
+        refused(&|program| c_of(program, &|c| c.stride[0] = Expr::dim("ldc")), 0),
+        refused(&|_| (), 3),
+        refused(&|program| c_of(program, &|c| c.shape[1] = Expr::dim("columns")), 0),
+    ];
     expect![[r#"
         `tma.store` does not store `sc` in boxes
         stride `ldc` of `c` is known to be a multiple of 4 B only, not of 16 B
         `copy` goes through registers and takes any tile"#]]
-    .assert_eq(&[vec![failure.message], failure.help].concat().join("\n"));
+    .assert_eq(&refusals.concat());
 }
 
 /// The verifier finds every element that a wrong box puts elsewhere, and boxes that no instruction has.
