@@ -1,12 +1,12 @@
-//! `--device cuda:all`: tests are spread over the GPUs that the driver reports. A worker pretends to have them, so that a machine
-//! without a GPU can say how.
+//! `--device cuda:all`: tests are spread over the GPUs that the driver reports; `--compare-levels`: each launch runs at two levels of
+//! the assembler. A worker pretends to have GPUs, so that a machine without one can say how.
 
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use expect_test::expect;
 use hx_driver::{
-    DeviceChoice, Each, Filter, Machine, Setup, TestOptions, Verdict, list_tests, open_machine,
+    DeviceChoice, Each, Filter, Levels, Machine, Setup, TestOptions, Verdict, list_tests, open_machine,
     open_machines, run_tests_on,
 };
 use hx_target::Arch;
@@ -104,4 +104,86 @@ fn one_gpu_is_all_and_none_is_an_error() {
     let Some(old) = setup(TEST, &sandbox, &["9.0", "7.5"]) else { return };
     expect!["Pretended 7.5 has compute capability 7.5, and kernels are made for sm_80, sm_89, sm_90a"]
         .assert_eq(&error(&old));
+}
+
+/// Two launches with one tensor each, of which the second is a part of a larger one.
+const LEVELS: &str = "kernel filled<N = 4>(x: mut f32[m, n] : [ld, 1]) grid [1] threads 32 {
+    let r = register_tensor(f32, [4, 8]);
+    fill(r, 1.0);
+    copy(r, tile(x, [4, 8])[.., .., 0, 0]);
+}
+test \"t\" {
+    let x = zeros(f32, [4, 8]);
+    filled(x);
+    assert_eq(x, ones(f32, [4, 8]));
+}
+test \"part\" {
+    let x = zeros(f32, [4, 8]);
+    filled(x[.., 0..4]);
+}
+";
+
+/// Runs the tests at these levels on a pretended GPU whose launches fill their buffers in a mode. Returns the reports, and what the
+/// worker wrote down of its launches.
+fn at_levels(mode: &str, levels: Levels) -> Option<String> {
+    let sandbox = Sandbox::with("t.hx", LEVELS);
+    let setup = setup("levels", &sandbox, &[&format!("fills={mode}"), "9.0"])?;
+    let machines = open_machines(&setup).expect("the worker pretends to have one");
+    let mut db = Database::default();
+    let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;
+    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let options = TestOptions { levels, ..TestOptions::default() };
+    let mut lines = String::new();
+    run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
+        let name = report.case.name.rsplit("::").next().unwrap_or_default();
+        let shown = |text: &str| text.replace(&*sandbox.path("t.hx").to_string_lossy(), "t.hx");
+        let verdict = match &report.verdict {
+            Verdict::Failed(found) => format!("{}: {}", found[0].code.id, shown(&found[0].message)),
+            other => format!("{other:?}"),
+        };
+        lines += &format!("{name}: {verdict}\n");
+        report.remarks.iter().for_each(|remark| lines += &format!("  {}\n", shown(remark)));
+    });
+    let launches = std::fs::read_to_string(sandbox.path("launches")).expect("there were launches");
+    Some(lines + &launches)
+}
+
+#[test]
+fn launches_at_two_levels_are_compared() {
+    let Some(right) = at_levels("right", Levels::Compared) else { return };
+    expect![[r"
+        t: Passed
+        part: Passed
+        0 code []
+        0 code ['0']
+        0 code []
+        0 code ['0']
+    "]]
+    .assert_eq(&right);
+    let differ = at_levels("differ", Levels::Compared).unwrap_or_default();
+    expect![[r"
+        t: HX0640: `t.hx::filled<N = 4> ld % 8` writes 1 (0x3f800000) to element [0, 5] of `x`, and 2 (0x40000000) without optimization
+        part: HX0640: `t.hx::filled<N = 4> n % 4 ld % 8` writes 1 (0x3f800000) to the element 5 behind the first of `x`, and 2 (0x40000000) without optimization
+        0 code []
+        0 code ['0']
+        0 code []
+        0 code ['0']
+        0 code []
+        0 code ['0']
+        0 code []
+        0 code ['0']
+    "]]
+    .assert_eq(&differ);
+    let drift = at_levels("drift", Levels::Compared).unwrap_or_default();
+    expect![[r"
+    "]]
+    .assert_eq(&drift);
+    let plain = at_levels("right", Levels::One(Some(0))).unwrap_or_default();
+    expect![[r"
+        t: Passed
+        part: Passed
+        0 code ['0']
+        0 code ['0']
+    "]]
+    .assert_eq(&plain);
 }

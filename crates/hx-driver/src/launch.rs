@@ -10,6 +10,7 @@ mod direct;
 mod estimates;
 pub(crate) mod in_place;
 mod instance;
+mod levels;
 mod log;
 mod maps;
 mod race;
@@ -47,6 +48,7 @@ use cuda::cuda_text;
 pub use direct::{DirectLaunch, DirectParam};
 use instance::Errors;
 pub(crate) use instance::grid_label;
+pub use levels::Levels;
 pub(crate) use race::{Racetrack, bound};
 pub use regions::{Region, may_share};
 pub(crate) use simulate::Old;
@@ -68,6 +70,8 @@ pub struct Launcher<'a> {
     timing: Timing,
     /// The order of events on the simulator, a seed of [`hx_sim::Config`].
     order: u64,
+    /// The levels of the assembler on a GPU.
+    levels: Levels,
     /// Whether a launch so far has several orders of events.
     had_orders: bool,
     last: Option<Launched<'a>>,
@@ -161,6 +165,7 @@ impl<'a> Launcher<'a> {
             until,
             timing: Timing::default(),
             order: 0,
+            levels: Levels::default(),
             had_orders: false,
             last: None,
             tuned: None,
@@ -198,6 +203,12 @@ impl<'a> Launcher<'a> {
     /// Returns the atomic loads of the last launch that found the value from before a write that nothing orders them with.
     pub(crate) fn old(&self) -> &[Old] {
         &self.old
+    }
+
+    /// Returns the launcher with other levels of the assembler on a GPU.
+    #[must_use]
+    pub fn at(self, levels: Levels) -> Launcher<'a> {
+        Launcher { levels, ..self }
     }
 
     /// Returns the launcher with reports of its launches on the simulator.
@@ -312,7 +323,7 @@ impl<'a> Launcher<'a> {
 impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         self.running = Some(request.kernel.name.clone());
-        let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
+        let Chosen { checked, bound, sources, mut remarks } = self.chosen(request)?;
         let nth = self.launches;
         self.launches += 1;
         if let Some(suspect) = self.watch.filter(|suspect| suspect.launch == nth) {
@@ -332,7 +343,11 @@ impl<'a> Device for Launcher<'a> {
                 counters = self.report(checked, &bound, &counted);
                 lines
             }
-            Machine::Gpu(gpu) => self.run_on_gpu(gpu, checked, &bound)?,
+            Machine::Gpu(gpu) => {
+                let (lines, remark) = self.run_on_gpu(gpu, checked, &bound)?;
+                remarks.extend(remark);
+                lines
+            }
             Machine::CompileOnly(_) | Machine::TextOnly(_) => {
                 let report = self.compile_only(request)?;
                 self.last = Some(launched);

@@ -48,7 +48,7 @@ pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, found as stopped, instance, parse_override};
 pub use history::History;
-pub use launch::{DirectLaunch, DirectParam, Launcher, Region, Timing, Tuned, may_share};
+pub use launch::{DirectLaunch, DirectParam, Launcher, Levels, Region, Timing, Tuned, may_share};
 pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, Texts, UnknownDevice, is_environmental,
     machine_of, open_compiler, open_machine, open_machines,

@@ -28,7 +28,7 @@ use web_time::Instant;
 use crate::blame::{Settings, blame};
 use crate::bounded::{Each, ended_at, ended_in, first_code};
 use crate::fnv::fnv;
-use crate::launch::{Launcher, Old, Tuned};
+use crate::launch::{Launcher, Levels, Old, Tuned};
 use crate::machine::Machine;
 use crate::report::{KernelReport, Reporting};
 use crate::run::{foreign_errors, front_diagnostics};
@@ -112,6 +112,8 @@ pub struct TestOptions<'t> {
     pub observer: Option<&'t dyn Observer>,
     /// The cases report the counters of their launches on the simulator.
     pub report: bool,
+    /// The levels of the assembler on a GPU.
+    pub levels: Levels,
 }
 
 impl Default for TestOptions<'_> {
@@ -128,6 +130,7 @@ impl Default for TestOptions<'_> {
             cases: DRAWN_CASES,
             observer: None,
             report: false,
+            levels: Levels::default(),
         }
     }
 }
@@ -506,7 +509,7 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     let ran = until.run(db, |db| {
         let reporting = if options.report { Reporting::Summed(Vec::new()) } else { Reporting::Off };
         let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
-        let mut launcher = launcher.reporting(reporting);
+        let mut launcher = launcher.reporting(reporting).at(options.levels);
         let ran = evaluated(db, run, &mut launcher, &mut captured);
         (ran, launcher.into_reports())
     });

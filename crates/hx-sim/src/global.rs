@@ -115,7 +115,7 @@ impl Tensor {
 }
 
 /// Returns the coordinate of the element at an offset in a tensor, if the strides are nested so that it is unique.
-pub(crate) fn coordinate(shape: &[i64], stride: &[i64], offset: i64) -> Option<Vec<i64>> {
+pub fn coordinate(shape: &[i64], stride: &[i64], offset: i64) -> Option<Vec<i64>> {
     nested(shape, stride).filter(|_| offset >= 0)?;
     let mut order: Vec<usize> = (0..shape.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(stride[i]));

@@ -76,6 +76,7 @@ mod world;
 
 pub use config::Config;
 pub use error::{Access, Blocked, Copying, Deed, Fault, LeftOut, Place, Room, SimError};
+pub use global::coordinate;
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use phases::Stage;
 pub use playback::{AgentId, AgentState, Playback, Prepared, Registers, prepare};

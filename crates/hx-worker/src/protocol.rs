@@ -329,6 +329,13 @@ impl CompileJob {
         CompileJob::new(source, format!("{symbol}.cu"), arch)
     }
 
+    /// Returns the job with another level of the assembler, 0 to 3; its own without one.
+    #[must_use]
+    pub fn at_level(mut self, level: Option<u8>) -> CompileJob {
+        self.options.extend(level.map(|level| format!("--ptxas-options=-O{level}")));
+        self
+    }
+
     /// Makes a job for a cubin with [`CompileJob::OPTIONS`].
     pub fn new(
         source: impl Into<String>,

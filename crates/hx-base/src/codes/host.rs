@@ -223,4 +223,11 @@ family! {
     /// failure is noticed later; with `CUDA_LAUNCH_BLOCKING=1` each launch waits, and the message names the kernel that failed. The
     /// same call with NumPy arrays runs on the simulator, which names the place.
     CONTEXT_LOST = "HX0639", "context-lost", Error, "this process's CUDA context is lost";
+
+    /// The assembler of the CUDA compiler made two machine codes of one text, with and without optimization, and they write other
+    /// bits, although each repeats its own. `hx test --compare-levels` runs every launch of the tests with both. One of the two is
+    /// wrong: the assembler's optimizer has a fault that this kernel meets, or the text relies on something that it must not. The
+    /// simulator shows which one: `hx test --device sim`. A kernel whose results differ from run to run, such as one that adds floats
+    /// atomically, is not compared, and a remark says so.
+    LEVELS_DIFFER = "HX0640", "levels-differ", Error, "optimized and plain machine code write different results";
 }

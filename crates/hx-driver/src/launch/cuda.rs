@@ -11,12 +11,15 @@ use hx_host::device::LaunchError;
 use hx_index::Symbol;
 use hx_target::Arch;
 use hx_thread::{LogContents, LogPlan};
-use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, Outcome, RemoteError, WorkerError};
+use hx_worker::{
+    Arg, CompileError, CompileJob, Compiled, Launch, LaunchResult, Limits, Outcome, RemoteError, WorkerError,
+};
 use rayon::prelude::*;
 use web_time::Instant;
 
 use super::instance::Checked;
 use super::internal;
+use super::levels::Levels;
 use super::{Bound, BoundParam, BoundTensor, Launcher, maps, stopped_at};
 use crate::absence::absence_error;
 use crate::machine::{Cuda, Gpu};
@@ -27,19 +30,20 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 const OUT_OF_MEMORY: u32 = 2;
 
 impl<'a> Launcher<'a> {
-    /// Runs the kernel and writes its results back. Returns the lines that it printed.
+    /// Runs the kernel and writes its results back. Returns the lines that it printed, and a remark if levels were to be compared and
+    /// could not be.
     pub(super) fn run_on_gpu(
         &self,
         gpu: &Gpu,
         checked: Checked<'a>,
         bound: &Bound,
-    ) -> Result<Vec<String>, LaunchError> {
+    ) -> Result<(Vec<String>, Option<String>), LaunchError> {
         let (db, instance) = (self.db, checked.get());
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, bound)?;
         if grid.contains(&0) {
             // An empty grid runs nothing, as on the simulator. The driver would refuse it.
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
         let lookup = |s: &Symbol| bound.symbols.get(s).copied();
@@ -65,9 +69,11 @@ impl<'a> Launcher<'a> {
             waits_for_previous: source.launch.waits_for_previous,
             args,
         };
-        let cancelled = || self.stopped();
-        let result =
-            gpu.cuda.worker().launch(&launch, &self.limits(&cancelled)).map_err(|e| self.worker_error(&e))?;
+        let result = self.launched(gpu, &launch)?;
+        let remark = match self.levels {
+            Levels::One(_) => None,
+            Levels::Compared => self.compare_levels(gpu, (source, &launch), &result, (checked, bound))?,
+        };
         let at = source.launch.params.iter().position(|p| matches!(p, LaunchParam::Log { .. }));
         let told = result.outputs.iter().find(|(position, _)| Some(**position) == at);
         let logged = match (&plan, told) {
@@ -80,12 +86,29 @@ impl<'a> Launcher<'a> {
                 t.write_back(bytes).map_err(LaunchError::call)?;
             }
         }
-        Ok(printed)
+        Ok((printed, remark))
+    }
+
+    pub(super) fn launched(&self, gpu: &Gpu, launch: &Launch<'_>) -> Result<LaunchResult, LaunchError> {
+        let cancelled = || self.stopped();
+        let result = gpu.cuda.worker().launch(launch, &self.limits(&cancelled));
+        result.map_err(|e| self.worker_error(&e))
     }
 
     /// Returns the machine code of a kernel, from the cache or from the compiler.
     pub(super) fn compile(&self, cuda: &Cuda, source: &CudaSource) -> Result<Compiled, LaunchError> {
-        let outcome = compile(cuda, source, self.arch, self.until).map_err(|e| self.compile_error(e))?;
+        self.compile_at(cuda, source, self.levels.first())
+    }
+
+    /// As [`Launcher::compile`], at a level of the assembler.
+    pub(super) fn compile_at(
+        &self,
+        cuda: &Cuda,
+        source: &CudaSource,
+        level: Option<u8>,
+    ) -> Result<Compiled, LaunchError> {
+        let outcome =
+            compile(cuda, source, (self.arch, level), self.until).map_err(|e| self.compile_error(e))?;
         cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
         Ok(outcome.compiled)
     }
@@ -101,8 +124,8 @@ impl<'a> Launcher<'a> {
 
     /// Compiles kernels into the cache, at the same time. Whoever needs the code of one that fails gets the error.
     pub(super) fn compile_all(&self, cuda: &Cuda, sources: &[&CudaSource]) {
-        let (arch, until) = (self.arch, self.until);
-        sources.par_iter().for_each(|source| drop(compile(cuda, source, arch, until)));
+        let (arch, level, until) = (self.arch, self.levels.first(), self.until);
+        sources.par_iter().for_each(|source| drop(compile(cuda, source, (arch, level), until)));
     }
 
     pub(super) fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
@@ -152,8 +175,13 @@ impl<'a> Launcher<'a> {
 }
 
 /// Compiles a kernel, or finds it in the cache.
-fn compile(cuda: &Cuda, source: &CudaSource, arch: Arch, until: Until<'_>) -> Result<Outcome, CompileError> {
-    let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, arch.name());
+fn compile(
+    cuda: &Cuda,
+    source: &CudaSource,
+    (arch, level): (Arch, Option<u8>),
+    until: Until<'_>,
+) -> Result<Outcome, CompileError> {
+    let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, arch.name()).at_level(level);
     let cancelled = || until.is_reached();
     cuda.compilers.compile(&job, &limits(until, &cancelled))
 }

@@ -30,6 +30,13 @@ pub(crate) struct TestArgs {
     pub orders: Option<u64>,
     #[command(flatten)]
     pub order: OrderArgs,
+    /// Have the assembler of the CUDA compiler optimize this much, 0 to 3; needs a GPU, or `--no-run`.
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub optimize: Option<u8>,
+    /// Run each launch a second time, from the same arguments and without optimization, and compare what the two write, bit by bit;
+    /// needs a GPU.
+    #[arg(long, conflicts_with_all = ["optimize", "no_run", "orders", "order", "report"])]
+    pub compare_levels: bool,
     /// Begin no test after one has failed; those that run at that time come to their end.
     #[arg(long)]
     pub fail_fast: bool,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Listing, Machine, Setup, TestOptions, Tuned,
+    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Levels, Listing, Machine, Setup, TestOptions, Tuned,
     Verdict, list_tests, open_compiler, run_tests_on,
 };
 use hx_workspace::Manifest;
@@ -185,9 +185,11 @@ fn broken_files(listing: &Listing) -> Option<Exit> {
 fn opened(args: &TestArgs, setup: &Setup, output: &Output) -> Result<Vec<Machine>, Exit> {
     let machines =
         if args.no_run { vec![announce(open_compiler(setup), output)?] } else { machines(setup, output)? };
-    if args.require_gpu && !args.no_run && !machines.iter().all(Machine::is_gpu) {
-        let reason = "`--require-gpu` was given, and the tests would run on the simulator";
-        output.placeless_parts(&codes::NO_GPU, reason, &[], &[]);
+    let levels = args.compare_levels.then_some("--compare-levels").or(args.optimize.map(|_| "--optimize"));
+    let needs = args.require_gpu.then_some("--require-gpu").or(levels);
+    if let Some(flag) = needs.filter(|_| !args.no_run && !machines.iter().all(Machine::is_gpu)) {
+        let reason = format!("`{flag}` was given, and the tests would run on the simulator");
+        output.placeless_parts(&codes::NO_GPU, &reason, &[], &[]);
         return Err(Exit::Environment);
     }
     Ok(machines)
@@ -226,6 +228,7 @@ impl Runner<'_> {
             cases: args.cases.or(manifest.and_then(|m| m.cases)).map_or(DRAWN_CASES, |n| n as usize),
             observer: None,
             report: args.report.report,
+            levels: if args.compare_levels { Levels::Compared } else { Levels::One(args.optimize) },
         }
     }
 
