@@ -16,7 +16,7 @@ kernel rmsnorm_backward<BN = 1024, BLOCKS = 528, T: type = f16>(
     let weight = cast(load(tile(w, [BN])[.., 0][new, ..]), f32);
     let dweight = register_tensor(f32, [1, BN]);
     fill(dweight, 0.0);
-    for i in 0..cdiv(m, BLOCKS) {
+    for i in 0..cdiv(m - block_idx, BLOCKS) {
         let row = block_idx + i * BLOCKS;
         let rx = cast(load(tile(x, [1, BN])[.., .., row, 0]), f32);
         let rd = cast(load(tile(dy, [1, BN])[.., .., row, 0]), f32);
@@ -48,7 +48,7 @@ kernel layernorm_backward<BN = 1024, BLOCKS = 528, T: type = f16>(
     let dbias = register_tensor(f32, [1, BN]);
     fill(dweight, 0.0);
     fill(dbias, 0.0);
-    for i in 0..cdiv(m, BLOCKS) {
+    for i in 0..cdiv(m - block_idx, BLOCKS) {
         let row = block_idx + i * BLOCKS;
         let rx = cast(load(tile(x, [1, BN])[.., .., row, 0]), f32);
         let rd = cast(load(tile(dy, [1, BN])[.., .., row, 0]), f32);
@@ -81,6 +81,31 @@ test "rmsnorm_backward" for (m, n) in [(1, 1024), (7, 1000), (9, 77)] {
         assert_close(dx, want, ulp: if T == f32 { 64 } else { 2 });
         assert_close(dw, sum(dy * x * r, axis: 0), rtol: 1e-4, atol: 1e-4);
     }
+}
+
+test "rows that blocks do not have add nothing, without eps too" for T in [f16, f32] {
+    let x = randn(T, [7, 100], seed: 1);
+    let w = randn(T, [100], seed: 2);
+    let dy = randn(T, [7, 100], seed: 3);
+    let dx = empty(T, [7, 100]);
+    let (dw, db) = (zeros(f32, [100]), zeros(f32, [100]));
+    rmsnorm_backward<BLOCKS = 3>(x, w, dy, dx, dw, 0.0);
+    assert_close(
+        dw,
+        sum(dy * x / sqrt(mean(x * x, axis: 1, keepdims: true)), axis: 0),
+        rtol: 1e-4,
+        atol: 1e-4,
+    );
+    dw[..] = 0.0;
+    layernorm_backward<BLOCKS = 3>(x, w, dy, dx, dw, db, 0.0);
+    let c = x - mean(x, axis: 1, keepdims: true);
+    assert_close(
+        dw,
+        sum(dy * c / sqrt(mean(c * c, axis: 1, keepdims: true)), axis: 0),
+        rtol: 1e-4,
+        atol: 1e-4,
+    );
+    assert_close(db, sum(dy, axis: 0), rtol: 1e-4, atol: 1e-4);
 }
 
 test "layernorm_backward" for (m, n) in [(1, 1024), (7, 1000), (9, 77)] {

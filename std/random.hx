@@ -63,8 +63,8 @@ fn uniform_of(word: u32) -> f32 {
     cast(where(x < 0, -x - 1, x), f32) * 4.6566127342e-10
 }
 
-/// y = x / (1 - p) where a random number exceeds p, else 0. The number of element `4 · i + w` is word `w` of Philox for the counter
-/// `i` and the seed, as Triton's `tl.rand4x(seed, i)` gives it; `p = 0` keeps all.
+/// y = x / (1 - p) where a random number from 0 up to 1 is at least p, else 0: `p = 0` keeps all, and `p = 1` none. The number of element `4 · i + w` is word `w` of Philox for the counter
+/// `i` and the seed, as Triton's `tl.rand4x(seed, i)` gives it.
 kernel dropout<B = 2048, T: type = f16>(x: T[n], y: mut T[n], p: f32, seed: u32)
     grid [cdiv(n, B)]
     threads 128
@@ -76,7 +76,7 @@ kernel dropout<B = 2048, T: type = f16>(x: T[n], y: mut T[n], p: f32, seed: u32)
     let w = index(v, 1);
     let word = where(w == 0, w0, where(w == 1, w1, where(w == 2, w2, w3)));
     let scale = 1.0 / (1.0 - p);
-    let kept = where(uniform_of(word) > p, v * scale, 0.0);
+    let kept = where(uniform_of(word) >= p, v * scale, 0.0);
     copy(cast(kept, T), global_view(y[block * B..], (B / 4, 4) : (4, 1)));
 }
 
@@ -110,7 +110,24 @@ test "dropout keeps and scales what Philox picks" for (n, p, seed) in [
     let w = arange(i32, [n]) & 3;
     let word = where(w == 0, x0, where(w == 1, x1, where(w == 2, x2, x3)));
     let half = where(word >= 1 << 31, mask - word, word);
-    let kept = where(half * 4.6566127342e-10 > p, x / (1.0 - p), 0.0);
+    let kept = where(half * 4.6566127342e-10 >= p, x / (1.0 - p), 0.0);
     assert_close(y, kept, ulp: 1);
     assert(n == 1 || sum(cast(y == 0.0, i32)) > 0 && sum(cast(y == 0.0, i32)) < n);
+}
+
+// The random words of element 3 for the first seed and of element 1 for the second are 0.
+test "p = 0 keeps all" for (seed, at) in [(1343428, 3), (293046734, 1)] {
+    let x = randn(f16, [64], seed: 1);
+    let y = empty(f16, [64]);
+    dropout(x, y, 0.0, seed);
+    assert(y[at] == x[at]);
+    assert_eq(y, x);
+}
+
+test "p = 1 keeps none" {
+    let x = randn(f16, [5000], seed: 1);
+    x[0..4] = [inf, nan, 1.0, -inf];
+    let y = empty(f16, [5000]);
+    dropout(x, y, 1.0, 5);
+    assert_eq(y, zeros(f16, [5000]));
 }

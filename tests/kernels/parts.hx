@@ -182,7 +182,7 @@ test "scans of pairs" for (m, n) in [(96, 8), (70, 19), (3, 1)] {
 }
 
 /// Where the largest element of each row is: a reduction of pairs.
-kernel argmax<BM = 4, BN = 128>(x: f32[m, n], y: mut i32[m])
+kernel largest<BM = 4, BN = 128>(x: f32[m, n], y: mut i32[m])
     where n <= BN
     grid [cdiv(m, BM)]
     threads 128
@@ -191,7 +191,7 @@ kernel argmax<BM = 4, BN = 128>(x: f32[m, n], y: mut i32[m])
     let (_, at) = reduce(
         (rx, index(rx, 1) + 0),
         axis: 1,
-        op: |(x0, i0), (x1, i1)| (max(x0, x1), where(x1 > x0, i1, i0)),
+        op: |(x0, i0), (x1, i1)| (max(x0, x1), where(isnan(x0) || x1 > x0, i1, i0)),
     );
     copy(at[.., 0], tile(y, [BM])[.., block_idx]);
 }
@@ -199,11 +199,11 @@ kernel argmax<BM = 4, BN = 128>(x: f32[m, n], y: mut i32[m])
 test "reductions of pairs" for (m, n) in [(4, 128), (7, 100), (1, 3)] {
     let x = randn(f32, [m, n], seed: 3);
     let y = empty(i32, [m]);
-    argmax(x, y);
-    for i in 0..m {
-        let at = y[i];
-        assert(at >= 0 && at < n && x[i, at] == max(x[i]));
-    }
+    largest(x, y);
+    assert_eq(y, argmax(x, axis: 1));
+    x[0, 0..2] = [nan, 5.0];
+    largest(x, y);
+    assert_eq(y, argmax(x, axis: 1));
 }
 
 /// y = x[rows], tile by tile; rows that are none read as the padding.

@@ -1,5 +1,6 @@
 //! Turns findings about an instance into diagnostics. The stages report operations; this module maps operations to places.
 
+mod associative;
 mod layout;
 mod narrowed;
 mod order;
@@ -39,6 +40,7 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
                 found.extend(unchecked::pipelines(&places, checked.lowered, checked.open));
             }
             found.extend(previous::findings(&places, lowered));
+            found.extend(associative::operators(&places, lowered));
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
@@ -63,6 +65,7 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
     if let Ok(lowered) = routed_program(db, instance) {
         found.extend(Protocol::of(&places, lowered).findings(&places, hazards(db, instance)));
         found.extend(previous::findings(&places, lowered));
+        found.extend(associative::operators(&places, lowered));
     }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);

@@ -1,5 +1,6 @@
 //! Tests which queries run again after an edit, the text of the stages, and the diagnostics of a file.
 
+mod associative;
 mod asynchronous;
 mod boxes;
 mod cancel;

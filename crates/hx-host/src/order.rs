@@ -5,16 +5,19 @@ use std::cmp::Ordering;
 use crate::dense::{Dense, Numbers};
 use crate::error::{HostError, HostResult};
 
-/// Returns the position of the largest element, or of the least, along each line of `axis`: of several the first. NaN counts as the
-/// extreme, as in NumPy. The axis goes away unless `keep` is set.
+/// Returns the position of the largest element, or of the least, along each line of `axis`: of several the first. NaN is skipped,
+/// as kernels do; the position of nothing but NaN is 0. The axis goes away unless `keep` is set.
 pub(crate) fn position(largest: bool, a: &Dense, axis: usize, keep: bool) -> HostResult<Dense> {
     if a.shape[axis] == 0 {
         let name = if largest { "argmax" } else { "argmin" };
         return Err(HostError::shape(format!("`{name}` of no elements")));
     }
     let positions = along(a, axis, |line, order| {
+        let is_nan = |x: usize| matches!(&a.data, Numbers::Float(v) if v[x].is_nan());
         let better = |x: usize, best: usize| match order(line[x], line[best]) {
-            Ordering::Greater => largest || order(line[x], line[x]) == Ordering::Greater,
+            _ if is_nan(line[x]) => false,
+            _ if is_nan(line[best]) => true,
+            Ordering::Greater => largest,
             Ordering::Less => !largest,
             Ordering::Equal => false,
         };

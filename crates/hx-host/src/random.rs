@@ -63,7 +63,16 @@ pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor
     Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
 }
 
-/// Draws uniform numbers in [low, high): real ones for floats, whole ones for integers.
+/// Returns the largest number of a float type below a bound.
+fn below(dtype: DType, bound: f64) -> f64 {
+    let spacing = dtype.ulp(bound);
+    // Below a power of two the spacing is half of that above it.
+    let near = dtype.round(bound - spacing / 2.0);
+    if near < bound { near } else { dtype.round(bound - spacing) }
+}
+
+/// Draws uniform numbers in [low, high): real ones for floats, whole ones for integers. A number that the element type would round to
+/// `high` becomes the largest one below it.
 pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -> HostResult<HostTensor> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(HostError::call(format!(
@@ -80,9 +89,14 @@ pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -
     let count = element_count(shape)?;
     let mut generator = seed.generator();
     let float = dtype.is_float();
+    let below = if float { below(dtype, high) } else { high };
     let values = generate(count, |_| {
         let x = low + (high - low) * unit(&mut generator);
-        if float { x } else { x.floor() }
+        match float {
+            true if dtype.round(x) < high => x,
+            true => below,
+            false => x.floor().min((high - 1.0).ceil()),
+        }
     });
     Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
 }

@@ -10,7 +10,8 @@ use crate::error::Lower;
 use crate::value::{Lazy, Value};
 
 impl Cx<'_> {
-    /// Lowers `argmax(t, axis: …)` and `argmin(t, axis: …)`: of several such elements the first.
+    /// Lowers `argmax(t, axis: …)` and `argmin(t, axis: …)`: of several such elements the first. NaN is skipped, as `max` and
+    /// `min` do; the position of nothing but NaN is 0.
     pub(crate) fn position(
         &mut self,
         id: ExprId,
@@ -41,11 +42,22 @@ impl Cx<'_> {
     }
 }
 
-/// Returns the operator on (element, position) that takes the later operand if its element is better than the earlier one.
+/// Returns the operator on (element, position) that takes the later operand if its element is better than the earlier one. Every
+/// number is better than NaN, which makes the operator associative: threads may combine elements in any grouping.
 fn later_if_better(largest: bool, dtype: DType) -> Vec<Scalar> {
     let input = |index: u32| Scalar::Input { index, dtype: if index % 2 == 0 { dtype } else { DType::I32 } };
-    let (smaller, larger) = if largest { (input(0), input(2)) } else { (input(2), input(0)) };
-    let better = Scalar::apply(Operator::Lt, dtype, [smaller, larger]);
+    let not = |x: Scalar| Scalar::apply(Operator::Not, DType::Bool, [x]);
+    let both = |x: Scalar, y: Scalar| Scalar::apply(Operator::And, DType::Bool, [x, y]);
+    let (smaller, larger) = if largest { (0, 2) } else { (2, 0) };
+    let better = if dtype == DType::Bool {
+        both(not(input(smaller)), input(larger))
+    } else if dtype.is_float() {
+        // The comparison is false if an operand is NaN, so its opposite holds.
+        let worse = Scalar::apply(Operator::Le, dtype, [input(larger), input(smaller)]);
+        both(not(worse), not(Scalar::apply(Operator::IsNan, dtype, [input(2)])))
+    } else {
+        Scalar::apply(Operator::Lt, dtype, [input(smaller), input(larger)])
+    };
     let pick = |of: DType, part: u32| {
         Scalar::apply(Operator::Select, of, [better.clone(), input(2 + part), input(part)])
     };

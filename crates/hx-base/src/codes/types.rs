@@ -535,4 +535,29 @@ family! {
     /// }
     /// ```
     OVERLAPPING_WRITE = "HX0229", "overlapping-write", Error, "a copy would write an element several times";
+
+    /// The operator of a `reduce` or a `scan` is not associative: three elements have another result if the last two are combined
+    /// first. The layout decides which elements are combined first, so the result would depend on it. The message has three elements
+    /// that show it; rounding does not count. If the elements are small numbers that are not negative, this is an error. If they are
+    /// negative, infinite or NaN, it is a warning, because the data may have none of them.
+    ///
+    /// No comparison holds for NaN, so `where(a < b, b, a)` keeps a NaN that comes first and drops one that comes second. `max(a, b)`
+    /// takes the number in both cases, and so does `where(isnan(a) || a < b, b, a)`.
+    ///
+    /// ```hx fails
+    /// kernel norms(x: f32[m, 64], y: mut f32[m]) grid [m] threads 32 {
+    ///     let t = load(tile(x, [1, 64])[.., .., block_idx, 0]);
+    ///     let total = reduce(t, axis: 1, op: |a, b| a * a + b * b);
+    ///     copy(sqrt(total)[0, ..], tile(y, [1])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel norms(x: f32[m, 64], y: mut f32[m]) grid [m] threads 32 {
+    ///     let t = load(tile(x, [1, 64])[.., .., block_idx, 0]);
+    ///     let total = reduce(t * t, axis: 1, op: |a, b| a + b);
+    ///     copy(sqrt(total)[0, ..], tile(y, [1])[.., block_idx]);
+    /// }
+    /// ```
+    NOT_ASSOCIATIVE = "HX0230", "not-associative", Error, "the operator of a reduction is not associative";
 }

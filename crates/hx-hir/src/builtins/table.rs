@@ -96,14 +96,14 @@ super::families! {
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
         Sum: "sum", SUM,
             "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster: in all of them, in the block `to:`, or cut along the axis `scatter:` of the tensor, a part for each block.";
-        Argmax: "argmax", REDUCE, "The position of the largest element along `axis:`, the first of several, as `i32`.";
-        Argmin: "argmin", REDUCE, "The position of the least element along `axis:`, the first of several, as `i32`.";
+        Argmax: "argmax", REDUCE, "The position of the largest element along `axis:`, the first of several, as `i32`. NaN is skipped, as `max` does.";
+        Argmin: "argmin", REDUCE, "The position of the least element along `axis:`, the first of several, as `i32`. NaN is skipped, as `min` does.";
         Any: "any", REDUCE,
             "Reports whether any element of a tensor of truth values is true: along `axis:`, or over all elements as a truth value of the block.";
         All: "all", REDUCE,
             "Reports whether every element of a tensor of truth values is true: along `axis:`, or over all elements as a truth value of the block.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
-            "Reduction along an axis by an associative and commutative operator.";
+            "Reduction along an axis by an associative operator, in the order of the axis.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
             "Inclusive scan along an axis by an associative operator.";
     }
@@ -296,8 +296,8 @@ super::families! {
             "All slices along an axis combined by `op`, a closure on two of them; the axis goes away.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
             "Every prefix of the slices along an axis combined by `op`.";
-        Argmax: "argmax", HOST_REDUCE, "The position of the largest element along `axis:`, the first of several.", method;
-        Argmin: "argmin", HOST_REDUCE, "The position of the least element along `axis:`, the first of several.", method;
+        Argmax: "argmax", HOST_REDUCE, "The position of the largest element along `axis:`, the first of several. NaN is skipped, as in kernels.", method;
+        Argmin: "argmin", HOST_REDUCE, "The position of the least element along `axis:`, the first of several. NaN is skipped, as in kernels.", method;
         Sort: "sort", REDUCE, "The elements along `axis:`, the last unless it is named, from the least to the largest.", method;
         Cumsum: "cumsum", [required("x"), required("axis")], "The running sum along an axis.", method;
         Softmax: "softmax", REDUCE, "`exp(x)` over its sum along `axis:`.", method;

@@ -102,6 +102,19 @@ fn seeds_name_tensors() {
     assert!(mean.abs() < 0.3, "{mean}");
 }
 
+/// Rounding does not reach the upper bound, which is excluded: a third of the numbers of `f4` would.
+#[test]
+fn uniform_numbers_are_below_their_bound() {
+    for dtype in DType::ALL.into_iter().filter(|d| d.is_float()) {
+        for (low, high) in [(0.0, 1.0), (-1.0, 1.0), (-2.0, -1.0), (0.5, 1.5), (1.0, 1.5)] {
+            let x = uniform(dtype, &[2000], low, high, Seed { seed: 0, stream: 0 }).expect("bounds");
+            let values = Tensor::from_host(x).numbers().expect("floats").into_floats();
+            let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
+            assert!(low <= least && most < high, "{dtype}: {least} to {most} for {low} to {high}");
+        }
+    }
+}
+
 #[test]
 fn fresh_tensors() {
     let x = Tensor::from_host(
