@@ -32,20 +32,32 @@ pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, S
     Ok(tv)
 }
 
-/// Checks that some thread holds every element, that no thread holds one twice, and that the steps match the layout.
+/// Checks that some thread holds every element, that no thread holds one twice, that two threads with one element are replicas of each
+/// other, and that the steps match the layout.
+///
+/// Threads are replicas if they differ in modes of stride 0 only. Sums, scans and stores count the elements of one of them. Threads that
+/// share some elements under other strides have no owner that could be counted.
 fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
     let (threads, values) = (layout.mode(0), layout.mode(1));
     let mut held = vec![false; shape.iter().product::<i64>() as usize];
     // The last thread that held each index; threads count from 1.
-    let mut last = vec![0; layout.cosize() as usize];
+    let mut last: Vec<i64> = vec![0; layout.cosize() as usize];
     for thread in 0..threads.size() {
         for value in 0..values.size() {
             let index = threads.eval(thread) + values.eval(value);
             if tv.coordinate(thread, value) != coordinate(index, shape) {
                 return Err(format!("index {index} lies outside"));
             }
-            if std::mem::replace(&mut last[index as usize], thread + 1) == thread + 1 {
+            let before = std::mem::replace(&mut last[index as usize], thread + 1) - 1;
+            if before == thread {
                 return Err(format!("thread {thread} holds index {index} twice"));
+            }
+            let inside = (index as usize) < held.len();
+            if inside && before >= 0 && original(&threads, before) != original(&threads, thread) {
+                return Err(format!(
+                    "the threads {before} and {thread} both hold element {:?}, and a mode of stride 0 is the only way to have copies",
+                    coordinate(index, shape)
+                ));
             }
             if let Some(held) = held.get_mut(index as usize) {
                 *held = true;
@@ -56,6 +68,18 @@ fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
         Some(index) => Err(format!("no thread holds element {:?}", coordinate(index as i64, shape))),
         None => Ok(()),
     }
+}
+
+/// Returns the first of the threads that hold the same elements as `thread`, by the modes of stride 0.
+fn original(threads: &Layout, thread: i64) -> i64 {
+    let (mut rest, mut weight, mut first) = (thread, 1, 0);
+    for &(extent, stride) in threads.leaves() {
+        let along = rest % extent;
+        rest /= extent;
+        first += if stride == 0 { 0 } else { along * weight };
+        weight *= extent;
+    }
+    first
 }
 
 /// Returns the coordinate of a colexicographic index. The index may lie past the end of the last dimension.
@@ -91,6 +115,7 @@ mod tests {
         check("((8,8),4):((1,32),8)", &[32, 8], 64, expect!["64 threads, 4 values, tile [32, 8]"]);
         check("(64,2):(1,64)", &[96], 64, expect!["64 threads, 2 values, tile [128]"]);
         check("((32,2),8):((1,0),32)", &[256], 64, expect!["64 threads, 8 values, tile [256]"]);
+        check("((2,8,2),8):((0,1,64),8)", &[8, 16], 32, expect!["32 threads, 8 values, tile [8, 16]"]);
     }
 
     #[test]
@@ -103,11 +128,57 @@ mod tests {
         );
         check("(32,8):(1,32)", &[256], 64, expect!["its first mode counts 32 threads"]);
         check("(64,8):(1,64)", &[256], 64, expect!["index 256 lies outside"]);
-        check("(64,4):(1,3)", &[256], 64, expect!["no thread holds element [73]"]);
-        check("(64,4):(8,4)", &[256], 64, expect!["index 256 lies outside"]);
+        check(
+            "(64,4):(1,3)",
+            &[256],
+            64,
+            expect![
+                "the threads 0 and 3 both hold element [3], and a mode of stride 0 is the only way to have copies"
+            ],
+        );
+        check(
+            "(64,4):(8,4)",
+            &[256],
+            64,
+            expect![
+                "the threads 0 and 1 both hold element [8], and a mode of stride 0 is the only way to have copies"
+            ],
+        );
         check("(64,4):(1,1000000000000)", &[256], 64, expect!["its indices lie far outside"]);
         check("(64,4):(1000,1)", &[256], 64, expect!["a mode runs over the end of a dimension"]);
         check("(64,4):(1,0)", &[64], 64, expect!["thread 0 holds index 0 twice"]);
         check("(64,3):(1,64)", &[16, 16], 64, expect!["no thread holds element [0, 12]"]);
+        check(
+            "((8,4),4):((1,8),8)",
+            &[8, 7],
+            32,
+            expect![
+                "the threads 0 and 8 both hold element [0, 1], and a mode of stride 0 is the only way to have copies"
+            ],
+        );
+        check(
+            "((8,4),8):((1,32),8)",
+            &[8, 16],
+            32,
+            expect![
+                "the threads 0 and 8 both hold element [0, 4], and a mode of stride 0 is the only way to have copies"
+            ],
+        );
+        check(
+            "((8,4),4):((1,16),8)",
+            &[8, 10],
+            32,
+            expect![
+                "the threads 0 and 8 both hold element [0, 2], and a mode of stride 0 is the only way to have copies"
+            ],
+        );
+        check(
+            "((2,8,2),8):((0,1,32),8)",
+            &[8, 12],
+            32,
+            expect![
+                "the threads 1 and 16 both hold element [0, 4], and a mode of stride 0 is the only way to have copies"
+            ],
+        );
     }
 }

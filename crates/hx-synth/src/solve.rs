@@ -14,7 +14,7 @@ use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
 use crate::solver::Solver;
-use crate::{convertible, crossing, estimate, floor, pipes, size};
+use crate::{convertible, crossing, estimate, floor, pipes, shared, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -151,6 +151,7 @@ fn routed(mut solution: Solution, route: &Edits) -> Solution {
 
 /// Rejects programs that no search can solve.
 fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
+    shared::check_pins(program)?;
     crossing::check(program)?;
     size::check(program, arch)?;
     pipes::check(program, arch)?;

@@ -14,7 +14,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that some thread holds every element, that no thread holds an element twice, and that a pin is kept.
+    /// Checks that some thread holds every element, that no thread holds an element twice, that threads with a common element have all
+    /// elements in common, and that a pin is kept.
     fn register(&self, tensor: TensorId) -> Checked {
         let info = self.program.tensor(tensor);
         let held = self.held(tensor)?;
@@ -23,6 +24,8 @@ impl Check<'_> {
             return Err(format!("the layout of `{}` covers {tile:?} of {:?}", info.name, info.shape));
         }
         let mut covered = vec![false; info.size() as usize];
+        // The first thread with each index.
+        let mut owner: Vec<Option<i64>> = vec![None; tile.iter().product::<i64>() as usize];
         let size: i64 = tile.iter().product();
         for t in 0..held.threads {
             let mut own = BTreeSet::new();
@@ -39,6 +42,13 @@ impl Check<'_> {
                 }
                 let at = held.coordinate(t, v);
                 if self.inside(tensor, &at) {
+                    let first = *owner[i as usize].get_or_insert(t);
+                    if first != t && (0..held.values).any(|v| held.index(first, v) != held.index(t, v)) {
+                        return Err(format!(
+                            "the threads {first} and {t} share element {at:?} of `{}`, but not all of their elements",
+                            info.name
+                        ));
+                    }
                     covered[index(&at, &info.shape) as usize] = true;
                 }
             }

@@ -28,7 +28,7 @@ pub(crate) use demanded::Demanded;
 pub(crate) use operand::{Issued, is_reached};
 #[cfg(test)]
 pub(crate) use options::solve_under;
-pub(crate) use options::{ideal, least, least_cycles, solve};
+pub(crate) use options::{check_pins, ideal, least, least_cycles, solve};
 pub(crate) use place::{ALIGN, Item, offsets};
 
 use hx_layout::ComposedLayout;

@@ -129,10 +129,7 @@ fn solved(
 ) -> Result<Buffer, Failure> {
     let (program, options) = (cx.program(), &asked.options);
     let best = match pin_of(program, tensor) {
-        Some(pin) => {
-            fits(program, tensor, pin)?;
-            serve::pinned(cx, tensor, uses, options, pin)
-        }
+        Some(pin) => serve::pinned(cx, tensor, uses, options, pin),
         None => serve::cheapest(cx, tensor, uses, options, &asked.joints, limit),
     };
     if (cx.cancelled)() {
@@ -189,6 +186,17 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
     }
     let options = candidates(cx, tensor, used, &[])?;
     Ok(options.usable.first().map_or(0.0, |c| c.cost))
+}
+
+/// Checks the pinned layout of every shared tensor, before anything counts on its modes.
+///
+/// # Errors
+/// A failure that names the first tensor whose layout does not fit.
+pub(crate) fn check_pins(program: &TileProgram) -> Result<(), Failure> {
+    program
+        .tensor_ids()
+        .filter_map(|id| Some((id, pin_of(program, id)?)))
+        .try_for_each(|(id, pin)| fits(program, id, pin))
 }
 
 /// Checks that a pinned layout fits the tensor: one mode for each dimension, no place used twice, and none before the tensor's
