@@ -46,6 +46,7 @@ pub fn compile_kernels(db: &dyn Db, file: SourceFile, arch: Arch) {
     }
 }
 
-fn sound_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Kernel<'db>> {
+/// Returns the kernels of a file that have no error before layouts.
+pub fn sound_kernels<'db>(db: &'db dyn Db, file: SourceFile) -> impl Iterator<Item = Kernel<'db>> {
     file_items(db, file).kernels().filter(|kernel| Sound::of(db, *kernel).is_some())
 }

@@ -31,7 +31,7 @@ pub mod tune;
 mod unsolved;
 
 pub use assists::{Assist, AssistConfig, Staging, assists, staging};
-pub use check::{check_file, check_front, compile_kernels, kernel_diagnostics};
+pub use check::{check_file, check_front, compile_kernels, kernel_diagnostics, sound_kernels};
 pub use db::Db;
 pub use diagnostics::{instance_diagnostics, instance_errors};
 pub use emit::{Emit, built_constraints, emit};

@@ -5,6 +5,7 @@ use hx_compile::Db;
 use hx_hir::{Elem, Ty, infer_body, signature_types};
 use hx_syntax::is_identifier;
 
+use crate::meaning::Renaming;
 use crate::names::{Def, Occurrence, Role, definition_of, generics_of, occurrence_at, occurrences};
 use crate::{Cancellable, FileRange, catch};
 
@@ -168,7 +169,7 @@ fn renamable(db: &dyn Db, file: SourceFile, at: TextSize) -> Result<Occurrence, 
     }
 }
 
-/// Returns the edits that rename the name at an offset in every file.
+/// Returns the edits that rename the name at an offset in every file. After them, every name means what it meant before.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request. The inner error says why the name cannot be renamed.
@@ -181,7 +182,9 @@ pub fn rename(
     catch(|| {
         let found = renamable(db, file, at)?;
         if !is_identifier(new_name) {
-            return Err(format!("`{new_name}` is no name"));
+            return Err(format!(
+                "`{new_name}` is no name: names are made of ASCII letters, digits and `_`, and are no keywords"
+            ));
         }
         let definition = definition_of(db, &found.def).ok_or("the definition is not known")?;
         let old = &definition.file.text(db)[definition.range];
@@ -198,7 +201,11 @@ pub fn rename(
                 edits.push(Edit { file, range: o.range, text: new_name.to_owned() });
             }
         }
-        Ok(edits)
+        let (db, new) = (db, new_name);
+        match (Renaming { db, file, definition, old, new, edits: &edits }).changed() {
+            Some(change) => Err(change),
+            None => Ok(edits),
+        }
     })
 }
 

@@ -42,7 +42,7 @@ fn check_at(
     expected.assert_eq(&ask(&db, file, at).expect("nothing is written"));
 }
 
-fn with_text(text: &str) -> (Database, SourceFile) {
+pub(crate) fn with_text(text: &str) -> (Database, SourceFile) {
     let mut db = Database::default();
     let file = db.set_overlay("/k.hx", text);
     (db, file)

@@ -7,14 +7,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hx_base::SourceFile;
-use hx_ide::{Cancellable, Cancelled};
+use hx_ide::{Cancellable, Cancelled, panic_text};
 use salsa::Revision;
 use salsa::plumbing::current_revision;
 use tower_lsp::ls_types::Diagnostic;
 
 use crate::outgoing::ToClient;
 use crate::state::Snapshot;
-use crate::task::panic_text;
 use crate::to_proto;
 
 /// The number of kernels above which a file has two stages, and a second thread helps with its layouts.
@@ -61,12 +60,12 @@ pub(crate) fn diagnose(
         }
         Ok((known, whole(&snapshot, file)?))
     }));
-    // Release the snapshot first, because writes wait for it.
-    drop(snapshot);
     let stages = stages.unwrap_or_else(|panic| {
         client.error(format!("checking a file failed: {}", panic_text(&*panic)));
-        Ok((0, Vec::new()))
+        around_panics(&snapshot, file).map(|found| (0, found))
     });
+    // Release the snapshot before sending, because writes wait for it.
+    drop(snapshot);
     let (adds, found) = match stages {
         Ok((known, found)) => (found.len() > known, Ok(found)),
         Err(cancelled) => (false, Err(cancelled)),
@@ -82,6 +81,16 @@ fn front(snapshot: &Snapshot, file: SourceFile) -> Cancellable<Vec<Diagnostic>> 
 fn whole(snapshot: &Snapshot, file: SourceFile) -> Cancellable<Vec<Diagnostic>> {
     let found = hx_ide::diagnostics(&snapshot.db, file, &snapshot.shown(file))?;
     hx_ide::catch(|| to_proto::diagnostics(snapshot, file, &found))
+}
+
+/// Returns the findings of a file that makes the compiler panic: without them the file would look right.
+fn around_panics(snapshot: &Snapshot, file: SourceFile) -> Cancellable<Vec<Diagnostic>> {
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        let found = hx_ide::diagnostics_around_panics(&snapshot.db, file, &snapshot.shown(file))?;
+        hx_ide::catch(|| to_proto::diagnostics(snapshot, file, &found))
+    }));
+    // A panic outside of the kernels leaves nothing to show.
+    found.unwrap_or_else(|_| Ok(Vec::new()))
 }
 
 /// Computes layouts of a file for a job of [`diagnose`] that is running.

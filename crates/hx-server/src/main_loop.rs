@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 
 use hx_base::{Db as _, SourceFile};
-use hx_ide::Cancelled;
+use hx_ide::{Cancelled, panic_text};
 use hx_workspace::Database;
 use salsa::Database as _;
 use salsa::plumbing::current_revision;
@@ -23,7 +23,7 @@ use crate::outgoing::{Outgoing, Refresh, ToClient};
 use crate::pool::Pool;
 use crate::questions::{Overtaken, Subject, is_same_word};
 use crate::state::{Shared, Snapshot, user_files};
-use crate::task::{Attempt, Task, internal, modified, panic_text};
+use crate::task::{Attempt, Task, internal, modified};
 
 /// A message to the loop.
 pub(crate) enum Event {

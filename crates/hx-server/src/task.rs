@@ -104,10 +104,3 @@ pub(crate) fn invalid(message: impl Into<String>) -> Error {
 pub(crate) fn modified() -> Error {
     Error { code: ErrorCode::ContentModified, message: "the text has changed".into(), data: None }
 }
-
-/// Returns the message of a panic.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no reason was given".to_owned())
-}

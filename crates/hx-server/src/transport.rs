@@ -7,6 +7,7 @@ use std::task::Poll;
 
 use futures::future::{Either, select};
 use futures::{FutureExt as _, Sink, SinkExt as _, StreamExt as _};
+use hx_ide::panic_text;
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -16,7 +17,6 @@ use tower_lsp::{ClientSocket, LanguageServer, LspService};
 use tower_service::Service as _;
 
 use crate::task::internal;
-use crate::task::panic_text;
 use crate::wire::{Frames, Incoming, incoming};
 
 /// The maximal number of bytes of one read.

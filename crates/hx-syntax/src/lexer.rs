@@ -373,7 +373,8 @@ impl Lexer<'_> {
 
 /// Reports whether a text is a name in the language: a single word that is no keyword.
 pub fn is_identifier(text: &str) -> bool {
-    matches!(lex(text).as_slice(), [token] if token.kind == SyntaxKind::IDENT)
+    // The lexer reads a word with other letters as one name, to report it once.
+    text.is_ascii() && matches!(lex(text).as_slice(), [token] if token.kind == SyntaxKind::IDENT)
 }
 
 #[cfg(test)]

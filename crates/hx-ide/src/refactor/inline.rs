@@ -82,19 +82,21 @@ fn calls(value: &SyntaxNode, names: &[&str]) -> bool {
     })
 }
 
-/// Reports whether every local in a value is defined once under its name, and assigned nowhere.
+/// Reports whether every name in a value means the same everywhere in the item: nothing else of the item has its name, and nothing
+/// assigns it.
 fn reads_constants(selected: &Selected<'_>, all: &[Occurrence], value: &SyntaxNode) -> bool {
     let text = selected.file.text(selected.db);
     let inside = all.iter().filter(|o| value.text_range().contains_range(o.range));
-    let mut locals = inside.filter(|o| matches!(o.def, Def::Local { .. } | Def::Param { .. }));
-    locals.all(|local| {
-        let same_name = |o: &&Occurrence| {
+    let item = selected.item.key(selected.db);
+    inside.filter(|o| o.role != Role::Label).all(|name| {
+        let other = |o: &Occurrence| {
             o.role == Role::Definition
-                && o.def.item() == local.def.item()
-                && text[o.range] == text[local.range]
+                && o.def != name.def
+                && !matches!(o.def, Def::Item(_))
+                && o.def.item() == Some(&item)
+                && text[o.range] == text[name.range]
         };
-        let written = all.iter().any(|o| o.def == local.def && o.role == Role::Write);
-        !written && all.iter().filter(same_name).count() == 1
+        !all.iter().any(|o| other(o) || o.def == name.def && o.role == Role::Write)
     })
 }
 

@@ -152,7 +152,11 @@ fn renaming_changes_every_use() {
         "r",
         expect!["`r` is taken: there is a local of that name"],
     );
-    check_rename(&at("let s = cast", "let $0s = cast"), "let", expect!["`let` is no name"]);
+    check_rename(
+        &at("let s = cast", "let $0s = cast"),
+        "let",
+        expect!["`let` is no name: names are made of ASCII letters, digits and `_`, and are no keywords"],
+    );
     check_rename(&at("cast(r, f32)", "ca$0st(r, f32)"), "x", expect!["`cast` is part of the language"]);
     check_rename("use std::math::LO$0G2E;\n", "L", expect!["`LOG2E` is defined in the standard library"]);
 }
@@ -240,4 +244,162 @@ fn every_word_of_the_example_has_a_colour() {
             &MATMUL[at..(at + 20).min(MATMUL.len())]
         );
     }
+}
+
+const CAPTURES: &str = "\
+use std::activations::silu;
+const LIMIT = 3;
+fn twice(x: f32) -> f32 { x + x }
+fn outer(v: f32, w: f32) -> f32 {
+    let p = v * 2.0;
+    let r = w; let q = where(w > 0.0, r + p, p);
+    twice(q) + max(p, w)
+}
+kernel k<B = 32>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
+    let i = block_idx;
+    let t = load(tile(x, [B])[.., i]);
+    let u = silu(outer(t, t));
+    for j in 0..LIMIT { u = u + cast(j, f32); }
+    copy(u, tile(y, [B])[.., block_idx]);
+}
+test \"k\" {
+    let (a, b) = (ones(f32, [40]), empty(f32, [40]));
+    k(a, b);
+    assert_eq(b, full(f32, [40], 11.0));
+}
+";
+
+/// A name in an inner scope, and uses of the new name elsewhere, are captures.
+#[test]
+fn renaming_captures_no_name() {
+    let ask = |name: &str, new: &str| {
+        let (line, name) = name.split_once(' ').expect("a line and a name");
+        let above = CAPTURES.split_inclusive('\n').take(line.parse::<usize>().expect("a line") - 1);
+        let start: usize = above.map(str::len).sum();
+        let at = start + CAPTURES[start..].find(name).expect("the name");
+        let (db, file) = with_text(CAPTURES);
+        let at = TextSize::try_from(at).expect("a short text");
+        match crate::rename(&db, file, at, new).expect("nothing is written") {
+            Err(reason) => format!("{name} to {new}: {reason}\n"),
+            Ok(edits) => format!("{name} to {new}: {} edits\n", edits.len()),
+        }
+    };
+    let cases = [
+        ("2 LIMIT", "B"),
+        ("2 LIMIT", "n"),
+        ("2 LIMIT", "u"),
+        ("2 LIMIT", "j"),
+        ("2 LIMIT", "k"),
+        ("2 LIMIT", "f32"),
+        ("2 LIMIT", "block_idx"),
+        ("2 LIMIT", "é"),
+        ("2 LIMIT", "a"),
+        ("2 LIMIT", "p"),
+        ("3 twice", "max"),
+        ("3 twice", "silu"),
+        ("3 twice", "outer"),
+        ("3 twice", "p"),
+        ("3 twice", "q"),
+        ("5 p ", "twice"),
+        ("5 p ", "max"),
+        ("5 p ", "v"),
+        ("5 p ", "load"),
+        ("9 B", "n"),
+        ("9 B", "x"),
+        ("9 B", "LIMIT"),
+        ("9 x:", "y"),
+        ("9 x:", "tile"),
+        ("9 n]", "cdiv"),
+        ("9 k<", "b"),
+        ("9 k<", "load"),
+        ("9 k<", "empty"),
+        ("9 k<", "ones"),
+        ("10 i ", "block_idx"),
+        ("10 i ", "copy"),
+        ("10 i ", "sum"),
+        ("11 t =", "outer"),
+        ("11 t =", "load"),
+        ("11 t =", "silu"),
+        ("13 j ", "u"),
+        ("13 j ", "LIMIT"),
+        ("13 j ", "cast"),
+        ("13 j ", "x"),
+        ("17 a,", "k"),
+        ("17 a,", "full"),
+        ("17 a,", "zeros"),
+    ];
+    let said: String = cases.iter().map(|(name, new)| ask(name, new)).collect();
+    expect![[r#"
+        LIMIT to B: `B` in line 13 would mean a compile-time parameter of `k`
+        LIMIT to n: `n` in line 9 means a dimension of `k`, and would mean the renamed `LIMIT`
+        LIMIT to u: `u` in line 13 would mean a local
+        LIMIT to j: 2 edits
+        LIMIT to k: `k` is taken: there is a kernel of that name
+        LIMIT to f32: `f32` in line 13 means a type, and would mean the renamed `LIMIT`
+        LIMIT to block_idx: `block_idx` in line 10 means a built-in name, and would mean the renamed `LIMIT`
+        LIMIT to é: `é` is no name: names are made of ASCII letters, digits and `_`, and are no keywords
+        LIMIT to a: 2 edits
+        LIMIT to p: 2 edits
+        twice to max: `max` in line 7 means a built-in name, and would mean the renamed `twice`
+        twice to silu: `silu` in line 12 means the fn `silu`, and would mean the renamed `twice`
+        twice to outer: `outer` is taken: there is a fn of that name
+        twice to p: `p` in line 7 would mean a local
+        twice to q: `q` in line 7 would mean a local
+        p  to twice: `twice` in line 7 means the fn `twice`, and would mean the renamed `p`
+        p  to max: `max` in line 7 means a built-in name, and would mean the renamed `p`
+        p  to v: `v` is taken: there is a parameter of that name
+        p  to load: 4 edits
+        B to n: `n` is taken: there is a dimension of that name
+        B to x: `x` is taken: there is a parameter of that name
+        B to LIMIT: `LIMIT` in line 13 means the const `LIMIT`, and would mean the renamed `B`
+        x: to y: `y` is taken: there is a parameter of that name
+        x: to tile: `tile` in line 11 means a built-in name, and would mean the renamed `x`
+        n] to cdiv: `cdiv` in line 9 means a built-in name, and would mean the renamed `n`
+        k< to b: `b` in line 18 would mean a local
+        k< to load: `load` in line 11 means a built-in name, and would mean the renamed `k`
+        k< to empty: `empty` in line 17 means a built-in name, and would mean the renamed `k`
+        k< to ones: `ones` in line 17 means a built-in name, and would mean the renamed `k`
+        i  to block_idx: `block_idx` in line 14 means a built-in name, and would mean the renamed `i`
+        i  to copy: `copy` in line 14 means a built-in name, and would mean the renamed `i`
+        i  to sum: 2 edits
+        t = to outer: `outer` in line 12 means the fn `outer`, and would mean the renamed `t`
+        t = to load: 3 edits
+        t = to silu: `silu` in line 12 means the fn `silu`, and would mean the renamed `t`
+        j  to u: `u` is taken: there is a local of that name
+        j  to LIMIT: 2 edits
+        j  to cast: `cast` in line 13 means a built-in name, and would mean the renamed `j`
+        j  to x: `x` is taken: there is a parameter of that name
+        a, to k: `k` in line 18 means the kernel `k`, and would mean the renamed `a`
+        a, to full: `full` in line 19 means a built-in name, and would mean the renamed `a`
+        a, to zeros: 2 edits
+    "#]]
+    .assert_eq(&said);
+}
+
+/// A rename that is accepted leaves the findings about names and types as they were: none.
+#[test]
+fn accepted_renames_compile() {
+    let (db, file) = with_text(CAPTURES);
+    let mut names = crate::names::occurrences(&db, file);
+    let words: std::collections::BTreeSet<&str> = names.iter().map(|o| &CAPTURES[o.range]).collect();
+    names.retain(|o| o.role == crate::names::Role::Definition);
+    let mut accepted = 0;
+    // A sixth of the pairs, for the time that they take.
+    for (i, name) in names.iter().enumerate() {
+        for (j, new) in words.iter().enumerate().skip(i % 6).step_by(6) {
+            let Ok(edits) = crate::rename(&db, file, name.range.start(), new).expect("nothing is written")
+            else {
+                continue;
+            };
+            accepted += 1;
+            let mut text = CAPTURES.to_owned();
+            for edit in edits.iter().rev() {
+                text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+            }
+            let (db, file) = with_text(&text);
+            let found = hx_compile::check_front(&db, file);
+            assert!(found.is_empty(), "{i} {j}: {} to {new}\n{text}\n{found:#?}", &CAPTURES[name.range]);
+        }
+    }
+    assert!(accepted > 25, "{accepted} renames were accepted");
 }

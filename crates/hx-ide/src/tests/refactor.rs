@@ -135,6 +135,26 @@ fn a_value_that_is_computed_once_is_not_inlined() {
     expect![[""]].assert_eq(&titles(&marked("let $0u = t * 2.0 + 1.0;")));
 }
 
+/// A local that hides a constant of the value would be captured.
+#[test]
+fn a_value_whose_names_are_hidden_is_not_inlined() {
+    let text = |hidden: &str| {
+        format!(
+            "const W = 4;
+kernel k(c: mut f32[m]) grid [1] threads 32 {{
+    let $0a = W * 2;
+    let {hidden} = 3;
+    let t = register_tensor(f32, [32]);
+    fill(t, 1.0);
+    copy(t, tile(c, [32])[.., a + {hidden}]);
+}}
+"
+        )
+    };
+    expect![["inline `a`\n"]].assert_eq(&titles(&text("V")));
+    expect![[""]].assert_eq(&titles(&text("W")));
+}
+
 #[test]
 fn an_extent_becomes_a_parameter() {
     check(
