@@ -273,9 +273,13 @@ impl<'a> Tracer<'a, '_> {
             Stmt::WaitPrevious | Stmt::AllowNext => {}
             // Nothing else accesses a ticket, and a ticket orders nothing.
             Stmt::Draw(_) => {}
+            // The threads of a group take their turn together, so it is a barrier of theirs as well.
+            Stmt::NamedSync { .. } => {
+                out.push(Event::Barrier(self.op));
+                self.trace.complete = false;
+            }
             // The trace follows threads that run the same statements.
             Stmt::Roles(_)
-            | Stmt::NamedSync { .. }
             | Stmt::NamedArrive { .. }
             | Stmt::Bulk(_)
             | Stmt::BulkStore(_)

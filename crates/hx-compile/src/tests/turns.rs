@@ -111,6 +111,49 @@ fn a_turn_is_passed_before_the_buffer_is_read() {
     );
 }
 
+/// Two threads of a group hold each element of a small tile. Without a barrier behind the read, one may write while the other reads.
+#[test]
+fn a_turn_that_comes_round_orders_the_threads_of_a_group() {
+    check_small("                sync();\n", expect![""]);
+    check_small(
+        "",
+        expect![[r#"
+            HX0401 `copy(all, s)` threads race on `s`: nothing orders the accesses
+              `copy(all, s)`: thread 0 writes `s` here
+              `load(s)`: thread 112 reads `s` here
+              note: both touch `s[0]`
+              fix: insert `sync()`
+        "#]],
+    );
+}
+
+/// Checks a kernel whose groups change 64 elements in turns. `between` stands behind the read.
+fn check_small(between: &str, expected: Expect) {
+    let text = format!(
+        "kernel small<N = 64>(x: i32[m], y: mut i32[m]) grid [1] {{
+    let s = shared_tensor(i32, [N]);
+    let turn = turns();
+    fill(s, 1);
+    sync();
+    warp_groups {{
+        consumer each 2 (g) {{
+            for i in 0..cdiv(m, 2 * N) {{
+                let own = load(tile(x, [N])[.., 2 * i + g]);
+                turn.take();
+                let all = load(s) + own;
+{between}                copy(all, s);
+                turn.pass();
+                copy(all, tile(y, [N])[.., 2 * i + g]);
+            }}
+        }}
+    }}
+}}
+"
+    );
+    let (db, file) = TestDb::with_file(&text);
+    expected.assert_eq(&drawn(&text, check_file(&db, file, Arch::Sm90a)));
+}
+
 #[test]
 fn groups_that_do_not_take_turns_equally_often_wait_for_ever() {
     check_turns(
