@@ -9,6 +9,7 @@ mod previous;
 mod protocol;
 mod registers;
 pub(crate) mod repair;
+mod scopes;
 mod sync;
 mod unchecked;
 
@@ -41,6 +42,7 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
             }
             found.extend(previous::findings(&places, lowered));
             found.extend(associative::operators(&places, lowered));
+            found.extend(scopes::narrow(&places, lowered));
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
@@ -66,6 +68,7 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
         found.extend(Protocol::of(&places, lowered).findings(&places, hazards(db, instance)));
         found.extend(previous::findings(&places, lowered));
         found.extend(associative::operators(&places, lowered));
+        found.extend(scopes::narrow(&places, lowered));
     }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);

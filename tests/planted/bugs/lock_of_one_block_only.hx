@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0421 in check
 // The lock is atomic among the threads of one block only.
 kernel locked(x: i32[m], table: mut i32[8], lock: mut i32[1])
     grid [cdiv(m, 64)]

@@ -354,4 +354,17 @@ family! {
     /// }
     /// ```
     UNCHECKED_PIPELINES = "HX0419", "unchecked-pipelines", Warning, "the pipelines of a kernel were not checked";
+
+    /// An atomic access to global memory has the scope `"block"`, and other blocks access the same elements. It is atomic among the
+    /// threads of its own block only, so what other blocks do is lost, and a release or an acquire tells them nothing.
+    ///
+    /// It is an error if all blocks access the same elements, and a warning if data or counters choose them. Without `scope:` an access
+    /// to global memory is atomic among all threads of the device. The simulator reports what is left as a race.
+    ///
+    /// ```hx,fails=HX0421
+    /// kernel count(x: i32[m], n: mut i32[1]) grid [cdiv(m, 256)] threads 64 {
+    ///     atomic_add(n, sum(load(tile(x, [256])[.., block_idx]), axis: 0), scope: "block");
+    /// }
+    /// ```
+    NARROW_SCOPE = "HX0421", "narrow-scope", Error, "an atomic access leaves out blocks that share its elements";
 }

@@ -191,8 +191,9 @@ fn arguments_must_fit_the_header() {
         "move2(x[0..2], x[1..3]);",
         expect![[r#"
             t.hx::t: failed
-            HX0605 `x`: the arguments for `x` and `y` share memory, and the kernel writes `y`
+            HX0605 `x[1..3]`: the arguments for `x` and `y` share memory, and the kernel writes `y`
               at `mut f32[n, m]`: `mut` here
+              note: not known to be an update in place: they are different parts of one tensor, or the kernel writes both
               help: `x.copy()` makes a tensor of its own
         "#]],
     );
