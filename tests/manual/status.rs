@@ -76,11 +76,11 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ),
             (
                 "`copy_async` from shared to global memory, `wait_stores`",
-                "copy(r, sh);\nsync();\ncopy_async(sh, gy);\ncommit();\nwait_stores(0);",
+                "copy(r, sh);\nsync();\ncopy_async(sh, gy);\ncommit();\nwait_stores(0, read: false);\nsync();",
             ),
             (
                 "`copy_async` to global memory with `add: true`",
-                "copy(r, sh);\nsync();\ncopy_async(sh, gy, add: true);\nwait_stores(0);",
+                "copy(r, sh);\nsync();\ncopy_async(sh, gy, add: true);\nwait_stores(0, read: false);\nsync();",
             ),
             ("`atomic_add`", "atomic_add(gy, r);"),
             (

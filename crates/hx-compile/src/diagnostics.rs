@@ -12,6 +12,9 @@ pub(crate) mod repair;
 mod scopes;
 mod sync;
 mod unchecked;
+mod stores;
+mod sync;
+mod unwritten;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
 use hx_hir::Item;
@@ -43,6 +46,8 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
             found.extend(previous::findings(&places, lowered));
             found.extend(associative::operators(&places, lowered));
             found.extend(scopes::narrow(&places, lowered));
+            found.extend(stores::findings(&places, lowered));
+            found.extend(unwritten::findings(&places, lowered));
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
@@ -69,6 +74,8 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
         found.extend(previous::findings(&places, lowered));
         found.extend(associative::operators(&places, lowered));
         found.extend(scopes::narrow(&places, lowered));
+        found.extend(stores::findings(&places, lowered));
+            found.extend(unwritten::findings(&places, lowered));
     }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);

@@ -49,5 +49,5 @@ pub use stages::{
     Stop, candidates, cuda_source, demands, routed_program, solution, thread_program, tile_program,
     violations,
 };
-pub use sync::{hazards, protocol_verdict, synchronization};
+pub use sync::{hazards, protocol_verdict, store_faults, synchronization, unwritten_registers};
 pub use unsolved::{OtherValue, conflict, other_values};

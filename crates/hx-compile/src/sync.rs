@@ -1,6 +1,6 @@
 //! The analysis of synchronization as queries.
 
-use hx_sync::{Asked, Findings, find, protocol};
+use hx_sync::{Asked, Findings, find, protocol, stores, unwritten};
 
 use crate::{Db, Instance, routed_program, thread_program};
 
@@ -86,5 +86,23 @@ mod of_form {
             Cond::And(all) | Cond::Or(all) => all.iter().for_each(|cond| equal(cond, symbols)),
             Cond::Cmp(CmpOp::Lt | CmpOp::Le, ..) | Cond::True | Cond::False => {}
         }
+    }
+}
+
+/// Returns the accesses to global memory that bulk stores of the instance are still writing. Needs no layouts.
+#[salsa::tracked]
+pub fn store_faults<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<stores::Fault> {
+    match tile_program(db, instance) {
+        Ok(lowered) => stores::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Returns the reads of register tensors of the instance that nothing has written. Needs no layouts.
+#[salsa::tracked]
+pub fn unwritten_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<unwritten::Fault> {
+    match tile_program(db, instance) {
+        Ok(lowered) => unwritten::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
+        Err(_) => Vec::new(),
     }
 }

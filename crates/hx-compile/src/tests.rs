@@ -16,6 +16,7 @@ mod previous;
 mod products;
 mod remedies;
 mod roles;
+mod stores;
 mod sync;
 mod trips;
 mod turns;

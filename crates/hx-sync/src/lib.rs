@@ -7,6 +7,10 @@
 //!
 //! [`previous`] finds accesses that may come before the end of earlier launches. It needs no layouts either.
 //!
+//! [`stores`] finds accesses to global memory that bulk stores are still writing. It follows the paths of the tile program.
+//!
+//! [`unwritten`] finds reads of register tensors that nothing has written, in the same way.
+//!
 //! [`protocol`] decides deadlock and order between the groups of a block, by running what they do to pipelines, turns and
 //! asynchronous operations. It needs no layouts.
 //!
@@ -20,15 +24,18 @@ mod event;
 mod find;
 mod findings;
 mod once;
+mod paths;
 pub mod previous;
 mod products;
 pub mod protocol;
 mod remedy;
 mod scan;
+pub mod stores;
 mod suppose;
 #[cfg(test)]
 mod tests;
 mod trace;
+pub mod unwritten;
 
 pub use copies::Unwaited;
 pub use find::{Asked, find};

@@ -145,6 +145,17 @@ impl View {
         }
     }
 
+    /// Returns how many consecutive coordinates the view has in dimension `dim` of the base; `None` if they are not consecutive.
+    pub fn length(&self, dim: usize) -> Option<i64> {
+        let modes = self.modes.iter().filter(|mode| mode.dim == dim && mode.extent != 1);
+        let mut steps: Vec<(i64, i64)> =
+            modes.map(|mode| Some((mode.factor.as_const()?, mode.extent))).collect::<Option<_>>()?;
+        steps.sort_unstable();
+        steps
+            .into_iter()
+            .try_fold(1, |length, (factor, extent)| (factor == length).then_some(length * extent))
+    }
+
     /// Returns the coordinate, in dimension `dim` of the base, of the view's element `coordinate`.
     pub fn coordinate(&self, dim: usize, coordinate: &[Expr]) -> Expr {
         self.modes

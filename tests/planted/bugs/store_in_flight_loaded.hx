@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0422 in check
 // Bug: the tile is loaded while the store to it is in flight: the wait covers its reads only.
 kernel back(x: f32[m], y: mut f32[m], z: mut f32[m])
     where m % 4 == 0

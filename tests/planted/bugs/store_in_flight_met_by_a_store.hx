@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0422 in check
 // Bug: the second store may reach memory before the first.
 kernel back3(x: f32[m], y: mut f32[m])
     where m % 4 == 0

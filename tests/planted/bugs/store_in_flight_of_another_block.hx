@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0422 in check
 // Bug: the ticket says that a block stored its part, but the stores are in flight.
 kernel back6(x: f32[m], y: mut f32[m], done: mut i32[1], z: mut f32[1])
     where m % 4 == 0, m <= 1024

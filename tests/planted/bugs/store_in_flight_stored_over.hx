@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0422 in check
 // Bug: a plain store may come before the store that is in flight.
 kernel back2(x: f32[m], y: mut f32[m])
     where m % 4 == 0

@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0422 in check
 // Bug: the sum is loaded while it is in flight.
 kernel back5(x: f32[m], y: mut f32[m], z: mut f32[m])
     where m % 4 == 0

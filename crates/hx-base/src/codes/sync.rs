@@ -355,6 +355,32 @@ family! {
     /// ```
     UNCHECKED_PIPELINES = "HX0419", "unchecked-pipelines", Warning, "the pipelines of a kernel were not checked";
 
+    /// A register tensor is read before anything has written it: on every path, or on a path whose condition the note names. Its
+    /// elements are what the registers held before. The accumulator of a product is read, too: `fill` it before the loop. A part
+    /// that nothing wrote counts, if the read needs it; a branch of `where` is read only where it is chosen.
+    ///
+    /// ```hx fails
+    /// kernel total(x: f32[m, n], y: mut f32[m]) grid [cdiv(m, 64)] threads 128 {
+    ///     let acc = register_tensor(f32, [64, 64]);
+    ///     for j in 0..cdiv(n, 64) {
+    ///         acc += load(tile(x, [64, 64])[.., .., block_idx, j]);
+    ///     }
+    ///     copy(sum(acc, axis: 1)[.., 0], tile(y, [64])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel total(x: f32[m, n], y: mut f32[m]) grid [cdiv(m, 64)] threads 128 {
+    ///     let acc = register_tensor(f32, [64, 64]);
+    ///     fill(acc, 0.0);
+    ///     for j in 0..cdiv(n, 64) {
+    ///         acc += load(tile(x, [64, 64])[.., .., block_idx, j]);
+    ///     }
+    ///     copy(sum(acc, axis: 1)[.., 0], tile(y, [64])[.., block_idx]);
+    /// }
+    /// ```
+    UNWRITTEN_REGISTERS = "HX0420", "unwritten-registers", Error, "a register tensor is read before it is written";
+
     /// An atomic access to global memory has the scope `"block"`, and other blocks access the same elements. It is atomic among the
     /// threads of its own block only, so what other blocks do is lost, and a release or an acquire tells them nothing.
     ///
@@ -367,4 +393,34 @@ family! {
     /// }
     /// ```
     NARROW_SCOPE = "HX0421", "narrow-scope", Error, "an atomic access leaves out blocks that share its elements";
+
+    /// Elements of global memory are used while a store of the copy unit still writes them. `wait_stores(n)` waits until stores have
+    /// read shared memory, so that it may be written again; what they write is then on its way. `wait_stores(n, read: false)` waits
+    /// until it is in global memory, and a `sync()` behind it tells the other threads of the block. Only sums may meet: stores with
+    /// `add: true` and atomic sums of threads.
+    ///
+    /// ```hx fails
+    /// kernel twice(x: f32[m], y: mut f32[m], z: mut f32[m]) where m % 4 == 0 grid [cdiv(m, 256)] threads 64 {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     copy(tile(x, [256])[.., block_idx], s);
+    ///     sync();
+    ///     copy_async(s, tile(y, [256])[.., block_idx]);
+    ///     wait_stores(0);
+    ///     sync();
+    ///     copy(load(tile(y, [256])[.., block_idx]) * 2.0, tile(z, [256])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel twice(x: f32[m], y: mut f32[m], z: mut f32[m]) where m % 4 == 0 grid [cdiv(m, 256)] threads 64 {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     copy(tile(x, [256])[.., block_idx], s);
+    ///     sync();
+    ///     copy_async(s, tile(y, [256])[.., block_idx]);
+    ///     wait_stores(0, read: false);
+    ///     sync();
+    ///     copy(load(tile(y, [256])[.., block_idx]) * 2.0, tile(z, [256])[.., block_idx]);
+    /// }
+    /// ```
+    STORE_IN_FLIGHT = "HX0422", "store-in-flight", Error, "global memory is used while a store writes it";
 }

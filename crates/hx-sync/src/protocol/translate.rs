@@ -324,20 +324,7 @@ impl Translator<'_> {
     /// Returns the elements of a shared tensor that a view shows; `None` if they are not consecutive in each dimension.
     fn place(&self, view: &View) -> Option<Place> {
         let Base::Shared(tensor) = view.base else { return None };
-        let range = |(dim, start): (usize, &Expr)| {
-            let modes = view.modes.iter().filter(|mode| mode.dim == dim && mode.extent != 1);
-            let mut steps: Vec<(i64, i64)> =
-                modes.map(|mode| Some((mode.factor.as_const()?, mode.extent))).collect::<Option<_>>()?;
-            steps.sort_unstable();
-            let mut length = 1;
-            for (factor, extent) in steps {
-                if factor != length {
-                    return None;
-                }
-                length *= extent;
-            }
-            Some((start.clone(), length))
-        };
+        let range = |(dim, start): (usize, &Expr)| Some((start.clone(), view.length(dim)?));
         if view.picked.is_some() {
             return None;
         }
