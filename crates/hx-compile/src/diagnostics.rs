@@ -55,6 +55,13 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
     found
 }
 
+/// Returns the findings about padding that enters results, which are those of every launch of the instance's arguments. This takes
+/// neither layouts nor machine code.
+#[salsa::tracked]
+pub fn padding_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
+    padding::results(&Places { db, instance })
+}
+
 /// Returns the errors among [`instance_diagnostics`]. An instance with any of them is neither run nor built. Does not search
 /// for findings that can only be warnings.
 #[salsa::tracked]
@@ -102,7 +109,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::scalar_products(places, lowered, solution));
-        found.extend(padding::reductions(places, lowered));
+        found.extend(padding_diagnostics(db, instance).iter().cloned());
         found.extend(narrowed::single_elements(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
         found.extend(order::slower(places));

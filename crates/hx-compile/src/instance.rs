@@ -84,6 +84,12 @@ impl<'db> Instance<'db> {
         Instance::new(db, form, self.arch(db), self.candidate(db))
     }
 
+    /// Returns the same instance with other facts about its launches.
+    pub fn with_facts(self, db: &'db dyn Db, facts: LaunchFacts) -> Instance<'db> {
+        let form = Form::new(db, self.kernel(db), self.args(db).clone(), facts);
+        Instance::new(db, form, self.arch(db), self.candidate(db))
+    }
+
     /// Returns the same instance with another of its solutions.
     pub fn with_candidate(self, db: &'db dyn Db, candidate: u32) -> Instance<'db> {
         Instance::new(db, self.form(db), self.arch(db), candidate)

@@ -86,14 +86,15 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
         Ok(solution) => solution.edits.loaded(&lowered.program).into_owned(),
         Err(_) => hx_synth::loads(&lowered.program).loaded(&lowered.program).into_owned(),
     };
-    let Lowered { program: _, origins, args, unboxed, rounds, zeros_meant } = lowered;
+    let Lowered { program: _, origins, args, unboxed, rounds, made, parts } = lowered;
     Ok(Lowered {
         program,
         origins: origins.clone(),
         args: args.clone(),
         unboxed: unboxed.clone(),
         rounds: rounds.clone(),
-        zeros_meant: zeros_meant.clone(),
+        made: made.clone(),
+        parts: parts.clone(),
     })
 }
 

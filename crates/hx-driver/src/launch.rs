@@ -26,10 +26,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use hx_base::codes;
+use hx_base::{Diagnostic, codes};
 use hx_base::interrupt::Until;
 use hx_codegen::CudaSource;
-use hx_compile::{Db, candidates};
+use hx_compile::{Db, candidates, padding_diagnostics};
 use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
@@ -93,6 +93,8 @@ pub struct Launcher<'a> {
     reporting: Reporting,
     /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
     old: Vec<Old>,
+    /// The findings about padding in the kernels that were launched.
+    findings: Vec<Diagnostic>,
 }
 
 /// A launch whose instance is chosen.
@@ -179,6 +181,7 @@ impl<'a> Launcher<'a> {
             faulted: None,
             reporting: Reporting::Off,
             old: Vec::new(),
+            findings: Vec::new(),
         }
     }
 
@@ -215,6 +218,11 @@ impl<'a> Launcher<'a> {
     #[must_use]
     pub(crate) fn reporting(self, reporting: Reporting) -> Launcher<'a> {
         Launcher { reporting, ..self }
+    }
+
+    /// Takes the findings about padding in the kernels that were launched so far.
+    pub(crate) fn take_findings(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.findings)
     }
 
     /// Returns the reports of all launches so far, if they add up.
@@ -324,6 +332,11 @@ impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         self.running = Some(request.kernel.name.clone());
         let Chosen { checked, bound, sources, mut remarks } = self.chosen(request)?;
+        for finding in padding_diagnostics(self.db, checked.get()) {
+            if !self.findings.contains(finding) {
+                self.findings.push(finding.clone());
+            }
+        }
         let nth = self.launches;
         self.launches += 1;
         if let Some(suspect) = self.watch.filter(|suspect| suspect.launch == nth) {

@@ -166,6 +166,8 @@ pub struct CaseReport {
     pub unjudged: Vec<String>,
     /// Lines about the compile-time arguments of its kernels, each once.
     pub remarks: Vec<String>,
+    /// The findings about padding in the kernels that it launched.
+    pub findings: Vec<Diagnostic>,
     /// The position of the machine that ran the case.
     pub machine: usize,
     /// The failure of each run before the last, if the case ran several times.
@@ -478,6 +480,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         order: None,
         unjudged: Vec::new(),
         remarks: Vec::new(),
+        findings: Vec::new(),
         machine: 0,
         failures: Vec::new(),
         picture: None,
@@ -511,11 +514,13 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
         let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(options.tuned);
         let mut launcher = launcher.reporting(reporting).at(options.levels);
         let ran = evaluated(db, run, &mut launcher, &mut captured);
-        (ran, launcher.into_reports())
+        let findings = launcher.take_findings();
+        (ran, findings, launcher.into_reports())
     });
     let mut report = failed(case, Vec::new());
     let (verdict, had_orders) = match ran {
-        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture, faulted, old }, kernels)) => {
+        Ok((Ran { verdict, uses_seed, had_orders, suspect, picture, faulted, old }, findings, kernels)) => {
+            report.findings = findings;
             report.steps = verdict.is_err() && (faulted || suspect.is_some());
             (report.uses_seed, report.picture, report.kernels) = (uses_seed, picture, kernels);
             let found = |error: Failed| match error {

@@ -32,7 +32,7 @@ use crate::archive::Archive;
 use crate::device::{Device, LaunchReport};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
-use crate::picture::Picture;
+use crate::picture::{Mark, Picture};
 use crate::show::Look;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -102,6 +102,8 @@ pub struct Session<'a> {
     recording: Option<bench::Recording>,
     ledger: suspect::Ledger,
     suspect: Option<Suspect>,
+    /// The result for each element of the comparison that failed last.
+    marks: Vec<Mark>,
     /// The picture of the comparison that failed last.
     picture: Option<Picture>,
     /// Whether a case of a `forall` runs, and `assume` has refused it.
@@ -146,6 +148,7 @@ impl<'a> Session<'a> {
             recording: None,
             ledger: suspect::Ledger::default(),
             suspect: None,
+            marks: Vec::new(),
             picture: None,
             forall: None,
         }

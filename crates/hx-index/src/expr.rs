@@ -370,6 +370,19 @@ impl Expr {
         if facts.fits(self, width) { self.clone() } else { Expr::atom(Atom::Wrap(self.clone(), width)) }
     }
 
+    /// Returns the expression with every number that may wrap taken as it is before.
+    pub fn unwrapped(&self) -> Expr {
+        let mut sum = Expr::default();
+        for (m, c) in self.terms() {
+            let factor = |product: Expr, atom: &Atom| match atom {
+                Atom::Wrap(a, _) => &product * &a.unwrapped(),
+                atom => &product * &Expr::atom(atom.unwrapped()),
+            };
+            sum = sum + m.iter().fold(Expr::constant(c), factor);
+        }
+        sum
+    }
+
     /// Replaces symbols by expressions, and simplifies the result under `facts`.
     pub fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let mut sum = Expr::default();
@@ -513,6 +526,20 @@ impl Atom {
             Atom::Mod(_, b) => b.is_nonnegative(),
             Atom::And(..) => true,
             Atom::Wrap(_, width) => !width.signed && width.bits < 64,
+        }
+    }
+
+    /// Returns the atom with [`Expr::unwrapped`] operands.
+    fn unwrapped(&self) -> Atom {
+        match self {
+            Atom::Symbol(_) => self.clone(),
+            Atom::Div(a, b) => Atom::Div(a.unwrapped(), b.unwrapped()),
+            Atom::Mod(a, b) => Atom::Mod(a.unwrapped(), b.unwrapped()),
+            Atom::Min(a, b) => Atom::Min(a.unwrapped(), b.unwrapped()),
+            Atom::Max(a, b) => Atom::Max(a.unwrapped(), b.unwrapped()),
+            Atom::Xor(a, b) => Atom::Xor(a.unwrapped(), b.unwrapped()),
+            Atom::And(a, mask) => Atom::And(a.unwrapped(), *mask),
+            Atom::Wrap(a, width) => Atom::Wrap(a.unwrapped(), *width),
         }
     }
 

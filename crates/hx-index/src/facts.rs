@@ -40,6 +40,19 @@ impl Facts {
         self.lower.insert(symbol, lower);
     }
 
+    /// States of a new symbol what is known of the divisors and the range of another one.
+    pub fn like(&mut self, new: Symbol, known: &Symbol) {
+        if let Some(divisor) = self.divisors.get(known) {
+            self.divisors.insert(new.clone(), *divisor);
+        }
+        if let Some(low) = self.lower.get(known) {
+            self.lower.insert(new.clone(), *low);
+        }
+        if let Some(upper) = self.upper.get(known) {
+            self.upper.insert(new, upper.clone());
+        }
+    }
+
     /// States `low <= high` wherever the variables of both have a value. Other proofs do not use it: a loop may have no round and a
     /// branch may not be taken, and then nothing orders the bounds of what is defined there.
     pub fn ordered_where_defined(&mut self, low: &Expr, high: &Expr) {

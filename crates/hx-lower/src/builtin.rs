@@ -213,7 +213,7 @@ impl<'db> Cx<'db> {
         let [buffer, layout] = self.first(given)?;
         let value = self.eval(buffer)?;
         let t = self.want_global(buffer, value, given.name)?;
-        let pad = self.pad(&t, given.args)?;
+        let pad = self.pad(given.id, &t, given.args)?;
         self.global_view(buffer, &t, layout, pad)
     }
 
@@ -221,7 +221,7 @@ impl<'db> Cx<'db> {
     fn tile_of(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
         let [t, shape] = self.first(given)?;
         let tensor = self.tensor(t)?;
-        let pad = self.pad(&tensor, given.args)?;
+        let pad = self.pad(given.id, &tensor, given.args)?;
         if tensor.is_register() {
             let message = "found a register tensor, wanted one in memory for `tile`";
             return self.fail(&codes::WRONG_MEMORY, t, message);

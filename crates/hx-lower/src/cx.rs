@@ -1,6 +1,7 @@
 //! The state of one lowering: the frames of names, the statements emitted so far, origins and reports.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use hx_base::{Code, codes};
 use hx_dtype::DType;
@@ -14,6 +15,7 @@ use hx_tile::{
 use crate::chunks::Chunks;
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::known::Known;
+use crate::made::Made;
 use crate::peel::Peel;
 use crate::value::{SymView, Tensor, Value};
 
@@ -100,8 +102,12 @@ pub(crate) struct Cx<'db> {
     pub(crate) unboxed: BTreeMap<Origin, String>,
     /// See [`Lowered::rounds`](crate::Lowered::rounds).
     pub(crate) rounds: BTreeMap<Origin, Chunks>,
-    /// See [`Lowered::zeros_meant`](crate::Lowered::zeros_meant).
-    pub(crate) zeros_meant: BTreeSet<ParamId>,
+    /// See [`Lowered::made`](crate::Lowered::made).
+    pub(crate) made: BTreeMap<Origin, Vec<(ParamId, Made)>>,
+    /// See [`Lowered::parts`](crate::Lowered::parts).
+    pub(crate) parts: BTreeSet<Expr>,
+    /// The views whose operation has not been made yet.
+    pub(crate) noted: Vec<(ParamId, Arc<Made>)>,
     pub(crate) errors: Vec<LowerError>,
     /// True if a statement was left out, because of an error reported here or by the item itself.
     pub(crate) failed: bool,
@@ -171,7 +177,9 @@ impl<'db> Cx<'db> {
             origins: Vec::new(),
             unboxed: BTreeMap::new(),
             rounds: BTreeMap::new(),
-            zeros_meant: BTreeSet::new(),
+            made: BTreeMap::new(),
+            parts: BTreeSet::new(),
+            noted: Vec::new(),
             errors: Vec::new(),
             failed: false,
             block_requires: Vec::new(),
@@ -289,6 +297,7 @@ impl<'db> Cx<'db> {
 
     pub(crate) fn emit(&mut self, kind: OpKind, at: ExprId) {
         let origin = self.origin(at);
+        self.record_made(&kind, origin);
         let op = Op { id: self.next_op(), kind, scope: self.scope, origin };
         self.push(Stmt::Op(op));
     }

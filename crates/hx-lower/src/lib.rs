@@ -37,6 +37,7 @@ mod invariant;
 mod joined;
 mod known;
 mod layouts;
+mod made;
 mod ops;
 mod overlap;
 mod part;
@@ -67,11 +68,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
+use hx_index::Expr;
 use hx_tile::{Origin, ParamId, Scope, TileProgram};
 
 pub use crate::chunks::Chunks;
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
+pub use crate::made::Made;
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::requirements::requirements;
 pub use crate::written::WrittenArg;
@@ -93,8 +96,10 @@ pub struct Lowered {
     pub unboxed: BTreeMap<Origin, String>,
     /// The copies between two memories that move in rounds.
     pub rounds: BTreeMap<Origin, Chunks>,
-    /// The tensors of which the source says in a view that elements beyond the end are zeros: `pad: 0`.
-    pub zeros_meant: BTreeSet<ParamId>,
+    /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
+    pub made: BTreeMap<Origin, Vec<(ParamId, Made)>>,
+    /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.
+    pub parts: BTreeSet<Expr>,
 }
 
 /// Lowers a kernel. Neither the kernel nor the items that it uses may have errors, which [`Sound`] ensures.
@@ -115,7 +120,8 @@ pub fn lower<'db>(
             args,
             unboxed: cx.unboxed,
             rounds: cx.rounds,
-            zeros_meant: cx.zeros_meant,
+            made: cx.made,
+            parts: cx.parts,
         }),
         _ if cx.errors.is_empty() => {
             let place = Place { item: kernel.get().key(db), at: At::Name };

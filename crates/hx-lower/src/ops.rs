@@ -255,6 +255,7 @@ impl Cx<'_> {
     /// Returns the view with constant extents.
     pub(crate) fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         self.want_flat(at, t)?;
+        self.note_made(&t.view);
         match t.view.to_view() {
             Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
             Some(_) => {

@@ -309,6 +309,7 @@ impl Cx<'_> {
                     ends,
                     groups: view.groups,
                     picked,
+                    made: view.made,
                 };
                 Value::Tensor(t.with_view(view))
             }

@@ -4,6 +4,8 @@
 //! view's mode is not the end of the dimension, an index or tile that does not provably stay inside of the mode gives the view an end of
 //! its own, by which its elements are guarded. In shared memory, where nothing is guarded, it is an error.
 
+use std::sync::Arc;
+
 use hx_base::codes;
 use hx_hir::{Arg, ExprId};
 use hx_index::{Atom, CmpOp, Cond, Expr, gcd};
@@ -11,8 +13,15 @@ use hx_tile::Base;
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
+use crate::made::{Made, MadeBy};
 use crate::stmt::permuted;
 use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
+
+/// What lies outside of a view.
+pub(crate) struct Pad {
+    value: f64,
+    made: MadeBy,
+}
 
 impl Cx<'_> {
     pub(crate) fn field(&mut self, id: ExprId, base: ExprId, name: &str) -> Lower<Value> {
@@ -201,6 +210,9 @@ impl Cx<'_> {
                 let at = &mut view.offsets[old.dim];
                 *at = (at.clone() + &old.factor * &from).simplify(&self.facts);
                 let extent = (to - from).simplify(&self.facts);
+                if t.is_global() && extent.as_const().is_none() && !self.facts.proves_le(&Expr::default(), &extent) {
+                    self.parts.insert(extent.clone());
+                }
                 view.modes.push(SymMode { extent, ..old });
                 Ok(())
             }
@@ -389,7 +401,7 @@ impl Cx<'_> {
         t: &Tensor,
         of: ExprId,
         shape: ExprId,
-        pad: f64,
+        pad: Pad,
     ) -> Lower<Value> {
         self.want_unpicked(of, t)?;
         self.want_flat(id, t)?;
@@ -420,7 +432,7 @@ impl Cx<'_> {
             outer.push(SymMode { extent: count, dim: mode.dim, factor: mode.factor.scale(b) });
         }
         inner.append(&mut outer);
-        let view = SymView { modes: inner, pad, ends, ..t.view.clone() };
+        let view = SymView { modes: inner, pad: pad.value, made: pad.made, ends, ..t.view.clone() };
         Ok(Value::Tensor(t.with_view(view)))
     }
 
@@ -435,7 +447,7 @@ impl Cx<'_> {
     }
 
     /// Lowers `global_view(buffer, layout)`.
-    pub(crate) fn global_view(&mut self, id: ExprId, t: &Tensor, layout: ExprId, pad: f64) -> Lower<Value> {
+    pub(crate) fn global_view(&mut self, id: ExprId, t: &Tensor, layout: ExprId, pad: Pad) -> Lower<Value> {
         self.want_unpicked(id, t)?;
         let Value::Layout(l) = self.eval(layout)? else {
             return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
@@ -480,7 +492,7 @@ impl Cx<'_> {
         self.check_view(layout, t, &modes, &owners)?;
         let is_flat = leaves.iter().all(|parts| parts.len() == 1);
         let groups = if is_flat { Vec::new() } else { leaves.iter().map(Vec::len).collect() };
-        let view = SymView { modes, pad, groups, ..t.view.clone() };
+        let view = SymView { modes, pad: pad.value, made: pad.made, groups, ..t.view.clone() };
         Ok(Value::Tensor(t.with_view(view)))
     }
 
@@ -558,14 +570,17 @@ impl Cx<'_> {
         }
     }
 
-    /// Returns the value of the argument `pad:` of a view of `t`; 0 if it is omitted.
-    pub(crate) fn pad(&mut self, t: &Tensor, args: &[Arg]) -> Lower<f64> {
-        let Some(arg) = args.iter().find(|a| a.name.as_deref() == Some("pad")) else { return Ok(0.0) };
-        let pad = self.number(arg.value, "the padding")?;
-        if let (Base::Global(param), true) = (t.view.base, pad == 0.0) {
-            self.zeros_meant.insert(param);
-        }
-        Ok(pad)
+    /// Returns the value outside of a view of `t` that a call makes, by its argument `pad:`. If it is omitted, the value of `t` stays.
+    pub(crate) fn pad(&mut self, call: ExprId, t: &Tensor, args: &[Arg]) -> Lower<Pad> {
+        let arg = args.iter().find(|a| a.name.as_deref() == Some("pad"));
+        let value = arg.map(|arg| self.number(arg.value, "the padding")).transpose()?;
+        let given = arg.map(|arg| self.place(arg.value));
+        let inherited = t.view.made.0.as_ref().filter(|made| given.is_none() && made.pad.is_some());
+        let made = match inherited {
+            Some(made) => made.clone(),
+            None => Arc::new(Made { call: self.place(call), pad: given }),
+        };
+        Ok(Pad { value: value.unwrap_or(t.view.pad), made: MadeBy(Some(made)) })
     }
 }
 

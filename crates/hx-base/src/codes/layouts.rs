@@ -63,23 +63,42 @@ family! {
     /// multiple of its steps. Elements of a tile beyond the edge of a tensor are zeros, so a larger K computes the same.
     SCALAR_PRODUCT = "HX0309", "scalar-product", Note, "a product without matrix instructions";
 
-    /// A tile reaches beyond the end of its tensor, holds 0 there, and a `max`, `min` or product reads these zeros: the
-    /// maximum of a row of negative numbers is then 0. `pad:` of the view gives the elements beyond the end a value that does
-    /// not change the result, and `where` replaces elements after the load. A condition in the header, such as
-    /// `where n % 64 == 0`, says that no tile reaches beyond the end. If zeros are meant, `pad: 0` says so.
+    /// A tile reaches beyond an edge of its tensor, and the elements there have a part in a result. They are 0, or what `pad:` of
+    /// the view says, and every operation on the tile computes with them: after `exp` they are 1, after `t - mean` they are anything.
+    /// This is right as long as nothing but elements beyond the edge comes of them, which no store writes.
+    ///
+    /// The compiler follows the value of the padding through arithmetic, conversions, shapes, shared memory, pipelines and loops. It
+    /// reports where padding that is not neutral meets elements of the tensor: in `sum`, `max`, `min`, `any`, `all`, `reduce`, in
+    /// `argmax` and `argmin`, in the last element of a `scan`, along K of a product, in an atomic access or a sum over a cluster, as
+    /// the index of a `scatter`, and in a loop that carries a sum or a maximum. The label says which value the padding has there. 0
+    /// is neutral in a sum, `-inf` in a maximum, 1 in a product, `true` in `all`.
+    ///
+    /// - `pad:` of the view gives the padding another value: `-inf` before a softmax, `-1` for indices.
+    /// - `where(index(t, 1) < n, t, 0.0)` replaces it after the arithmetic. In a loop over tiles the index counts from the beginning of
+    ///   the tile: `index(t, 1) + j * 64 < n`.
+    /// - A condition in the header, such as `where n % 64 == 0`, says that no tile reaches beyond the end.
+    /// - If zeros are meant, `pad: 0` says so.
+    ///
+    /// The finding is about all launches of the kernel, whatever the dimensions of one are.
+    ///
+    /// Some of what the compiler takes for granted is not proven. Tensors hold finite numbers: zeros along K of one operand of a product
+    /// add nothing only then, and an infinity or NaN beside them makes a NaN. A factor that is a number of the kernel is positive, so it
+    /// keeps the sign of `-inf`. A negative number that the source puts in the place of padding is less than all elements, and one of
+    /// -10⁴ or less stands for `-inf`. A mask by a length that is read from a tensor, or given by the caller, is taken to end before the
+    /// tensor does. A maximum or sum over rows that are padding as a whole is not reported, because no store writes it.
     ///
     /// ```hx fails
-    /// kernel largest(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 8)] threads 128 {
+    /// kernel log_sums(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 8)] threads 128 {
     ///     let t = load(tile(x, [8, 128])[.., .., block_idx, 0]);
-    ///     copy(max(t, axis: 1)[.., 0], tile(c, [8])[.., block_idx]);
+    ///     copy(log(sum(exp(t), axis: 1))[.., 0], tile(c, [8])[.., block_idx]);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel largest(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 8)] threads 128 {
+    /// kernel log_sums(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 8)] threads 128 {
     ///     let t = load(tile(x, [8, 128], pad: -inf)[.., .., block_idx, 0]);
-    ///     copy(max(t, axis: 1)[.., 0], tile(c, [8])[.., block_idx]);
+    ///     copy(log(sum(exp(t), axis: 1))[.., 0], tile(c, [8])[.., block_idx]);
     /// }
     /// ```
-    PADDED_REDUCTION = "HX0310", "padded-reduction", Warning, "a reduction reads the zeros beyond the end of a tensor";
+    PADDED_REDUCTION = "HX0310", "padded-reduction", Warning, "padding beyond the end of a tensor enters a result";
 }

@@ -1,227 +1,162 @@
-//! Finds reductions that read padding: a tile reaches beyond the end of a tensor, holds 0 there, and 0 changes the result.
-//!
-//! Only what certainly reads padding is told. The zeros are followed through loads, copies, casts and moves; arithmetic and
-//! `where` end the trace, because they may have replaced them. A dimension that the facts prove to be long enough, or whose
-//! coordinate only data or assignments know, has no padding here.
+//! Results that padding enters.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod fix;
 
-use hx_base::{Diagnostic, codes};
-use hx_dtype::{DType, Operator};
-use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
+use std::collections::BTreeSet;
+
+use hx_base::{Diagnostic, SourceFile, TextRange, codes};
+use hx_dtype::{AtomicOp, DType, Operator};
 use hx_lower::Lowered;
-use hx_tile::{Base, Op, OpId, OpKind, Stmt, TensorId, TileProgram, View};
 
 use super::Places;
+use crate::padding::{Edge, Mixture, Way, padded_program};
 
-/// The padding of a tensor along one of its axes: the operation that loaded it, and the dimension that may end inside the tile.
-#[derive(Clone, Copy, PartialEq)]
-struct Padded {
-    load: OpId,
-    param: hx_tile::ParamId,
-    dim: usize,
+/// Returns a diagnostic for each result of an instance that padding enters.
+pub(super) fn results(places: &Places<'_>) -> Vec<Diagnostic> {
+    let Some((lowered, mixtures)) = padded_program(places.db, places.instance) else { return Vec::new() };
+    let mut told = BTreeSet::new();
+    let mut found = Vec::new();
+    for mixture in mixtures {
+        // An unrolled loop has the operation several times, and several loads of a loop may have one edge.
+        let origin = lowered.program.op(mixture.op).map(|op| op.origin);
+        let diagnostic = diagnostic(places, lowered, mixtures, mixture);
+        if told.insert((origin, diagnostic.message.clone())) {
+            found.push(diagnostic);
+        }
+    }
+    found
 }
 
-/// For each tensor and axis, the padding that the tensor may hold along the axis.
-type Padding = BTreeMap<(TensorId, usize), Padded>;
-
-/// Returns a diagnostic for each reduction that reads zeros of padding which change its result.
-pub(super) fn reductions(places: &Places<'_>, lowered: &Lowered) -> Vec<Diagnostic> {
-    let program = &lowered.program;
-    let mut walk = Walk {
-        program,
-        meant: &lowered.zeros_meant,
-        facts: program.facts.clone(),
-        unknown: BTreeSet::new(),
-        padding: Padding::new(),
-        found: Vec::new(),
+fn diagnostic(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Diagnostic {
+    let edge = Ends::of(lowered, mixture.edge);
+    let at = places.op(lowered, mixture.op).unwrap_or_else(|| places.kernel());
+    let (file, range) = at;
+    let called = called(places, at);
+    let subject = match mixture.way {
+        Way::Reduce { operator, axis } => format!("`{}` along axis {axis} reads", operator.name()),
+        Way::Scan { axis } => format!("`{called}` along axis {axis} reads"),
+        Way::Product => "this product adds up".to_owned(),
+        Way::Atomic(_) => format!("`{called}` gives elements of memory"),
+        Way::Cluster => "this sum over the cluster adds up".to_owned(),
+        Way::Rounds => "the rounds of the loop combine elements with".to_owned(),
+        Way::Elements(operator) => format!("`{}` compares elements with", operator.name()),
+        Way::Index => "an element is picked by".to_owned(),
     };
-    unknown_symbols(&program.body, &mut walk.unknown);
-    walk.body(&program.body);
-    let diagnostic = |(op, operator, axis, padded): (&Op, Operator, usize, Padded)| {
-        let (file, range) = places.op(lowered, op.id).unwrap_or_else(|| places.kernel());
-        let OpKind::Reduce { src, .. } = op.kind else { return None };
-        let tensor = program.tensor_param(padded.param)?;
-        let extent = tensor.shape.get(padded.dim)?;
-        let name = operator.name();
-        let message = format!(
-            "`{name}` along axis {axis} reads the zeros that fill the tile beyond the end of `{}`",
-            tensor.name
-        );
-        let found = Diagnostic::new(&codes::PADDED_REDUCTION, file, range, message);
-        let ends =
-            format!("dimension {} of `{}`, `{extent}`, may end inside this tile", padded.dim, tensor.name);
-        let found = match places.op(lowered, padded.load) {
-            Some((file, range)) => found.also(file, range, ends),
-            None => found.note(ends),
+    let value = match mixture.value.shown() {
+        Some(value) => format!("which is {value} here"),
+        None => "whose value here depends on data".to_owned(),
+    };
+    let message = format!("{subject} padding {}, {value}", mixture.edge.place(&lowered.program));
+    let mut found = Diagnostic::new(&codes::PADDED_REDUCTION, file, range, message);
+    let ends = edge.ends();
+    found = match places.op(lowered, mixture.edge.load).filter(|load| *load != at) {
+        Some((file, range)) => found.also(file, range, ends),
+        None => found.note(ends),
+    };
+    if let Some((file, range)) = changed(places, lowered, mixture, at) {
+        let becomes = match mixture.value.shown() {
+            Some(value) => format!("the padding becomes {value}"),
+            None => "the value of the padding depends on data from here on".to_owned(),
         };
-        let neutral = neutral(operator, program.tensor(src).dtype);
-        Some(found.help(format!(
-            "{neutral} in the view of `{}` changes no result, and `where` replaces elements after the load; `pad: 0` says that zeros are meant",
-            tensor.name
-        )))
+        found = found.also(file, range, becomes);
+    }
+    if let Some(neutral) = neutral(mixture) {
+        found = found.note(neutral);
+    }
+    match fix::fix(places, lowered, all, mixture) {
+        Some(fix) => found = found.with_fix(fix),
+        None => found = found.help(advice(mixture)),
+    }
+    if mixture.value.is(0.0) && matches!(mixture.way, Way::Reduce { .. }) && mixture.at == mixture.edge.load {
+        found = found.help("`pad: 0` in the view says that zeros are meant");
+    }
+    found
+}
+
+/// The end or the start behind which padding lies, in words.
+struct Ends<'l> {
+    lowered: &'l Lowered,
+    edge: Edge,
+}
+
+impl<'l> Ends<'l> {
+    fn of(lowered: &'l Lowered, edge: Edge) -> Ends<'l> {
+        Ends { lowered, edge }
+    }
+
+    fn name(&self) -> &'l str {
+        self.lowered.program.tensor_param(self.edge.param).map_or("the tensor", |tensor| tensor.name.as_str())
+    }
+
+    fn ends(&self) -> String {
+        let Edge { param, dim, before, part, .. } = self.edge;
+        let tensor = self.lowered.program.tensor_param(param);
+        let extent = tensor.and_then(|tensor| tensor.shape.get(dim));
+        let extent = extent.map(|extent| format!(", `{extent}`,")).unwrap_or_default();
+        let name = self.name();
+        match (before, part) {
+            (true, _) => format!("this tile may begin before dimension {dim} of `{name}`"),
+            (false, true) => format!("the part of `{name}` may end inside this tile, in dimension {dim}"),
+            (false, false) => format!("dimension {dim} of `{name}`{extent} may end inside this tile"),
+        }
+    }
+}
+
+/// Returns the function that the text of an operation calls.
+fn called(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> String {
+    let text = file.text(places.db).get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let name: String = text.chars().take_while(|c| is_name(*c)).collect();
+    if name.is_empty() { "scan".to_owned() } else { name }
+}
+
+/// Returns the place where the padding got the value that it enters with, if it has another one than in memory.
+fn changed(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    mixture: &Mixture,
+    at: (SourceFile, TextRange),
+) -> Option<(SourceFile, TextRange)> {
+    if [mixture.op, mixture.edge.load].contains(&mixture.at) {
+        return None;
+    }
+    let place = places.op(lowered, mixture.at)?;
+    let load = places.op(lowered, mixture.edge.load);
+    (place != at && Some(place) != load).then_some(place)
+}
+
+/// Says which value of the padding changes no result.
+fn neutral(mixture: &Mixture) -> Option<String> {
+    let dtype = mixture.value.dtype;
+    let least = if dtype.is_float() { "-inf".to_owned() } else { format!("{}", dtype.min_value()) };
+    let most = if dtype.is_float() { "inf".to_owned() } else { format!("{}", dtype.max_value()) };
+    let of_operator = |operator: Operator| match operator {
+        Operator::Max => Some(format!("padding of {least} changes no maximum")),
+        Operator::Min => Some(format!("padding of {most} changes no minimum")),
+        Operator::Add => Some("padding of 0 changes no sum".to_owned()),
+        Operator::Mul => Some("padding of 1 changes no product".to_owned()),
+        Operator::And if dtype == DType::Bool => Some("padding of true changes no `all`".to_owned()),
+        Operator::Or if dtype == DType::Bool => Some("padding of false changes no `any`".to_owned()),
+        _ => None,
     };
-    walk.found.into_iter().filter_map(diagnostic).collect()
-}
-
-/// Returns the padding that does not change a reduction, in words.
-fn neutral(operator: Operator, dtype: DType) -> String {
-    match operator {
-        Operator::Mul => "`pad: 1`".to_owned(),
-        Operator::Max if dtype.is_float() => "`pad: -inf`".to_owned(),
-        Operator::Min if dtype.is_float() => "`pad: inf`".to_owned(),
-        Operator::Max => format!("`pad:` with the least value of `{dtype}`"),
-        _ => format!("`pad:` with the largest value of `{dtype}`"),
+    match mixture.way {
+        Way::Reduce { operator, .. } | Way::Elements(operator) => of_operator(operator),
+        Way::Product => Some("padding of 0 in both operands, or of 0 in one and of finite numbers in the other, adds nothing".to_owned()),
+        Way::Atomic(AtomicOp::Add) | Way::Cluster => of_operator(Operator::Add),
+        Way::Atomic(AtomicOp::Max) => of_operator(Operator::Max),
+        Way::Atomic(AtomicOp::Min) => of_operator(Operator::Min),
+        Way::Index => Some("an index outside of the tensor, such as -1, picks no element".to_owned()),
+        Way::Scan { .. } | Way::Atomic(_) | Way::Rounds => None,
     }
 }
 
-/// Reports whether a zero among the elements can change the result of a reduction.
-fn minds_zeros(operator: Operator, dtype: DType) -> bool {
-    match operator {
-        Operator::Mul | Operator::Min => true,
-        Operator::Max => dtype.is_float() || dtype.is_signed(),
-        _ => false,
-    }
-}
-
-/// Collects the integers that data or assignments decide.
-fn unknown_symbols(stmts: &[Stmt], out: &mut BTreeSet<Symbol>) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Let { var, .. }
-            | Stmt::Assign { var, .. }
-            | Stmt::LoadScalar { var, .. }
-            | Stmt::LetNumber { var, .. }
-            | Stmt::AssignNumber { var, .. } => drop(out.insert(var.clone())),
-            Stmt::Op(op) => {
-                if let OpKind::ReadNumber { var, .. } = &op.kind {
-                    out.insert(var.clone());
-                }
-            }
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Roles(_) => {}
+/// Says what to do about it.
+fn advice(mixture: &Mixture) -> String {
+    let axis = match mixture.way {
+        Way::Reduce { axis, .. } | Way::Scan { axis } => axis,
+        Way::Product | Way::Atomic(_) | Way::Cluster | Way::Rounds | Way::Elements(_) | Way::Index => {
+            mixture.region.axes().first().copied().unwrap_or(0)
         }
-        stmt.bodies().for_each(|body| unknown_symbols(body, out));
-    }
-}
-
-struct Walk<'a> {
-    program: &'a TileProgram,
-    /// The parameters of which the source says that zeros are meant.
-    meant: &'a BTreeSet<hx_tile::ParamId>,
-    facts: Facts,
-    unknown: BTreeSet<Symbol>,
-    padding: Padding,
-    found: Vec<(&'a Op, Operator, usize, Padded)>,
-}
-
-impl<'a> Walk<'a> {
-    fn body(&mut self, stmts: &'a [Stmt]) {
-        for stmt in stmts {
-            match stmt {
-                Stmt::Op(op) => self.op(op),
-                Stmt::If { cond, then, otherwise } => {
-                    let before = self.padding.clone();
-                    self.under(cond, then);
-                    let after = std::mem::replace(&mut self.padding, before);
-                    self.body(otherwise);
-                    // Only what both branches leave is certain.
-                    self.padding.retain(|key, padded| after.get(key) == Some(&*padded));
-                }
-                Stmt::While { cond, body, .. } => self.under(cond, body),
-                Stmt::For { .. }
-                | Stmt::Roles(_)
-                | Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => stmt.bodies().for_each(|body| self.body(body)),
-            }
-        }
-    }
-
-    /// Walks statements that run only under a condition.
-    fn under(&mut self, cond: &Cond, stmts: &'a [Stmt]) {
-        let stated = self.facts.holds(cond);
-        self.body(stmts);
-        self.facts.forget(&stated);
-    }
-
-    fn op(&mut self, op: &'a Op) {
-        if let OpKind::Reduce { src, axis, operator, .. } = op.kind
-            && minds_zeros(operator, self.program.tensor(src).dtype)
-            && let Some(&padded) = self.padding.get(&(src, axis))
-        {
-            self.found.push((op, operator, axis, padded));
-        }
-        let moved = self.moved(op);
-        let written: BTreeSet<TensorId> = op
-            .kind
-            .effects()
-            .accesses
-            .iter()
-            .filter(|access| access.mode != hx_tile::Mode::Read)
-            .filter_map(|access| match access.base() {
-                Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
-                Base::Global(_) => None,
-            })
-            .collect();
-        self.padding.retain(|(tensor, _), _| !written.contains(tensor));
-        self.padding.extend(moved);
-    }
-
-    /// Returns the padding that an operation brings into the tensor that it writes.
-    fn moved(&self, op: &Op) -> Padding {
-        if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } = &op.kind
-            && let Base::Register(to) | Base::Shared(to) = dst.base
-        {
-            let axes = dst.modes.iter().enumerate();
-            return axes.filter_map(|(i, mode)| Some(((to, mode.dim), self.mode(op.id, src, i)?))).collect();
-        }
-        if let OpKind::Cast { dst, src } | OpKind::Rearrange { dst, src, .. } = &op.kind {
-            // Another shape has other axes.
-            let [to, from] = [dst, src].map(|tensor| &self.program.tensor(*tensor).shape);
-            if to != from {
-                return Padding::new();
-            }
-            let own = self.padding.iter().filter(|((tensor, _), _)| tensor == src);
-            return own.map(|(&(_, axis), &padded)| ((*dst, axis), padded)).collect();
-        }
-        Padding::new()
-    }
-
-    /// Returns the padding along mode `i` of a view.
-    fn mode(&self, load: OpId, view: &View, i: usize) -> Option<Padded> {
-        let mode = view.modes.get(i)?;
-        match view.base {
-            Base::Shared(from) | Base::Register(from) => {
-                let whole = self.program.tensor(from).shape.get(mode.dim) == Some(&mode.extent);
-                self.padding.get(&(from, mode.dim)).copied().filter(|_| whole)
-            }
-            Base::Global(param) => {
-                let dim = mode.dim;
-                let told = view.pad != 0.0 || self.meant.contains(&param);
-                if told || mode.extent == 1 || view.is_picked(dim) {
-                    return None;
-                }
-                let first = view.offsets.get(dim)?.clone();
-                let own = view.modes.iter().filter(|mode| mode.dim == dim);
-                let last = own.fold(first.clone(), |last, mode| {
-                    last + mode.factor.clone() * Expr::constant(mode.extent - 1)
-                });
-                let extent = self.program.tensor_param(param)?.shape.get(dim)?.clone();
-                // A tile that divides the dimension lies inside as a whole, or outside as a whole if the launch has a tile too
-                // many: no reduction reads both elements and zeros.
-                let span =
-                    (last.clone() - first.clone()).as_const().map(|steps| steps + 1).filter(|span| *span > 0);
-                if span
-                    .is_some_and(|span| self.facts.divides(span, &first) && self.facts.divides(span, &extent))
-                {
-                    return None;
-                }
-                let unknown = last.symbols().iter().any(|symbol| self.unknown.contains(symbol));
-                let inside = Cond::cmp(CmpOp::Lt, last, extent, &self.facts);
-                (!unknown && inside != Cond::True).then_some(Padded { load, param, dim })
-            }
-        }
-    }
+    };
+    format!("`where` with a condition on `index(…, {axis})` replaces the padding; `pad:` in the view gives it another value")
 }

@@ -106,7 +106,7 @@ fn root(places: &Places<'_>, file: SourceFile) -> SyntaxNode {
 }
 
 /// Returns the call whose text is exactly this place.
-fn call_at(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> Option<CallExpr> {
+pub(super) fn call_at(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> Option<CallExpr> {
     let root = root(places, file);
     root.descendants().filter_map(CallExpr::cast).find(|call| call.syntax().text_range() == range)
 }

@@ -33,6 +33,9 @@ impl<'a> Account<'a> {
 
     /// Formats the first wrong element as the comparison does, and as the kernel does if that differs: `[0], which is `y[16, 0]``.
     pub(super) fn compared(&self) -> String {
+        if self.suspect.tensor.shape().is_empty() {
+            return self.element();
+        }
         let compared = coordinate(self.suspect.tensor.shape(), self.seen.first);
         let is_same = compared.iter().map(|at| *at as i64).eq(self.seen.coordinate.iter().copied());
         let compared = show_shape(&compared);

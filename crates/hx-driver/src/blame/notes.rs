@@ -1,12 +1,13 @@
 //! The notes of a failed comparison: who wrote the first wrong element, what the wrong elements have in common, and what the simulator
 //! computes.
 
-use hx_compile::solution;
+use hx_compile::{TookPart, solution, tile_program, took_part};
 use hx_host::dense::show_shape;
 use hx_host::show::show_exact;
+use hx_index::Symbol;
 use hx_sim::Wrote;
 use hx_target::WARP;
-use hx_tile::TensorId;
+use hx_tile::{OpId, TensorId};
 
 use super::account::{Account, show_region};
 use super::traits;
@@ -18,7 +19,7 @@ const ROUNDING: f64 = 0.01;
 /// Returns the notes. `on_gpu` says that the test ran on a GPU, so that the simulator's result may differ.
 pub(super) fn notes(account: &Account<'_>, on_gpu: bool) -> Vec<String> {
     let differs = account.differs().filter(|_| on_gpu);
-    account.writer().into_iter().chain(account.common()).chain(differs).collect()
+    account.writer().into_iter().chain(account.padding()).chain(account.common()).chain(differs).collect()
 }
 
 impl Account<'_> {
@@ -60,6 +61,40 @@ impl Account<'_> {
             text += "; the lines show the values that led to it";
         }
         Some(text)
+    }
+
+    /// Says which elements of padding took part in the first wrong element.
+    fn padding(&self) -> Vec<String> {
+        let Some(wrote) = self.seen.write(self.seen.first) else { return Vec::new() };
+        let Some(stored) = self.seen.witness.places[wrote.site as usize].op else { return Vec::new() };
+        let index = self.seen.witness.block_index(wrote.block);
+        let grid = self.seen.witness.grid;
+        let known = |symbol: &Symbol| match symbol {
+            Symbol::BlockIdx(axis) => index.get(usize::from(*axis)).map(|index| *index as i64),
+            Symbol::GridDim(axis) => grid.get(usize::from(*axis)).map(|blocks| *blocks as i64),
+            other => self.seen.symbols.get(other).copied(),
+        };
+        let found = took_part(self.db, self.seen.instance, stored, &known);
+        let note = |found: &TookPart| {
+            let elements = match found.count {
+                Some(1) => "an element of padding".to_owned(),
+                Some(count) => format!("{count} elements of padding"),
+                None => "padding".to_owned(),
+            };
+            let value = found.value.as_ref().map(|value| format!(", as {value}")).unwrap_or_default();
+            let by = self.text(found.op).map(|text| format!(" in `{text}`")).unwrap_or_default();
+            format!("{elements} {} took part in {}{by}{value}", found.place, self.compared())
+        };
+        found.iter().map(note).collect()
+    }
+
+    /// Returns the text of an operation of the kernel.
+    fn text(&self, op: OpId) -> Option<String> {
+        let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
+        let origin = lowered.program.op(op)?.origin;
+        let (file, range) = lowered.origins.get(origin.0 as usize)?.place.range(self.db)?;
+        let text = file.text(self.db).get(std::ops::Range::<usize>::from(range))?;
+        Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
     /// Returns the tensor whose elements an operation stores.

@@ -100,6 +100,8 @@ fn add(total: &mut CaseReport, report: CaseReport) {
     report.kernels.into_iter().for_each(|kernel| kernel.add_to(&mut total.kernels));
     let new = report.remarks.into_iter().filter(|line| !total.remarks.contains(line));
     total.remarks.extend(new.collect::<Vec<_>>());
+    let new = report.findings.into_iter().filter(|finding| !total.findings.contains(finding));
+    total.findings.extend(new.collect::<Vec<_>>());
 }
 
 fn all_refused(run: Run<'_>, refused: usize) -> Diagnostic {

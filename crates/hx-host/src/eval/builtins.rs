@@ -483,6 +483,7 @@ fn compared(
     session.picture = Picture::new(x.shape(), &marks);
     let of = |tensor: &Tensor| session.ledger.suspect(tensor, &marks);
     session.suspect = of(x).or_else(|| if y.shape() == x.shape() { of(y) } else { None });
+    session.marks = marks;
     Err(error)
 }
 

@@ -12,6 +12,7 @@ use super::closures::{self, Failure};
 use super::{EvalError, EvalResult, Frame, builtins, operators};
 use crate::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
 use crate::error::{HostError, HostResult};
+use crate::picture::Mark;
 use crate::value::Value;
 
 /// The arguments of one call, taken in the order of the parameters.
@@ -165,6 +166,10 @@ impl<'a> Frame<'_, 'a> {
             function => {
                 let mut bound = self.args(function.name(), None, args)?;
                 let result = builtins::function(self.session, function, &mut bound);
+                if result.is_err() && matches!(function, Builtin::Host(HostFn::AssertEq | HostFn::AssertClose)) {
+                    let sides: Vec<ExprId> = args.iter().map(|arg| arg.value).take(2).collect();
+                    self.suspect_of(&sides);
+                }
                 self.at(id, result)
             }
         }
@@ -314,6 +319,10 @@ impl<'a> Frame<'_, 'a> {
         };
         if holds || self.session.options.unchecked {
             return Ok(Value::Unit);
+        }
+        if let Expr::Binary { op: hx_hir::BinaryOp::Cmp(_), lhs, rhs } = &body.store[condition.value] {
+            self.session.marks = vec![Mark::Wrong];
+            self.suspect_of(&[*lhs, *rhs]);
         }
         let text = self.text(condition.value);
         let mut error = match rest.first() {

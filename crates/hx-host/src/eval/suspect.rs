@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use hx_hir::{Builtin, CommonFn, Expr, ExprId, HostFn, Resolution, UnaryOp};
+
+use super::Frame;
 use crate::device::{LaunchReport, LaunchRequest};
 use crate::picture::Mark;
 use crate::tensor::Tensor;
@@ -49,5 +52,72 @@ impl Ledger {
         let (launch, arg) = *self.writers.get(&tensor.buffer_id())?;
         let wrong: Vec<bool> = marks.iter().map(|mark| *mark != Mark::Right).collect();
         wrong.contains(&true).then(|| Suspect { launch, arg, tensor: tensor.clone(), wrong })
+    }
+}
+
+impl Frame<'_, '_> {
+    /// Remembers the launch that wrote a side of the comparison that failed last, if the comparison itself knows none: an index, a
+    /// conversion or a sign hides the tensor that holds the elements.
+    pub(super) fn suspect_of(&mut self, sides: &[ExprId]) {
+        if self.session.suspect.is_some() {
+            return;
+        }
+        for side in sides {
+            let Some(tensor) = self.written(*side) else { continue };
+            if tensor.len() == self.session.marks.len() {
+                self.session.suspect = self.session.ledger.suspect(&tensor, &self.session.marks);
+            }
+            if self.session.suspect.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Returns the elements of a variable that an expression has, each as it is or converted. `None` if the expression does anything
+    /// else, or if evaluating it again might do something.
+    fn written(&mut self, id: ExprId) -> Option<Tensor> {
+        let body = self.body;
+        match &body.store[id] {
+            Expr::Path { .. } => match self.expr(id).ok()? {
+                Value::Tensor(tensor) => Some(tensor),
+                _ => None,
+            },
+            Expr::Index { base, args } => {
+                if !args.iter().all(|arg| self.is_plain(*arg)) {
+                    return None;
+                }
+                let tensor = self.written(*base)?;
+                tensor.index(&self.indices(args).ok()?).ok()
+            }
+            Expr::Field { base, name } => {
+                let base = self.written(*base)?;
+                match super::operators::field(&Value::Tensor(base), name).ok()? {
+                    Value::Tensor(tensor) => Some(tensor),
+                    _ => None,
+                }
+            }
+            Expr::Unary { op: UnaryOp::Neg, operand } => self.written(*operand),
+            Expr::Call { callee, args } => {
+                let converts = matches!(
+                    self.names.exprs.get(*callee),
+                    Some(Resolution::Builtin(
+                        Builtin::Common(CommonFn::Cast) | Builtin::Host(HostFn::Float | HostFn::Int)
+                    ))
+                );
+                self.written(args.first().filter(|_| converts)?.value)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reports whether an index has no effect, so that it can be evaluated again.
+    fn is_plain(&self, id: ExprId) -> bool {
+        match &self.body.store[id] {
+            Expr::Literal(_) | Expr::Path { .. } | Expr::New => true,
+            Expr::Unary { operand, .. } => self.is_plain(*operand),
+            Expr::Binary { lhs, rhs, .. } => self.is_plain(*lhs) && self.is_plain(*rhs),
+            Expr::Range { start, end } => [start, end].into_iter().flatten().all(|end| self.is_plain(*end)),
+            _ => false,
+        }
     }
 }

@@ -258,6 +258,7 @@ impl Runner<'_> {
             progress.print(|| {
                 times.push((report.time, report.case.name.clone()));
                 once.remark(&report.remarks, output);
+                once.findings(&report.findings, &loaded.db, output);
                 if let Verdict::Failed(found) = &report.verdict {
                     only_environment &= lacks_environment(found);
                 }

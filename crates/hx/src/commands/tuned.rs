@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{Machine, Tuned};
+use hx_workspace::Database;
 
 use super::Loaded;
 use crate::Exit;
@@ -59,14 +60,24 @@ pub(super) fn on<'t>(machine: &Machine, tuned: Option<&'t Tuned>, args: &TunedAr
 
 /// Prints lines, each once in a command.
 #[derive(Debug, Default)]
-pub(super) struct Once(BTreeSet<String>);
+pub(super) struct Once {
+    lines: BTreeSet<String>,
+    found: Vec<Diagnostic>,
+}
 
 impl Once {
     pub(super) fn remark(&mut self, lines: &[String], output: &Output) {
         for line in lines {
-            if self.0.insert(line.clone()) {
+            if self.lines.insert(line.clone()) {
                 output.remark(line);
             }
         }
+    }
+
+    /// Reports the findings that have not been reported.
+    pub(super) fn findings(&mut self, found: &[Diagnostic], db: &Database, output: &Output) {
+        let new: Vec<Diagnostic> = found.iter().filter(|one| !self.found.contains(one)).cloned().collect();
+        output.diagnostics(db, &new);
+        self.found.extend(new);
     }
 }

@@ -1,0 +1,140 @@
+//! Follows the elements beyond the ends of tensors through a tile program, to the results that they enter.
+//!
+//! A tile may reach beyond the end of its tensor. The elements there have the value of `pad:`, 0 by default, and every operation on
+//! the tile computes with them. This is right as long as no store writes what they become, and no operation combines them with
+//! elements of the tensor, or does so with a value that changes nothing: 0 in a sum, `-inf` in a maximum.
+//!
+//! The analysis is an abstract interpretation. For each tensor it knows regions of elements, as conditions on their coordinates, with
+//! the value of the elements in each ([`held`]). Regions move through views and shapes; values move through expressions
+//! ([`number`]), where masks replace them. Loops run to a fixpoint ([`walk`]).
+//!
+//! Some of what it takes for granted is not proven, so that right programs raise nothing: tensors hold finite numbers, data name
+//! elements that exist, and a mask that data decide begins where the padding does. See [`region::Ground`] for masks.
+//!
+//! Start at [`mixtures`].
+
+mod combine;
+mod count;
+mod elementwise;
+mod held;
+mod moves;
+mod number;
+mod region;
+mod rings;
+mod stores;
+mod walk;
+
+use hx_dtype::{AtomicOp, Operator};
+use hx_index::Symbol;
+use hx_lower::{LaunchFacts, Lowered};
+use hx_tile::OpId;
+
+use crate::{Db, Instance, tile_program};
+
+pub(crate) use self::held::Edge;
+pub(crate) use self::number::{Number, literal};
+pub(crate) use self::region::{Region, along, axis_of};
+
+/// The way in which padding enters a result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Way {
+    Reduce { operator: Operator, axis: usize },
+    Scan { axis: usize },
+    /// As elements along K of a product.
+    Product,
+    /// An atomic access or an adding store combines it with an element of memory.
+    Atomic(AtomicOp),
+    /// A sum over a cluster: the blocks have it elsewhere.
+    Cluster,
+    /// The rounds of a loop combine it with elements of other rounds.
+    Rounds,
+    /// A maximum or minimum of two tensors, of which the other one has elements there.
+    Elements(Operator),
+    /// As an index that names an element.
+    Index,
+}
+
+/// A result that padding enters.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Mixture {
+    /// The operation that combines the padding with elements.
+    pub(crate) op: OpId,
+    pub(crate) way: Way,
+    /// Where the padding begins.
+    pub(crate) edge: Edge,
+    /// The value of the padding where it enters.
+    pub(crate) value: Number,
+    /// The operation that gave it this value.
+    pub(crate) at: OpId,
+    /// The elements, by their coordinates in a tensor of this shape.
+    pub(crate) region: Region,
+    pub(crate) shape: Vec<i64>,
+}
+
+/// Padding that took part in an element of a launch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TookPart {
+    /// Where the padding lies, as in `beyond the end of x`.
+    pub place: String,
+    /// The value with which it took part, if that is known.
+    pub value: Option<String>,
+    /// The operation that combined it with elements.
+    pub op: OpId,
+    /// The number of its elements, if it is known without data.
+    pub count: Option<u64>,
+}
+
+/// Returns the padding that took part in what an operation of an instance stored. `env` has the dimensions of the launch and the index
+/// of the block.
+pub fn took_part(
+    db: &dyn Db,
+    instance: Instance<'_>,
+    stored: OpId,
+    env: &dyn Fn(&Symbol) -> Option<i64>,
+) -> Vec<TookPart> {
+    let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
+    let program = &lowered.program;
+    let mixtures = of_form::mixtures(db, instance.form(db)).iter();
+    let mut found: Vec<TookPart> = Vec::new();
+    for mixture in mixtures.filter(|mixture| count::leads_to(program, mixture.op, stored)) {
+        let count = mixture.count(program, env);
+        let known = found.iter().any(|known| known.op == mixture.op);
+        if count == Some(0) || known {
+            continue;
+        }
+        let value = mixture.value.shown();
+        found.push(TookPart { place: mixture.edge.place(program), value, op: mixture.op, count });
+    }
+    found
+}
+
+/// Returns the results of a program that padding enters, in program order.
+pub(crate) fn mixtures(lowered: &Lowered) -> Vec<Mixture> {
+    walk::Walk::run(lowered)
+}
+
+/// Returns the tile program of an instance under the weakest facts about its launches, and the results that padding enters: a launch
+/// may have dimensions of any length. If the kernel has no such program, that of the instance itself serves. `None` if it has none.
+pub(crate) fn padded_program<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+) -> Option<(&'db Lowered, &'db [Mixture])> {
+    let weakest = instance.with_facts(db, LaunchFacts { units: instance.facts(db).units.clone(), ..LaunchFacts::none() });
+    let with = |instance: Instance<'db>| {
+        let lowered = tile_program(db, instance).as_ref().ok()?;
+        Some((lowered, of_form::mixtures(db, instance.form(db)).as_slice()))
+    };
+    with(weakest).or_else(|| with(instance))
+}
+
+mod of_form {
+    use super::{Db, Mixture, walk};
+    use crate::instance::Form;
+    use crate::stages::program_of_form;
+
+    /// Follows the program of a form once.
+    #[salsa::tracked]
+    pub(super) fn mixtures<'db>(db: &'db dyn Db, form: Form<'db>) -> Vec<Mixture> {
+        program_of_form(db, form).as_ref().map(walk::Walk::run).unwrap_or_default()
+    }
+}

@@ -1,0 +1,296 @@
+//! The elements of a tensor that lie beyond an end, as conditions on their coordinates, and proofs about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
+
+/// Numbers from here on name what a variable was earlier: in another round of its loop, or before an assignment.
+const EARLIER: u32 = 1 << 30;
+
+/// Returns the coordinate of an element along an axis of its tensor.
+pub(crate) fn along(axis: usize) -> Symbol {
+    Symbol::Var("axis".into(), u32::MAX - axis as u32)
+}
+
+/// Returns the symbol of a value that a variable had earlier, whichever it was.
+pub(crate) fn earlier(symbol: &Symbol) -> Symbol {
+    match symbol {
+        Symbol::Var(name, number) if *number < EARLIER => Symbol::Var(name.clone(), number + EARLIER),
+        other => other.clone(),
+    }
+}
+
+/// Reports whether a symbol is one of [`earlier`].
+pub(crate) fn is_earlier(symbol: &Symbol) -> bool {
+    matches!(symbol, Symbol::Var(_, number) if (EARLIER..u32::MAX - 64).contains(number))
+}
+
+/// Returns the variable that a symbol of [`earlier`] stands for; other symbols as they are.
+pub(crate) fn variable(symbol: &Symbol) -> Symbol {
+    match symbol {
+        Symbol::Var(name, number) if is_earlier(symbol) => Symbol::Var(name.clone(), number - EARLIER),
+        other => other.clone(),
+    }
+}
+
+/// Returns the axis whose coordinate the symbol is.
+pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
+    match symbol {
+        Symbol::Var(_, number) if *number >= u32::MAX - 64 => Some((u32::MAX - number) as usize),
+        _ => None,
+    }
+}
+
+/// The elements at whose coordinates every expression is at least 0.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Region(pub(crate) Vec<Expr>);
+
+impl Region {
+    /// Returns the region with each expression replaced.
+    pub(crate) fn map(&self, f: impl Fn(&Expr) -> Expr) -> Region {
+        Region(self.0.iter().map(f).collect()).with(&[])
+    }
+
+    /// Returns the elements of the region at which further expressions are at least 0.
+    pub(crate) fn with(&self, more: &[Expr]) -> Region {
+        let mut all: Vec<Expr> = self.0.iter().chain(more).cloned().collect();
+        all.retain(|e| e.as_const().is_none_or(|value| value < 0));
+        all.sort();
+        all.dedup();
+        Region(all)
+    }
+
+    pub(crate) fn symbols(&self) -> BTreeSet<Symbol> {
+        self.0.iter().flat_map(Expr::symbols).collect()
+    }
+
+    pub(crate) fn mentions(&self, symbol: &Symbol) -> bool {
+        self.0.iter().any(|e| e.mentions(symbol))
+    }
+
+    /// Returns the axes whose coordinates decide whether an element is in the region.
+    pub(crate) fn axes(&self) -> BTreeSet<usize> {
+        self.symbols().iter().filter_map(axis_of).collect()
+    }
+
+    /// Returns the sign with which a coordinate leads into the region; `None` if it does both, or cannot be told.
+    pub(crate) fn direction(&self, axis: usize) -> Option<i64> {
+        let symbol = along(axis);
+        let own = [Atom::Symbol(symbol.clone())];
+        let mut found = None;
+        for e in self.0.iter().filter(|e| e.mentions(&symbol)) {
+            let (_, factor) = e.terms().find(|(monomial, _)| **monomial == own)?;
+            let rest = e.clone() - Expr::symbol(symbol.clone()).scale(factor);
+            if rest.mentions(&symbol) || found.is_some_and(|sign| sign != factor.signum()) {
+                return None;
+            }
+            found = Some(factor.signum());
+        }
+        found
+    }
+}
+
+/// Returns expressions that are at least 0 if `e` is, each without a quotient by a constant: `x / 8 ≥ j` implies `x ≥ 8 j`.
+fn without_quotients(e: &Expr) -> Vec<Expr> {
+    let quotient = |(monomial, c): (&Vec<Atom>, i64)| {
+        let [Atom::Div(x, by)] = &monomial[..] else { return None };
+        let d = by.as_const().filter(|d| *d > 0)?;
+        let rest = e.clone() - Expr::atom(monomial[0].clone()).scale(c);
+        // `x - d + 1 ≤ d · (x / d) ≤ x`
+        let least = if c > 0 { x.clone() } else { x.clone() - Expr::constant(d - 1) };
+        Some(rest.scale(d) + least.scale(c))
+    };
+    e.terms().filter_map(quotient).collect()
+}
+
+/// The facts of a place in the program, and proofs about regions.
+pub(crate) struct Ground {
+    pub(crate) facts: Facts,
+    /// The extents of the tensor whose coordinates the facts bound.
+    shape: Vec<i64>,
+    /// The integers that come from data.
+    pub(crate) data: BTreeSet<Symbol>,
+    /// The counters of the loops around the place, each with its first value.
+    pub(crate) counters: Vec<(Symbol, Expr)>,
+    /// The integers that never change, in terms of others.
+    pub(crate) defined: BTreeMap<Symbol, Expr>,
+}
+
+impl Ground {
+    pub(crate) fn new(facts: Facts, data: BTreeSet<Symbol>) -> Ground {
+        Ground { facts, shape: Vec::new(), data, counters: Vec::new(), defined: BTreeMap::new() }
+    }
+
+    /// Reports whether data decide the symbol.
+    pub(crate) fn is_data(&self, symbol: &Symbol) -> bool {
+        self.data.contains(&variable(symbol))
+    }
+
+    /// Bounds the coordinates by the extents of a tensor.
+    pub(crate) fn of_shape(&mut self, shape: &[i64]) {
+        for (axis, &extent) in shape.iter().enumerate() {
+            if self.shape.get(axis) == Some(&extent) {
+                continue;
+            }
+            self.facts.set_range(&along(axis), (Some(0), Some(extent.max(1) - 1)));
+        }
+        let rest = self.shape.get(shape.len()..).map(<[i64]>::to_vec).unwrap_or_default();
+        self.shape = [shape, &rest].concat();
+    }
+
+    /// Reports whether no element of a tensor of this shape is in the region.
+    pub(crate) fn is_empty(&mut self, region: &Region, shape: &[i64]) -> bool {
+        self.of_shape(shape);
+        let zero = Expr::default();
+        region.0.iter().any(|e| {
+            let most = self.most(e, shape);
+            self.facts.proves_lt(&most, &zero)
+        })
+    }
+
+    /// Returns the expression at the coordinates that make it largest, as far as they are known.
+    fn most(&self, e: &Expr, shape: &[i64]) -> Expr {
+        let region = Region(vec![e.clone()]);
+        let ends: Vec<(Symbol, Expr)> = region
+            .axes()
+            .into_iter()
+            .filter_map(|axis| {
+                let last = shape.get(axis)? - 1;
+                let at = if region.direction(axis)? > 0 { last } else { 0 };
+                Some((along(axis), Expr::constant(at)))
+            })
+            .collect();
+        if ends.is_empty() {
+            return e.clone();
+        }
+        let end = |s: &Symbol| ends.iter().find(|(symbol, _)| symbol == s).map(|(_, at)| at.clone());
+        e.substitute(&self.facts, &end)
+    }
+
+    /// Reports whether `e` is at least 0 at all elements of the region.
+    pub(crate) fn implies(&mut self, region: &Region, e: &Expr) -> bool {
+        let plain = |known: &Expr| e.constant_distance(known).is_some_and(|more| more >= 0);
+        if region.0.iter().any(plain) || e.as_const().is_some_and(|value| value >= 0) {
+            return true;
+        }
+        let stated: Vec<Expr> = region.0.iter().flat_map(|known| self.state(known)).collect();
+        let holds = self.facts.proves_le(&Expr::default(), e);
+        self.facts.forget(&stated);
+        holds
+    }
+
+    /// Reports whether every element of the region is in the other one.
+    pub(crate) fn covers(&mut self, other: &Region, region: &Region) -> bool {
+        other.0.iter().all(|e| self.implies(region, e))
+    }
+
+    /// Returns an expression without integers that others define. Numbers that may wrap are taken as they are: indices are far from
+    /// the ends of their types.
+    pub(crate) fn plain(&self, e: &Expr) -> Expr {
+        let unwrapped = e.unwrapped();
+        if (self.defined.is_empty() || e.as_const().is_some()) && unwrapped == *e {
+            return unwrapped;
+        }
+        unwrapped.substitute(&self.facts, &|symbol| self.defined.get(symbol).cloned())
+    }
+
+    /// Returns a condition of [`Ground::plain`] expressions.
+    pub(crate) fn plain_cond(&self, cond: &Cond) -> Cond {
+        match cond {
+            Cond::True | Cond::False => cond.clone(),
+            Cond::Cmp(op, a, b) => Cond::Cmp(*op, self.plain(a), self.plain(b)),
+            Cond::And(all) => Cond::And(all.iter().map(|cond| self.plain_cond(cond)).collect()),
+            Cond::Or(any) => Cond::Or(any.iter().map(|cond| self.plain_cond(cond)).collect()),
+        }
+    }
+
+    /// States that an expression is at least 0.
+    pub(crate) fn state(&mut self, e: &Expr) -> Vec<Expr> {
+        self.holds(&Cond::Cmp(CmpOp::Le, Expr::default(), e.clone()))
+    }
+
+    /// States a condition, and what follows from it for the dividends of quotients. Returns the statements that are new.
+    pub(crate) fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
+        let mut stated = self.facts.holds(cond);
+        for e in stated.clone() {
+            for multiplied in without_quotients(&e) {
+                stated.extend(self.facts.holds(&Cond::Cmp(CmpOp::Le, Expr::default(), multiplied)));
+            }
+        }
+        stated
+    }
+
+    /// Returns the truth value that a comparison of integers has at all elements of the region; `None` if it may have both.
+    /// With `loose`, a mask that leaves out the elements from some coordinate on is taken to begin with the padding.
+    pub(crate) fn decide(
+        &mut self,
+        region: &Region,
+        loose: bool,
+        (op, a, b): (CmpOp, &Expr, &Expr),
+    ) -> Option<bool> {
+        let one = || Expr::constant(1);
+        let (less, more) = (b.clone() - a.clone() - one(), a.clone() - b.clone());
+        let beyond = more.clone() - one();
+        match op {
+            CmpOp::Lt if self.excludes(region, loose, &more) => Some(false),
+            CmpOp::Le if self.excludes(region, loose, &beyond) => Some(false),
+            CmpOp::Lt if self.implies(region, &less) => Some(true),
+            CmpOp::Le if self.implies(region, &(less.clone() + one())) => Some(true),
+            CmpOp::Eq if self.implies(region, &less) || self.implies(region, &beyond) => Some(false),
+            CmpOp::Ne if self.implies(region, &less) || self.implies(region, &beyond) => Some(true),
+            CmpOp::Lt | CmpOp::Le | CmpOp::Eq | CmpOp::Ne => None,
+        }
+    }
+
+    /// Reports whether a mask leaves out all of the region: `e ≥ 0` at its elements.
+    ///
+    /// A counter of another round, or of another role, is taken to be that of this round: stages arrive in the order in which they
+    /// were filled. What data decide is not proven: there, a mask that leaves out the elements from some coordinate on is taken to
+    /// begin with the padding.
+    pub(crate) fn excludes(&mut self, region: &Region, loose: bool, e: &Expr) -> bool {
+        if self.implies(region, e) {
+            return true;
+        }
+        let others: Vec<Symbol> = region.symbols().into_iter().filter(is_earlier).collect();
+        let symbols = e.symbols();
+        let counters = self.counters.iter().map(|(counter, _)| counter.clone());
+        let read = others.iter().map(variable).filter(|symbol| self.data.contains(symbol));
+        let here: Vec<Symbol> = counters.chain(read).filter(|symbol| symbols.contains(symbol)).collect();
+        if !others.is_empty() && self.implies_now(region, &others, &here, e) {
+            return true;
+        }
+        if std::env::var("HX_PAD").is_ok() {
+            eprintln!("NOT EXCLUDED {:?}\n   MASK {:?}\n   counters {:?}", region, e, self.counters);
+        }
+        (loose || self.is_decided_by_data(region, e)) && self.leads_into(region, e)
+    }
+
+    /// As [`Ground::implies`], with some way to take each of the `others` for one of the counters around the place.
+    fn implies_now(&mut self, region: &Region, others: &[Symbol], here: &[Symbol], e: &Expr) -> bool {
+        let Some((first, rest)) = others.split_first() else { return self.implies(region, e) };
+        here.iter().any(|counter| {
+            let now = |s: &Symbol| (s == first).then(|| Expr::symbol(counter.clone()));
+            let region = region.map(|e| e.substitute(&self.facts, &now));
+            self.implies_now(&region, rest, here, e)
+        })
+    }
+
+    /// Reports whether the order of a mask and a region depends on numbers that only data or an argument knows.
+    fn is_decided_by_data(&self, region: &Region, e: &Expr) -> bool {
+        let unknown = |symbol: &&Symbol| {
+            matches!(symbol, Symbol::Scalar(_)) || self.is_data(symbol)
+        };
+        let (own, masked) = (region.symbols(), e.symbols());
+        let of_region: BTreeSet<&Symbol> = own.iter().filter(unknown).collect();
+        let of_mask: BTreeSet<&Symbol> = masked.iter().filter(unknown).collect();
+        of_region != of_mask
+    }
+
+    /// Reports whether a mask grows with a coordinate in which the region begins.
+    fn leads_into(&self, region: &Region, e: &Expr) -> bool {
+        let mask = Region(vec![e.clone()]);
+        region.axes().into_iter().any(|axis| {
+            region.direction(axis).is_some_and(|sign| mask.direction(axis) == Some(sign))
+        })
+    }
+}
