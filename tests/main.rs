@@ -9,6 +9,7 @@ mod compiled;
 mod devices;
 mod editors;
 mod emitted;
+mod fixes;
 mod formatted;
 mod fuzz;
 mod gpu;

@@ -9,6 +9,7 @@
 mod functions;
 mod prompt;
 mod status;
+mod supported;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -17,6 +17,7 @@ mod page;
 use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
+use hx_target::Arch;
 
 use crate::manual::read;
 use crate::support::root;
@@ -47,6 +48,29 @@ fn pages_hold() {
     let wrong: Vec<String> =
         wrong.iter().map(|(page, line, text)| format!("{}:{line}: {text}", at(page))).collect();
     assert!(wrong.is_empty(), "{} mismatches\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A block of a page as a program.
+pub(crate) struct Text {
+    pub(crate) arch: Arch,
+    /// Number in the page, from 1, of the first line.
+    pub(crate) line: usize,
+    pub(crate) files: Vec<(String, String)>,
+}
+
+/// Returns all pages, ordered by path.
+pub(crate) fn all_pages() -> Vec<PathBuf> {
+    pages(&root().join("tests/spec"))
+}
+
+/// Returns the programs of a page. A page with lines that have no meaning has none: `pages_hold` reports it.
+pub(crate) fn blocks_of(text: &str) -> Vec<Text> {
+    let program = |block: Block| {
+        let line = block.files.first().map_or(0, |file| file.first_line);
+        let files = block.files.into_iter().map(|file| (file.name, file.text)).collect();
+        Text { arch: block.arch, line, files }
+    };
+    parse(text).unwrap_or_default().into_iter().map(program).collect()
 }
 
 /// Returns the pages below a folder, ordered by path.

@@ -626,3 +626,33 @@ fn what_the_compiler_cannot_do_yet() {
         "#]],
     );
 }
+
+/// A habit of another language is one error, and what follows it is read.
+#[test]
+fn one_slip_is_one_error() {
+    check_file(
+        "kernel k(x: f32[n], y: mut f32[n]) grid [1] threads 128 {
+    for i in 0..n step 128 {
+        if i > 3 { break; }
+        copy(tile(x, [128])[.., i], tile(y, [128])[.., i]);
+    }
+    return;
+}
+kernel r(x: f32[n]) grid [1] {
+    warp_groups {
+        producer threads 32 { let _t = tile(x, [32]); }
+        consumer {}
+    }
+}
+",
+        expect![[r#"
+            exit 1
+            --- stderr
+            a.hx:2:19: error[HX0013]: found `step`: loops count by 1: `for i in 0..cdiv(n, 128)`, where part `i` begins at `i * 128`
+            a.hx:3:20: error[HX0013]: found `break`: loops run to their end: use a condition in `while`
+            a.hx:6:5: error[HX0013]: found `return`: the last expression of a body, without `;`, is its value
+            a.hx:10:18: error[HX0013]: found `threads` in the header of a role: a role has groups of 128 threads, `consumer 2` two of them
+            4 errors
+        "#]],
+    );
+}

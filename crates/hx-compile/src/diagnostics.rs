@@ -16,7 +16,7 @@ mod stores;
 mod sync;
 mod unwritten;
 
-use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
+use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
 use hx_hir::Item;
 use hx_lower::{At, Lowered, Place};
 use hx_tile::{Base, OpId, OpKind, TensorId};
@@ -250,15 +250,7 @@ impl<'db> Places<'db> {
     fn lacking(&self, lowered: Option<&Lowered>, need: &Need) -> Diagnostic {
         let at = match need.at {
             NeededAt::Cluster => self.cluster(),
-            NeededAt::Roles => lowered.and_then(|lowered| {
-                let first = lowered
-                    .program
-                    .roles()
-                    .iter()
-                    .flat_map(|role| role.body.iter().flat_map(hx_tile::Stmt::ops))
-                    .next();
-                self.op(lowered, first?.id)
-            }),
+            NeededAt::Roles => self.warp_groups(),
             NeededAt::Made(origin) => lowered.and_then(|lowered| self.origin(lowered, origin)),
             NeededAt::Op(op) => lowered.and_then(|lowered| self.op(lowered, op)),
         };
@@ -267,6 +259,17 @@ impl<'db> Places<'db> {
         let message = format!("found {}, which `{arch}` does not have", need.what);
         Diagnostic::new(&codes::NEEDS_TARGET, file, range, message)
             .help(format!("`--target {first}` has {}; older targets do not", need.feature.name()))
+    }
+
+    /// Returns the place of the word `warp_groups` in the kernel's body.
+    fn warp_groups(&self) -> Option<(SourceFile, TextRange)> {
+        let kernel = self.instance.kernel(self.db);
+        let item = Item::Kernel(kernel);
+        let mut stmts = hx_hir::body_of(self.db, item).store.stmts.iter();
+        let roles = stmts.find(|(_, stmt)| matches!(stmt.kind, hx_hir::StmtKind::WarpGroups(_)))?.0;
+        let whole = hx_hir::body_source_map(self.db, item)?.stmt(roles)? + kernel.offset(self.db);
+        let word = TextSize::of("warp_groups").min(whole.len());
+        Some((kernel.file(self.db), TextRange::at(whole.start(), word)))
     }
 
     /// Returns the place of the `cluster` in the kernel's header.

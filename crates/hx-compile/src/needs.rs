@@ -19,7 +19,7 @@ pub struct Need {
 pub enum NeededAt {
     /// The `cluster` of the header.
     Cluster,
-    /// The first operation of a role.
+    /// The `warp_groups` of the body.
     Roles,
     Op(OpId),
     /// The making of something.

@@ -110,7 +110,7 @@ fn evaluated(
         seed: case_seed(options.seed, &case.name),
         unchecked: !machine.runs(),
         candidates: options.candidates,
-        hollow: false,
+        hollow: !machine.runs(),
     };
     let mut session = Session::new(db, &mut launcher, captured, given);
     let value: Option<Value> = match case.index {

@@ -9,7 +9,7 @@ mod launcher;
 
 use std::collections::BTreeMap;
 
-use hx_base::SourceFile;
+use hx_base::{Diagnostic, SourceFile};
 use hx_codegen::{CudaSource, LaunchParam, fill_name, swizzle_bytes};
 use hx_compile::{Db, Instance, cuda_source, instance_errors, tile_program};
 use hx_dtype::DType;
@@ -20,6 +20,7 @@ use hx_worker::Want;
 use hx_worker::log::KernelResources;
 use serde::Serialize;
 
+use crate::spills::spilled_in;
 use crate::emit::{EmitError, Overrides, compile, found, instance, kernels};
 use crate::machine::Setup;
 
@@ -106,6 +107,8 @@ pub struct Built {
     description: Description,
     /// Failures that did not stop the build, such as a cache that cannot be written.
     pub warnings: Vec<String>,
+    /// The warning that registers of the machine code were spilled.
+    pub spills: Option<Diagnostic>,
 }
 
 /// Parses `k%16,m%8,a@4`, or `all`, or `none`.
@@ -199,18 +202,19 @@ fn compiled<'db>(
 ) -> Result<Built, EmitError> {
     let source = checked_source(db, instance)?;
     let mut warnings = Vec::new();
-    let mut resources = None;
+    let (mut resources, mut spills) = (None, None);
     let code = match kind {
         BuildKind::Cuda => source.text.clone().into_bytes(),
         BuildKind::Ptx => compile(db, instance, Want::Ptx, setup, &mut warnings)?.code,
         BuildKind::Cubin | BuildKind::C => {
             let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
             resources = compiled.kernel(&source.symbol).cloned();
+            spills = spilled_in(db, instance, resources.as_ref(), &compiled.code, setup);
             compiled.code
         }
     };
     let description = describe(db, instance, source, kind, resources)?;
-    Ok(Built { kernel: instance.kernel(db).name(db).clone(), code, description, warnings })
+    Ok(Built { kernel: instance.kernel(db).name(db).clone(), code, description, warnings, spills })
 }
 
 /// Collects the facts of a launch. A dimension or stride without a fact is unknown. A pointer without one counts as fully

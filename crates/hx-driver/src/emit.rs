@@ -12,10 +12,11 @@ use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, Work
 
 use crate::absence::absence_error;
 use crate::machine::Setup;
+use crate::spills::spilled;
 use crate::stopped::stopped_at;
 
 /// Time limit of the CUDA compiler.
-const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 
 /// The stages that can be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +52,9 @@ pub struct Emitted {
     pub text: String,
     /// Warnings for the user, such as a cache that cannot be written.
     pub warnings: Vec<String>,
-    /// Errors that keep the kernel from being built. They may be the reason why the text stops before the stage's end.
-    pub errors: Vec<Diagnostic>,
+    /// Findings about the kernel: errors that keep it from being built, which may be the reason why the text stops before the stage's
+    /// end, or spills of the machine code.
+    pub found: Vec<Diagnostic>,
 }
 
 /// The reason why there is no text.
@@ -136,13 +138,15 @@ pub fn emit(
                 String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
             }
             EmitKind::Sass => {
-                let code = compile(db, instance, Want::Cubin, setup, &mut warnings)?.code;
-                let listing = disassemble(&setup.search, &code, &Limits::within(COMPILE_LIMIT));
+                let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
+                let listing = disassemble(&setup.search, &compiled.code, &Limits::within(COMPILE_LIMIT));
                 let listing = listing.map_err(|absence| EmitError::Host(absence_error(&absence)))?;
+                let resources = compiled.kernels.first();
+                errors.extend(spilled(db, instance, resources, Some(&listing)));
                 beside_source(db, kernel, &listing)
             }
         };
-        out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings, errors });
+        out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings, found: errors });
     }
     Ok(out)
 }

@@ -24,6 +24,7 @@ mod machine;
 mod report;
 mod run;
 mod settings;
+mod spills;
 mod step;
 mod stopped;
 mod test;

@@ -471,22 +471,15 @@ pub(crate) fn probe(
     worker.probe(nvrtc, &Limits::within(PROBE_LIMIT))
 }
 
-/// Returns the best architecture whose code the GPU runs. Machine code of one minor version runs on later ones of the same major
-/// version. Architecture-specific code runs only on its own version.
+/// Returns the best architecture whose code the GPU runs.
 pub(crate) fn arch_for(info: &DeviceInfo) -> Result<Arch, HostError> {
     let (major, minor) = info.capability;
-    let capability = major * 10 + minor;
-    let runs = |arch: &Arch| {
-        let specific = arch.name().ends_with('a');
-        let number = arch.number();
-        number / 10 == major && if specific { number == capability } else { number <= capability }
-    };
-    Arch::ALL.into_iter().filter(runs).max_by_key(|a| a.number()).ok_or_else(|| {
+    Arch::of_capability(major, minor).ok_or_else(|| {
         let known: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
         HostError::new(
             &codes::NO_GPU,
             format!(
-                "{} has compute capability {major}.{minor}, and kernels are made for {}",
+                "{} has compute capability {major}.{minor}, and kernels are made for {}, which run on 8.0 to 9.0",
                 info.name,
                 known.join(", ")
             ),

@@ -5,6 +5,7 @@
 
 mod broken;
 mod calls;
+mod dtypes;
 mod imports;
 mod indices;
 mod items;

@@ -11,6 +11,7 @@ mod sketches;
 mod sound;
 mod tune;
 mod types;
+mod words;
 
 use expect_test::Expect;
 use hx_base::SourceFile;

@@ -6,6 +6,7 @@
 //!
 //! Start at [`Session`].
 
+mod assertion;
 mod bench;
 mod bits;
 mod builtins;
@@ -58,7 +59,7 @@ pub struct Options {
     pub unchecked: bool,
     /// Measure every candidate of the kernels in a bench's measures.
     pub candidates: bool,
-    /// Fill random tensors with zeros, for evaluations whose kernels only compile: drawing takes longer than all else.
+    /// Fill random tensors with one number, for evaluations whose kernels only compile: drawing takes longer than all else.
     pub hollow: bool,
 }
 
@@ -380,10 +381,13 @@ impl<'a> Frame<'_, 'a> {
             Resolution::Item(key) if key.kind == ItemKind::Function => Ok(Value::Function(key.clone())),
             Resolution::Item(key) => {
                 let what = key.kind.word();
-                Err(self.fail(
-                    id,
-                    HostError::ty(format!("the {what} `{}` is only called, not a value", key.name)),
-                ))
+                let error = HostError::ty(format!("the {what} `{}` is only called, not a value", key.name));
+                let is_kernel = key.kind == ItemKind::Kernel;
+                let help = format!(
+                    "a launch is a call, `{}(…)`: the kernel's header says in how many blocks",
+                    key.name
+                );
+                Err(self.fail(id, if is_kernel { error.help(help) } else { error }))
             }
             Resolution::Module(_) => Err(self.fail(id, HostError::ty("a module is no value"))),
             Resolution::Param(_) | Resolution::Generic(_) | Resolution::Dim(_) | Resolution::Kind(_) => {

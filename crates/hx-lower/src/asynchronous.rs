@@ -30,7 +30,9 @@ impl Cx<'_> {
         dst: ExprId,
         Named { signal, multicast, add }: Named,
     ) -> Lower<Value> {
+        let outer = std::mem::replace(&mut self.signalled, signal.is_some());
         let (from, to) = (self.tensor(src), self.tensor(dst));
+        self.signalled = outer;
         let (from, to) = (from?, to?);
         self.want_mutable(dst, &to)?;
         self.want_flat_end(src, &from)?;
@@ -103,10 +105,14 @@ impl Cx<'_> {
             }
         };
         let found = self.error(&codes::NO_SUCH_OPERATION, at, message);
-        let found = if [from, to].contains(&"register") {
-            found.help("`copy` and `load` move values to and from registers, and wait for them")
-        } else {
-            found
+        let found = match (from, to) {
+            ("register", "shared") if signal.is_some() => found.help(
+                "a stage is filled by copies from global memory only; `copy` and a `sync()` pass values of registers on within one role",
+            ),
+            _ if [from, to].contains(&"register") => {
+                found.help("`copy` and `load` move values to and from registers, and wait for them")
+            }
+            _ => found,
         };
         Err(self.report(found))
     }

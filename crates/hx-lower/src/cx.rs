@@ -8,8 +8,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, Requirement, Scope,
-    ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
+    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, PipeId, Requirement,
+    Scope, ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
 use crate::chunks::Chunks;
@@ -95,6 +95,10 @@ pub(crate) struct Cx<'db> {
     pub(crate) params: Vec<Param>,
     pub(crate) tensors: Vec<TileTensor>,
     pub(crate) pipes: Vec<Pipe>,
+    /// The pipelines of the variables that number a stage.
+    pub(crate) stages: BTreeMap<Symbol, PipeId>,
+    /// True inside of the operands of a copy that signals a pipeline.
+    pub(crate) signalled: bool,
     /// The open blocks, innermost last.
     pub(crate) blocks: Vec<Vec<Stmt>>,
     pub(crate) origins: Vec<OriginPlace>,
@@ -173,6 +177,8 @@ impl<'db> Cx<'db> {
             params: Vec::new(),
             tensors: Vec::new(),
             pipes: Vec::new(),
+            stages: BTreeMap::new(),
+            signalled: false,
             blocks: vec![Vec::new()],
             origins: Vec::new(),
             unboxed: BTreeMap::new(),

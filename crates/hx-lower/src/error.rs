@@ -1,6 +1,6 @@
 //! The errors of lowering, with their places, and their rendering as diagnostics.
 
-use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, SourceFile, TextRange};
+use hx_base::{Applicability, Code, Diagnostic, Edit, FileKind, Fix, SourceFile, TextRange};
 use hx_hir::{Db, ExprId, Item, ItemKey, PatId, body_source_map, signature_source_map};
 
 /// A place in an item, by ids rather than text ranges.
@@ -79,14 +79,38 @@ pub struct LowerError {
     pub calls: Vec<Place>,
 }
 
-/// A text that, inserted after a place, makes the error go away.
+/// Insertions that make the error go away.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LowerFix {
     /// The action, in the imperative.
     pub title: String,
-    pub after: Place,
-    pub text: String,
+    pub insert: Vec<Insertion>,
     pub applicability: Applicability,
+}
+
+/// A text to insert at a side of a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Insertion {
+    pub place: Place,
+    /// Whether the text comes before the place, not behind it.
+    pub before: bool,
+    pub text: String,
+}
+
+impl Insertion {
+    pub(crate) fn before(place: Place, text: impl Into<String>) -> Insertion {
+        Insertion { place, before: true, text: text.into() }
+    }
+
+    pub(crate) fn behind(place: Place, text: impl Into<String>) -> Insertion {
+        Insertion { place, before: false, text: text.into() }
+    }
+
+    fn edit(&self, db: &dyn Db) -> Option<Edit> {
+        let (file, range) = self.place.range(db)?;
+        let at = if self.before { range.start() } else { range.end() };
+        Some(Edit { file, range: TextRange::empty(at), text: self.text.clone() })
+    }
 }
 
 impl LowerError {
@@ -138,9 +162,10 @@ impl LowerError {
         diagnostic.notes.clone_from(&self.notes);
         diagnostic.help.clone_from(&self.help);
         if let Some(fix) = &self.fix
-            && let Some((file, range)) = fix.after.range(db)
+            && let Some(edits) = fix.insert.iter().map(|insert| insert.edit(db)).collect::<Option<Vec<_>>>()
+            // A user cannot edit the library.
+            && edits.iter().all(|edit| edit.file.kind(db) != FileKind::Std)
         {
-            let edits = vec![Edit { file, range: TextRange::empty(range.end()), text: fix.text.clone() }];
             let (title, applicability) = (fix.title.clone(), fix.applicability);
             diagnostic = diagnostic.with_fix(Fix { title, edits, applicability });
         }

@@ -10,7 +10,7 @@ use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Base, Param, Stmt, View};
 
 use crate::cx::{Cx, shape_text};
-use crate::error::{Lower, LowerFix};
+use crate::error::{Insertion, Lower, LowerFix};
 use crate::known::Branch;
 use crate::value::{SymView, Tensor, Value};
 
@@ -130,8 +130,7 @@ impl Cx<'_> {
             .help(format!("`… else {zero}` after the index guards the read: an element outside is `{zero}`"));
         error.fix = Some(LowerFix {
             title: format!("guard the read with `else {zero}`"),
-            after: self.place(id),
-            text: format!(" else {zero}"),
+            insert: vec![Insertion::behind(self.place(id), format!(" else {zero}"))],
             applicability: Applicability::Maybe,
         });
         Err(self.report(error))

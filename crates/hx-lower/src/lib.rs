@@ -32,6 +32,7 @@ mod given;
 mod guarded;
 mod header;
 mod inline;
+mod inside;
 mod instance;
 mod invariant;
 mod joined;
@@ -186,7 +187,8 @@ fn lower_kernel<'db>(
         counters: std::mem::take(&mut cx.counters),
         body: stmts,
     };
-    cx.errors.extend(pipe::check_signals(&program, &cx.origins));
+    let whole = cx.errors.is_empty() && !cx.failed;
+    cx.errors.extend(pipe::check_signals(&program, &cx.origins, whole));
     cx.check_counters(&program);
     Ok((program, args))
 }

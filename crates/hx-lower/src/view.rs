@@ -13,6 +13,7 @@ use hx_tile::Base;
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
+use crate::inside::{Missing, inner_modes};
 use crate::made::{Made, MadeBy};
 use crate::stmt::permuted;
 use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
@@ -163,6 +164,7 @@ impl Cx<'_> {
                 return self.unguarded(id, (base, &t), &integers);
             }
         }
+        let inner = inner_modes(&t.view.modes, &indices);
         for (arg, index) in indices {
             if index == Value::New {
                 // A mode of extent 1 makes no step, so its dimension does not matter.
@@ -177,7 +179,10 @@ impl Cx<'_> {
                 return Err(self.report(error));
             };
             mode += 1;
-            self.index_mode(arg, &t, &mut view, old, index)?;
+            if let Err(reported) = self.index_mode(arg, &t, &mut view, old, index) {
+                self.tiles_are_meant(args, inner);
+                return Err(reported);
+            }
         }
         // Trailing indices may be omitted.
         view.modes.extend(t.view.modes.iter().skip(mode).cloned());
@@ -243,12 +248,14 @@ impl Cx<'_> {
     ) -> Lower<Option<(usize, Expr)>> {
         self.not_surely_outside(arg, mode, i)?;
         self.known_in_registers(arg, t, i)?;
-        self.nonnegative(arg, t, mode, i)?;
+        self.nonnegative(arg, t, mode, i, true)?;
         if self.facts.proves_lt(i, &mode.extent) || self.is_guarded(t, mode) {
             return Ok(None);
         }
-        self.ends_itself(arg, t, mode, || {
-            (format!("the index `{i}` may be `{}` or more", mode.extent), below(i, &mode.extent))
+        self.ends_itself(arg, t, mode, || Missing {
+            why: format!("the index `{i}` may be `{}` or more", mode.extent),
+            cond: below(i, &mode.extent),
+            index: true,
         })
     }
 
@@ -285,7 +292,7 @@ impl Cx<'_> {
         to: Option<&Expr>,
     ) -> Lower<Option<(usize, Expr)>> {
         self.known_in_registers(arg, t, from)?;
-        self.nonnegative(arg, t, mode, from)?;
+        self.nonnegative(arg, t, mode, from, false)?;
         let Some(to) = to else { return Ok(None) };
         if self.facts.proves_lt(to, from) {
             let message = format!("found the range `{from}..{to}`, which ends before it starts");
@@ -301,8 +308,10 @@ impl Cx<'_> {
         if self.is_guarded(t, mode) {
             return Ok(None);
         }
-        self.ends_itself(arg, t, mode, || {
-            (format!("the range may end after `{}`", mode.extent), at_most(to, &mode.extent))
+        self.ends_itself(arg, t, mode, || Missing {
+            why: format!("the range may end after `{}`", mode.extent),
+            cond: at_most(to, &mode.extent),
+            index: false,
         })
     }
 
@@ -315,7 +324,7 @@ impl Cx<'_> {
         at: ExprId,
         t: &Tensor,
         mode: &SymMode,
-        missing: impl FnOnce() -> (String, Cond),
+        missing: impl FnOnce() -> Missing,
     ) -> Lower<Option<(usize, Expr)>> {
         match self.own_end(t, mode) {
             Some(end) => Ok(Some((mode.dim, end))),
@@ -328,35 +337,12 @@ impl Cx<'_> {
         if t.is_register() && i.as_const().is_none() { self.run_time_index(arg, i) } else { Ok(()) }
     }
 
-    fn nonnegative(&mut self, arg: ExprId, t: &Tensor, mode: &SymMode, i: &Expr) -> Lower<()> {
+    fn nonnegative(&mut self, arg: ExprId, t: &Tensor, mode: &SymMode, i: &Expr, index: bool) -> Lower<()> {
         if self.facts.proves_le(&Expr::default(), i) || self.is_guarded_below(t, mode) {
             return Ok(());
         }
-        self.not_inside(arg, t, (format!("`{i}` may be negative"), at_most(&Expr::default(), i)))
-    }
-
-    fn not_inside<T: Default>(
-        &mut self,
-        arg: ExprId,
-        t: &Tensor,
-        (why, missing): (String, Cond),
-    ) -> Lower<T> {
-        // Accesses to global memory are guarded by the extents of the tensor in any case.
-        if t.is_global() && self.is_asserted(std::slice::from_ref(&missing)) {
-            return Ok(T::default());
-        }
-        let name = self.base_name(t.view.base).to_owned();
-        let mut error = self
-            .error(
-                &codes::VIEW_OUTSIDE_BUFFER,
-                arg,
-                format!("cannot prove that this stays inside of its part of `{name}`"),
-            )
-            .label(why);
-        if let Some(advice) = self.advice(&[missing]) {
-            error = error.help(advice);
-        }
-        Err(self.report(error))
+        let why = format!("`{i}` may be negative");
+        self.not_inside(arg, t, Missing { why, cond: at_most(&Expr::default(), i), index })
     }
 
     /// Reports whether any step before the start of the mode also leaves the dimension at its start, where accesses are
@@ -423,7 +409,7 @@ impl Cx<'_> {
                 let rest = mode.extent.rem(&Expr::constant(b), &self.facts);
                 let missing = || {
                     let why = format!("the last tile of {b} may reach past `{}`", mode.extent);
-                    (why, Cond::Cmp(CmpOp::Eq, rest, Expr::default()))
+                    Missing { why, cond: Cond::Cmp(CmpOp::Eq, rest, Expr::default()), index: false }
                 };
                 ends.extend(self.ends_itself(id, t, mode, missing)?);
             }
@@ -544,12 +530,14 @@ impl Cx<'_> {
                 && !self.is_guarded_below(t, buffer)
             {
                 let why = format!("the first element may be at `{first}`");
-                return self.not_inside(at, t, (why, at_most(&Expr::default(), &first)));
+                let cond = at_most(&Expr::default(), &first);
+                return self.not_inside(at, t, Missing { why, cond, index: false });
             }
             let high = high.simplify(&self.facts);
             if !self.facts.proves_lt(&high, &buffer.extent) && !self.is_guarded(t, buffer) {
                 let why = format!("it reaches `{high}` where the part has `{}`", buffer.extent);
-                return self.not_inside(at, t, (why, below(&high, &buffer.extent)));
+                let cond = below(&high, &buffer.extent);
+                return self.not_inside(at, t, Missing { why, cond, index: false });
             }
         }
         Ok(())

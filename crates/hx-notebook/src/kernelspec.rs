@@ -61,7 +61,21 @@ pub fn install(place: &Place, name: &str, executable: &Path) -> Result<PathBuf, 
 /// # Errors
 /// If there is none, if it belongs to another language, or if it cannot be removed.
 pub fn uninstall(place: &Place, name: &str) -> Result<PathBuf, SpecError> {
-    uninstall_in(&kernels_folder(place, &variable)?, name)
+    let kernels = kernels_folder(place, &variable)?;
+    let folder = uninstall_in(&kernels, name)?;
+    // `kernels` and Jupyter's data; in an environment `share` too.
+    let own = if *place == Place::User { 2 } else { 3 };
+    remove_empty(kernels.ancestors().take(own));
+    Ok(folder)
+}
+
+/// Removes folders, innermost first, up to the first one that is not empty: an installation may have made them.
+fn remove_empty<'a>(folders: impl Iterator<Item = &'a Path>) {
+    for folder in folders {
+        if std::fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
 }
 
 fn install_in(kernels: &Path, name: &str, executable: &Path) -> Result<PathBuf, SpecError> {

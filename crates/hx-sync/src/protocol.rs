@@ -35,7 +35,7 @@ use hx_tile::{OpId, TileProgram};
 
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
-pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Want};
+pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Rounds, Want};
 pub use launch::Counts;
 pub use orders::{Orders, Wrong, orders};
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
@@ -154,20 +154,49 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::InFlight { product, later, release: false, .. } => Some((*product, *later)),
         _ => None,
     });
+    // Without the wait, a group does not know that its stage was filled or given back, and the block may end too early.
+    let early = pipes(&|kind| match kind {
+        Kind::Race { cause: Cause::BeforeWait, pipe, .. } => *pipe,
+        _ => None,
+    });
+    let stuck = pipes(&|kind| match kind {
+        Kind::Stuck(blocked) => blocked.first().and_then(|first| first.wants.pipe()),
+        _ => None,
+    });
+    let misplaced: BTreeSet<OpId> = pairs(&|kind| match kind {
+        Kind::Race { earlier, later, cause: Cause::AfterRelease(_), .. } => Some((earlier.op, later.op)),
+        _ => None,
+    })
+    .into_iter()
+    .flat_map(|(earlier, later)| [earlier, later])
+    .collect();
+    // Groups that do not take their turns race as a consequence.
+    let repassed = faults.iter().any(|fault| matches!(fault.kind, Kind::Repassed { .. }));
     let mut met = BTreeSet::new();
+    let mut read = BTreeSet::new();
     faults.retain(|fault| match &fault.kind {
         // A group that waits for ever keeps others waiting, at other places in other launches. Wrong positions in a ring make
         // groups wait as well.
         Kind::Stuck(_) => slips.is_empty() && met.insert((0, 0)),
         Kind::Crowded { pipe, .. } => met.insert((1, *pipe)),
         Kind::Slip { pipe, .. } => !crowded.contains(pipe),
-        Kind::Race { cause: Cause::BeforeRelease, pipe: Some(pipe), .. } => !slips.contains(pipe),
-        Kind::Race { earlier, later, cause: Cause::NoBarrier, .. } => {
-            fault.fix.is_some() || !in_flight.contains(&(later.op, earlier.op))
+        Kind::Race { cause: Cause::BeforeRelease, pipe: Some(pipe), .. } => {
+            !slips.contains(pipe) && !early.contains(pipe)
         }
+        // One missing wait is reported once, whatever the number of operands.
+        Kind::Race { earlier, later, cause: Cause::BeforeWait, pipe: Some(pipe), .. } => {
+            read.insert((*pipe, Deed::used(*earlier, *later).op))
+        }
+        Kind::Race { earlier, later, cause: Cause::NoBarrier, .. } => {
+            fault.fix.is_some() || !repassed && !in_flight.contains(&(later.op, earlier.op))
+        }
+        // A product that reads another stage than the one waited for is also in flight when that stage is given back.
+        Kind::InFlight { product, release: true, .. } if misplaced.contains(product) => false,
         Kind::InFlight { product, later, .. } => !races.contains(&(*product, *later)),
         // The copies into one stage are waited for together.
-        Kind::Unwaited { pipe, .. } => met.insert((2, *pipe)),
+        Kind::Unwaited { pipe, .. } => {
+            !early.contains(pipe) && !stuck.contains(pipe) && met.insert((2, *pipe))
+        }
         Kind::Repassed { .. }
         | Kind::Race { .. }
         | Kind::Unequal { .. }

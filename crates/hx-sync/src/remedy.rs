@@ -71,9 +71,28 @@ impl Search<'_> {
         if !self.hazard.in_flight {
             let [earlier, later] = [self.hazard.earlier, self.hazard.later].map(|touch| touch.thread / WARP);
             let warp = (earlier == later).then(|| self.tried(Remedy::Insert(with(Barrier::Warp)))).flatten();
-            return warp.or_else(|| self.tried(Remedy::Insert(here)));
+            return warp.or_else(|| self.better(self.tried(Remedy::Insert(here))));
         }
         self.closed().or_else(|| self.waited(here))
+    }
+
+    /// Tries a barrier behind each wait for copies, if the barrier that was found leaves hazards. There it orders both the copies
+    /// before it with the reads behind it, and the reads before it with the copies behind it.
+    fn better(self, found: Option<Mended>) -> Option<Mended> {
+        let (remedy, mut left) = found?;
+        let mut best = remedy;
+        if left.is_empty() {
+            return Some((best, left));
+        }
+        for before in behind_waits(&self.tile.body) {
+            let mend = Mend { before, commit: false, wait: None, barrier: Some(Barrier::Block) };
+            if let Some((remedy, fewer)) = self.tried(Remedy::Insert(mend))
+                && fewer.len() < left.len()
+            {
+                (best, left) = (remedy, fewer);
+            }
+        }
+        Some((best, left))
     }
 
     /// Tries to close the groups of copies that no commit closes, or that a commit closes only under a condition.
@@ -138,6 +157,20 @@ impl Search<'_> {
         let left = check(self.traces, rules, &fails, self.poll);
         (!fails(&left)).then(|| (remedy, left.iter().map(key).collect()))
     }
+}
+
+/// Returns the operations that follow a wait for copies among the same statements.
+fn behind_waits(body: &[Stmt]) -> Vec<OpId> {
+    let mut found = Vec::new();
+    for pair in body.windows(2) {
+        if let [Stmt::Op(wait), Stmt::Op(next)] = pair
+            && matches!(wait.kind.effects().order, Order::Wait(_))
+        {
+            found.push(next.id);
+        }
+    }
+    found.extend(body.iter().flat_map(Stmt::bodies).flat_map(|body| behind_waits(body)));
+    found
 }
 
 /// The last wait and the last barrier before a use of shared memory, in its own statements and in the enclosing ones. A read

@@ -27,7 +27,7 @@ pub use crate::{
     ast::{AstNode, SourceFile},
     completeness::{Completeness, completeness, open_brackets},
     error::{SyntaxError, codes},
-    foreign::{Foreign, ForeignPlace, foreign, foreign_words},
+    foreign::{Foreign, ForeignPlace, foreign, foreign_words, is_known_elsewhere},
     kind::{SyntaxKind, T},
     lexer::{Token, is_identifier, lex},
     reparse::reparse,

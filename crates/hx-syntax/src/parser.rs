@@ -333,11 +333,6 @@ impl<'t> Parser<'t> {
         self.errors.push(SyntaxError::new(code, message, range));
     }
 
-    /// Reports an error about tokens that were understood. The parser continues as if they were correct.
-    pub(crate) fn complain(&mut self, code: &'static str, message: impl Into<String>, range: TextRange) {
-        self.errors.push(SyntaxError::new(code, message, range));
-    }
-
     /// Reports that `wanted` is missing, and wraps the current token in an error node unless it is in `keep`.
     pub(crate) fn error_and_bump(&mut self, wanted: &str, keep: TokenSet) {
         self.error_missing(wanted);

@@ -163,20 +163,67 @@ impl fmt::Display for Arch {
     }
 }
 
+impl Arch {
+    /// Returns the best architecture whose code a GPU of this compute capability runs. Machine code of one minor version runs on later
+    /// ones of the same major version. Architecture-specific code runs only on its own version.
+    pub fn of_capability(major: u32, minor: u32) -> Option<Arch> {
+        let capability = major * 10 + minor;
+        let runs = |arch: &Arch| {
+            let (specific, number) = (arch.name().ends_with('a'), arch.number());
+            number / 10 == major && if specific { number == capability } else { number <= capability }
+        };
+        Arch::ALL.into_iter().filter(runs).max_by_key(|arch| arch.number())
+    }
+}
+
 impl FromStr for Arch {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Arch, String> {
         Arch::ALL.into_iter().find(|a| a.name() == text).ok_or_else(|| {
             let known: Vec<_> = Arch::ALL.iter().map(|a| a.name()).collect();
-            format!("unknown target `{text}`; known are {}", known.join(", "))
+            let hint = hint(text).map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("unknown target `{text}`; known are {}{hint}", known.join(", "))
         })
+    }
+}
+
+/// Returns what to do for a target that other compilers know.
+fn hint(text: &str) -> Option<String> {
+    let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_"))?;
+    let number: u32 = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+    let capability = format!("compute capability {}.{}", number / 10, number % 10);
+    match Arch::of_capability(number / 10, number % 10) {
+        Some(arch) => Some(format!("GPUs of {capability} run `{arch}`")),
+        None if number >= 100 => {
+            Some(format!("GPUs of {capability} (Blackwell and later) are not supported yet"))
+        }
+        None if (50..80).contains(&number) => {
+            Some(format!("GPUs of {capability}, before Ampere, are not supported"))
+        }
+        None => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_of_other_compilers_get_a_hint() {
+        let said = |text: &str| text.parse::<Arch>().expect_err("no target of ours");
+        let known = "known are sm_80, sm_89, sm_90a";
+        for (text, hint) in [
+            ("sm_86", "; GPUs of compute capability 8.6 run `sm_80`"),
+            ("sm_90", "; GPUs of compute capability 9.0 run `sm_90a`"),
+            ("sm_100a", "; GPUs of compute capability 10.0 (Blackwell and later) are not supported yet"),
+            ("sm_120", "; GPUs of compute capability 12.0 (Blackwell and later) are not supported yet"),
+            ("sm_75", "; GPUs of compute capability 7.5, before Ampere, are not supported"),
+            ("gfx942", ""),
+        ] {
+            assert_eq!(said(text), format!("unknown target `{text}`; {known}{hint}"));
+        }
+    }
 
     #[test]
     fn residency_is_limited_by_the_scarcest() {

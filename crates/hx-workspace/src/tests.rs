@@ -128,7 +128,7 @@ fn what_is_wrong_in_a_manifest_has_a_place() {
         root: / name: None
         target: None seed: None
         1..7 HX0625: found the table `pakage`, which means nothing [write `package`]
-        37..44 HX0505: unknown target `sm_70`; known are sm_80, sm_89, sm_90a
+        37..44 HX0505: unknown target `sm_70`; known are sm_80, sm_89, sm_90a; GPUs of compute capability 7.0, before Ampere, are not supported
         45..50 HX0625: found the key `turbo`, which means nothing [known are `target`, `nvrtc`, `cache`]
         73..78 HX0625: found the device `gpu`, expected `auto`, `sim`, `cuda` or `cuda:N`
         86..90 HX0625: found the key `sead`, which means nothing [write `seed`]

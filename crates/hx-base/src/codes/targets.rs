@@ -48,8 +48,12 @@ family! {
     BAD_THREAD_COUNT = "HX0506", "bad-thread-count", Error, "the number of threads is no multiple of 32";
 
     /// The assembler reported that values of the kernel were spilled to local memory. The kernel is correct, but slower than
-    /// it looks.
-    SPILLS = "HX0507", "spills", Warning, "registers were spilled", Status::Reserved;
+    /// it looks. The warning shows the lines whose instructions spill, and their roles.
+    ///
+    /// Only a compile knows it, so `hx build` and `hx check --emit sass` report it, and `hx check` alone, which does not compile, does
+    /// not; it warns if the tensors alone do not fit ([HX0503](#hx0503-too-many-registers)).
+    /// `assert(spills() == 0)` in a test asserts that an instance has none.
+    SPILLS = "HX0507", "spills", Warning, "registers were spilled";
 
     /// A cluster has at most 8 blocks, and along each axis the grid is a multiple of it. If only a launch knows the grid, the
     /// launch that breaks this is refused with `HX0601`. A copy with `multicast:` names an axis along which the cluster has

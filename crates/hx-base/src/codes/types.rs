@@ -3,14 +3,14 @@
 family! {
     "HX02", "types", "Types and shapes";
 
-    /// A call has more or fewer positional arguments than the function takes.
+    /// A call has more positional arguments than the function takes. A call with too few lacks an argument (`HX0222`).
     ///
     /// ```hx fails
     /// fn scale(x: f32, by: f32) -> f32 {
     ///     x * by
     /// }
     /// fn twice(x: f32) -> f32 {
-    ///     scale(x)
+    ///     scale(x, 2.0, 1.0)
     /// }
     /// ```
     ///
@@ -22,7 +22,7 @@ family! {
     ///     scale(x, 2.0)
     /// }
     /// ```
-    WRONG_ARGUMENT_COUNT = "HX0201", "wrong-argument-count", Error, "a call has too many or too few arguments";
+    WRONG_ARGUMENT_COUNT = "HX0201", "wrong-argument-count", Error, "a call has too many arguments";
 
     /// The callee has no parameter of this name. Compile-time parameters are always passed by name, in `<…>`;
     /// options of primitives are passed by name, in `(…)`.

@@ -2,11 +2,11 @@
 
 use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, TextSize, codes};
 use hx_lower::Lowered;
-use hx_sync::protocol::{Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, Want};
-use hx_tile::{OpId, TensorId};
+use hx_sync::protocol::{Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, Rounds, Want};
+use hx_tile::{OpId, OpKind, SyncOp, TensorId};
 
 use super::Places;
-use super::sync::{indentation, lines_before, statement_of, with_space_before};
+use super::sync::{apart, indentation, lines_before, statement_of, unsignalled, with_space_before};
 
 /// The most loop counts that a note names, and the longest expression of one.
 const COUNTS: usize = 3;
@@ -25,13 +25,22 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn fault(self, fault: &Fault) -> Diagnostic {
+        if let Kind::Race { earlier, cause: Cause::Copy, .. } = &fault.kind
+            && let Some(found) = unsignalled(self.places, self.lowered, earlier.op)
+        {
+            return found;
+        }
         let mut found = match &fault.kind {
             Kind::Stuck(blocked) => self.stuck(blocked),
             Kind::Slip { wait, pipe, other } => self.slip(*wait, *pipe, *other),
             Kind::Crowded { release, pipe, readers } => {
                 let pipe = self.pipe(*pipe);
-                let groups = if *readers == 1 { "group".to_owned() } else { format!("{readers} groups") };
-                let message = format!("more than {groups} of a block give back the same stage of `{pipe}`");
+                let groups = if *readers == 1 {
+                    "one group of a block gives".to_owned()
+                } else {
+                    format!("{readers} groups of a block give")
+                };
+                let message = format!("more than {groups} back the same stage of `{pipe}`");
                 self.at(&codes::WRONG_PHASE, *release, message)
                     .note(format!("each stage of `{pipe}` has as many readers as groups that give it back"))
                     .help("leave the stages of other groups to them with `skip`, or change `readers`")
@@ -61,14 +70,7 @@ impl Teller<'_> {
                 self.at(&codes::DIVIDED_MULTICAST, *copy, message)
                     .help("the source may not depend on the position of the block in its cluster")
             }
-            Kind::Unwaited { copy, pipe } => {
-                let pipe = self.pipe(*pipe);
-                let message = format!("the block can end before this copy into a stage of `{pipe}` arrives");
-                self.at(&codes::UNWAITED_COPY, *copy, message)
-                    .with_severity(Severity::Error)
-                    .note("the memory belongs to another block then")
-                    .help(format!("`{pipe}.wait()` for every stage that is acquired"))
-            }
+            Kind::Unwaited { copy, pipe, rounds } => self.unwaited(*copy, *pipe, rounds),
             Kind::Gone { copy } => {
                 let message = "a block can end while another block of its cluster still copies to it";
                 self.at(&codes::SHARED_RACE, *copy, message).help("wait for every stage that the copy fills")
@@ -137,11 +139,14 @@ impl Teller<'_> {
             return Diagnostic::new(&codes::ENDLESS_WAIT, file, range, "the kernel never ends");
         };
         let mut found = match wants {
-            Want::Release { pipe, readers, waited, given, needed } => {
+            Want::Release { pipe, readers, waited, given, needed, rounds } => {
                 let message =
                     format!("{who} waits for ever: no stage of `{}` is given back", self.pipe(*pipe));
                 let found = self.at(&codes::ENDLESS_WAIT, *op, message);
-                self.held(found, *pipe, readers, waited.filter(|_| !readers.is_empty()), [*given, *needed])
+                match waited.filter(|_| !readers.is_empty()) {
+                    Some(wait) => self.held(found, *pipe, readers, wait),
+                    None => self.unread(found, who, *pipe, rounds, [*given, *needed]),
+                }
             }
             Want::Fill { pipe, acquire, number, acquired } => {
                 let message =
@@ -184,35 +189,96 @@ impl Teller<'_> {
         found
     }
 
-    /// Explains why no stage of a pipe comes back: the groups that keep it, or that too few of them give it back.
-    fn held(
+    /// Explains that groups keep the stage that another one waits for.
+    fn held(self, found: Diagnostic, pipe: u32, readers: &[String], wait: OpId) -> Diagnostic {
+        let hold = if readers.len() == 1 { "holds" } else { "hold" };
+        let readers = readers.join(" and ");
+        self.also(found, wait, &format!("{readers} waited for it here, and still {hold} it"))
+            .help(format!("`{}.release()` behind the last use of a stage gives it back", self.pipe(pipe)))
+    }
+
+    /// Explains that too few groups give back a stage, although no group keeps it: they never wait for it, or more groups are
+    /// expected than read it.
+    fn unread(
         self,
         found: Diagnostic,
+        who: &str,
         pipe: u32,
-        readers: &[String],
-        waited: Option<OpId>,
+        rounds: &Rounds,
         [given, needed]: [u32; 2],
     ) -> Diagnostic {
-        let found = match waited {
-            Some(wait) => {
-                let hold = if readers.len() == 1 { "holds" } else { "hold" };
-                let readers = readers.join(" and ");
-                self.also(found, wait, &format!("{readers} waited for it here, and still {hold} it"))
-            }
-            None if given > 0 => {
-                found.note(format!("{needed} groups have to give back each stage, and {given} do"))
-            }
-            None => {
+        let (name, stages) = (self.pipe(pipe), self.lowered.program.pipes[pipe as usize].stages);
+        let Some(wait) = rounds.wait else {
+            return found.note(format!("nothing waits for a stage of `{name}`")).help(format!(
+                "a role that reads the stages: `{name}.wait()` before the use, `{name}.release()` behind it"
+            ));
+        };
+        // A group that fills the ring by itself and reads it cannot wait for another one to read.
+        if given == 0 && rounds.waits.iter().any(|(group, _)| group == who) {
+            let all = if stages == 1 {
+                "its only stage is".to_owned()
+            } else {
+                format!("all its {stages} stages are")
+            };
+            return found.note(format!("{all} acquired")).help(format!(
+                "give a stage back before the next one is acquired: `{name}.release()` behind its last use"
+            ));
+        }
+        if rounds.agree() {
+            let note = format!("{needed} groups have to give back each stage, and {given} do");
+            return found.note(note).help(format!(
+                "every group that waits for a stage gives it back: `{name}.release()` behind the last use"
+            ));
+        }
+        let found = self.also(found, wait, &format!("the stages of `{name}` are waited for here"));
+        match rounds.per_stage().filter(|groups| (1..rounds.readers).contains(groups)) {
+            Some(groups) => {
                 let stages = self.lowered.program.pipes[pipe as usize].stages;
-                let all = if stages == 1 {
-                    "its only stage is".to_owned()
-                } else {
-                    format!("all its {stages} stages are")
-                };
-                found.note(format!("{all} acquired"))
+                let waits =
+                    if groups == 1 { "1 group waits".to_owned() } else { format!("{groups} groups wait") };
+                found
+                    .note(format!("{} groups have to give back each stage, and {waits} for it", rounds.readers))
+                    .help(format!(
+                        "`pipeline({stages}, readers: {groups})`, or let the other groups wait for every stage too"
+                    ))
+            }
+            None => found.note(self.rounds(pipe, rounds)).help(as_many_rounds(&name)),
+        }
+    }
+
+    /// Says how many stages of a pipe are acquired and waited for.
+    fn rounds(self, pipe: u32, rounds: &Rounds) -> String {
+        let name = self.pipe(pipe);
+        let stages = match rounds.acquired {
+            1 => format!("1 stage of `{name}` is acquired"),
+            n => format!("{n} stages of `{name}` are acquired"),
+        };
+        let same = |waits: u32| rounds.waits.iter().all(|(_, other)| *other == waits);
+        let waits = match rounds.waits.as_slice() {
+            [] => "nothing waits for one".to_owned(),
+            [(_, waits), _, ..] if same(*waits) => {
+                format!("each of its readers waits for {}", or_none(*waits))
+            }
+            each => {
+                let waits = |(group, waits): &(String, u32)| format!("{group} waits for {}", or_none(*waits));
+                each.iter().map(waits).collect::<Vec<_>>().join(" and ")
             }
         };
-        found.help(format!("`{}.release()` behind the last use of a stage gives it back", self.pipe(pipe)))
+        format!("{stages}, and {waits}")
+    }
+
+    fn unwaited(self, copy: OpId, pipe: u32, rounds: &Rounds) -> Diagnostic {
+        let name = self.pipe(pipe);
+        let message = format!("the block can end before this copy into a stage of `{name}` arrives");
+        let found = self.at(&codes::UNWAITED_COPY, copy, message).with_severity(Severity::Error);
+        let found = match rounds.wait {
+            Some(wait) => self
+                .also(found, wait, &format!("the stages of `{name}` are waited for here"))
+                .note(self.rounds(pipe, rounds))
+                .help(as_many_rounds(&name)),
+            None => found.help(format!("`{name}.wait()` for every stage that is acquired")),
+        };
+        found.note("the memory belongs to another block then")
     }
 
     /// Explains why the stage with this number is never filled, if only `acquired` stages are acquired.
@@ -229,8 +295,20 @@ impl Teller<'_> {
                 self.also(found, acquire, &format!("the stage of `{name}` is acquired here, too late"))
             }
             Some(acquire) => {
-                let note = format!("it waits for stage number {number}, and {acquired} are acquired");
-                self.also(found, acquire, &format!("stages of `{name}` are acquired here")).note(note)
+                let acquired = match acquired {
+                    0 => "none is acquired".to_owned(),
+                    1 => "1 is acquired".to_owned(),
+                    n => format!("{n} are acquired"),
+                };
+                let skips =
+                    |op: &OpKind| matches!(op, OpKind::Sync(SyncOp::Skip { pipe: of, .. }) if of.0 == pipe);
+                let skips = self.lowered.program.ops(1.0).iter().any(|(op, _)| skips(&op.kind));
+                self.also(found, acquire, &format!("stages of `{name}` are acquired here"))
+                    .note(format!("it waits for stage number {number}, and {acquired}"))
+                    .help(match skips {
+                        true => "the stages that a group waits for and those that it skips are all that are acquired".to_owned(),
+                        false => as_many_rounds(&name),
+                    })
             }
             None => found.help(format!("`{name}.acquire()`, then copies with `signal: {name}`")),
         }
@@ -265,7 +343,7 @@ impl Teller<'_> {
         let verb = |deed: Deed| if deed.write { "written" } else { "read" };
         let pipe = pipe.map(|pipe| self.pipe(pipe)).unwrap_or_default();
         // The operation at which the mistake is made comes first.
-        let used = if earlier.write && !later.write { later } else { earlier };
+        let used = Deed::used(earlier, later);
         let fill = if used == later { earlier } else { later };
         // The earlier operation is still under way when the later one accesses the tensor.
         let under_way = |code, when: &str, begun: &str| {
@@ -284,8 +362,9 @@ impl Teller<'_> {
                 let message = format!("a stage of `{pipe}` is {} after it was given back", verb(used));
                 let found = self.at_operand(&codes::SHARED_RACE, used.op, tensor, message);
                 let found = self.also(found, release, "it was given back here");
-                self.also(found, fill.op, "and can be filled again here")
-                    .help("give it back behind its last use")
+                self.also(found, fill.op, "and can be filled again here").help(format!(
+                    "give it back behind its last use, and index `{name}` by the stage that `{pipe}.wait()` returned"
+                ))
             }
             Cause::BeforeRelease => {
                 let message = format!("a stage of `{pipe}` is filled before its readers gave it back");
@@ -312,7 +391,10 @@ impl Teller<'_> {
                 let found = self.at_operand(&codes::SHARED_RACE, later.op, tensor, message);
                 let found = found.label(format!("`{name}` is {} here", verb(later)));
                 self.also_operand(found, earlier.op, tensor, &format!("`{name}` is {} here", verb(earlier)))
-                    .help("put a `sync()` between the two")
+                    .help(match apart(self.lowered, earlier.op, later.op) {
+                        Some(why) => why,
+                        None => "put a `sync()` between the two".to_owned(),
+                    })
             }
         }
     }
@@ -332,8 +414,22 @@ impl Teller<'_> {
             (false, false) => format!("`{name}` is read before its product is complete"),
         };
         let found = self.at(&codes::OPERAND_IN_FLIGHT, later, message);
-        self.also(found, product, "the product begins here")
-            .help("`gemm_wait(0)` returns when all products are complete")
+        let found = self.also(found, product, "the product begins here");
+        let found = match write && !release && self.is_register_operand(product, tensor) {
+            true => found.note(
+                "every round writes the same registers: two tensors in turns, of two names, keep a product in flight while the next operand is made",
+            ),
+            false => found,
+        };
+        found.help("`gemm_wait(0)` returns when all products are complete")
+    }
+
+    /// Reports whether a tensor in registers is multiplied by a product, and is not its sum.
+    fn is_register_operand(self, product: OpId, tensor: TensorId) -> bool {
+        let Some(OpKind::Gemm { a, b, .. }) = self.lowered.program.op(product).map(|op| &op.kind) else {
+            return false;
+        };
+        [a, b].into_iter().any(|operand| operand.view.register() == Some(tensor))
     }
 
     /// Returns the change as edits; `None` if it is not in the text of the kernel itself.
@@ -389,6 +485,15 @@ impl Teller<'_> {
             FixWith::Pass(turns) => format!("{}.pass()", self.turns(turns)),
         }
     }
+}
+
+/// Returns the advice for loops whose numbers of rounds differ.
+fn as_many_rounds(pipe: &str) -> String {
+    format!("the loops that wait for `{pipe}` need as many rounds as those that acquire it")
+}
+
+fn or_none(count: u32) -> String {
+    if count == 0 { "none".to_owned() } else { count.to_string() }
 }
 
 /// Says for which loop counts the fault was seen, if these can be told in a line.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
+use hx_index::{Expr, Symbol};
 use hx_lower::Lowered;
-use hx_tile::{OpId, OpKind, SharedLayout, Solution, SyncOp, TensorId, TileProgram};
+use hx_tile::{OpId, OpKind, ScopeId, SharedLayout, Solution, SyncOp, TensorId, TileProgram};
 
 use super::Places;
 use hx_sync::protocol::{Fault, FixAt, FixWith, Kind};
@@ -24,11 +25,10 @@ pub(super) fn findings(
             && [hazard.earlier.op, hazard.later.op].iter().any(|op| pipe_of(lowered, *op).is_some())
             || faults.iter().any(|fault| is_race_of(fault, hazard) || needs_barrier(lowered, fault, hazard))
     };
-    let hazards = found
-        .hazards
-        .iter()
-        .filter(|hazard| !told(hazard))
-        .map(|found| hazard(places, lowered, solution, found));
+    let hazards = found.hazards.iter().filter(|hazard| !told(hazard)).map(|found| {
+        let unsignalled = found.in_flight.then(|| unsignalled(places, lowered, found.earlier.op)).flatten();
+        unsignalled.unwrap_or_else(|| hazard(places, lowered, solution, found))
+    });
     let unwritten = found.unwritten.iter().map(|&(tensor, op)| unwritten(places, lowered, tensor, op));
     let unwaited = found.unwaited.iter().map(|copy| unwaited(places, lowered, copy));
     let idle = found.idle.iter().filter_map(|&op| idle(places, lowered, op));
@@ -140,15 +140,70 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     }
 }
 
+/// Returns the finding about a copy that fills a stage of a pipeline and does not signal it: no wait for the stage waits for the copy.
+/// It is the same whatever shows it, so that it is reported once.
+pub(super) fn unsignalled(places: &Places<'_>, lowered: &Lowered, copy: OpId) -> Option<Diagnostic> {
+    let program = &lowered.program;
+    let OpKind::CopyAsync { dst, signal: None, .. } = &program.op(copy)?.kind else { return None };
+    let is_stage = |var: &Symbol| dst.offsets.contains(&Expr::symbol(var.clone()));
+    let ops = program.ops(1.0);
+    let (acquire, pipe) = ops.iter().find_map(|(op, _)| match &op.kind {
+        OpKind::Sync(SyncOp::Acquire { pipe, var }) if is_stage(var) => Some((op.id, *pipe)),
+        _ => None,
+    })?;
+    let pipe = &program.pipe(pipe).name;
+    let (file, range) = places.op(lowered, copy)?;
+    let message = format!("this copy fills a stage of `{pipe}` and does not signal it");
+    let mut found = Diagnostic::new(&codes::MISSING_WAIT, file, range, message)
+        .note(format!("`{pipe}.wait()` waits for the copies that signal the stage"));
+    if let Some((file, range)) = places.op(lowered, acquire) {
+        found = found.also(file, range, "the stage is acquired here");
+    }
+    let own = places.own(lowered, program.op(copy)?.origin);
+    let is_call =
+        file.text(places.db).get(std::ops::Range::<usize>::from(range)).is_some_and(|c| c.ends_with(')'));
+    let title = format!("add `signal: {pipe}`");
+    Some(match own.filter(|_| is_call) {
+        Some(call) => {
+            let at = TextRange::empty(call.end() - TextSize::of(')'));
+            found.fix(title, at, format!(", signal: {pipe}"), Applicability::Maybe)
+        }
+        None => found.help(title),
+    })
+}
+
 /// Returns the advice for a hazard that no tried change removes.
 fn advice(lowered: &Lowered, hazard: &Hazard) -> String {
     if !hazard.in_flight {
-        return "put a `sync()` between the two".to_owned();
+        let (earlier, later) = (hazard.earlier.op, hazard.later.op);
+        return apart(lowered, earlier, later).unwrap_or_else(|| "put a `sync()` between the two".to_owned());
     }
     match pipe_of(lowered, hazard.earlier.op) {
         Some(pipe) => format!("`{pipe}.wait()` returns the stage whose copies have arrived"),
         None => "close the group with `commit()`, then `wait(0)` and `sync()` before the use".to_owned(),
     }
+}
+
+/// Returns what can order two accesses that no `sync()` between them orders, because different threads make them; `None` if one
+/// can.
+pub(super) fn apart(lowered: &Lowered, earlier: OpId, later: OpId) -> Option<String> {
+    let program = &lowered.program;
+    let [first, second] = [earlier, later].map(|op| program.op(op).map_or(ScopeId::BLOCK, |op| op.scope));
+    let is_block = |scope: ScopeId| scope == ScopeId::BLOCK;
+    let advice = match (is_block(first), is_block(second)) {
+        (true, true) => return None,
+        (true, false) | (false, true) => {
+            "put a `sync()` before `warp_groups`: one in a role waits for that role only"
+        }
+        (false, false) if first == second && program.scope(first).groups == 1 => return None,
+        (false, false) if first == second => {
+            "`sync()` waits for one group here, so it does not order two groups: let them take turns (`turns()`, `take()` before the first use, `pass()` behind the last), or give each group a part of its own"
+        }
+        (false, false) => {
+            "`sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role fills it by `copy_async(…, signal: pipe)`, the other reads it behind `pipe.wait()`. Tensors that threads fill can be filled before `warp_groups`"
+        }
+    };
+    Some(advice.to_owned())
 }
 
 /// Adds the places of other hazards that the same remedy removes.
@@ -303,6 +358,9 @@ pub(super) fn removable(places: &Places<'_>, lowered: &Lowered, op: OpId, found:
 }
 
 fn unwaited(places: &Places<'_>, lowered: &Lowered, copy: &Unwaited) -> Diagnostic {
+    if let Some(found) = unsignalled(places, lowered, copy.op) {
+        return found;
+    }
     let name = &lowered.program.tensor(copy.tensor).name;
     let (file, range) = places.op(lowered, copy.op).unwrap_or_else(|| places.kernel());
     let message = format!("nothing waits for this copy into `{name}`");

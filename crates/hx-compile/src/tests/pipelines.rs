@@ -96,7 +96,7 @@ fn more_stages_are_acquired_than_the_ring_has() {
             HX0404 `pipe.acquire()` the block waits for ever: no stage of `pipe` is given back
               note: all its 3 stages are acquired
               note: this is so with `min(4, (m + 255) / 256)` = 3, `(m + 255) / 256` = 3
-              help: `pipe.release()` behind the last use of a stage gives it back
+              help: give a stage back before the next one is acquired: `pipe.release()` behind its last use
         "#]],
     );
 }
@@ -130,10 +130,6 @@ fn a_stage_is_read_before_its_wait() {
               `copy_async(gx[.., i], stages[.., s], signal: pipe)`: `stages` is filled here
               note: this is so with `min(2, (m + 255) / 256)` = 1, `(m + 255) / 256` = 1
               help: `pipe.wait()` returns the stage whose copies have arrived
-            HX0401 `load(stages[.., i % S])` a stage of `pipe` is read before a wait for its copies
-              `copy_async(gx[.., i + S - 1], stages[.., s], signal: pipe)`: `stages` is filled here
-              note: this is so with `min(2, (m + 255) / 256)` = 2, `(m + 255) / 256` = 3
-              help: `pipe.wait()` returns the stage whose copies have arrived
         "#]],
     );
 }
@@ -144,8 +140,10 @@ fn a_wait_has_no_copy() {
         &ring(&rounds("nothing").replace("0..n {", "0..n + 1 {")),
         expect![[r#"
             HX0404 `pipe.wait()` the block waits for ever: its stage of `pipe` is never filled
+              `pipe.acquire()`: stages of `pipe` are acquired here
+              note: it waits for stage number 1, and none is acquired
               note: this is so with `min(2, (m + 255) / 256)` = 0, `((m + 255) / 256) + 1` = 1
-              help: `pipe.acquire()`, then copies with `signal: pipe`
+              help: the loops that wait for `pipe` need as many rounds as those that acquire it
         "#]],
     );
 }
@@ -162,6 +160,7 @@ fn stages_are_skipped_that_nobody_takes() {
               `pipe.acquire()`: stages of `pipe` are acquired here
               note: it waits for stage number 3, and 2 are acquired
               note: this is so with `min(2, (m + 255) / 256)` = 2, `(m + 255) / 256` = 2
+              help: the stages that a group waits for and those that it skips are all that are acquired
         "#]],
     );
 }
@@ -267,11 +266,13 @@ fn a_block_ends_before_its_copies_arrive() {
     check_pipelines(
         &ring(&ahead),
         expect![[r#"
-        HX0409 `copy_async(gx[.., i], stages[.., s], signal: pipe)` the block can end before this copy into a stage of `pipe` arrives
-          note: the memory belongs to another block then
-          note: this is so with `(m + 255) / 256` = 0
-          help: `pipe.wait()` for every stage that is acquired
-    "#]],
+            HX0409 `copy_async(gx[.., i], stages[.., s], signal: pipe)` the block can end before this copy into a stage of `pipe` arrives
+              `pipe.wait()`: the stages of `pipe` are waited for here
+              note: 2 stages of `pipe` are acquired, and the block waits for none
+              note: the memory belongs to another block then
+              note: this is so with `(m + 255) / 256` = 0
+              help: the loops that wait for `pipe` need as many rounds as those that acquire it
+        "#]],
     );
     let reader = "        consumer 2 {";
     let late = product("                gemm_wait(1);\n                pipe.release_previous();\n")
@@ -280,11 +281,13 @@ fn a_block_ends_before_its_copies_arrive() {
     check_pipelines(
         &late,
         expect![[r#"
-        HX0409 `copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe)` the block can end before this copy into a stage of `pipe` arrives
-          note: the memory belongs to another block then
-          note: this is so with `(k + 63) / 64` = 1, `((k + 63) / 64) - 1` = 0
-          help: `pipe.wait()` for every stage that is acquired
-    "#]],
+            HX0409 `copy_async(tile(a, [B, B])[.., .., bm, ki], sa[.., .., s], signal: pipe)` the block can end before this copy into a stage of `pipe` arrives
+              `pipe.wait()`: the stages of `pipe` are waited for here
+              note: 1 stage of `pipe` is acquired, and each of its readers waits for none
+              note: the memory belongs to another block then
+              note: this is so with `(k + 63) / 64` = 1, `((k + 63) / 64) - 1` = 0
+              help: the loops that wait for `pipe` need as many rounds as those that acquire it
+        "#]],
     );
 }
 

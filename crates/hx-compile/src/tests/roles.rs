@@ -29,7 +29,7 @@ fn nothing_orders_two_roles() {
             HX0401 `load(s)` threads race on `s`: nothing orders the accesses
               `load(s)`: `s` is read here
               `copy(load(x), s)`: `s` is written here
-              help: put a `sync()` between the two
+              help: `sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role fills it by `copy_async(…, signal: pipe)`, the other reads it behind `pipe.wait()`. Tensors that threads fill can be filled before `warp_groups`
         "#]],
     );
 }
@@ -47,10 +47,10 @@ fn a_barrier_of_the_block_orders_what_stands_before_the_roles() {
     check_roles(
         &body.replace("    sync();\n", ""),
         expect![[r#"
-        HX0401 `load(s)` threads race on `s`: nothing orders the accesses
-          `load(s)`: `s` is read here
-          `copy(load(x), s)`: `s` is written here
-          help: put a `sync()` between the two
-    "#]],
+            HX0401 `load(s)` threads race on `s`: nothing orders the accesses
+              `load(s)`: `s` is read here
+              `copy(load(x), s)`: `s` is written here
+              fix: insert `sync()`
+        "#]],
     );
 }

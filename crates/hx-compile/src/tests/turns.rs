@@ -74,20 +74,10 @@ fn a_turn_is_passed_only_by_the_group_that_took_it() {
         "                turn.take();\n",
         "",
         expect![[r#"
-        HX0401 `copy(load(tile(x, [N])[.., 2 * i + g]), s)` threads race on `s`: nothing orders the accesses
-          `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
-          `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
-          note: this is so with `(m + 511) / 512` = 1
-          help: put a `sync()` between the two
-        HX0401 `copy(load(tile(x, [N])[.., 2 * i + g]), s)` threads race on `s`: nothing orders the accesses
-          `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
-          `load(s)`: `s` is read here
-          note: this is so with `(m + 511) / 512` = 1
-          help: put a `sync()` between the two
-        HX0413 `turn.pass()` `turn` is passed on before the next group has taken its last turn
-          note: this is so with `(m + 511) / 512` = 1
-          help: a group passes only the turn that it took: `turn.take()` before it
-    "#]],
+            HX0413 `turn.pass()` `turn` is passed on before the next group has taken its last turn
+              note: this is so with `(m + 511) / 512` = 1
+              help: a group passes only the turn that it took: `turn.take()` before it
+        "#]],
     );
 }
 
@@ -106,7 +96,7 @@ fn a_turn_is_passed_before_the_buffer_is_read() {
               `copy(load(tile(x, [N])[.., 2 * i + g]), s)`: `s` is written here
               `load(s)`: `s` is read here
               note: this is so with `(m + 511) / 512` = 1
-              help: put a `sync()` between the two
+              fix: move `turn.pass()` behind the use
         "#]],
     );
 }

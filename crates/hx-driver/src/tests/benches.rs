@@ -353,3 +353,27 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
         t.hx::fill1<B = 64> n % 1"#]]
     .assert_eq(&names.join("\n"));
 }
+
+/// A bench whose kernels only compile draws no numbers: a matrix of 2³³ elements would take minutes and 8 GiB.
+#[test]
+fn benches_that_only_compile_draw_nothing() {
+    let text = "
+        kernel k(x: i8[n]) grid [1] threads 32 { let _t = load(tile(x, [32])[.., 0]); }
+        bench \"b\" {
+            let x = uniform(i8, [64], low: 3, high: 9, seed: 1);
+            let y = randn(f32, [64], seed: 2);
+            print(min(x), max(x), max(y));
+            measure { k(x) }
+        }
+    ";
+    let (db, file) = open(text);
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let machine = crate::Machine::TextOnly(crate::Texts::new(hx_target::Arch::Sm90a));
+    let mut printed = Vec::new();
+    let stop = AtomicBool::new(false);
+    run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {
+        assert!(report.outcome.is_ok(), "{:?}", report.outcome);
+        printed.extend(report.output);
+    });
+    assert_eq!(printed, ["3 3 0.0"]);
+}

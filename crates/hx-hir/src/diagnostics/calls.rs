@@ -1,11 +1,11 @@
 //! Diagnostics of calls: the callee and the arguments.
 
-use hx_base::{Applicability, Diagnostic, TextRange, codes};
+use hx_base::{Applicability, Diagnostic, Edit, Fix, TextRange, codes};
 
 use super::{Reporter, count, nearest};
 use crate::{
-    ArgProblem, Expr, ExprId, Item, MAX_PARTS, Name, Place, Resolution, TypeProblem, builtin, fn_signature,
-    kernel_signature,
+    ArgProblem, Expr, ExprId, Item, MAX_PARTS, Name, Place, Resolution, Ty, TypeProblem, builtin,
+    fn_signature, kernel_signature,
 };
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
@@ -14,7 +14,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::UnknownGeneric { path, index, callee, name, known } => {
             let range = at.label(*path, *index);
             match name {
-                None => nameless(at, range, *index, callee, known),
+                None => nameless(at, (*path, range), *index, callee, known),
                 Some(name) => {
                     let message = format!("`{callee}` has no compile-time parameter `{name}`");
                     let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
@@ -30,7 +30,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::NotCallable { callee, found } => {
             let text = at.text(at.expr(*callee));
             let message = format!("found `{text}`, which is {}, wanted a function", found.what());
-            hiding(at, *callee, at.diagnostic(&codes::NOT_CALLABLE, at.expr(*callee), message))
+            let diagnostic = at.diagnostic(&codes::NOT_CALLABLE, at.expr(*callee), message);
+            match found {
+                Ty::DType(dtype) => conversion(at, *callee, diagnostic, &dtype.to_string()),
+                _ => hiding(at, *callee, diagnostic),
+            }
         }
         TypeProblem::KernelCall { callee, name } => {
             let message = format!("the kernel `{name}` is launched from device code");
@@ -57,24 +61,55 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
+/// Adds the conversion that the call of an element type means.
+fn conversion(at: &Reporter<'_>, callee: ExprId, found: Diagnostic, dtype: &str) -> Diagnostic {
+    let store = at.contents().0;
+    let call = store.exprs.iter().find_map(|(id, expr)| match expr {
+        Expr::Call { callee: called, args } if *called == callee && args.len() == 1 => {
+            Some((id, args[0].value))
+        }
+        _ => None,
+    });
+    let title = |of: &str| format!("convert it with `cast({of}, {dtype})`");
+    match call {
+        Some((call, value)) => {
+            let text = format!("cast({}, {dtype})", at.text(at.expr(value)));
+            found.fix(title("…"), at.expr(call), text, Applicability::Maybe)
+        }
+        None => found.help(title("t")),
+    }
+}
+
 /// Reports a compile-time argument without a name, and suggests the parameter at its position.
-fn nameless(at: &Reporter<'_>, range: TextRange, index: usize, callee: &Name, known: &[Name]) -> Diagnostic {
+fn nameless(
+    at: &Reporter<'_>,
+    (path, range): (ExprId, TextRange),
+    index: usize,
+    callee: &Name,
+    known: &[Name],
+) -> Diagnostic {
     let message = "found a compile-time argument without a name, wanted `NAME = value`";
     let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
-    let Some(name) = known.get(index) else {
+    if known.get(index).is_none() {
         let takes = match known.len() {
             0 => "no compile-time parameters".to_owned(),
             n => count(n, "compile-time parameter"),
         };
         return found.help(format!("`{callee}` has {takes}"));
-    };
+    }
     let names: Vec<String> = known.iter().map(|name| format!("{name} = …")).collect();
-    found.help(format!("the names belong to the call: `{callee}<{}>(…)`", names.join(", "))).fix(
-        format!("name it `{name}`"),
-        TextRange::empty(range.start()),
-        format!("{name} = "),
-        Applicability::Maybe,
-    )
+    let found = found.help(format!("the names belong to the call: `{callee}<{}>(…)`", names.join(", ")));
+    // A list with some names only is no list of compile-time arguments, so all get theirs at once.
+    let Expr::Path { generics, .. } = &at.contents().0[path] else { return found };
+    let nameless = generics.iter().zip(known).filter(|(generic, _)| generic.name.is_none());
+    let insert = |(generic, name): (&crate::GenericArg, &Name)| Edit {
+        file: at.file(),
+        range: TextRange::empty(at.expr(generic.value).start()),
+        text: format!("{name} = "),
+    };
+    let edits: Vec<Edit> = nameless.map(insert).collect();
+    let title = if edits.len() == 1 { format!("name it `{}`", known[index]) } else { "name them".to_owned() };
+    found.with_fix(Fix { title, edits, applicability: Applicability::Maybe })
 }
 
 fn arguments(
@@ -97,13 +132,19 @@ fn arguments(
         ArgProblem::UnknownName { arg } => {
             let range = at.label(call, *arg);
             let name = labels.get(*arg).cloned().flatten().unwrap_or_default();
-            let found = at.diagnostic(
-                &codes::UNKNOWN_ARGUMENT,
-                range,
-                format!("`{callee}` has no parameter `{name}`"),
-            );
-            let known = parameters(at, call);
-            suggest(found, range, &name, known.iter().map(Name::as_str))
+            let message = format!("`{callee}` has no parameter `{name}`");
+            let mut found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
+            match compile_time(at, call, *arg, &name) {
+                Some(fix) => {
+                    found.message =
+                        format!("`{name}` is a compile-time parameter of `{callee}`, wanted an argument");
+                    found.with_fix(fix)
+                }
+                None => {
+                    let known = parameters(at, call);
+                    suggest(found, range, &name, known.iter().map(Name::as_str))
+                }
+            }
         }
         ArgProblem::Twice { arg, first } => {
             let range = at.label(call, *arg);
@@ -121,6 +162,43 @@ fn arguments(
             _ => found,
         },
     }
+}
+
+/// Returns the fix that gives a compile-time argument, as in `k<B = 256>(x)`, what a call has among its arguments: `k(x, B: 256)`.
+fn compile_time(at: &Reporter<'_>, call: ExprId, arg: usize, name: &str) -> Option<Fix> {
+    let (store, names) = at.contents();
+    let Expr::Call { callee, args } = &store[call] else { return None };
+    let generics =
+        match names.exprs.get(*callee).and_then(Resolution::item).and_then(|key| key.find(at.db))? {
+            Item::Kernel(kernel) => &kernel_signature(at.db, kernel).generics,
+            Item::Function(function) => &fn_signature(at.db, function).generics,
+            _ => return None,
+        };
+    if !generics.iter().any(|generic| generic.name == *name) {
+        return None;
+    }
+    let start = |arg: usize| match &args[arg].name {
+        Some(_) => at.label(call, arg).start(),
+        None => at.expr(args[arg].value).start(),
+    };
+    let end = |arg: usize| at.expr(args[arg].value).end();
+    let removed = match arg.checked_sub(1) {
+        Some(before) => TextRange::new(end(before), end(arg)),
+        None if args.len() > 1 => TextRange::new(start(0), start(1)),
+        None => TextRange::new(start(0), end(0)),
+    };
+    let value = at.text(at.expr(args[arg].value));
+    let Expr::Path { generics: given, .. } = &store[*callee] else { return None };
+    let (place, text) = match given.last() {
+        Some(last) => (at.expr(last.value).end(), format!(", {name} = {value}")),
+        None => (at.expr(*callee).end(), format!("<{name} = {value}>")),
+    };
+    let edit = |range: TextRange, text: String| Edit { file: at.file(), range, text };
+    Some(Fix {
+        title: format!("give it before the arguments: `<{name} = {value}>`"),
+        edits: vec![edit(TextRange::empty(place), text), edit(removed, String::new())],
+        applicability: Applicability::Maybe,
+    })
 }
 
 /// Returns the built-in function that a call means. A definition of the same name hides the built-in, except in a method call.

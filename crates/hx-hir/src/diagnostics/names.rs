@@ -2,10 +2,12 @@
 
 use hx_base::{Applicability, Diagnostic, codes};
 use hx_dtype::DType;
-use hx_syntax::{Foreign, ForeignPlace, foreign};
+use hx_syntax::{Foreign, ForeignPlace, foreign, is_known_elsewhere};
 
 use super::{Reporter, nearest};
-use crate::{ExprId, Item, Name, NameProblem, Path, Place, TypeRefId, builtins, is_binding, names_in_scope};
+use crate::{
+    Expr, ExprId, Item, Name, NameProblem, Path, Place, TypeRefId, builtins, is_binding, names_in_scope,
+};
 
 pub(super) fn report(at: &Reporter<'_>, problems: &[NameProblem], out: &mut Vec<Diagnostic>) {
     out.extend(problems.iter().map(|p| diagnostic(at, p)));
@@ -30,7 +32,10 @@ fn unknown(at: &Reporter<'_>, expr: ExprId, path: &Path, called: bool, scope: &[
     let mut found =
         at.diagnostic(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
     if let Some(row) = foreign_value(path) {
-        found = explain_foreign(found, range, row);
+        found = match row.place {
+            ForeignPlace::Type if called => found.help(converted(at, expr, row)),
+            _ => explain_foreign(found, range, row),
+        };
     } else if path.segments.len() == 1
         && let Some(name) = suggestion(at, path, called, scope)
     {
@@ -72,8 +77,31 @@ fn wrong_place(at: &Reporter<'_>, expr: ExprId, path: &Path, place: Place) -> Di
     let message = format!("`{path}` has no meaning in {here}");
     let found = at.diagnostic(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"));
     match foreign_value(path) {
+        Some(row) if row.place == ForeignPlace::Type && call_of(at, expr).is_some() => {
+            found.help(converted(at, expr, row))
+        }
         Some(row) if place == Place::Host => explain_foreign(found, range, row),
         _ => found,
+    }
+}
+
+/// Returns the text between the parentheses of the call of a name.
+fn call_of<'a>(at: &'a Reporter<'_>, callee: ExprId) -> Option<&'a str> {
+    let (call, _) = at.contents().0.exprs.iter().find(|(_, expr)| match expr {
+        Expr::Call { callee: called, .. } => *called == callee,
+        _ => false,
+    })?;
+    at.text(at.expr(call)).split_once('(')?.1.strip_suffix(')')
+}
+
+/// Returns the way to write a call of a type of another language: a conversion, or a number without a literal.
+fn converted(at: &Reporter<'_>, callee: ExprId, row: &Foreign) -> String {
+    let argument = call_of(at, callee).unwrap_or("x");
+    let number = argument.trim_matches(['"', '\'']).trim_start_matches(['+', '-']).to_ascii_lowercase();
+    match number.as_str() {
+        "inf" | "infinity" => "infinity is written `inf`, and its negative `-inf`".to_owned(),
+        "nan" => "it is written `nan`".to_owned(),
+        _ => format!("a conversion is written `cast({argument}, {})`", row.instead.unwrap_or("f32")),
     }
 }
 
@@ -102,7 +130,8 @@ fn foreign_value(path: &Path) -> Option<&'static Foreign> {
     foreign(name, ForeignPlace::Name).or_else(|| foreign(path.as_name()?, ForeignPlace::Type))
 }
 
-fn explain_foreign(found: Diagnostic, range: hx_base::TextRange, row: &Foreign) -> Diagnostic {
+/// Adds the word, or the way, that takes the place of another language's word.
+pub(super) fn explain_foreign(found: Diagnostic, range: hx_base::TextRange, row: &Foreign) -> Diagnostic {
     let found = match (row.hint, row.instead) {
         ("", Some(instead)) => found.help(format!("it is called `{instead}` here")),
         (hint, _) => found.help(hint),
@@ -137,13 +166,32 @@ fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[Name]) -> O
     let place = if host { Place::Host } else { Place::Device };
     let named = names_in_scope(at.db, at.file(), cell);
     let builtin = builtins().filter(|b| b.is_at(place) && b.params().is_some() == called);
-    let candidates = scope
-        .iter()
-        .chain(&named)
-        .map(|n| n.as_str())
-        .chain(builtin.map(|b| b.name()))
-        .chain(DType::ALL.iter().map(|d| d.name()));
-    nearest(name, candidates).map(str::to_owned)
+    // A type is no function.
+    let types = DType::ALL.iter().filter(|_| !called).map(|d| d.name());
+    let candidates =
+        scope.iter().chain(&named).map(|n| n.as_str()).chain(builtin.map(|b| b.name())).chain(types);
+    let found = nearest(name, candidates)?;
+    (!called || is_misspelling(name, found)).then(|| found.to_owned())
+}
+
+/// Reports whether a name is a misspelling of that of a function, and not that of another function: words that others know are
+/// none, and neither are names that differ in a number or in a short part, as `row_min` and `row_max`, or `exp10` and `exp2`.
+fn is_misspelling(name: &str, function: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    if is_known_elsewhere(name) || digits(name) != digits(function) {
+        return false;
+    }
+    let (own, other): (Vec<&str>, Vec<&str>) = (name.split('_').collect(), function.split('_').collect());
+    let letters = |text: &str| {
+        let mut letters: Vec<char> = text.to_ascii_lowercase().chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    // In a part of three letters, only their order may differ.
+    let is_near = |(own, other): (&&str, &&str)| {
+        own.eq_ignore_ascii_case(other) || own.len().min(other.len()) > 3 || letters(own) == letters(other)
+    };
+    own.len() != other.len() || own.len() == 1 || own.iter().zip(&other).all(is_near)
 }
 
 #[cfg(test)]
@@ -151,13 +199,49 @@ mod tests {
     use hx_dtype::DType;
     use hx_syntax::{ForeignPlace, foreign_words};
 
-    use crate::{Place, builtin};
+    use super::is_misspelling;
+    use crate::{Place, builtin, builtins};
+
+    #[test]
+    fn another_function_is_no_misspelling() {
+        for (name, function) in [
+            ("asin", "sin"),
+            ("tan", "tanh"),
+            ("row_min", "row_max"),
+            ("exp10", "exp2"),
+            ("sign", "sin"),
+            ("fmod", "mod"),
+        ] {
+            assert!(!is_misspelling(name, function), "{name} → {function}");
+        }
+        for (name, function) in [
+            ("regster_tensor", "register_tensor"),
+            ("sharedtensor", "shared_tensor"),
+            ("syn", "sync"),
+            ("gemm_asnyc", "gemm_async"),
+            ("lod", "load"),
+            ("comit", "commit"),
+        ] {
+            assert!(is_misspelling(name, function), "{name} → {function}");
+        }
+    }
+
+    /// No function of another library is taken for a misspelt one of ours.
+    #[test]
+    fn no_foreign_function_is_a_misspelling() {
+        for row in foreign_words().iter().filter(|row| row.place == ForeignPlace::Name) {
+            for function in builtins().filter(|builtin| builtin.params().is_some()) {
+                assert!(!is_misspelling(row.word, function.name()), "{} → {}", row.word, function.name());
+            }
+        }
+    }
 
     #[test]
     fn what_stands_for_a_foreign_word_is_there() {
         let known = |word: &str, place| match place {
             ForeignPlace::Name => ["true", "false"].contains(&word) || builtin(word, Place::Device).is_some(),
             ForeignPlace::Type => DType::parse(word).is_some(),
+            ForeignPlace::Member => builtin(word, Place::Member).is_some(),
             _ => true,
         };
         for row in foreign_words() {

@@ -19,7 +19,10 @@ fn diagnostic(at: &Reporter<'_>, problem: &TuneProblem) -> Diagnostic {
             match nearest(name, known.iter().copied()) {
                 Some(near) => replaced(found.help(format!("`{near}` is near in spelling")), range, near),
                 None if known.is_empty() => found.help("only parameters between `<` and `>` can be tuned"),
-                None => found.help(format!("its compile-time parameters are `{}`", known.join("`, `"))),
+                None => found.help(format!(
+                    "its compile-time parameters without an axis are `{}`",
+                    known.join("`, `")
+                )),
             }
         }
         TuneProblem::AtLaunch { expr, name, what } => {

@@ -1,12 +1,14 @@
 //! Diagnostics of types, element types, memories and mutability.
 
-use hx_base::{Applicability, Diagnostic, Edit, Fix, codes};
+use hx_base::{Applicability, Diagnostic, Edit, Fix, TextRange, codes};
+use hx_syntax::{Foreign, ForeignPlace, foreign};
 
-use super::Reporter;
 use super::calls::suggest;
+use super::names::explain_foreign;
+use super::{Reporter, dtypes};
 use crate::{
-    Elem, ExprId, Item, MemorySpace, Method, RolesProblem, StmtId, Ty, TypeProblem, fn_signature,
-    kernel_signature, space_word,
+    Elem, ExprId, Item, MemorySpace, Method, RolesProblem, StmtId, Ty, TypeProblem, fn_signature, infer_body,
+    is_compile_time, kernel_signature, space_word,
 };
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
@@ -33,7 +35,9 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 _ => found,
             }
         }
-        TypeProblem::DTypes { expr, found, other, wanted } => dtypes(at, *expr, found, *other, wanted),
+        TypeProblem::DTypes { expr, found, other, wanted } => {
+            dtypes::diagnostic(at, *expr, found, *other, wanted)
+        }
         TypeProblem::NotMutable { expr, param, gathered } => not_mutable(at, *expr, *param, *gathered),
         TypeProblem::Memory { expr, found, wanted, operation } => {
             memory(at, *expr, *found, wanted, operation)
@@ -56,6 +60,9 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::Member { expr, base, name } => member(at, *expr, base, name),
         TypeProblem::NotAPlace { expr, space } => not_a_place(at, *expr, *space),
+        TypeProblem::ElementWritten { expr, base, indices, value, added } => {
+            element_written(at, *expr, (*base, indices), *value, *added)
+        }
         TypeProblem::FixedHandle { expr, found } => {
             let (place, kind) = (at.text(at.expr(*expr)), found.to_string());
             let message =
@@ -101,21 +108,6 @@ fn annotation(at: &Reporter<'_>, expr: ExprId, found: &Ty, wanted: &Ty) -> Diagn
     at.diagnostic(code, at.expr(expr), message)
 }
 
-fn dtypes(at: &Reporter<'_>, expr: ExprId, found: &Elem, other: ExprId, wanted: &Elem) -> Diagnostic {
-    let range = at.expr(expr);
-    let text = at.text(range);
-    let message = format!("found elements of type `{found}`, wanted `{wanted}`");
-    at.diagnostic(&codes::DTYPE_MISMATCH, range, message)
-        .label(format!("this is `{found}`"))
-        .also(at.file(), at.expr(other), format!("this is `{wanted}`"))
-        .fix(
-            format!("convert it with `cast(…, {wanted})`"),
-            range,
-            format!("cast({text}, {wanted})"),
-            Applicability::Maybe,
-        )
-}
-
 /// Reports a tensor in another memory than the operation works on. The operation is a name, or a phrase such as `this parameter`.
 fn memory(at: &Reporter<'_>, expr: ExprId, found: MemorySpace, wanted: &str, operation: &str) -> Diagnostic {
     let space = space_word(found);
@@ -127,6 +119,11 @@ fn memory(at: &Reporter<'_>, expr: ExprId, found: MemorySpace, wanted: &str, ope
             diagnostic.help("`copy(src, dst)` writes to shared and global memory")
         }
         "register" | "register or shared" if found != MemorySpace::Register => {
+            if !is_tile(at, expr) {
+                return diagnostic.help(
+                    "`load` moves a tile of known extents into registers: `load(tile(x, [64, 64])[.., .., i, j])`",
+                );
+            }
             let range = at.expr(expr);
             let text = format!("load({})", at.text(range));
             diagnostic.fix("move it into registers with `load(…)`", range, text, Applicability::Maybe)
@@ -135,13 +132,27 @@ fn memory(at: &Reporter<'_>, expr: ExprId, found: MemorySpace, wanted: &str, ope
     }
 }
 
+/// Reports whether all extents of a tensor are known at compile time.
+fn is_tile(at: &Reporter<'_>, expr: ExprId) -> bool {
+    if at.in_signature {
+        return false;
+    }
+    match infer_body(at.db, at.item).exprs.get(expr) {
+        Some(Ty::Tensor(t)) => t.shape.iter().flatten().all(is_compile_time),
+        _ => true,
+    }
+}
+
 /// Reports a name that a value of this type does not have.
 fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic {
     let place = at.label(expr, 0);
     let message = format!("{} has nothing called `{name}`", base.what());
     let found = at.diagnostic(&codes::UNKNOWN_MEMBER, place, message);
+    let foreign = foreign(name, ForeignPlace::Member);
     if ["t", "transpose", "mT"].contains(&name) {
         found.fix("swap the last two modes with `.T`", place, "T", Applicability::Maybe)
+    } else if let Some(row) = foreign.filter(|row| has_member(base, row)) {
+        explain_foreign(found, place, row)
     } else if at.text(at.expr(expr)).starts_with("block_idx.") {
         found.help("with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart")
     } else {
@@ -150,6 +161,11 @@ fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic 
             known => suggest(found, place, name, known.iter().map(|m| m.name())),
         }
     }
+}
+
+/// Reports whether a type has the member that a word of another language means. A word without one has a hint for any type.
+fn has_member(base: &Ty, row: &Foreign) -> bool {
+    row.instead.is_none_or(|instead| Method::all_of(base).iter().any(|method| method.name() == instead))
 }
 
 /// Reports an assignment to something else than a register tensor, a part of one, or a number.
@@ -164,6 +180,49 @@ fn not_a_place(at: &Reporter<'_>, expr: ExprId, space: Option<MemorySpace>) -> D
             found.help("`copy(src, dst)` writes to shared and global memory")
         }
         Some(MemorySpace::Register) | None => found,
+    }
+}
+
+/// Reports an assignment to an element of a tensor in memory. A tile of one element takes its place, if the value is such a tile.
+fn element_written(
+    at: &Reporter<'_>,
+    expr: ExprId,
+    (base, indices): (ExprId, &[ExprId]),
+    value: ExprId,
+    added: bool,
+) -> Diagnostic {
+    let place = at.text(at.expr(expr));
+    let message =
+        format!("cannot assign to `{place}`: an element of memory is written by a tile of one element");
+    let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
+    let types = &infer_body(at.db, at.item).exprs;
+    let memory = match types.get(base) {
+        Some(Ty::Tensor(t)) => t.space,
+        _ => return found,
+    };
+    let texts: Vec<&str> = indices.iter().map(|index| at.text(at.expr(*index))).collect();
+    let to = match memory {
+        MemorySpace::Global => {
+            let (ones, whole) = (vec!["1"; texts.len()], vec![".."; texts.len()]);
+            let base = at.text(at.expr(base));
+            format!("tile({base}, [{}])[{}, {}]", ones.join(", "), whole.join(", "), texts.join(", "))
+        }
+        MemorySpace::Shared | MemorySpace::Register => {
+            let parts: Vec<String> = texts.iter().map(|text| format!("{text}..{text} + 1")).collect();
+            format!("{}[{}]", at.text(at.expr(base)), parts.join(", "))
+        }
+    };
+    let is_tile = matches!(types.get(value), Some(Ty::Tensor(t)) if t.space == MemorySpace::Register && t.shape.len() == texts.len());
+    let range = TextRange::new(at.expr(expr).start(), at.expr(value).end());
+    let of = at.text(at.expr(value));
+    match (is_tile, added) {
+        (true, false) => found.fix("copy the tile", range, format!("copy({of}, {to})"), Applicability::Maybe),
+        (true, true) => {
+            found.help(format!("`atomic_add({to}, {of})` adds to it, in any order of the threads and blocks"))
+        }
+        (false, _) => found.help(format!(
+            "`fill` a register tensor of one element with the number, and `copy` it to `{to}`"
+        )),
     }
 }
 

@@ -153,6 +153,15 @@ pub enum TypeProblem {
         /// The memory of the tensor, for a part of one.
         space: Option<MemorySpace>,
     },
+    /// An assignment to an element of a tensor in memory.
+    ElementWritten {
+        expr: ExprId,
+        base: ExprId,
+        indices: Vec<ExprId>,
+        value: ExprId,
+        /// The value is added, or combined in another way.
+        added: bool,
+    },
     /// An assignment to a name of a function, of a pipeline, of turns or of a counter, which compile time fixes.
     FixedHandle {
         expr: ExprId,

@@ -141,8 +141,30 @@ impl Infer<'_> {
         }
     }
 
+    /// Returns the problem of an assignment to an element of a tensor in memory.
+    fn element_written(&self, place: ExprId, added: bool, value: ExprId) -> Option<TypeProblem> {
+        let Expr::Index { base, args } = &self.store[place] else { return None };
+        let types = &self.out.exprs;
+        let Some(Ty::Tensor(t)) = types.get(*base) else { return None };
+        let is_number = |arg: &ExprId| matches!(types.get(*arg), Some(Ty::Int(_)));
+        let is_element =
+            t.space != MemorySpace::Register && args.len() == t.shape.len() && args.iter().all(is_number);
+        is_element.then(|| TypeProblem::ElementWritten {
+            expr: place,
+            base: *base,
+            indices: args.clone(),
+            value,
+            added,
+        })
+    }
+
     fn assign(&mut self, place: ExprId, arithmetic: bool, value: ExprId) {
         let (target, found) = (self.expr(place), self.expr(value));
+        if let Some(problem) = self.element_written(place, arithmetic, value) {
+            self.out.writes.unknown = true;
+            self.report(problem);
+            return;
+        }
         // A part of a register tensor may be assigned to if the whole may.
         let (whole, is_part) = match (&self.store[place], &target) {
             (Expr::Index { base, .. }, Ty::Tensor(t)) if t.space == MemorySpace::Register => (*base, true),

@@ -137,7 +137,10 @@ impl Tuning<'_> {
             }
             _ => {
                 let generics = &kernel_signature(db, kernel).generics;
-                let known = generics.iter().map(|generic| generic.name.clone()).collect();
+                // A parameter that has an axis already is not the one that is meant.
+                let is_free = |index: usize| !seen.iter().any(|(known, _)| *known as usize == index);
+                let free = generics.iter().enumerate().filter(|(index, _)| is_free(*index));
+                let known = free.map(|(_, generic)| generic.name.clone()).collect();
                 self.fault(TuneProblem::UnknownParam { expr, name, known });
                 return None;
             }

@@ -338,7 +338,7 @@ fn gemm_wants_its_shapes() {
             error[HX0215]: found a global tensor, wanted a register or shared one for `gemm`
               gemm(z, a, y.T);
                       ^
-              fix: move it into registers with `load(…)` (`a` → `load(a)`)
+              help: `load` moves a tile of known extents into registers: `load(tile(x, [64, 64])[.., .., i, j])`
         "#]],
     );
 }
@@ -613,7 +613,7 @@ fn calls_of_functions() {
             error[HX0215]: found a global tensor, wanted a register one for this parameter
               let _u = half(a);
                             ^
-              fix: move it into registers with `load(…)` (`a` → `load(a)`)
+              help: `load` moves a tile of known extents into registers: `load(tile(x, [64, 64])[.., .., i, j])`
             error[HX0215]: found a register tensor, wanted a shared one for this parameter
               row(register_tensor(f16, [8]));
                   ^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -309,11 +309,12 @@ fn host_and_device_have_their_own_names() {
     check(
         &kernel("let x = randn(f16, [32]);\nfill(x, 1.0);"),
         expect![[r#"
-        error[HX0104]: `randn` has no meaning in device code
-          let x = randn(f16, [32]);
-                  ^^^^^
-          help: it belongs in `test`, `bench` and `main`
-    "#]],
+            error[HX0104]: `randn` has no meaning in device code
+              let x = randn(f16, [32]);
+                      ^^^^^
+              help: it belongs in `test`, `bench` and `main`
+              help: random numbers come from a counter: `use std::random::philox;`, `uniform_of(word)`
+        "#]],
     );
     check(
         "test \"t\" { let r = register_tensor(f16, [2]); print(r); }\n",

@@ -61,8 +61,7 @@ kernel right<A = 1, T: type = f16, F: bool = true>(c: mut T[m])
             error[HX0101]: the kernel has no compile-time parameter `BN`
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                                               ^^
-              help: `BM` is near in spelling
-              fix: replace it by `BM` (`BN` → `BM`)
+              help: its compile-time parameters without an axis are `N`
             error[HX0228]: `BM` has two axes
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                                                          ^^
@@ -72,7 +71,7 @@ kernel right<A = 1, T: type = f16, F: bool = true>(c: mut T[m])
             error[HX0101]: the kernel has no compile-time parameter `X`
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                                                                      ^
-              help: its compile-time parameters are `BM`, `T`, `FAST`, `W`, `N`
+              help: its compile-time parameters without an axis are `N`
             error[HX0228]: found the step 0, wanted at least 1
                   tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
                                            ^

@@ -4,15 +4,14 @@ use std::path::Path;
 
 use hx_base::{FileKind, codes};
 use hx_hir::{
-    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, Item, ItemKey, ItemKind, LayoutFn, Literal,
-    Name, Place, Resolution, body_source_map, builtin,
+    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn, Literal,
+    Name, Place, Resolution, builtin,
 };
 
 use super::closures::{self, Failure};
-use super::{EvalError, EvalResult, Frame, builtins, operators};
+use super::{EvalError, EvalResult, Frame, builtins};
 use crate::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
 use crate::error::{HostError, HostResult};
-use crate::picture::Mark;
 use crate::value::Value;
 
 /// The arguments of one call, taken in the order of the parameters.
@@ -284,70 +283,5 @@ impl<'a> Frame<'_, 'a> {
             Expr::Block(block) => block.tail.is_some_and(|tail| self.is_place(tail)),
             _ => false,
         }
-    }
-
-    /// Evaluates `assert(condition, "message")`. If a comparison fails, the message shows both sides.
-    fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
-        let [condition, rest @ ..] = args else {
-            return Err(self.fail(id, HostError::call("`assert` lacks its condition")));
-        };
-        if rest.len() > 1 {
-            return Err(self.fail(id, HostError::call("`assert` takes a condition and a message")));
-        }
-        let body = self.body;
-        let mut sides = None;
-        let holds = match &body.store[condition.value] {
-            Expr::Binary { op: op @ hx_hir::BinaryOp::Cmp(_), lhs, rhs } => {
-                let (left, right) = (self.expr(*lhs)?, self.expr(*rhs)?);
-                let result = self.at(condition.value, operators::binary(*op, &left, &right))?;
-                sides = Some((left, right));
-                result
-            }
-            _ => self.expr(condition.value)?,
-        };
-        let holds = match holds {
-            Value::Bool(b) => b,
-            Value::Tensor(_) => {
-                let error = HostError::ty(format!("the condition is {}, not one bool", holds.kind()))
-                    .help("say which is meant: `(x == y).all()` or `.any()`");
-                return Err(self.fail(condition.value, error));
-            }
-            other => {
-                let error = HostError::ty(format!("found {}, a bool is needed", other.kind()));
-                return Err(self.fail(condition.value, error));
-            }
-        };
-        if holds || self.session.options.unchecked {
-            return Ok(Value::Unit);
-        }
-        if let Expr::Binary { op: hx_hir::BinaryOp::Cmp(_), lhs, rhs } = &body.store[condition.value] {
-            self.session.marks = vec![Mark::Wrong];
-            self.suspect_of(&[*lhs, *rhs]);
-        }
-        let text = self.text(condition.value);
-        let mut error = match rest.first() {
-            Some(message) => {
-                let value = self.expr(message.value)?;
-                let message = self.at(message.value, value.str().map(str::to_owned))?;
-                HostError::assertion(message).note(format!("`{text}` does not hold"))
-            }
-            None => HostError::assertion(format!("`{text}` does not hold")),
-        };
-        if let Some((left, right)) = sides {
-            error = error.note(format!("left: {left}")).note(format!("right: {right}"));
-        }
-        Err(self.fail(condition.value, error))
-    }
-
-    /// Returns the source of an expression, for the message of a failed assertion.
-    fn text(&self, id: ExprId) -> String {
-        let db = self.session.db;
-        let source = || {
-            let item: Item<'a> = self.key.find(db)?;
-            let range = body_source_map(db, item)?.expr(id)? + item.offset(db);
-            let text = self.key.file.text(db).get(std::ops::Range::<usize>::from(range))?;
-            Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
-        };
-        source().unwrap_or_else(|| "the condition".to_owned())
     }
 }

@@ -320,8 +320,9 @@ fn a_launch_that_is_refused_points_at_its_argument() {
     check(
         &with("let y = scale;"),
         expect![[r#"
-        HX0614 at `scale`: the kernel `scale` is only called, not a value
-    "#]],
+            HX0614 at `scale`: the kernel `scale` is only called, not a value
+              help: a launch is a call, `scale(…)`: the kernel's header says in how many blocks
+        "#]],
     );
 }
 
@@ -336,6 +337,8 @@ fn assertions_show_both_sides() {
           right: 3
     "#]],
     );
+    check_main("let (a, b) = (0, 3); assert(a == 0 && (b < 2 || b == 4));", expect![""]);
+    check_main("let done = false; assert(1 < 2 && !(2 < 3) && done);", expect![""]);
     check_main(
         "assert(zeros(f32, 2) == 0);",
         expect![[r#"

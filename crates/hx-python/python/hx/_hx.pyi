@@ -67,7 +67,7 @@ class Kernel:
         """Explains the layout of a tensor, or of all."""
     def cost(self, **dims: int) -> dict[str, int | float | bool | None]:
         """Returns the resources of a block, and the estimated cycles of a launch with these dimensions and strides."""
-    def tune(self, *shapes: str | dict[str, Any], limit: int | None = None, dry_run: bool = False, write: bool = True) -> list[dict[str, Any]]:
+    def tune(self, *shapes: str | dict[str, Any], limit: int | None = None, baseline: str | None = None, dry_run: bool = False, write: bool = True, device: str | None = None) -> list[dict[str, Any]]:
         """Measures the candidates of the kernel's `tune` clause for shapes, and keeps the best in `hx.tuned.toml`."""
     def __reduce__(self) -> tuple[Any, tuple[str, str, dict[str, str]]]: ...
     def _params(self) -> list[tuple[str, str, str, list[str] | None, list[str] | None, bool]]: ...

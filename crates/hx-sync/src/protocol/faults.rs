@@ -36,7 +36,7 @@ pub enum Kind {
     /// The blocks of a cluster read different tiles with one multicast copy.
     Divided { copy: OpId },
     /// A block can end before its own copy into a stage of the pipe arrives: no group waits for that stage.
-    Unwaited { copy: OpId, pipe: u32 },
+    Unwaited { copy: OpId, pipe: u32, rounds: Rounds },
     /// A block can end while another block still sends to it.
     Gone { copy: OpId },
 }
@@ -80,7 +80,7 @@ pub struct Blocked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Want {
     /// `needed` groups give back a stage. `readers` waited for it, with `waited`, and have not given it back; `given` have.
-    Release { pipe: u32, readers: Vec<String>, waited: Option<OpId>, given: u32, needed: u32 },
+    Release { pipe: u32, readers: Vec<String>, waited: Option<OpId>, given: u32, needed: u32, rounds: Rounds },
     /// The copies into the stage with this number, from 1 on. Only `acquired` stages are ever acquired, by an operation.
     Fill { pipe: u32, acquire: Option<OpId>, number: u32, acquired: u32 },
     /// The turn, from another group. `taken`: the last operation with which that group took its turn.
@@ -91,6 +91,19 @@ pub enum Want {
     Sum { own: bool },
     /// A barrier, and groups that do not come to it.
     Barrier { missing: Vec<String> },
+}
+
+/// The stages of a pipe in a launch, from its beginning to its end, in one block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rounds {
+    /// The number of stages that are acquired.
+    pub acquired: u32,
+    /// The groups that give back each stage.
+    pub readers: u32,
+    /// The number of waits of each group that waits for the pipe at all, in this launch or in another one.
+    pub waits: Vec<(String, u32)>,
+    /// The first wait for the pipe in program order.
+    pub wait: Option<OpId>,
 }
 
 /// A change of the program that was tried.
@@ -129,6 +142,36 @@ pub enum FixWith {
     WaitStores(u32),
     Sync,
     Pass(u32),
+}
+
+impl Deed {
+    /// Returns the use of a stage; the other access fills it.
+    pub fn used(earlier: Deed, later: Deed) -> Deed {
+        if earlier.write && !later.write { later } else { earlier }
+    }
+}
+
+impl Want {
+    /// Returns the pipe whose stage is wanted.
+    pub(crate) fn pipe(&self) -> Option<u32> {
+        match self {
+            Want::Release { pipe, .. } | Want::Fill { pipe, .. } => Some(*pipe),
+            Want::Turn { .. } | Want::Sum { .. } | Want::Barrier { .. } => None,
+        }
+    }
+}
+
+impl Rounds {
+    /// Returns how many groups wait for each stage, if it is the same number for all stages on average.
+    pub fn per_stage(&self) -> Option<u32> {
+        let all: u32 = self.waits.iter().map(|(_, waits)| waits).sum();
+        (self.acquired > 0 && all % self.acquired == 0).then(|| all / self.acquired)
+    }
+
+    /// Reports whether the groups wait as often as the stages need it.
+    pub fn agree(&self) -> bool {
+        self.waits.iter().map(|(_, waits)| waits).sum::<u32>() == self.acquired * self.readers
+    }
 }
 
 impl Kind {

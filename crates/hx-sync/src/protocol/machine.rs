@@ -289,7 +289,7 @@ impl<'a> Machine<'a> {
                     if !known.knows(Epoch { component, time: n / stages }) {
                         let (copy, pipe) = (step.op, *pipe);
                         self.faults.push(match is_own {
-                            true => Kind::Unwaited { copy, pipe },
+                            true => Kind::Unwaited { copy, pipe, rounds: self.rounds(block as u32, pipe) },
                             false => Kind::Gone { copy },
                         });
                     }

@@ -225,6 +225,12 @@ impl Protocol {
         std::iter::once(&self.body).chain(roles).for_each(|body| visit(body, see));
     }
 
+    /// Calls `see` for every statement that a group runs, in program order.
+    pub(crate) fn visit_group<'a>(&'a self, group: u32, see: &mut dyn FnMut(&'a Stmt)) {
+        let own = self.roles.iter().filter(|role| (role.first..role.first + role.groups).contains(&group));
+        std::iter::once(&self.body).chain(own.map(|role| &role.body)).for_each(|body| visit(body, see));
+    }
+
     /// Calls `see` for every body, outer ones first.
     pub(crate) fn visit_bodies<'a>(&'a self, see: &mut dyn FnMut(&'a [Stmt])) {
         see(&self.body);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_tile::OpId;
 
 use super::launch::Launch;
-use super::{Act, Cause, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Want, follow};
+use super::{Act, Cause, Deed, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Want, follow};
 
 /// The most changes that are tried for one fault.
 const TRIED: usize = 24;
@@ -13,11 +13,13 @@ const TRIED: usize = 24;
 /// Adds to each fault a change that removes it. Other faults that the same change removes are counted and left out.
 pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fault>, poll: &dyn Fn()) {
     let known: BTreeSet<Key> = faults.iter().map(|fault| fault.kind.key()).collect();
+    let kinds: Vec<Kind> = faults.iter().map(|fault| fault.kind.clone()).collect();
     let mut left: Vec<Option<Fault>> = faults.drain(..).map(Some).collect();
     for at in 0..left.len() {
         let Some(mut fault) = left[at].take() else { continue };
         let own = fault.kind.key();
-        for fix in candidates(protocol, &fault.kind).into_iter().take(TRIED) {
+        let mut best: Option<(Fix, BTreeSet<Key>)> = None;
+        for fix in candidates(protocol, &fault.kind, &kinds).into_iter().take(TRIED) {
             let Some(changed) = changed(protocol, &fix) else { continue };
             let is_worse = |kind: &Kind| kind.key() == own || !known.contains(&kind.key());
             let rest = follow(&changed, launches, None, &is_worse, poll).faults;
@@ -25,6 +27,15 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fau
                 continue;
             }
             let rest: BTreeSet<Key> = rest.iter().map(|fault| fault.kind.key()).collect();
+            if best.as_ref().is_none_or(|(_, best)| rest.len() < best.len()) {
+                let done = rest.is_empty();
+                best = Some((fix, rest));
+                if done {
+                    break;
+                }
+            }
+        }
+        if let Some((fix, rest)) = best {
             for other in &mut left {
                 let gone = other.as_ref().is_some_and(|o| o.fix.is_none() && !rest.contains(&o.kind.key()));
                 if gone {
@@ -33,15 +44,14 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fau
                 }
             }
             fault.fix = Some(fix);
-            break;
         }
         left[at] = Some(fault);
     }
     faults.extend(left.into_iter().flatten());
 }
 
-/// Returns the changes to try, the smallest first.
-fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
+/// Returns the changes to try, the smallest first. `all` are the faults of the protocol.
+fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
     let fix = |at: FixAt, with: &[FixWith]| Fix { at, with: with.to_vec() };
     match kind {
         Kind::Stuck(blocked) => blocked.first().map_or_else(Vec::new, |first| match &first.wants {
@@ -67,8 +77,16 @@ fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
         }
         Kind::Race { earlier, later, cause, .. } => match cause {
             Cause::AfterRelease(release) => {
-                let used = if earlier.write { later.op } else { earlier.op };
-                vec![Fix { at: FixAt::Move { op: *release, after: used }, with: Vec::new() }]
+                // A later use of the same stage may follow the release too.
+                let uses = all.iter().filter_map(|kind| match kind {
+                    Kind::Race { earlier, later, cause: Cause::AfterRelease(of), .. } if of == release => {
+                        Some(Deed::used(*earlier, *later).op)
+                    }
+                    _ => None,
+                });
+                let uses: BTreeSet<OpId> = uses.chain([Deed::used(*earlier, *later).op]).collect();
+                let moved = |after| Fix { at: FixAt::Move { op: *release, after }, with: Vec::new() };
+                uses.into_iter().rev().map(moved).collect()
             }
             Cause::Store => {
                 let (before, after) = (FixAt::Before(later.op), FixAt::After(earlier.op));
@@ -92,7 +110,12 @@ fn candidates(protocol: &Protocol, kind: &Kind) -> Vec<Fix> {
                 let wait = |leave| fix(FixAt::Before(later.op), &[FixWith::WaitCopies(leave), FixWith::Sync]);
                 [2, 1, 0].map(wait).to_vec()
             }
-            Cause::NoBarrier => vec![fix(FixAt::Before(later.op), &[FixWith::Sync])],
+            Cause::NoBarrier => {
+                // A barrier of a role orders nothing that all roles did before: that one stands before the roles.
+                let at = [FixAt::Before(later.op), FixAt::After(earlier.op)];
+                let moved = [later.op, earlier.op].into_iter().flat_map(|used| passes(protocol, used));
+                at.into_iter().map(|at| fix(at, &[FixWith::Sync])).chain(moved).collect()
+            }
             Cause::BeforeWait | Cause::BeforeRelease => Vec::new(),
         },
         Kind::Slip { .. }
@@ -118,6 +141,18 @@ fn unreleased(protocol: &Protocol, pipe: u32, wait: OpId) -> Vec<Fix> {
     };
     let previous = FixWith::ReleasePrevious(pipe);
     [fix(&[release]), fix(&[previous]), fix(&[FixWith::WaitProducts(0), release])].concat()
+}
+
+/// Returns the changes that pass a turn behind an operation instead of before it.
+fn passes(protocol: &Protocol, used: OpId) -> Vec<Fix> {
+    let mut all = Vec::new();
+    protocol.visit(&mut |stmt| match stmt {
+        Stmt::Act(op, Act::Pass { .. }) => {
+            all.push(Fix { at: FixAt::Move { op: *op, after: used }, with: Vec::new() });
+        }
+        _ => {}
+    });
+    all
 }
 
 /// Returns the last operation of the body that contains an operation.

@@ -99,7 +99,7 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
         }
         Kind::Divided { copy } => format!("divided: {}\n", line(*copy)),
         Kind::Gone { copy } => format!("gone: {}\n", line(*copy)),
-        Kind::Unwaited { copy, pipe: p } => format!("unwaited: {} into {}\n", line(*copy), pipe(*p)),
+        Kind::Unwaited { copy, pipe: p, .. } => format!("unwaited: {} into {}\n", line(*copy), pipe(*p)),
     };
     let counts: Vec<String> =
         fault.counts.iter().map(|(count, value)| format!("{count} = {value}")).collect();

@@ -134,9 +134,26 @@ fn for_(p: &mut Parser<'_>, m: Marker) {
     } else {
         patterns::pattern(p);
         headers::in_expr(p);
+        step(p);
     }
     block(p);
     m.complete(p, FOR_STMT);
+}
+
+/// Skips the step of a loop, which other languages have.
+fn step(p: &mut Parser<'_>) {
+    if !p.nth_is_word(0, "step") && !p.nth_is_word(0, "by") {
+        return;
+    }
+    let word = p.nth_text(0);
+    let hint = "loops count by 1: `for i in 0..cdiv(n, 128)`, where part `i` begins at `i * 128`";
+    p.error_here(codes::OTHER_LANGUAGE, format!("found `{word}`: {hint}"));
+    let m = p.start();
+    p.bump_any();
+    if expressions::is_at_expr(p) && !p.at(T!['{']) {
+        expressions::header_expr(p);
+    }
+    m.complete(p, ERROR);
 }
 
 /// Reports whether a loop of three parts starts here: `for (int i = 0; …)` or `for (i = 0; …)`. No pattern begins like that.
@@ -201,6 +218,16 @@ fn warp_role(p: &mut Parser<'_>) {
             p.eat_word("registers");
             expressions::count(p);
             m.complete(p, REGISTERS_CLAUSE);
+        } else if p.nth_is_word(0, "threads") || p.nth_is_word(0, "warps") {
+            let word = p.nth_text(0);
+            let hint = "a role has groups of 128 threads, `consumer 2` two of them";
+            p.error_here(codes::OTHER_LANGUAGE, format!("found `{word}` in the header of a role: {hint}"));
+            let m = p.start();
+            p.bump_any();
+            if matches!(p.current(), INT_NUMBER | IDENT | T!['(']) {
+                expressions::count(p);
+            }
+            m.complete(p, ERROR);
         } else if p.at(T!['(']) && p.nth_at(1, IDENT) && p.nth_at(2, T![')']) {
             let m = p.start();
             p.bump(T!['(']);
@@ -266,7 +293,16 @@ fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end
         no_statement(p, m, has_attributes);
         return;
     }
-    foreign_statement(p);
+    if foreign_statement(p) {
+        match p.current() {
+            T!['}'] | EOF if !has_attributes => m.abandon(p),
+            _ => {
+                p.eat(T![;]);
+                m.complete(p, EXPR_STMT);
+            }
+        }
+        return;
+    }
     let is_block_like = p.at(T![if]) || p.at(T!['{']);
     if is_block_like {
         expressions::block_like(p);
@@ -318,24 +354,23 @@ fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
     skipped(p, m, before);
 }
 
-/// Handles `return x` and the like: wraps the word in an error node; the code after it is parsed.
-fn foreign_statement(p: &mut Parser<'_>) {
+/// Handles `return x` and the like: wraps the word in an error node; the code after it is parsed. Returns true if nothing follows
+/// the word.
+fn foreign_statement(p: &mut Parser<'_>) -> bool {
     if !p.at(IDENT) {
-        return;
+        return false;
     }
-    let Some(&Foreign { word, hint, .. }) = foreign(p.nth_text(0), ForeignPlace::Statement) else { return };
+    let Some(&Foreign { word, hint, .. }) = foreign(p.nth_text(0), ForeignPlace::Statement) else {
+        return false;
+    };
     let starts_expr = matches!(p.nth(1), IDENT | INT_NUMBER | FLOAT_NUMBER | STRING | T!['{']);
-    if !starts_expr && !matches!(p.nth(1), T![;] | T!['}']) {
-        return;
-    }
-    if p.nth_at(1, T![;]) || p.nth_at(1, T!['}']) {
-        if matches!(word, "return" | "break" | "continue") {
-            p.complain(codes::OTHER_LANGUAGE, format!("found `{word}`: {hint}"), p.current_range());
-        }
-        return;
+    let is_alone = matches!(p.nth(1), T![;] | T!['}']) && matches!(word, "return" | "break" | "continue");
+    if !starts_expr && !is_alone {
+        return false;
     }
     p.error_here(codes::OTHER_LANGUAGE, format!("found `{word}`: {hint}"));
     let m = p.start();
     p.bump_any();
     m.complete(p, ERROR);
+    is_alone
 }

@@ -491,7 +491,7 @@ fn other_languages() {
                     (tuple_expr ( (tuple_field 8) , (tuple_field 1) ))))
                 ;)
               (expr_stmt (error return) x ;)
-              (expr_stmt return ;)
+              (expr_stmt (error return) ;)
               (expr_stmt (call_expr f (arg_list ( (arg (error &) b) ))) ;))
         "#]],
     );

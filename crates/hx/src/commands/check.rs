@@ -120,8 +120,8 @@ fn show(
                     for warning in &one.warnings {
                         output.placeless_parts(&hx_base::codes::CACHE_UNWRITABLE, warning, &[], &[]);
                     }
-                    if !one.errors.is_empty() {
-                        output.diagnostics(db, &one.errors);
+                    output.diagnostics(db, &one.found);
+                    if one.found.iter().any(Diagnostic::is_error) {
                         exit = Exit::Bad;
                     }
                 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_tile::{OpId, TensorId};
 
 use super::super::script::{Step, StepKind, Team};
-use super::super::{Blocked, Kind, Want};
+use super::super::{Act, Blocked, Kind, Rounds, Stmt, Want};
 use super::Machine;
 
 impl Machine<'_> {
@@ -89,7 +89,40 @@ impl Machine<'_> {
         readers.dedup();
         let given = state.all.get(before as usize).map_or(0, |stage| stage.released);
         let needed = state.releases;
-        (given + hopeful < needed, Want::Release { pipe, readers, waited, given, needed })
+        let rounds = self.rounds(block, pipe);
+        (given + hopeful < needed, Want::Release { pipe, readers, waited, given, needed, rounds })
+    }
+
+    /// Counts the stages of a pipe that a block acquires and waits for.
+    pub(super) fn rounds(&self, block: u32, pipe: u32) -> Rounds {
+        let mut acquired = 0;
+        let mut waits = Vec::new();
+        for script in self.scripts.iter().filter(|script| script.block == block) {
+            let steps = || script.steps.iter().map(|step| &step.kind);
+            let numbers = steps().filter_map(|kind| match kind {
+                StepKind::Acquire { pipe: of, n } if *of == pipe => Some(n + 1),
+                _ => None,
+            });
+            acquired = acquired.max(numbers.max().unwrap_or(0));
+            let own = steps().filter(|kind| matches!(kind, StepKind::Wait { pipe: of, .. } if *of == pipe));
+            let own = own.count() as u32;
+            if own > 0 || self.wait_of(script.group, pipe).is_some() {
+                waits.push((self.protocol.group_name(script.group), own));
+            }
+        }
+        let groups = 0..self.protocol.groups;
+        let wait = groups.filter_map(|group| self.wait_of(group, pipe)).min();
+        Rounds { acquired, readers: self.protocol.pipes[pipe as usize].readers, waits, wait }
+    }
+
+    /// Returns the first wait of a group for a pipe, whether or not this launch comes to it.
+    fn wait_of(&self, group: u32, pipe: u32) -> Option<OpId> {
+        let mut found = None;
+        self.protocol.visit_group(group, &mut |stmt| match stmt {
+            Stmt::Act(op, Act::Wait { pipe: of, .. }) if *of == pipe => found = found.or(Some(*op)),
+            _ => {}
+        });
+        found
     }
 
     fn wants_fill(&self, agent: usize, pipe: u32, n: u32) -> (bool, Want) {
@@ -104,6 +137,11 @@ impl Machine<'_> {
                 acquired = acquired.max(n + 1);
             }
         }
+        // A launch may have no round of the loop that acquires.
+        self.protocol.visit(&mut |stmt| match stmt {
+            Stmt::Act(op, Act::Acquire { pipe: of, .. }) if *of == pipe => acquire = acquire.or(Some(*op)),
+            _ => {}
+        });
         (expected == 0, Want::Fill { pipe, acquire, number: n + 1, acquired })
     }
 

@@ -307,8 +307,6 @@ role use {
     check_text(
         crossed,
         expect![[r#"
-            unwaited: 5 `fill s[a] 16` into a
-              with K = 0
             stuck: `load` at 7 `acquire a` wants a release of a by `use`: 0 of 1
             stuck: `use` at 16 `wait b` wants a copy into b: stage 1 of 1
               with K = 1

@@ -1,0 +1,132 @@
+//! HX0204: operands of two element types, and which of them to convert.
+//!
+//! A conversion in registers is cheap. An operand of a product in shared memory is read by the instruction itself, so converting it
+//! would move it through registers first: the operand in registers is converted instead, even to a narrower type.
+
+use hx_base::{Applicability, Diagnostic, codes};
+
+use super::Reporter;
+use crate::{Builtin, Elem, Expr, ExprId, KernelFn, MemorySpace, Resolution, Ty, infer_body};
+
+/// How an operation uses two operands whose types differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// The operands of a matrix product.
+    Product,
+    /// Element by element, so the wider type holds the result.
+    Elementwise,
+    /// The second is written with the first.
+    Write,
+}
+
+/// An operand, and the type that it would have to be converted to.
+type Conversion<'a> = (ExprId, &'a Elem);
+
+/// Reports that `expr` has elements of type `found` where `other` has `wanted`.
+pub(super) fn diagnostic(
+    at: &Reporter<'_>,
+    expr: ExprId,
+    found: &Elem,
+    other: ExprId,
+    wanted: &Elem,
+) -> Diagnostic {
+    let message = format!("found elements of type `{found}`, wanted `{wanted}`");
+    let diagnostic = at
+        .diagnostic(&codes::DTYPE_MISMATCH, at.expr(expr), message)
+        .label(format!("this is `{found}`"))
+        .also(at.file(), at.expr(other), format!("this is `{wanted}`"));
+    match converted(at, (expr, found), (other, wanted)) {
+        Some((operand, to)) => {
+            let range = at.expr(operand);
+            let text = format!("cast({}, {to})", at.text(range));
+            diagnostic.fix(format!("convert it with `cast(…, {to})`"), range, text, Applicability::Maybe)
+        }
+        None => diagnostic.help(
+            "make both tensors with one element type: converting an operand in shared memory moves it through registers",
+        ),
+    }
+}
+
+/// Returns the operand to convert, and its new type; `None` if converting either costs more than it should.
+fn converted<'a>(
+    at: &Reporter<'_>,
+    (expr, found): (ExprId, &'a Elem),
+    (other, wanted): (ExprId, &'a Elem),
+) -> Option<Conversion<'a>> {
+    let (first, second) = ((expr, wanted), (other, found));
+    match use_of(at, expr, other) {
+        Use::Write => Some(first),
+        Use::Elementwise if holds(found, wanted) => Some(second),
+        Use::Elementwise => Some(first),
+        Use::Product => match [expr, other].map(|operand| is_in_registers(at, operand)) {
+            [true, false] => Some(first),
+            [false, true] => Some(second),
+            [false, false] => None,
+            // The narrower type is the one that is multiplied faster.
+            [true, true] => Some(if holds(wanted, found) { second } else { first }),
+        },
+    }
+}
+
+fn is_in_registers(at: &Reporter<'_>, expr: ExprId) -> bool {
+    if at.in_signature {
+        return true;
+    }
+    match infer_body(at.db, at.item).exprs.get(expr) {
+        Some(Ty::Tensor(t)) => t.space == MemorySpace::Register,
+        _ => true,
+    }
+}
+
+/// Finds the operation of two operands.
+fn use_of(at: &Reporter<'_>, expr: ExprId, other: ExprId) -> Use {
+    let (store, names) = at.contents();
+    for (_, parent) in store.exprs.iter() {
+        match parent {
+            Expr::Call { callee, args } => {
+                let has = |operand: ExprId| args.iter().any(|arg| arg.value == operand);
+                if !has(expr) || !has(other) {
+                    continue;
+                }
+                return match names.exprs.get(*callee) {
+                    Some(Resolution::Builtin(Builtin::Kernel(KernelFn::Gemm | KernelFn::GemmAsync))) => {
+                        Use::Product
+                    }
+                    Some(Resolution::Builtin(Builtin::Common(_))) => Use::Elementwise,
+                    Some(Resolution::Builtin(Builtin::Kernel(function))) if is_elementwise(*function) => {
+                        Use::Elementwise
+                    }
+                    _ => Use::Write,
+                };
+            }
+            Expr::Binary { lhs, rhs, .. }
+                if [*lhs, *rhs] == [other, expr] || [*lhs, *rhs] == [expr, other] =>
+            {
+                return Use::Elementwise;
+            }
+            _ => {}
+        }
+    }
+    Use::Write
+}
+
+fn is_elementwise(function: KernelFn) -> bool {
+    matches!(function, KernelFn::Max | KernelFn::Min | KernelFn::Concat)
+}
+
+/// Reports whether every value of the type `narrow` is one of the type `wide`.
+fn holds(wide: &Elem, narrow: &Elem) -> bool {
+    let (Elem::Known(wide), Elem::Known(narrow)) = (wide, narrow) else { return false };
+    match (wide.is_float(), narrow.is_float()) {
+        (true, true) => wide.bits() > narrow.bits(),
+        // A float of 32 bits holds whole numbers of 24.
+        (true, false) => narrow.is_int() && (wide.bits() >= 32 && narrow.bits() <= 16 || wide.bits() == 64),
+        (false, false) => {
+            let sign = u32::from(wide.is_signed() && !narrow.is_signed());
+            narrow.is_int()
+                && wide.bits() >= narrow.bits() + sign
+                && (wide.is_signed() || !narrow.is_signed())
+        }
+        (false, true) => false,
+    }
+}
