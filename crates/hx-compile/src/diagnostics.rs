@@ -10,10 +10,9 @@ mod protocol;
 mod registers;
 pub(crate) mod repair;
 mod scopes;
-mod sync;
-mod unchecked;
 mod stores;
 mod sync;
+mod unchecked;
 mod unwritten;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
@@ -82,7 +81,7 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
         found.extend(associative::operators(&places, lowered));
         found.extend(scopes::narrow(&places, lowered));
         found.extend(stores::findings(&places, lowered));
-            found.extend(unwritten::findings(&places, lowered));
+        found.extend(unwritten::findings(&places, lowered));
     }
     found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);

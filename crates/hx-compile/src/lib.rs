@@ -43,8 +43,8 @@ pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 pub use hx_synth::{CANDIDATES, compared, estimate as estimated};
 use instance::Form;
 pub use instance::{Instance, default_instance};
-pub use padding::{TookPart, took_part};
 pub use needs::{Need, NeededAt};
+pub use padding::{TookPart, took_part};
 pub use resources::{Registers, Resources, estimated_registers, resources};
 use stages::program_of_form;
 pub use stages::{

@@ -38,8 +38,13 @@ pub(crate) use self::region::{Region, along, axis_of};
 /// The way in which padding enters a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Way {
-    Reduce { operator: Operator, axis: usize },
-    Scan { axis: usize },
+    Reduce {
+        operator: Operator,
+        axis: usize,
+    },
+    Scan {
+        axis: usize,
+    },
     /// As elements along K of a product.
     Product,
     /// An atomic access or an adding store combines it with an element of memory.
@@ -119,7 +124,8 @@ pub(crate) fn padded_program<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
 ) -> Option<(&'db Lowered, &'db [Mixture])> {
-    let weakest = instance.with_facts(db, LaunchFacts { units: instance.facts(db).units.clone(), ..LaunchFacts::none() });
+    let weakest = instance
+        .with_facts(db, LaunchFacts { units: instance.facts(db).units.clone(), ..LaunchFacts::none() });
     let with = |instance: Instance<'db>| {
         let lowered = tile_program(db, instance).as_ref().ok()?;
         Some((lowered, of_form::mixtures(db, instance.form(db)).as_slice()))

@@ -52,7 +52,7 @@ mod of_form {
     use std::collections::BTreeSet;
 
     use hx_index::{CmpOp, Cond, Symbol};
-    use hx_sync::protocol;
+    use hx_sync::{protocol, stores, unwritten};
 
     use crate::{Db, Form, program_of_form};
 
@@ -62,6 +62,22 @@ mod of_form {
         match program_of_form(db, form) {
             Ok(lowered) => protocol::verdict(&lowered.program, &|| db.unwind_if_revision_cancelled()),
             Err(_) => protocol::Verdict::default(),
+        }
+    }
+
+    #[salsa::tracked]
+    pub(super) fn store_faults<'db>(db: &'db dyn Db, form: Form<'db>) -> Vec<stores::Fault> {
+        match program_of_form(db, form) {
+            Ok(lowered) => stores::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    #[salsa::tracked]
+    pub(super) fn unwritten_registers<'db>(db: &'db dyn Db, form: Form<'db>) -> Vec<unwritten::Fault> {
+        match program_of_form(db, form) {
+            Ok(lowered) => unwritten::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
+            Err(_) => Vec::new(),
         }
     }
 
@@ -90,19 +106,11 @@ mod of_form {
 }
 
 /// Returns the accesses to global memory that bulk stores of the instance are still writing. Needs no layouts.
-#[salsa::tracked]
-pub fn store_faults<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<stores::Fault> {
-    match tile_program(db, instance) {
-        Ok(lowered) => stores::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
-        Err(_) => Vec::new(),
-    }
+pub fn store_faults<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Vec<stores::Fault> {
+    of_form::store_faults(db, instance.form(db))
 }
 
 /// Returns the reads of register tensors of the instance that nothing has written. Needs no layouts.
-#[salsa::tracked]
-pub fn unwritten_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<unwritten::Fault> {
-    match tile_program(db, instance) {
-        Ok(lowered) => unwritten::faults(&lowered.program, &|| db.unwind_if_revision_cancelled()),
-        Err(_) => Vec::new(),
-    }
+pub fn unwritten_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Vec<unwritten::Fault> {
+    of_form::unwritten_registers(db, instance.form(db))
 }

@@ -20,9 +20,9 @@ use hx_worker::Want;
 use hx_worker::log::KernelResources;
 use serde::Serialize;
 
-use crate::spills::spilled_in;
 use crate::emit::{EmitError, Overrides, compile, found, instance, kernels};
 use crate::machine::Setup;
+use crate::spills::spilled_in;
 
 pub use launcher::{BuiltLauncher, build_launcher};
 

@@ -26,8 +26,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use hx_base::{Diagnostic, codes};
 use hx_base::interrupt::Until;
+use hx_base::{Diagnostic, codes};
 use hx_codegen::CudaSource;
 use hx_compile::{Db, candidates, padding_diagnostics};
 use hx_hir::{Item, Kernel, Name, Sound, reached_errors};

@@ -8,7 +8,8 @@ use hx_base::{Diagnostic, TextRange, TextSize, codes, line_index};
 use hx_compile::{Db, Instance};
 use hx_hir::{Item, Kernel, RoleKind, StmtKind, body_of, body_source_map, signature_source_map};
 use hx_lower::{At, Place};
-use hx_worker::{KernelResources, Limits, Listing, disassemble};
+use hx_worker::log::KernelResources;
+use hx_worker::{Limits, Listing, disassemble};
 
 use crate::emit::COMPILE_LIMIT;
 use crate::machine::Setup;
@@ -98,7 +99,8 @@ fn role_of(db: &dyn Db, kernel: Kernel<'_>, place: TextRange) -> Option<&'static
         StmtKind::WarpGroups(roles) => Some(roles),
         _ => None,
     })?;
-    let role = roles.iter().find(|role| map.expr(role.body).is_some_and(|body| body.contains_range(place)))?;
+    let role =
+        roles.iter().find(|role| map.expr(role.body).is_some_and(|body| body.contains_range(place)))?;
     Some(match role.kind {
         RoleKind::Producer => "producer",
         RoleKind::Consumer => "consumer",

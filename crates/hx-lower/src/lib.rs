@@ -75,8 +75,8 @@ use hx_tile::{Origin, ParamId, Scope, TileProgram};
 pub use crate::chunks::Chunks;
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
-pub use crate::made::Made;
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
+pub use crate::made::Made;
 pub use crate::requirements::requirements;
 pub use crate::written::WrittenArg;
 

@@ -215,7 +215,10 @@ impl Cx<'_> {
                 let at = &mut view.offsets[old.dim];
                 *at = (at.clone() + &old.factor * &from).simplify(&self.facts);
                 let extent = (to - from).simplify(&self.facts);
-                if t.is_global() && extent.as_const().is_none() && !self.facts.proves_le(&Expr::default(), &extent) {
+                if t.is_global()
+                    && extent.as_const().is_none()
+                    && !self.facts.proves_le(&Expr::default(), &extent)
+                {
                     self.parts.insert(extent.clone());
                 }
                 view.modes.push(SymMode { extent, ..old });

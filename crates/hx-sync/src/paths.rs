@@ -140,7 +140,7 @@ impl<F: Follow> Walk<'_, F> {
                     self.repeated(&cond, body, debts, &mut |walk, debts| walk.rebind(var, debts));
                 }
             },
-            Stmt::While { cond, body } => self.repeated(cond, body, debts, &mut |_, _| ()),
+            Stmt::While { cond, body, .. } => self.repeated(cond, body, debts, &mut |_, _| ()),
             Stmt::Let { var, value } | Stmt::Assign { var, value } => {
                 let value = value.substitute(&self.facts, &|symbol| value_of(&self.values, symbol));
                 self.rebind(var, debts);

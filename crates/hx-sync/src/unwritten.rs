@@ -84,9 +84,8 @@ impl Suspects<'_> {
     }
 
     fn op(&mut self, op: &Op) {
-        let is_source = |tensor: TensorId| {
-            matches!(self.program.tensor(tensor).kind, TensorKind::Register { .. })
-        };
+        let is_source =
+            |tensor: TensorId| matches!(self.program.tensor(tensor).kind, TensorKind::Register { .. });
         for touch in touches(&op.kind) {
             let (Touch::Read(tensor, _) | Touch::Part(tensor, _)) = touch else { continue };
             if is_source(tensor) && !self.written.contains(&tensor) {
@@ -285,7 +284,8 @@ mod tests {
     #[test]
     fn what_is_left_of_a_range_covers_the_rest_once() {
         let whole = vec![(0, 6), (0, 5)];
-        for other in [vec![(0, 6), (0, 5)], vec![(2, 4), (1, 9)], vec![(5, 6), (0, 1)], vec![(6, 7), (0, 5)]] {
+        for other in [vec![(0, 6), (0, 5)], vec![(2, 4), (1, 9)], vec![(5, 6), (0, 1)], vec![(6, 7), (0, 5)]]
+        {
             let left = without(&whole, &other);
             for (x, y) in (0..6).flat_map(|x| (0..5).map(move |y| (x, y))) {
                 let at = vec![(x, x + 1), (y, y + 1)];

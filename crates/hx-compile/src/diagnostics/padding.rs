@@ -141,7 +141,10 @@ fn neutral(mixture: &Mixture) -> Option<String> {
     };
     match mixture.way {
         Way::Reduce { operator, .. } | Way::Elements(operator) => of_operator(operator),
-        Way::Product => Some("padding of 0 in both operands, or of 0 in one and of finite numbers in the other, adds nothing".to_owned()),
+        Way::Product => Some(
+            "padding of 0 in both operands, or of 0 in one and of finite numbers in the other, adds nothing"
+                .to_owned(),
+        ),
         Way::Atomic(AtomicOp::Add) | Way::Cluster => of_operator(Operator::Add),
         Way::Atomic(AtomicOp::Max) => of_operator(Operator::Max),
         Way::Atomic(AtomicOp::Min) => of_operator(Operator::Min),
@@ -158,5 +161,7 @@ fn advice(mixture: &Mixture) -> String {
             mixture.region.axes().first().copied().unwrap_or(0)
         }
     };
-    format!("`where` with a condition on `index(…, {axis})` replaces the padding; `pad:` in the view gives it another value")
+    format!(
+        "`where` with a condition on `index(…, {axis})` replaces the padding; `pad:` in the view gives it another value"
+    )
 }

@@ -50,7 +50,6 @@ fn filled(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, name: &str) 
     let indent = indentation(places, file, stmt)?;
     let zero = if lowered.program.tensor(tensor).dtype.is_float() { "0.0" } else { "0" };
     let call = format!("fill({name}, {zero})");
-    let edits =
-        vec![Edit { file, range: TextRange::empty(stmt.end()), text: format!("\n{indent}{call};") }];
+    let edits = vec![Edit { file, range: TextRange::empty(stmt.end()), text: format!("\n{indent}{call};") }];
     Some(Fix { title: format!("begin with zeros: `{call}`"), edits, applicability: Applicability::Maybe })
 }

@@ -30,7 +30,8 @@ impl<'a> Walk<'a> {
         reduced.carried = held.carried.clone();
         for pad in &held.pads {
             if !pad.region.mentions(&along(axis)) {
-                reduced.add(Pad { mixed: pad.mixed, ..pad.with(repeated(operator, &pad.value, extent), op.id) });
+                reduced
+                    .add(Pad { mixed: pad.mixed, ..pad.with(repeated(operator, &pad.value, extent), op.id) });
                 continue;
             }
             if let Some(region) = self.whole_along(&pad.region, axis, shape) {
@@ -114,8 +115,7 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 seen.push(pad.region.clone());
-                let values: Vec<Number> =
-                    helds.iter().map(|other| self.at(other, &pad.region).0).collect();
+                let values: Vec<Number> = helds.iter().map(|other| self.at(other, &pad.region).0).collect();
                 self.scanned_padding(op, (pad, &values, &data), axis, operator, shape, &mut scanned);
             }
         }
@@ -214,7 +214,9 @@ impl<'a> Walk<'a> {
             let axes = [first, K, 2];
             let modes = operand.view.modes.iter().zip(axes);
             modes
-                .map(|(mode, axis)| if mode.extent == 1 { Expr::default() } else { Expr::symbol(along(axis)) })
+                .map(
+                    |(mode, axis)| if mode.extent == 1 { Expr::default() } else { Expr::symbol(along(axis)) },
+                )
                 .collect()
         };
         let [a_held, b_held] = [(a, 0), (b, 1)].map(|(operand, first)| {

@@ -25,8 +25,11 @@ impl Mixture {
             Way::Atomic(_) | Way::Cluster | Way::Rounds | Way::Elements(_) | Way::Index => None,
         };
         let symbols: BTreeSet<Symbol> = self.region.symbols();
-        let counters: Vec<Symbol> =
-            symbols.iter().filter(|s| axis_of(s).is_none() && matches!(s, Symbol::Var(..))).cloned().collect();
+        let counters: Vec<Symbol> = symbols
+            .iter()
+            .filter(|s| axis_of(s).is_none() && matches!(s, Symbol::Var(..)))
+            .cloned()
+            .collect();
         let mut axes: Vec<usize> = self.region.axes().into_iter().collect();
         // The axis that is combined comes last: its elements are added up, those along the others are compared.
         axes.retain(|axis| Some(*axis) != combined);
@@ -99,7 +102,9 @@ impl Mixture {
 /// Returns the rounds of the loop that counts with a symbol.
 fn range_of<'p>(stmts: &'p [Stmt], counter: &Symbol) -> Option<(&'p Expr, &'p Expr)> {
     stmts.iter().find_map(|stmt| match stmt {
-        Stmt::For { var, rounds: Rounds::Range { start, end, .. }, .. } if var == counter => Some((start, end)),
+        Stmt::For { var, rounds: Rounds::Range { start, end, .. }, .. } if var == counter => {
+            Some((start, end))
+        }
         other => other.bodies().find_map(|body| range_of(body, counter)),
     })
 }

@@ -206,7 +206,9 @@ impl Inputs<'_> {
             Scalar::Input { index, dtype } => {
                 let number = self.numbers.get(*index as usize).copied().unwrap_or(Number::any(*dtype));
                 match self.forms.get(*index as usize) {
-                    Some(Some(Form::Truth(cond))) if number.bits.is_none() => self.truth(cond, number, ground),
+                    Some(Some(Form::Truth(cond))) if number.bits.is_none() => {
+                        self.truth(cond, number, ground)
+                    }
                     _ => number,
                 }
             }
@@ -253,8 +255,7 @@ impl Inputs<'_> {
             };
         }
         let numbers: Vec<Number> = args.iter().map(|arg| self.value(arg, ground)).collect();
-        let number =
-            Number::apply(operator, dtype, &numbers, matches!(args, [a, b, ..] if a == b));
+        let number = Number::apply(operator, dtype, &numbers, matches!(args, [a, b, ..] if a == b));
         match (number.bits, self.cond(scalar, ground)) {
             (None, Some(cond)) => self.truth(&cond, number, ground),
             _ => number,
@@ -308,7 +309,9 @@ impl Inputs<'_> {
                 [a, b] => Some(self.cond_of(a, ground)?.or(self.cond_of(b, ground)?)),
                 _ => None,
             },
-            Scalar::Apply { operator: Operator::Not, args, .. } => Some(self.cond_of(args.first()?, ground)?.negate()),
+            Scalar::Apply { operator: Operator::Not, args, .. } => {
+                Some(self.cond_of(args.first()?, ground)?.negate())
+            }
             other => self.cond(other, ground),
         }
     }
@@ -366,14 +369,16 @@ fn decide(cond: &Cond, region: &Region, loose: bool, ground: &mut Ground) -> Opt
         Cond::False => Some(false),
         Cond::Cmp(op, a, b) => ground.decide(region, loose, (*op, a, b)),
         Cond::And(all) => {
-            let known: Vec<Option<bool>> = all.iter().map(|cond| decide(cond, region, loose, ground)).collect();
+            let known: Vec<Option<bool>> =
+                all.iter().map(|cond| decide(cond, region, loose, ground)).collect();
             match known.contains(&Some(false)) {
                 true => Some(false),
                 false => known.iter().all(Option::is_some).then_some(true),
             }
         }
         Cond::Or(any) => {
-            let known: Vec<Option<bool>> = any.iter().map(|cond| decide(cond, region, loose, ground)).collect();
+            let known: Vec<Option<bool>> =
+                any.iter().map(|cond| decide(cond, region, loose, ground)).collect();
             match known.contains(&Some(true)) {
                 true => Some(true),
                 false => known.iter().all(Option::is_some).then_some(false),

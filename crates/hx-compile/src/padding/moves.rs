@@ -101,13 +101,8 @@ impl<'a> Walk<'a> {
         let plain = |e: &Expr| self.ground.plain(e);
         for (dim, (at, extent)) in coordinates(view).iter().zip(&tensor.shape).enumerate() {
             let (at, start) = (plain(at), plain(view.offsets.get(dim).unwrap_or(&Expr::default())));
-            let guard = |end: &Expr, part| Guard {
-                dim,
-                at: at.clone(),
-                start: start.clone(),
-                end: plain(end),
-                part,
-            };
+            let guard =
+                |end: &Expr, part| Guard { dim, at: at.clone(), start: start.clone(), end: plain(end), part };
             match view.rows().filter(|rows| rows.dim == dim) {
                 Some(rows) => {
                     found.push(guard(&rows.extent, true));

@@ -186,7 +186,10 @@ impl Number {
         // An element to which padding adds nothing is still that element.
         match kept {
             Some(kept) if kept.legit => (number.padding, number.legit) = (kept.padding, true),
-            _ => number.legit = args.iter().all(|arg| arg.legit || !arg.padding) && args.iter().any(|arg| arg.legit),
+            _ => {
+                number.legit =
+                    args.iter().all(|arg| arg.legit || !arg.padding) && args.iter().any(|arg| arg.legit)
+            }
         }
         let mut padded = args.iter().filter(|arg| arg.padding);
         number.meant = number.padding && dtype.is_float() && number.is(0.0) && padded.all(|arg| arg.meant);
@@ -198,11 +201,7 @@ impl Number {
 
 /// Returns the bounds of a type. Those of floating-point types are the infinities.
 fn widest(dtype: DType) -> (f64, f64) {
-    if dtype.is_float() {
-        (f64::NEG_INFINITY, f64::INFINITY)
-    } else {
-        (dtype.min_value(), dtype.max_value())
-    }
+    if dtype.is_float() { (f64::NEG_INFINITY, f64::INFINITY) } else { (dtype.min_value(), dtype.max_value()) }
 }
 
 const UNKNOWN: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);

@@ -277,9 +277,7 @@ impl Ground {
 
     /// Reports whether the order of a mask and a region depends on numbers that only data or an argument knows.
     fn is_decided_by_data(&self, region: &Region, e: &Expr) -> bool {
-        let unknown = |symbol: &&Symbol| {
-            matches!(symbol, Symbol::Scalar(_)) || self.is_data(symbol)
-        };
+        let unknown = |symbol: &&Symbol| matches!(symbol, Symbol::Scalar(_)) || self.is_data(symbol);
         let (own, masked) = (region.symbols(), e.symbols());
         let of_region: BTreeSet<&Symbol> = own.iter().filter(unknown).collect();
         let of_mask: BTreeSet<&Symbol> = masked.iter().filter(unknown).collect();
@@ -289,8 +287,9 @@ impl Ground {
     /// Reports whether a mask grows with a coordinate in which the region begins.
     fn leads_into(&self, region: &Region, e: &Expr) -> bool {
         let mask = Region(vec![e.clone()]);
-        region.axes().into_iter().any(|axis| {
-            region.direction(axis).is_some_and(|sign| mask.direction(axis) == Some(sign))
-        })
+        region
+            .axes()
+            .into_iter()
+            .any(|axis| region.direction(axis).is_some_and(|sign| mask.direction(axis) == Some(sign)))
     }
 }

@@ -73,11 +73,7 @@ impl Rings {
 }
 
 /// Collects which scopes acquire and wait for the stages of which pipelines, and the pipelines of which stages are skipped.
-fn scopes_of(
-    stmts: &[Stmt],
-    pipes: &mut BTreeMap<(PipeId, ScopeId), [bool; 2]>,
-    skipped: &mut Vec<PipeId>,
-) {
+fn scopes_of(stmts: &[Stmt], pipes: &mut BTreeMap<(PipeId, ScopeId), [bool; 2]>, skipped: &mut Vec<PipeId>) {
     for op in stmts.iter().flat_map(Stmt::ops) {
         let OpKind::Sync(sync) = &op.kind else { continue };
         if let SyncOp::Acquire { pipe, .. } = sync {
@@ -159,7 +155,12 @@ type Around = Vec<(Symbol, Expr, Vec<Expr>)>;
 
 impl Side<'_> {
     /// Lays two sequences side by side. Returns `None` if they do not fit.
-    fn by_side(&mut self, acquires: &[Node], waits: &[Node], around: &[(Symbol, Expr, Vec<Expr>)]) -> Option<()> {
+    fn by_side(
+        &mut self,
+        acquires: &[Node],
+        waits: &[Node],
+        around: &[(Symbol, Expr, Vec<Expr>)],
+    ) -> Option<()> {
         let (mut acquires, mut waits) = (acquires.iter(), waits.iter());
         let (mut acquire, mut wait) = (acquires.next(), waits.next());
         // The rounds of each loop that are already consumed.
@@ -184,8 +185,10 @@ impl Side<'_> {
                     let limits = if read.is_zero() { Vec::new() } else { vec![begun] };
                     inner.push((counter.clone(), now, limits));
                     self.by_side(body, read_body, &inner)?;
-                    let (less, more) =
-                        (self.ground.facts.proves_le(&left, &wanted), self.ground.facts.proves_le(&wanted, &left));
+                    let (less, more) = (
+                        self.ground.facts.proves_le(&left, &wanted),
+                        self.ground.facts.proves_le(&wanted, &left),
+                    );
                     if less && more || left == wanted {
                         (acquire, wait) = (acquires.next(), waits.next());
                         (filled, read) = Default::default();

@@ -35,7 +35,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Reports indices that are padding and name an element: it gets what no element of the tensor has.
-    fn scattered(&mut self, op: &'a Op, (held, shape): (&Held, &[i64]), dst: &View, combine: Option<AtomicOp>) {
+    fn scattered(
+        &mut self,
+        op: &'a Op,
+        (held, shape): (&Held, &[i64]),
+        dst: &View,
+        combine: Option<AtomicOp>,
+    ) {
         for pick in dst.picks() {
             let index = self.held(pick.index);
             for pad in &index.pads {

@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
                 Stmt::Op(op) => self.op(op),
                 Stmt::If { cond, then, otherwise } => self.branches(cond, then, otherwise),
                 Stmt::For { var, rounds, body } => self.rounds(var, rounds, body),
-                Stmt::While { cond, body } => self.while_loop(cond, body),
+                Stmt::While { cond, body, .. } => self.while_loop(cond, body),
                 Stmt::Roles(roles) => self.roles(roles),
                 Stmt::Let { var, value } => self.define(var, value),
                 Stmt::LoadScalar { var, src, .. } => self.load_number(var, src),
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
             self.state = after.clone();
             return;
         }
-                let first = match rounds {
+        let first = match rounds {
             Rounds::Range { start, .. } => self.ground.plain(start),
             Rounds::Drawn { .. } => Expr::default(),
         };
@@ -466,7 +466,11 @@ fn from_data(stmts: &[Stmt], out: &mut BTreeSet<Symbol>) -> bool {
                 value.symbols().iter().any(|symbol| out.contains(symbol)).then_some(var)
             }
             Stmt::Op(op) => {
-                if let OpKind::ReadNumber { var, .. } = &op.kind { Some(var) } else { None }
+                if let OpKind::ReadNumber { var, .. } = &op.kind {
+                    Some(var)
+                } else {
+                    None
+                }
             }
             Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Roles(_) => None,
         };

@@ -78,7 +78,8 @@ impl<'a> Launcher<'a> {
             _ => "",
         };
         let place = place(tensor, found.byte);
-        let message = format!("`{kernel}` writes {optimized} to {place} of `{name}`, and {plain} without optimization");
+        let message =
+            format!("`{kernel}` writes {optimized} to {place} of `{name}`, and {plain} without optimization");
         let error = HostError::new(&codes::LEVELS_DIFFER, message);
         Err(LaunchError::call(error.help("`--device sim` shows which of the two is right")))
     }

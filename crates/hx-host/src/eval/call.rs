@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hx_base::{FileKind, codes};
 use hx_hir::{
-    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn, Literal,
-    Name, Place, Resolution, builtin,
+    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn, Literal, Name,
+    Place, Resolution, builtin,
 };
 
 use super::closures::{self, Failure};
@@ -165,7 +165,9 @@ impl<'a> Frame<'_, 'a> {
             function => {
                 let mut bound = self.args(function.name(), None, args)?;
                 let result = builtins::function(self.session, function, &mut bound);
-                if result.is_err() && matches!(function, Builtin::Host(HostFn::AssertEq | HostFn::AssertClose)) {
+                if result.is_err()
+                    && matches!(function, Builtin::Host(HostFn::AssertEq | HostFn::AssertClose))
+                {
                     let sides: Vec<ExprId> = args.iter().map(|arg| arg.value).take(2).collect();
                     self.suspect_of(&sides);
                 }

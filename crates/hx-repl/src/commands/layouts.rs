@@ -95,7 +95,7 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     let shown = move |db: &Database| -> Result<(String, Vec<Diagnostic>), EmitError> {
         let emitted = hx_driver::emit(db, kernel.file, Some(&kernel.name), &overrides, kind, &setup)?;
         // If a file has several kernels of one name, every command takes the first.
-        Ok(emitted.into_iter().next().map(|e| (e.text, e.errors)).unwrap_or_default())
+        Ok(emitted.into_iter().next().map(|e| (e.text, e.found)).unwrap_or_default())
     };
     let deadline = session.deadline();
     match session.work(screen, deadline, move |db, _| shown(db)) {

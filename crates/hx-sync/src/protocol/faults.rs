@@ -156,7 +156,7 @@ impl Want {
     pub(crate) fn pipe(&self) -> Option<u32> {
         match self {
             Want::Release { pipe, .. } | Want::Fill { pipe, .. } => Some(*pipe),
-            Want::Turn { .. } | Want::Sum { .. } | Want::Barrier { .. } => None,
+            Want::Turn { .. } | Want::Flag { .. } | Want::Sum { .. } | Want::Barrier { .. } => None,
         }
     }
 }

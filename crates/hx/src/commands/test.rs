@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Levels, Listing, Machine, Setup, TestOptions, Tuned,
-    Verdict, list_tests, open_compiler, run_tests_on,
+    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Levels, Listing, Machine, Setup, TestOptions,
+    Tuned, Verdict, list_tests, open_compiler, run_tests_on,
 };
 use hx_workspace::Manifest;
 

@@ -139,7 +139,8 @@ fn masked(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mix
     let dtype = lowered.program.tensor(src).dtype;
     for value in values(mixture, dtype) {
         let bits = dtype.encode(value);
-        let changed = Lowered { program: inside.masked(&lowered.program, mixture.op, bits)?, ..lowered.clone() };
+        let changed =
+            Lowered { program: inside.masked(&lowered.program, mixture.op, bits)?, ..lowered.clone() };
         if !is_better(&changed, all, mixture) {
             continue;
         }
