@@ -7,6 +7,7 @@
 //! `write.rs`.
 
 mod bits;
+mod coverage;
 mod draw;
 mod draw_bits;
 mod draw_changes;
@@ -21,6 +22,7 @@ mod integers;
 mod judge;
 mod program;
 mod shrink;
+mod tasks;
 mod write;
 mod write_bits;
 mod write_changes;
@@ -32,7 +34,7 @@ mod write_roles;
 mod write_slices;
 mod write_views;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,39 +42,46 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hx_target::catalogue;
+use coverage::{BEYOND, rows, too_few, within_reach};
 use judge::{Fault, judge};
 use program::Program;
-use write::{PARTS, write};
+use tasks::{Family, Tasks};
+use write::{PARTS, Written, write};
 
 /// Number of programs that a test run tries.
 const COUNT: u64 = 150;
 
-/// A run of at least [`MANY`] programs must contain each row of the catalogue, and each draw of integers, at least [`OFTEN`]
-/// times. Programs take turns with the requests for rows, and the solver may choose another row than the one requested.
-const MANY: u64 = 3000;
-const OFTEN: u64 = 5;
+/// A run of at least [`MANY`] programs must contain each row of the catalogue at least [`OFTEN`] times, and each draw of integers
+/// at least [`SELDOM`] times. Programs take turns with the requests for rows, and the solver may choose another row than the one
+/// requested.
+const MANY: u64 = 1000;
+const OFTEN: u64 = 10;
+const SELDOM: u64 = 3;
 
-/// Rows that no program of the language can request, by prefixes of their names, with the reason.
-const BEYOND: &[(&[&str], &str)] = &[
-    (
-        &["atom.", "red.shared.", "ld.relaxed.", "st.relaxed."],
-        "atomic accesses are counted by operation, and the programs have none without arithmetic",
-    ),
-    (
-        &["red.global.min.", "red.global.max.", "red.global.and.", "red.global.or.", "red.global.xor."],
-        "atomic accesses are counted by operation",
-    ),
-    (&["tma.reduce."], "the programs add from registers"),
-    (&["launch."], "the programs are launched alone"),
-    (
-        &["bulk.load", "bulk.store"],
-        "runs lie inside of their tensors for certain, and the launch alone knows the extents of the programs' tensors",
-    ),
-    (&["elect"], "the first thread of a scope does what one thread does"),
-    (&["named.arrive"], "the programs have no turns"),
-    (&["counter.draw", "ticket.read", "ticket.write"], "the programs have no counters"),
-    (&["barrier.arrive.remote", "cluster.sync", "send."], "the programs have no clusters"),
+/// The families of programs in the order in which they take turns; `None` for a program of tiles.
+const TURNS: &[Option<Family>] = &[
+    None,
+    Some(Family::Products),
+    None,
+    Some(Family::Atomics),
+    None,
+    Some(Family::Streams),
+    None,
+    Some(Family::Products),
+    None,
+    Some(Family::Clusters),
+    None,
+    Some(Family::Products),
+    None,
+    Some(Family::Chains),
+    None,
+    Some(Family::Products),
+    None,
+    Some(Family::Atomics),
+    Some(Family::Attend),
+    Some(Family::Parts),
+    Some(Family::Runs),
+    Some(Family::Rows),
 ];
 
 /// Number of programs in a hundred that the solver may refuse: pins that contradict each other, and packed elements that other
@@ -85,6 +94,55 @@ const LIMIT: Duration = Duration::from_secs(120);
 fn given(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// A drawn program.
+#[derive(Clone)]
+enum Drawn {
+    Tiles(Program),
+    Tasks(Tasks),
+}
+
+impl Drawn {
+    /// Draws program number `case` of a seed. `HX_RANDOM_FAMILY` names the family of all programs.
+    fn new(seed: u64, case: u64) -> Drawn {
+        if let Some(only) = std::env::var_os("HX_RANDOM_FAMILY") {
+            let named = TURNS.iter().flatten().find(|family| only == family.name());
+            return match named {
+                Some(family) => Drawn::Tasks(Tasks::drawn(*family, (seed, case, case))),
+                None => Drawn::Tiles(draw::program(seed, case, case)),
+            };
+        }
+        let (round, at) = (case / TURNS.len() as u64, (case % TURNS.len() as u64) as usize);
+        let family = TURNS[at];
+        let alike = |turns: &[Option<Family>]| turns.iter().filter(|turn| **turn == family).count() as u64;
+        let turn = round * alike(TURNS) + alike(&TURNS[..at]);
+        match family {
+            None => Drawn::Tiles(draw::program(seed, case, turn)),
+            Some(family) => Drawn::Tasks(Tasks::drawn(family, (seed, case, turn))),
+        }
+    }
+
+    fn write(&self) -> Written {
+        match self {
+            Drawn::Tiles(program) => write(program),
+            Drawn::Tasks(tasks) => tasks.write(),
+        }
+    }
+
+    /// Returns the smallest program found that still fails.
+    fn shrunk(&self, mut fails: impl FnMut(&Drawn) -> bool) -> Drawn {
+        match self {
+            Drawn::Tiles(program) => {
+                Drawn::Tiles(shrink::shrink(program, |smaller| fails(&Drawn::Tiles(smaller.clone()))))
+            }
+            Drawn::Tasks(tasks) => {
+                let with = |taken: &[usize]| Tasks { taken: taken.to_vec(), ..tasks.clone() };
+                let taken = tasks::choices::shrink(tasks.taken.clone(), |t| fails(&Drawn::Tasks(with(t))));
+                Drawn::Tasks(with(&taken))
+            }
+        }
+    }
 }
 
 /// A failure with its smallest program.
@@ -121,55 +179,30 @@ fn random_programs_agree() {
     say(&coverage(&seen, seed, count));
     assert!(seen.failures.is_empty(), "{failures}");
     if count >= COUNT {
+        let tiles = count * TURNS.iter().filter(|turn| turn.is_none()).count() as u64 / TURNS.len() as u64;
         let refused: u64 = seen.refused.values().map(|cases| cases.len() as u64).sum();
         assert!(
             refused * 100 <= count * REFUSED,
             "{refused} of {count} programs are refused: {:#?}",
             seen.refused
         );
-        let rare = |part: &&&str| seen.parts.get(**part).copied().unwrap_or(0) * 20 < count;
+        let rare = |part: &&&str| seen.parts.get(**part).copied().unwrap_or(0) * 20 < tiles;
         let rare: Vec<_> = PARTS.iter().filter(rare).collect();
         assert!(rare.is_empty(), "in less than 5 % of the programs: {rare:?}");
     }
     if count >= MANY {
-        let rows = too_few(rows_within_reach(), &seen.rows);
+        let rows = too_few(within_reach(), &seen.rows, OFTEN);
         assert!(rows.is_empty(), "rows of the catalogue in less than {OFTEN} programs: {rows:?}");
-        let draws = too_few(integers::draws(), &seen.draws);
-        assert!(draws.is_empty(), "computed with integers in less than {OFTEN} programs: {draws:?}");
+        let draws = too_few(integers::draws(), &seen.draws, SELDOM);
+        assert!(draws.is_empty(), "computed with integers in less than {SELDOM} programs: {draws:?}");
     }
-}
-
-/// Returns the names that occurred in fewer than [`OFTEN`] programs, with their counts.
-fn too_few(wanted: BTreeSet<String>, seen: &BTreeMap<String, u64>) -> Vec<(u64, String)> {
-    let counted = wanted.into_iter().map(|name| (seen.get(&name).copied().unwrap_or(0), name));
-    counted.filter(|(count, _)| *count < OFTEN).collect()
-}
-
-/// Returns the name of every row of the catalogue, except for products by descriptor: a program asks for none of these.
-fn rows() -> BTreeSet<String> {
-    let all = catalogue();
-    let gemms = all.gemms.iter().filter(|row| !row.is_by_descriptor()).map(|r| r.name.clone());
-    let names = all.copies.iter().map(|r| r.name.clone()).chain(gemms);
-    let names = names.chain(all.converts.iter().map(|r| r.name.clone()));
-    let names = names.chain(all.exchanges.iter().map(|r| r.name.clone()));
-    let names = names.chain(all.groups.iter().map(|r| r.name.clone()));
-    let names = names.chain(all.bulks.iter().map(|r| r.name.clone()));
-    let names = names.chain(all.syncs.iter().map(|r| r.name.clone()));
-    names.chain(all.computes.iter().map(|r| format!("{}.{}", r.operator, r.dtype))).collect()
-}
-
-/// Returns the rows that a program of the language can request.
-fn rows_within_reach() -> BTreeSet<String> {
-    let is_beyond =
-        |name: &String| BEYOND.iter().any(|(heads, _)| heads.iter().any(|head| name.starts_with(head)));
-    rows().into_iter().filter(|name| !is_beyond(name)).collect()
 }
 
 /// Equal seeds and numbers give equal programs.
 #[test]
 fn programs_are_repeatable() {
     for case in 0..20 {
-        let [a, b] = [0, 1].map(|_| write(&draw::program(5, case)).text);
+        let [a, b] = [0, 1].map(|_| Drawn::new(5, case).write().text);
         assert_eq!(a, b);
     }
 }
@@ -184,7 +217,7 @@ fn the_choice_is_the_cheapest_candidate() {
     let seed = given("HX_RANDOM_SEED").unwrap_or(14);
     let mut compared = 0;
     for case in 0..count {
-        let written = write(&draw::program(seed, case));
+        let written = write(&draw::program(seed, case, case));
         let costs = judge::costs(&written);
         let Some((chosen, others)) = costs.split_first() else { continue };
         compared += others.len();
@@ -197,9 +230,9 @@ fn the_choice_is_the_cheapest_candidate() {
 /// A failing program is shrunk while it keeps failing.
 #[test]
 fn failures_become_small() {
-    let program = draw::program(1, 3);
+    let program = draw::program(1, 3, 3);
     let has = |program: &Program| write(program).text.contains("sum(");
-    let with_sum = (0..200).map(|case| draw::program(1, case)).find(has).unwrap_or(program);
+    let with_sum = (0..200).map(|case| draw::program(1, case, case)).find(has).unwrap_or(program);
     let small = shrink::shrink(&with_sum, has);
     // The rest is a load, the sum, and perhaps a conversion between them.
     assert!(has(&small) && small.kept().count() <= 3, "{}", write(&small).text);
@@ -213,7 +246,7 @@ fn say(text: &str) {
 fn write_all(folder: &Path, seed: u64, first: u64, count: u64) {
     std::fs::create_dir_all(folder).expect("the folder can be made");
     for case in first..first + count {
-        let written = write(&draw::program(seed, case));
+        let written = Drawn::new(seed, case).write();
         std::fs::write(folder.join(format!("random_{case}.hx")), written.text).expect("files can be written");
     }
 }
@@ -234,8 +267,8 @@ fn run(seed: u64, first: u64, count: u64) -> Seen {
                     if case >= first + count {
                         return;
                     }
-                    let program = draw::program(seed, case);
-                    let written = write(&program);
+                    let program = Drawn::new(seed, case);
+                    let written = program.write();
                     let judged = judge(&written, limit);
                     // Refusals are shown in full only for a single requested program.
                     let (refused, fault) = match judged.fault {
@@ -265,15 +298,15 @@ fn run(seed: u64, first: u64, count: u64) -> Seen {
     seen.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn smallest(case: u64, program: &Program, fault: Fault, limit: Duration) -> Failure {
-    let mut tries = 60;
-    let fails = |program: &Program| {
+fn smallest(case: u64, program: &Drawn, fault: Fault, limit: Duration) -> Failure {
+    let mut tries = 200;
+    let fails = |program: &Drawn| {
         tries -= 1;
-        tries > 0 && judge(&write(program), limit).fault.is_some_and(|found| found.kind == fault.kind)
+        tries > 0 && judge(&program.write(), limit).fault.is_some_and(|found| found.kind == fault.kind)
     };
     // Do not shrink a program that hangs: each try would leave a busy thread behind.
-    let small = if fault.kind == "does not end" { program.clone() } else { shrink::shrink(program, fails) };
-    let written = write(&small);
+    let small = if fault.kind == "does not end" { program.clone() } else { program.shrunk(fails) };
+    let written = small.write();
     let fault = judge(&written, limit).fault.unwrap_or(fault);
     Failure { case, text: written.text, fault }
 }
@@ -296,7 +329,7 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
         let first: Vec<String> = cases.iter().take(5).map(u64::to_string).collect();
         let _ = writeln!(text, "refused {}: {kind}, as {}", cases.len(), first.join(", "));
     }
-    let (names, within_reach) = (rows(), rows_within_reach());
+    let (names, within_reach) = (rows(), within_reach());
     if count >= COUNT {
         let parts: Vec<String> = PARTS
             .iter()
@@ -316,21 +349,19 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
             seldom.join(", "),
             never.join(", ")
         );
-        let draws: Vec<String> = too_few(integers::draws(), &seen.draws)
+        let draws: Vec<String> = too_few(integers::draws(), &seen.draws, SELDOM)
             .into_iter()
             .map(|(n, name)| format!("{name} {n}"))
             .collect();
         let of = integers::draws().len();
         let _ = writeln!(
             text,
-            "integers: {} of {of} draws at least {OFTEN} times; seldom: {}",
+            "integers: {} of {of} draws at least {SELDOM} times; seldom: {}",
             of - draws.len(),
             draws.join(", ")
         );
-        for (heads, reason) in BEYOND {
-            let those = names.iter().filter(|name| heads.iter().any(|head| name.starts_with(head)));
-            let those: Vec<&str> = those.map(String::as_str).collect();
-            let _ = writeln!(text, "out of reach, as {reason}: {}", those.join(", "));
+        for (name, reason) in BEYOND {
+            let _ = writeln!(text, "out of reach: {name}: {reason}");
         }
     }
     if count >= MANY {

@@ -50,8 +50,8 @@ pub(super) const PER_THREAD: i64 = 64;
 /// Maximal number of elements of a tile.
 pub(super) const ELEMENTS: i64 = 6144;
 
-/// Returns program number `case` of a seed.
-pub(super) fn program(seed: u64, case: u64) -> Program {
+/// Returns program number `case` of a seed. It requests the rows of number `turn`.
+pub(super) fn program(seed: u64, case: u64, turn: u64) -> Program {
     let mut random = Random::new(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
     let threads = THREADS[below(&mut random, THREADS.len())];
     let blocks = 1 + below(&mut random, 3) as i64;
@@ -60,16 +60,16 @@ pub(super) fn program(seed: u64, case: u64) -> Program {
         let extent = draw.extent();
         draw.extents.push(extent);
     }
-    draw.instruction(case);
+    draw.instruction(turn);
     let wanted = draw.steps.len() + 3 + draw.below(7);
     let first = draw.shape();
     let dtype = draw.dtype();
     draw.load(first, dtype, None);
-    draw.family(case);
+    draw.family(turn);
     while draw.steps.len() < wanted {
         draw.step();
     }
-    draw.last(case);
+    draw.last(turn);
     let roles = draw.in_flight(seed, case);
     Program { name: format!("random_{case}"), threads: draw.threads, blocks, roles, steps: draw.steps }
 }

@@ -1,6 +1,6 @@
 //! Judges a program on the simulator: the verifier must accept its layouts, and its results must match the reference.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, SourceFile, codes};
 use hx_compile::{
-    CtArgs, Instance, LaunchFacts, candidates, cuda_source, solution, tile_program, violations,
+    CtArgs, Db, Instance, LaunchFacts, candidates, cuda_source, solution, tile_program, violations,
 };
 use hx_driver::{Each, Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{Name, file_items};
 use hx_target::{Arch, catalogue};
-use hx_tile::{Choice, OpKind, Solution, TileProgram};
+use hx_tile::{Choice, OpKind, OperandChoice, Solution, TileProgram};
 use hx_workspace::Database;
 
-use super::write::Written;
+use super::coverage::{computed, family};
+use super::write::{Launch, Written};
 
 /// Stack of a judging thread: as much as `hx` itself uses.
 const STACK: usize = 256 << 20;
@@ -53,11 +54,11 @@ impl Fault {
 /// Judges a program on its own thread. The thread is abandoned if it takes longer than `limit`.
 pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
     let (send, receive) = mpsc::channel();
-    let (text, dims) = (written.text.clone(), written.dims.clone());
-    let reports = written.divides_by_zero;
+    let (text, launches) = (written.text.clone(), written.launches.clone());
+    let (reports, orders) = (written.divides_by_zero, written.orders);
     let start = Instant::now();
     let work = move || {
-        let _ = send.send(judge_here(&text, &dims));
+        let _ = send.send(judge_here(&text, &launches, orders));
     };
     let handle = thread::Builder::new().stack_size(STACK).spawn(work).expect("threads can be started");
     let (fault, rows) = match receive.recv_timeout(limit) {
@@ -81,7 +82,11 @@ pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
     Judged { fault, rows, time: start.elapsed() }
 }
 
-fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTreeSet<String>) {
+/// Findings that a right program may have: they say what costs time, and that padding takes part in a result. The reference of a
+/// program of tiles counts the padding in.
+const ALLOWED: &[&str] = &["HX0305", "HX0306", "HX0307", "HX0309", "HX0310", "HX0418", "HX0503"];
+
+fn judge_here(text: &str, launches: &[Launch], orders: u64) -> (Option<Fault>, BTreeSet<String>) {
     let system = MemorySystem::new([("random.hx", text)]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
@@ -89,35 +94,43 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
     if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
         return (Some(fault_of(&db, found)), BTreeSet::new());
     }
+    let found = hx_driver::check(&db, file, ARCH, false);
+    let finding = found.iter().find(|found| !ALLOWED.contains(&found.code.id));
+    if let Some(found) = found.iter().find(|found| found.is_error()).or(finding) {
+        let fault = fault_of(&db, found);
+        return (Some(Fault { kind: format!("check: {}", fault.kind), ..fault }), BTreeSet::new());
+    }
     let machine = Machine::Simulator { arch: ARCH, instead_of: None, compiler: None };
-    let options = TestOptions { orders: 0..=2, ..TestOptions::default() };
+    let options = TestOptions { orders: 0..=orders, ..TestOptions::default() };
     let mut fault = None;
     run_tests(&db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
         if let Verdict::Failed(found) = report.verdict {
             fault = found.first().map(|found| fault_of(&db, found));
         }
     });
-    let instance = instance_of(&db, file, dims);
-    if let Some(violation) = violations(&db, instance).first() {
-        let fault =
-            Fault::new(&format!("unsound: {}", shape_of(&violation.message)), violation.message.clone());
-        return (Some(fault), BTreeSet::new());
+    let mut used = BTreeSet::new();
+    for launch in launches {
+        let Some(instance) = instance_of(&db, file, launch) else { continue };
+        if let Some(violation) = violations(&db, instance).first() {
+            let kind = format!("unsound: {}", shape_of(&violation.message));
+            return (Some(Fault::new(&kind, violation.message.clone())), BTreeSet::new());
+        }
+        let text = cuda_source(&db, instance).as_ref().map_or("", |cuda| &cuda.text);
+        if let (Ok(lowered), Ok(solution)) = (tile_program(&db, instance), solution(&db, instance)) {
+            used.extend(rows(&lowered.program, solution, text));
+        }
+        used.extend(emitted(text));
     }
-    let rows = match (tile_program(&db, instance), solution(&db, instance)) {
-        (Ok(lowered), Ok(solution)) => rows(&lowered.program, solution),
-        _ => BTreeSet::new(),
-    };
-    let text = cuda_source(&db, instance).as_ref().map_or("", |cuda| &cuda.text);
-    let rows = rows.into_iter().chain(emitted(text)).collect();
-    (fault, rows)
+    (fault, used)
 }
 
-/// Returns the instance of a file's first kernel for a launch with these dimensions.
-fn instance_of<'db>(db: &'db Database, file: SourceFile, dims: &BTreeMap<String, i64>) -> Instance<'db> {
-    let kernel = file_items(db, file).kernels().next().expect("the file has a kernel");
-    let dims = dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
+/// Returns the instance of a kernel for a launch.
+fn instance_of<'db>(db: &'db dyn Db, file: SourceFile, launch: &Launch) -> Option<Instance<'db>> {
+    let mut kernels = file_items(db, file).kernels();
+    let kernel = kernels.find(|kernel| kernel.name(db).as_str() == launch.kernel)?;
+    let dims = launch.dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
     let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
-    Instance::chosen(db, kernel, CtArgs::new(), ARCH, facts)
+    Some(Instance::chosen(db, kernel, CtArgs::new(), ARCH, facts))
 }
 
 /// Returns the estimated cycles of the chosen solution and of the candidates that move no more values between threads than it does;
@@ -126,7 +139,9 @@ pub(super) fn costs(written: &Written) -> Vec<f64> {
     let system = MemorySystem::new([("random.hx", written.text.as_str())]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
-    let instance = instance_of(&db, file, &written.dims);
+    let Some(instance) = written.launches.first().and_then(|launch| instance_of(&db, file, launch)) else {
+        return Vec::new();
+    };
     let Ok(all) = candidates(&db, instance) else { return Vec::new() };
     let alike = all.iter().filter(|solution| solution.edits.moves_within(&all[0].edits));
     alike.map(|solution| solution.cost).collect()
@@ -162,13 +177,25 @@ fn emitted(text: &str) -> BTreeSet<String> {
     let all = catalogue();
     let groups = all.groups.iter().map(|row| (&row.name, &row.ptx));
     let rows = groups.chain(all.syncs.iter().map(|row| (&row.name, &row.ptx)));
-    // Operands stand in braces. The longest part without one tells the rows apart.
-    let longest = |ptx: &str| ptx.split(['{', '}']).max_by_key(|part| part.len()).unwrap_or("").to_owned();
-    rows.filter(|(_, ptx)| text.contains(&longest(ptx))).map(|(name, _)| name.clone()).collect()
+    rows.filter(|(_, ptx)| text.contains(longest(ptx))).map(|(name, _)| name.clone()).collect()
+}
+
+/// Returns the rows of an operator that a text uses: that of single elements, and that of several if the text has its instruction.
+fn operated(operator: &str, dtype: &str, text: &str) -> Vec<String> {
+    let rows = catalogue().computes.iter();
+    let rows = rows.filter(|row| row.operator == operator && row.dtype.to_string() == dtype);
+    let used = rows
+        .filter(|row| row.values == 1 || row.ptx.as_deref().is_some_and(|ptx| text.contains(longest(ptx))));
+    used.map(|row| computed(operator, dtype, row.values)).collect()
+}
+
+/// Returns the longest part of an instruction's text between its operands, which stand in braces.
+fn longest(ptx: &str) -> &str {
+    ptx.split(['{', '}']).max_by_key(|part| part.len()).unwrap_or("")
 }
 
 /// Returns the names of the catalogue's rows that a solution uses; for elementwise expressions `operator.type`.
-fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
+fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
     for choice in solution.choices.values() {
         match choice {
@@ -177,9 +204,16 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             }
             Choice::Gemm(gemm) => {
                 rows.insert(gemm.row.clone());
+                rows.insert(family(&gemm.row));
+                for (side, operand) in [("a", &gemm.a), ("b", &gemm.b)] {
+                    if let OperandChoice::Descriptor { reach } = operand {
+                        rows.insert(format!("{side}.{reach}"));
+                    }
+                }
             }
             Choice::Bulk(bulk) => {
-                rows.insert(bulk.row.clone());
+                let shared = if bulk.share.is_some() { ".multicast" } else { "" };
+                rows.insert(format!("{}{shared}", bulk.row));
             }
             Choice::Convert(convert) => rows.extend(convert.row.clone()),
             Choice::Rearrange(moved) => {
@@ -204,10 +238,15 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             OpKind::Map(map) => {
                 let mut operators = Vec::new();
                 map.value.operators(&mut operators);
-                rows.extend(operators.into_iter().map(|(op, dtype)| format!("{op:?}.{dtype}")));
+                let named = operators.into_iter().map(|(op, dtype)| (format!("{op:?}"), dtype.to_string()));
+                rows.extend(named.flat_map(|(op, dtype)| operated(&op, &dtype, text)));
             }
             OpKind::Reduce { dst, operator, .. } => {
-                rows.insert(format!("{operator:?}.{}", program.tensor(*dst).dtype));
+                rows.extend(operated(
+                    &format!("{operator:?}"),
+                    &program.tensor(*dst).dtype.to_string(),
+                    text,
+                ));
             }
             _ => {}
         }

@@ -16,17 +16,26 @@ use super::write_more::{binary, compare};
 /// A program's text, with the features that it contains.
 pub(super) struct Written {
     pub(super) text: String,
-    /// The dimensions that the launch binds.
-    pub(super) dims: BTreeMap<String, i64>,
+    pub(super) launches: Vec<Launch>,
     /// The parts of the language that the program uses.
     pub(super) parts: BTreeSet<&'static str>,
     /// The [`integers::draws`] that the program contains.
     pub(super) draws: BTreeSet<String>,
     /// Whether the simulator must report a division by 0.
     pub(super) divides_by_zero: bool,
+    /// The program runs in the orders of events from 0 to this one.
+    pub(super) orders: u64,
 }
 
-/// Every part of the language that a run must cover.
+/// A launch of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Launch {
+    pub(super) kernel: String,
+    /// The dimensions and strides that the launch binds.
+    pub(super) dims: BTreeMap<String, i64>,
+}
+
+/// Every part of the language that the programs of tiles must cover.
 pub(super) const PARTS: &[&str] = &[
     "copy",
     "load",
@@ -185,8 +194,9 @@ impl Writer<'_> {
         let _ = writeln!(text, "    {name}({});", self.args.join(", "));
         let _ = writeln!(text, "    for b in 0..{blocks} {{\n{}    }}", lines(&self.tiles, "        "));
         let _ = writeln!(text, "{}}}", lines(&self.after, "    "));
-        let Writer { dims, parts, draws, divides_by_zero, .. } = self;
-        Written { text, dims, parts, draws, divides_by_zero }
+        let launches = vec![Launch { kernel: name.clone(), dims: self.dims }];
+        let Writer { parts, draws, divides_by_zero, .. } = self;
+        Written { text, launches, parts, draws, divides_by_zero, orders: 2 }
     }
 
     pub(super) fn emit(&mut self, line: impl Into<String>) {

@@ -15,11 +15,12 @@ const SUITE: Suite = Suite {
         ("--case", "HX_RANDOM_CASE"),
         ("--jobs", "HX_RANDOM_JOBS"),
         ("--limit", "HX_RANDOM_LIMIT"),
+        ("--family", "HX_RANDOM_FAMILY"),
         ("--out", OUT),
     ],
-    texts: &["--out"],
+    texts: &["--family", "--out"],
     needs: &["--count", "--case"],
-    usage: "usage: cargo xtask programs --count N [--seed S] [--first K] [--out FOLDER] [--jobs J] [--limit SECONDS] [--release]\n\
+    usage: "usage: cargo xtask programs --count N [--seed S] [--first K] [--out FOLDER] [--family NAME] [--jobs J] [--limit SECONDS] [--release]\n\
             or:    cargo xtask programs --seed S --case K",
 };
 

@@ -1,0 +1,625 @@
+//! Writes a plan as text.
+
+use super::super::sheet::{Kernel, Lines, Sheet, Tensor};
+use super::plan::{Form, Length, Plan, Source, Trips, Walk, Work};
+use super::work::Scope;
+
+/// How the text expresses what the launch knows, too.
+pub(crate) struct Spelling {
+    /// The number of columns of tiles, as text.
+    columns: String,
+    /// Tiles follow each other along the rows first.
+    along_rows: bool,
+    /// The grid has an axis for the rows of tiles, and one for the columns.
+    two_axes: bool,
+    /// A list is read by index, or as a tile.
+    by_index: bool,
+}
+
+pub(crate) fn write(sheet: &mut Sheet, plan: &Plan) {
+    let mut kernel = Kernel { name: sheet.kernel_name(), ..Kernel::default() };
+    for source in &plan.sources {
+        let tensor = plan.tensor(source);
+        sheet.input(&mut kernel, &tensor, source.range);
+    }
+    plan.tables(sheet, &mut kernel);
+    let outputs: Vec<Tensor> = plan
+        .works
+        .iter()
+        .enumerate()
+        .map(|(at, task)| plan.add_output(sheet, &mut kernel, at, task))
+        .collect();
+    let spelling = plan.spelling(sheet);
+    let one = if plan.columns == 1 && sheet.choices.percent(50) { "1".to_owned() } else { String::new() };
+    let spelling = if one.is_empty() { spelling } else { Spelling { columns: one, ..spelling } };
+    plan.header(sheet, &mut kernel, &spelling);
+    kernel.body.extend(plan.front(&spelling));
+    match plan.form {
+        Form::Roles { .. } => plan.roles(sheet, &mut kernel, &spelling),
+        Form::Turns { .. } => plan.in_turns(sheet, &mut kernel, &spelling),
+        Form::Together { .. } | Form::Groups { .. } | Form::Threads { .. } => {
+            plan.by_all(sheet, &mut kernel, &spelling);
+        }
+    }
+    let launch = kernel.launch();
+    plan.parts(sheet);
+    sheet.test.push(launch);
+    super::host::expect(sheet, plan, &outputs);
+    sheet.finish(kernel);
+}
+
+impl Plan {
+    fn spelling(&self, sheet: &mut Sheet) -> Spelling {
+        let written = sheet.choices.percent(40);
+        let columns = if written || !self.has_columns() {
+            self.columns.to_string()
+        } else {
+            format!("cdiv(n, {})", self.bn)
+        };
+        Spelling {
+            columns,
+            along_rows: sheet.choices.percent(40),
+            two_axes: sheet.choices.percent(50),
+            by_index: sheet.choices.percent(50),
+        }
+    }
+
+    fn has_columns(&self) -> bool {
+        self.sources.iter().any(|source| source.along == super::plan::Along::Columns)
+    }
+
+    fn tensor(&self, source: &Source) -> Tensor {
+        let across = if source.along == super::plan::Along::Rows { ("m", self.m) } else { ("n", self.n) };
+        let steps = ("k", self.k);
+        let dims = if source.turned { [steps, across] } else { [across, steps] };
+        Tensor { around: source.around, ..Tensor::new(&format!("x{}", source.at), source.dtype, &dims) }
+    }
+
+    /// Adds the tables and numbers that decide about the steps and the order of tiles.
+    fn tables(&self, sheet: &mut Sheet, kernel: &mut Kernel) {
+        let (rows, steps) = (self.rows, self.steps);
+        let range = super::super::super::program::Range::new(0, steps);
+        let i32 = hx_dtype::DType::I32;
+        if matches!(self.trips, Trips::Extent | Trips::Causal) {
+            kernel.wheres.push("k >= 1".to_owned());
+        }
+        if self.sources.iter().any(|source| source.dtype.bits() == 1) {
+            // A dimension is known to be a multiple of 16 at most.
+            kernel.wheres.push("k % 32 == 0".to_owned());
+        }
+        match self.trips {
+            Trips::Extent | Trips::Fixed(_) | Trips::Causal | Trips::Odd(_) => {}
+            Trips::Number(n) => {
+                kernel.number("rounds", i32, n);
+                if sheet.choices.percent(50) {
+                    kernel.wheres.push("rounds >= 0".to_owned());
+                }
+            }
+            Trips::Table(length) => {
+                sheet.part("trip counts from memory");
+                let extra = if length == Length::Equal { 0 } else { sheet.choices.between(0, 2) };
+                let table = Tensor::new("counts", i32, &[("e", rows + extra)]);
+                sheet.input(kernel, &table, range);
+                match length {
+                    Length::Equal => kernel.wheres.push(format!("e == cdiv(m, {})", self.bm)),
+                    Length::AtLeast => kernel.wheres.push(format!("e >= cdiv(m, {})", self.bm)),
+                    Length::Clamped => kernel.wheres.push("e >= 1".to_owned()),
+                    Length::Guarded => {}
+                }
+            }
+            Trips::Between => {
+                sheet.part("trip counts from memory");
+                let cuts: Vec<String> =
+                    (0..=rows).map(|_| sheet.choices.between(0, steps).to_string()).collect();
+                sheet.test.push(format!("let starts = cast(sort([{}], axis: 0), i32);", cuts.join(", ")));
+                kernel.params.push("starts: i32[e]".to_owned());
+                kernel.args.push("starts".to_owned());
+                kernel.dims.insert("e".to_owned(), rows + 1);
+                kernel.wheres.push(format!("e == cdiv(m, {}) + 1", self.bm));
+            }
+        }
+        match self.walk {
+            Walk::Counter(_) => {
+                kernel.params.push("drawn: mut i32[1]".to_owned());
+                kernel.args.push("drawn".to_owned());
+                sheet.test.push("let drawn = zeros(i32, [1]);");
+            }
+            Walk::Listed => {
+                let tiles = rows * self.columns;
+                sheet.test.push(format!("let list = full(i32, [{}], -1);", tiles + 1));
+                sheet.test.push(format!("list[..{tiles}] = {} - arange(i32, [{tiles}]);", tiles - 1));
+                kernel.params.push("list: i32[l]".to_owned());
+                kernel.args.push("list".to_owned());
+                kernel.dims.insert("l".to_owned(), tiles + 1);
+            }
+            Walk::One | Walk::Persistent(_) | Walk::Pairs { .. } => {}
+        }
+    }
+
+    /// Returns the number of tiles, as text.
+    fn tiles(&self, spelling: &Spelling) -> String {
+        let rows = format!("cdiv(m, {})", self.bm);
+        if spelling.columns == "1" { rows } else { format!("{rows} * {}", spelling.columns) }
+    }
+
+    fn header(&self, _: &mut Sheet, kernel: &mut Kernel, spelling: &Spelling) {
+        let Spelling { columns, two_axes, .. } = spelling;
+        let (bm, bn) = (self.bm, self.bn);
+        let tiles = self.tiles(spelling);
+        let pairs = format!("cdiv(m, {})", 2 * bm);
+        let grid = match self.walk {
+            Walk::One if *two_axes && self.has_columns() => format!("[cdiv(m, {bm}), {columns}]"),
+            Walk::One => format!("[{tiles}]"),
+            Walk::Persistent(Some(blocks)) | Walk::Counter(Some(blocks)) => format!("[{blocks}]"),
+            Walk::Persistent(None) | Walk::Counter(None) => format!("[min(multiprocessors, {tiles})]"),
+            Walk::Listed => "[1]".to_owned(),
+            Walk::Pairs { both: true, .. } => format!("[2 * {pairs}, 2 * cdiv(n, {})]", 2 * bn),
+            Walk::Pairs { persistent: true, .. } => {
+                format!("[2 * min(multiprocessors / 2, {pairs} * {columns})]")
+            }
+            Walk::Pairs { .. } => format!("[2 * {pairs}, {columns}]"),
+        };
+        kernel.header.push(format!("grid {grid}"));
+        match self.walk {
+            Walk::Pairs { both: true, .. } => kernel.header.push("cluster [2, 2]".to_owned()),
+            Walk::Pairs { persistent: true, .. } => kernel.header.push("cluster [2]".to_owned()),
+            Walk::Pairs { .. } => kernel.header.push("cluster [2, 1]".to_owned()),
+            _ => {}
+        }
+        match self.form {
+            Form::Roles { .. } | Form::Turns { .. } => {}
+            Form::Together { threads, .. } | Form::Groups { threads, .. } | Form::Threads { threads, .. } => {
+                kernel.header.push(format!("threads {threads}"));
+            }
+        }
+    }
+
+    /// Returns what stands in front of the roles: the stages, the rings, and the numbers of blocks.
+    fn front(&self, spelling: &Spelling) -> Lines {
+        let mut lines = Lines::default();
+        for source in &self.sources {
+            let [rows, columns] = self.tile(source);
+            let stages = match self.form {
+                Form::Threads { stages, .. } => stages,
+                _ => self.stages[source.ring],
+            };
+            let mode = if self.has_stages() { format!(", {stages}") } else { String::new() };
+            let Source { at, dtype, .. } = source;
+            lines.push(format!("let s{at} = shared_tensor({dtype}, [{rows}, {columns}{mode}]);"));
+        }
+        let readers = if let Form::Turns { .. } = self.form { ", readers: 1" } else { "" };
+        if !matches!(self.form, Form::Groups { .. } | Form::Threads { .. }) {
+            for ring in self.rings() {
+                lines.push(format!("let ring{ring} = pipeline({}{readers});", self.stages[ring]));
+            }
+        }
+        if let Form::Turns { .. } = self.form {
+            lines.push("let order = turns();");
+        }
+        match self.walk {
+            Walk::Counter(_) => lines.push(format!("let work = counter(drawn, {});", self.tiles(spelling))),
+            Walk::Pairs { persistent: true, .. } => {
+                lines.push("let (rank, pair, pairs) = (block_idx % 2, block_idx / 2, grid_dim / 2);");
+            }
+            Walk::Pairs { .. } => lines.push("let [bm, bn] = block_idx;"),
+            Walk::One if spelling.two_axes && self.has_columns() => lines.push("let [bm, bn] = block_idx;"),
+            Walk::One | Walk::Persistent(_) | Walk::Listed => {}
+        }
+        lines
+    }
+
+    /// Returns the copies of the sources of some rings for a step.
+    fn copies(&self, rings: &[usize], step: &str, signals: bool) -> Lines {
+        let mut lines = Lines::default();
+        for source in &self.sources {
+            if rings.contains(&source.ring) {
+                lines.push(self.copied(source, step, signals));
+            }
+        }
+        lines
+    }
+
+    fn copied(&self, source: &Source, step: &str, signals: bool) -> String {
+        let Source { at, ring, turned, multicast, .. } = source;
+        let [rows, columns] = self.tile(source);
+        let across = if source.along == super::plan::Along::Rows { "bm" } else { "bn" };
+        let step = self.step(step);
+        let place = if *turned { format!("{step}, {across}") } else { format!("{across}, {step}") };
+        let view = format!("tile(x{at}, [{rows}, {columns}])[.., .., {place}]");
+        let stage = if self.has_stages() { format!("s{at}[.., .., p{ring}]") } else { format!("s{at}") };
+        if let Form::Threads { plus, .. } = self.form {
+            return match plus {
+                0 => format!("copy({view}, {stage});"),
+                _ if *at == 0 => {
+                    let one = super::super::super::write::number(plus, source.dtype);
+                    format!("copy(load({view}) + {one}, {stage});")
+                }
+                _ => format!("copy({view}, {stage});"),
+            };
+        }
+        let signal = if signals { format!(", signal: ring{ring}") } else { String::new() };
+        let shared = multicast.map_or(String::new(), |axis| format!(", multicast: {axis}"));
+        format!("copy_async({view}, {stage}{signal}{shared});")
+    }
+
+    /// Acquires a stage of each ring and fills it.
+    fn filled(&self, rings: &[usize], step: &str) -> Lines {
+        let mut lines = Lines::default();
+        for ring in rings {
+            lines.push(format!("let p{ring} = ring{ring}.acquire();"));
+            lines.extend(self.copies(&[*ring], step, true));
+        }
+        lines
+    }
+
+    /// Puts the lines of a tile into the loop over tiles. `bm`, `bn` and the number of steps are known inside.
+    fn walked(&self, spelling: &Spelling, tile: Lines, per_round: Option<&str>) -> Lines {
+        let mut inner = Lines::default();
+        let by_index = spelling.by_index;
+        let listed = |at: &str| {
+            if by_index {
+                format!("list[{at}] else (-1)")
+            } else {
+                format!("scalar(load(tile(list, [1], pad: -1)[.., {at}]))")
+            }
+        };
+        match self.walk {
+            Walk::One | Walk::Counter(_) | Walk::Listed => {}
+            Walk::Persistent(_) => inner.push("let t = block_idx + w * grid_dim;"),
+            Walk::Pairs { persistent: true, .. } => inner.push("let t = pair + w * pairs;"),
+            Walk::Pairs { .. } => {}
+        }
+        inner.extend(self.numbers(spelling, &tile));
+        inner.extend(tile);
+        if let Some(counted) = per_round {
+            inner.push(counted);
+        }
+        let mut lines = Lines::default();
+        match self.walk {
+            Walk::One | Walk::Pairs { persistent: false, .. } => return inner,
+            Walk::Persistent(_) => {
+                let tiles = self.tiles(spelling);
+                lines.block(&format!("for w in 0..cdiv({tiles} - block_idx, grid_dim)"), inner);
+            }
+            Walk::Counter(_) => lines.block("for t in work", inner),
+            Walk::Listed => {
+                inner.push("j = j + 1;");
+                inner.push(format!("t = {};", listed("j")));
+                lines.push("let j = 0;");
+                lines.push(format!("let t = {};", listed("0")));
+                lines.block("while t >= 0", inner);
+            }
+            Walk::Pairs { .. } => {
+                let tiles = format!("cdiv(m, {}) * {}", 2 * self.bm, spelling.columns);
+                lines.block(&format!("for w in 0..cdiv({tiles} - pair, pairs)"), inner);
+            }
+        }
+        lines
+    }
+
+    /// Returns the numbers of a tile: its place, and its steps.
+    fn numbers(&self, spelling: &Spelling, tile: &Lines) -> Lines {
+        let Spelling { columns, along_rows, two_axes, .. } = spelling;
+        let mut lines = Lines::default();
+        match self.trips {
+            Trips::Extent => lines.push(format!("let steps = cdiv(k, {});", self.bk)),
+            Trips::Fixed(n) => lines.push(format!("let steps = {n};")),
+            Trips::Number(_) => lines.push("let steps = rounds;"),
+            Trips::Table(Length::Equal | Length::AtLeast) if self.is_row_proven(spelling) => {
+                lines.push("let steps = counts[bm];");
+            }
+            Trips::Table(Length::Clamped) if self.walk != Walk::Listed => {
+                lines.push("let steps = counts[min(bm, e - 1)];");
+            }
+            Trips::Table(_) => lines.push("let steps = counts[bm] else 0;"),
+            Trips::Causal => lines.push(format!("let steps = min(cdiv(k, {}), bm + 1);", self.bk)),
+            Trips::Odd(n) => lines.push(format!("let steps = (bm + 1) % {n};")),
+            Trips::Between if self.is_row_proven(spelling) => {
+                lines.push("let first = starts[bm];\nlet steps = starts[bm + 1] - first;");
+            }
+            Trips::Between => {
+                lines.push("let first = starts[bm] else 0;\nlet steps = (starts[bm + 1] else 0) - first;");
+            }
+        }
+        let names = ["bm", "bn"].map(|name| tile.uses(name) || lines.uses(name));
+        let both = |row: &str, column: &str| match names {
+            [true, true] => format!("let (bm, bn) = ({row}, {column});"),
+            [true, false] => format!("let bm = {row};"),
+            [false, true] => format!("let bn = {column};"),
+            [false, false] => String::new(),
+        };
+        let rows = format!("cdiv(m, {})", self.bm);
+        let place = match self.walk {
+            Walk::One if *two_axes && self.has_columns() => String::new(),
+            Walk::One if columns == "1" => both("block_idx", "0"),
+            Walk::One if *along_rows => both(&format!("block_idx % {rows}"), &format!("block_idx / {rows}")),
+            Walk::One => both(&format!("block_idx / {columns}"), &format!("block_idx % {columns}")),
+            Walk::Persistent(_) | Walk::Counter(_) | Walk::Listed if columns == "1" => both("t", "0"),
+            Walk::Persistent(_) | Walk::Counter(_) | Walk::Listed if *along_rows => {
+                both(&format!("t % {rows}"), &format!("t / {rows}"))
+            }
+            Walk::Persistent(_) | Walk::Counter(_) | Walk::Listed => {
+                both(&format!("t / {columns}"), &format!("t % {columns}"))
+            }
+            Walk::Pairs { persistent: true, .. } => {
+                let pairs = format!("cdiv(m, {})", 2 * self.bm);
+                both(&format!("2 * (t % {pairs}) + rank"), &format!("t / {pairs}"))
+            }
+            Walk::Pairs { .. } => String::new(),
+        };
+        let mut all = Lines::from(place);
+        all.extend(lines);
+        all
+    }
+
+    /// Reports whether the compiler proves that the number of a row of tiles is below their number. What a list says is unknown;
+    /// in a loop over tiles, the number of columns is, unless the text has it.
+    fn is_row_proven(&self, spelling: &Spelling) -> bool {
+        let is_known = spelling.columns.parse::<i64>().is_ok() && !spelling.along_rows;
+        match self.walk {
+            Walk::One => true,
+            Walk::Persistent(_) | Walk::Counter(_) => spelling.columns == "1" || is_known,
+            Walk::Listed | Walk::Pairs { .. } => false,
+        }
+    }
+
+    /// Writes the roles of a kernel in which one copies and others work.
+    fn roles(&self, sheet: &mut Sheet, kernel: &mut Kernel, spelling: &Spelling) {
+        let Form::Roles { split, groups, each, registers } = self.form else { return };
+        let mut roles = Lines::default();
+        let all: Vec<usize> = self.rings().collect();
+        let shares: Vec<&[usize]> = if split { all.chunks(1).collect() } else { vec![&all] };
+        for share in shares {
+            let mut step = Lines::default();
+            step.block("for i in 0..steps", self.filled(share, "i"));
+            let given = registers.map_or(String::new(), |n| format!(" registers {n}"));
+            roles.block(&format!("producer{given}"), self.walked(spelling, step, None));
+        }
+        for (at, task) in self.works.iter().enumerate() {
+            let scope = Scope::of(self);
+            let steps = self.work(task, scope);
+            let (declared, tile) = self.tile_of(sheet, at, &steps);
+            let mut body = declared;
+            body.extend(self.walked(spelling, tile, None));
+            let head = match (each, groups) {
+                (true, groups) => format!("consumer each {groups} (g)"),
+                (false, 1) => "consumer".to_owned(),
+                (false, groups) => format!("consumer {groups}"),
+            };
+            roles.block(&head, body);
+        }
+        kernel.body.block("warp_groups", roles);
+    }
+
+    /// Returns the declarations of a work, and its lines for a tile.
+    fn tile_of(&self, sheet: &mut Sheet, at: usize, steps: &super::work::Steps) -> (Lines, Lines) {
+        let task = &self.works[at];
+        let stored = self.stored(sheet, at, task, &steps.result);
+        let stepwise = task.work.is_stepwise();
+        let (out, last) =
+            if stepwise { (stored.lines, Lines::default()) } else { (Lines::default(), stored.lines) };
+        let (released, end) = self.released(steps, out);
+        let mut step = Lines::default();
+        for ring in self.rings() {
+            step.push(format!("let q{ring} = ring{ring}.wait();"));
+        }
+        step.extend(released);
+        let mut tile = steps.begin.clone();
+        let counter = if step.uses("i") { "i" } else { "_" };
+        tile.block(&format!("for {counter} in 0..steps"), step);
+        tile.extend(end);
+        tile.extend(last);
+        let mut declared = steps.declared.clone();
+        declared.extend(stored.declared);
+        if stored.counts {
+            declared.push("let stored = 0;");
+        }
+        (declared, tile)
+    }
+
+    /// Writes the roles of a kernel whose groups take tiles in turns.
+    fn in_turns(&self, sheet: &mut Sheet, kernel: &mut Kernel, spelling: &Spelling) {
+        let Form::Turns { groups, counted } = self.form else { return };
+        sheet.part("turns");
+        let mut roles = Lines::default();
+        let mut copying = Lines::default();
+        let all: Vec<usize> = self.rings().collect();
+        copying.block("for i in 0..steps", self.filled(&all, "i"));
+        roles.block("producer", self.walked(spelling, copying, None));
+        let steps = self.work(&self.works[0], Scope::of(self));
+        let (declared, tile) = self.tile_of(sheet, 0, &steps);
+        let tile = in_order(tile);
+        let mut body = declared;
+        let skip = |n: &str| -> Lines {
+            let mut lines = Lines::default();
+            all.iter().for_each(|ring| lines.push(format!("ring{ring}.skip({n});")));
+            lines
+        };
+        let uniform = matches!(self.trips, Trips::Extent | Trips::Fixed(_) | Trips::Number(_));
+        if let (false, true, Walk::Persistent(_)) = (counted, uniform, self.walk) {
+            let count = match self.trips {
+                Trips::Extent => format!("cdiv(k, {})", self.bk),
+                Trips::Fixed(n) => n.to_string(),
+                _ => "rounds".to_owned(),
+            };
+            body.extend(skip(&format!("g * {}", paren(&count))));
+            let rounds = format!("cdiv({} - block_idx, grid_dim)", self.tiles(spelling));
+            let mut inner = Lines::from(format!("let t = block_idx + ({groups} * r + g) * grid_dim;"));
+            inner.extend(self.numbers(spelling, &tile));
+            inner.extend(tile);
+            inner.extend(skip(&match groups {
+                2 => paren(&count),
+                _ => format!("{} * {}", groups - 1, paren(&count)),
+            }));
+            body.block(&format!("for r in 0..cdiv({rounds} - g, {groups})"), inner);
+        } else {
+            body.push("let round = 0;");
+            let mut chosen = Lines::default();
+            chosen.block(&format!("if round % {groups} == g"), tile);
+            let mut other = Lines::default();
+            other.block("else", skip("steps"));
+            chosen.join(other);
+            body.extend(self.walked(spelling, chosen, Some("round += 1;")));
+        }
+        roles.block(&format!("consumer each {groups} (g)"), body);
+        kernel.body.block("warp_groups", roles);
+    }
+
+    /// Writes the body of a kernel whose threads all copy and work.
+    fn by_all(&self, sheet: &mut Sheet, kernel: &mut Kernel, spelling: &Spelling) {
+        let task = &self.works[0];
+        let steps = self.work(task, Scope::of(self));
+        let stored = self.stored(sheet, 0, task, &steps.result);
+        let stepwise = task.work.is_stepwise();
+        let (out, last) =
+            if stepwise { (stored.lines, Lines::default()) } else { (Lines::default(), stored.lines) };
+        let (released, end) = self.released(&steps, out);
+        let mut tile = steps.begin.clone();
+        tile.extend(match self.form {
+            Form::Together { ahead, .. } => self.together(ahead, released),
+            Form::Groups { ahead, .. } => self.in_groups(ahead, released),
+            _ => self.by_threads(released),
+        });
+        tile.extend(end);
+        if let Form::Groups { .. } = self.form {
+            tile.push("wait(0);");
+        }
+        // The threads leave the last stages before the next tile fills them.
+        if self.loops() && self.reads_at_the_end() && !last.mention("sync()") {
+            tile.push("sync();");
+        }
+        tile.extend(last);
+        kernel.body.extend(steps.declared);
+        kernel.body.extend(stored.declared);
+        if stored.counts {
+            kernel.body.push("let stored = 0;");
+        }
+        let walked = self.walked(spelling, tile, None);
+        kernel.body.extend(walked);
+    }
+
+    /// Reports whether threads may still read a stage at the end of a tile that others fill at the beginning of the next one.
+    fn reads_at_the_end(&self) -> bool {
+        let (stages, first) = match self.form {
+            Form::Groups { ahead, .. } => (self.stages[0], ahead),
+            Form::Threads { stages: stages @ 2.., .. } => (stages, 1),
+            _ => return false,
+        };
+        // The other warps of a group may not have waited for the product before the last, either.
+        let late =
+            i64::from(self.works.iter().any(|task| matches!(task.work, Work::Product { flight: 2, .. })));
+        let Trips::Fixed(n) = self.trips else { return true };
+        (n - 1 - late..n).any(|step| step.rem_euclid(stages) < first)
+    }
+
+    fn together(&self, ahead: i64, work: Lines) -> Lines {
+        let all: Vec<usize> = self.rings().collect();
+        let mut lines = Lines::default();
+        let mut step = Lines::default();
+        if ahead == 0 {
+            step.extend(self.filled(&all, "i"));
+        } else {
+            lines.block(&format!("for i in 0..min(steps, {ahead})"), self.filled(&all, "i"));
+            step.block(&format!("if i + {ahead} < steps"), self.filled(&all, &format!("i + {ahead}")));
+        }
+        for ring in &all {
+            step.push(format!("let q{ring} = ring{ring}.wait();"));
+        }
+        step.extend(work);
+        lines.block("for i in 0..steps", step);
+        lines
+    }
+
+    fn in_groups(&self, ahead: i64, work: Lines) -> Lines {
+        let all: Vec<usize> = self.rings().collect();
+        let stages = self.stages[0];
+        let copy = |stage: &str, step: &str| {
+            let mut lines = Lines::default();
+            all.iter().for_each(|ring| lines.push(format!("let p{ring} = {stage};")));
+            lines.extend(self.copies(&all, step, false));
+            lines.push("commit();");
+            lines
+        };
+        let mut lines = Lines::default();
+        lines.block(&format!("for i in 0..{ahead}"), copy("i", "i"));
+        let mut step = Lines::from(format!("wait({});\nsync();", ahead - 1));
+        step.extend(copy(&format!("(i + {ahead}) % {stages}"), &format!("i + {ahead}")));
+        all.iter().for_each(|ring| step.push(format!("let q{ring} = i % {stages};")));
+        step.extend(work);
+        lines.block("for i in 0..steps", step);
+        lines
+    }
+
+    fn by_threads(&self, work: Lines) -> Lines {
+        let all: Vec<usize> = self.rings().collect();
+        let Form::Threads { stages, .. } = self.form else { return Lines::default() };
+        let mut step = Lines::default();
+        if stages > 1 {
+            all.iter().for_each(|ring| step.push(format!("let p{ring} = i % {stages};")));
+        }
+        step.extend(self.copies(&all, "i", false));
+        step.push("sync();");
+        if stages > 1 {
+            all.iter().for_each(|ring| step.push(format!("let q{ring} = i % {stages};")));
+        }
+        step.extend(work);
+        if stages == 1 {
+            step.push("sync();");
+        }
+        let mut lines = Lines::default();
+        lines.block("for i in 0..steps", step);
+        lines
+    }
+
+    /// Records the parts of the language that the plan has.
+    fn parts(&self, sheet: &mut Sheet) {
+        sheet.part(match self.form {
+            Form::Roles { each: true, .. } => "roles of single groups",
+            Form::Roles { split: true, .. } => "two producers",
+            Form::Roles { .. } => "roles",
+            Form::Turns { .. } => "groups that skip stages",
+            Form::Together { .. } => "ring of all threads",
+            Form::Groups { .. } => "groups of copies",
+            Form::Threads { .. } => "stages that threads write",
+        });
+        sheet.part(match self.walk {
+            Walk::One => "one tile a block",
+            Walk::Persistent(_) => "persistent loop",
+            Walk::Counter(_) => "counter",
+            Walk::Listed => "tiles that memory lists",
+            Walk::Pairs { both: true, .. } => "cluster along two axes",
+            Walk::Pairs { .. } => "cluster",
+        });
+        if self.is_clustered() {
+            sheet.part("multicast");
+        }
+        if self.works.len() > 1 {
+            sheet.part("two roles that read");
+        }
+        for task in &self.works {
+            sheet.part(match &task.work {
+                Work::Product { flight: 0, .. } => "product by descriptor",
+                Work::Product { .. } => "product in flight",
+                Work::Sum { .. } => "sum of stages",
+                Work::RowSum { .. } | Work::RowMax { .. } => "reduced stages",
+                Work::RowArg { .. } => "running argmax",
+                Work::Each { .. } => "stages copied out",
+                Work::Carry { .. } => "running sums",
+            });
+        }
+        if self.sources.iter().any(|source| source.dtype.bits() < 8) {
+            sheet.part("packed stages");
+        }
+    }
+}
+
+/// Takes a group's turn for the steps of a tile.
+fn in_order(tile: Lines) -> Lines {
+    let mut lines = Lines::default();
+    lines.extend(tile.around("for ", "order.take();", "order.pass();"));
+    lines
+}
+
+fn paren(text: &str) -> String {
+    if text.contains(' ') && !text.starts_with("cdiv(") { format!("({text})") } else { text.to_owned() }
+}
