@@ -94,6 +94,7 @@ fn an_operand_in_registers_is_rewritten_in_flight() {
         expect![[r#"
             HX0406 `p * 2.0` `p` is written while a product uses it
               `gemm_async(c, p, b)`: the product begins here
+              note: every round writes the same registers: two tensors in turns, of two names, keep a product in flight while the next operand is made
               fix: insert `gemm_wait(0)`
         "#]],
     );

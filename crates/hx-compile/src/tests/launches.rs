@@ -280,7 +280,7 @@ fn an_inner_loop_may_end_in_any_stage() {
               `copy(r, ring[.., j % 3])`: thread 0 writes `ring` here
               `copy(ring[.., j % 3], t)`: thread 1 reads `ring` here
               note: both touch `ring[1, 0]`
-              note: this is so where a loop whose length a launch decides has one round
+              note: this is so where a loop whose length a launch decides has 0 rounds
               fix: insert `sync()`
         "#]],
     );

@@ -18,9 +18,11 @@ fn zeros_under_a_maximum_are_told() {
         "    let t = load(tile(x, [8, 128])[.., .., block_idx, 0]);
     copy(max(t, axis: 1)[.., 0], tile(y, [8])[.., block_idx]);",
         expect![[r#"
-            HX0310 `max(t, axis: 1)` `max` along axis 1 reads the zeros that fill the tile beyond the end of `x`
+            HX0310 `max(t, axis: 1)` `max` along axis 1 reads padding beyond the end of `x`, which is 0.0 here
               `load(tile(x, [8, 128])[.., .., block_idx, 0])`: dimension 1 of `x`, `n`, may end inside this tile
-              help: `pad: -inf` in the view of `x` changes no result, and `where` replaces elements after the load; `pad: 0` says that zeros are meant
+              note: padding of -inf changes no maximum
+              help: `pad: 0` in the view says that zeros are meant
+              fix: let the view of `x` have the padding -inf
         "#]],
     );
     // Through a cast, and a minimum in a loop.
@@ -34,9 +36,11 @@ fn zeros_under_a_maximum_are_told() {
     }
     copy(least[.., 0], tile(y, [8])[.., block_idx]);",
         expect![[r#"
-            HX0310 `min(t, axis: 1)` `min` along axis 1 reads the zeros that fill the tile beyond the end of `x`
+            HX0310 `min(t, axis: 1)` `min` along axis 1 reads padding beyond the end of `x`, which is 0.0 here
               `load(tile(x, [8, 64])[.., .., block_idx, j])`: dimension 1 of `x`, `n`, may end inside this tile
-              help: `pad: inf` in the view of `x` changes no result, and `where` replaces elements after the load; `pad: 0` says that zeros are meant
+              `cast(load(tile(x, [8, 64])[.., .., block_idx, j]), f32)`: the padding becomes 0.0
+              note: padding of inf changes no minimum
+              fix: let the view of `x` have the padding inf
         "#]],
     );
     // Through shared memory, of integers.
@@ -51,9 +55,11 @@ fn zeros_under_a_maximum_are_told() {
               note: it takes an estimated 113 of a block's 1581 cycles (7%)
               note: `reduced` is held as ((16,2,4):(0,1,2), 1:0) (the projection of its operand along [1]) and wanted as ((16,8):(4,0), 4:1) (what it is under other names)
               help: layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant
-            HX0310 `reduce(load(s), axis: 1, op: |a, b| a * b)` `*` along axis 1 reads the zeros that fill the tile beyond the end of `x`
+            HX0310 `reduce(load(s), axis: 1, op: |a, b| a * b)` `*` along axis 1 reads padding beyond the end of `x`, which is 0 here
               `tile(x, [8, 128])[.., .., block_idx, 0]`: dimension 1 of `x`, `n`, may end inside this tile
-              help: `pad: 1` in the view of `x` changes no result, and `where` replaces elements after the load; `pad: 0` says that zeros are meant
+              note: padding of 1 changes no product
+              help: `pad: 0` in the view says that zeros are meant
+              fix: let the view of `x` have the padding 1
         "#]],
     );
 }

@@ -169,15 +169,9 @@ fn stages_are_left_to_others_in_vain() {
         expect![[r#"
             crowded: 25 `release p` by more than 1 groups of p
               with R = 5, K = 1, (R + 1) / 2 = 3
-            unwaited: 8 `fill sa[p] 16` into p
-              with R = 5, K = 1, (R + 1) / 2 = 3
             crowded: 20 `release_previous p` by more than 1 groups of p
               with R = 2, K = 5, (R + 1) / 2 = 1
-            unwaited: 8 `fill sa[p] 16` into p
-              with R = 5, K = 1, (R + 1) / 2 = 3
             crowded: 21 `release_previous p` by more than 1 groups of p
-              with R = 2, K = 5, (R + 1) / 2 = 1
-            unwaited: 8 `fill sa[p] 16` into p
               with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );

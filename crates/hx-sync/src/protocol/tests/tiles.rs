@@ -215,7 +215,6 @@ fn what_a_tile_program_leaves_out_is_found() {
         &without(true, "skip"),
         expect![[r#"
             crowded: release_previous
-            unwaited: copy_async
         "#]],
     );
     check(
