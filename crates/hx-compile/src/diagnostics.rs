@@ -14,6 +14,7 @@ mod stores;
 mod sync;
 mod unchecked;
 mod unwritten;
+mod waits;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
 use hx_hir::Item;
@@ -39,9 +40,8 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
             // Layouts play no part in a protocol.
             let checked = Protocol::of(&places, lowered);
             found.extend(checked.findings(&places, synchronization(db, instance)));
-            if checked.faults.is_empty() {
-                found.extend(unchecked::pipelines(&places, checked.lowered, checked.open));
-            }
+            found.extend(checked.unchecked(&places));
+            found.extend(waits::added(&places, lowered, checked.own_faults()));
             found.extend(previous::findings(&places, lowered));
             found.extend(associative::operators(&places, lowered));
             found.extend(scopes::narrow(&places, lowered));
@@ -54,10 +54,19 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
     found
 }
 
-/// Returns the findings about padding that enters results, which are those of every launch of the instance's arguments. This takes
-/// neither layouts nor machine code.
+/// Returns the warnings that concern what a run of the instance shows, as far as they take neither layouts nor machine code: padding
+/// that enters results, and pipelines that were not checked.
 #[salsa::tracked]
-pub fn padding_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
+pub fn launch_warnings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
+    let places = Places { db, instance };
+    let unchecked = routed_program(db, instance).as_ref().ok();
+    let unchecked = unchecked.and_then(|lowered| Protocol::of(&places, lowered).unchecked(&places));
+    padding_diagnostics(db, instance).iter().cloned().chain(unchecked).collect()
+}
+
+/// Returns the findings about padding that enters results, which are those of every launch of the instance's arguments.
+#[salsa::tracked]
+pub(crate) fn padding_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     padding::results(&Places { db, instance })
 }
 
@@ -140,6 +149,14 @@ impl<'a> Protocol<'a> {
     /// Returns the faults that name operations of the instance.
     fn own_faults(&self) -> &'a [Fault] {
         if self.own { self.faults } else { &[] }
+    }
+
+    /// Returns the warning that parts of the kernel were not checked. An error comes before it.
+    fn unchecked(&self, places: &Places<'_>) -> Option<Diagnostic> {
+        match self.faults {
+            [] => unchecked::pipelines(places, self.lowered, self.open),
+            _ => None,
+        }
     }
 
     fn findings(&self, places: &Places<'_>, found: &Findings) -> Vec<Diagnostic> {

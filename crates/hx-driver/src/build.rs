@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use hx_base::{Diagnostic, SourceFile};
 use hx_codegen::{CudaSource, LaunchParam, fill_name, swizzle_bytes};
-use hx_compile::{Db, Instance, cuda_source, instance_errors, tile_program};
+use hx_compile::{Db, Instance, cuda_source, instance_errors, launch_warnings, tile_program};
 use hx_dtype::DType;
 use hx_hir::{Kernel, Name, kernel_signature, signature_names};
 use hx_index::Symbol;
@@ -107,8 +107,8 @@ pub struct Built {
     description: Description,
     /// Failures that did not stop the build, such as a cache that cannot be written.
     pub warnings: Vec<String>,
-    /// The warning that registers of the machine code were spilled.
-    pub spills: Option<Diagnostic>,
+    /// Warnings about the kernel: padding in results, pipelines that were not checked, registers of the machine code that were spilled.
+    pub found: Vec<Diagnostic>,
 }
 
 /// Parses `k%16,m%8,a@4`, or `all`, or `none`.
@@ -202,19 +202,20 @@ fn compiled<'db>(
 ) -> Result<Built, EmitError> {
     let source = checked_source(db, instance)?;
     let mut warnings = Vec::new();
-    let (mut resources, mut spills) = (None, None);
+    let mut resources = None;
+    let mut found = launch_warnings(db, instance).clone();
     let code = match kind {
         BuildKind::Cuda => source.text.clone().into_bytes(),
         BuildKind::Ptx => compile(db, instance, Want::Ptx, setup, &mut warnings)?.code,
         BuildKind::Cubin | BuildKind::C => {
             let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
             resources = compiled.kernel(&source.symbol).cloned();
-            spills = spilled_in(db, instance, resources.as_ref(), &compiled.code, setup);
+            found.extend(spilled_in(db, instance, resources.as_ref(), &compiled.code, setup));
             compiled.code
         }
     };
     let description = describe(db, instance, source, kind, resources)?;
-    Ok(Built { kernel: instance.kernel(db).name(db).clone(), code, description, warnings, spills })
+    Ok(Built { kernel: instance.kernel(db).name(db).clone(), code, description, warnings, found })
 }
 
 /// Collects the facts of a launch. A dimension or stride without a fact is unknown. A pointer without one counts as fully

@@ -29,7 +29,7 @@ use std::sync::atomic::Ordering;
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, codes};
 use hx_codegen::CudaSource;
-use hx_compile::{Db, candidates, padding_diagnostics};
+use hx_compile::{Db, candidates, launch_warnings};
 use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
@@ -93,7 +93,7 @@ pub struct Launcher<'a> {
     reporting: Reporting,
     /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
     old: Vec<Old>,
-    /// The findings about padding in the kernels that were launched.
+    /// The warnings about the kernels that were launched.
     findings: Vec<Diagnostic>,
 }
 
@@ -220,7 +220,7 @@ impl<'a> Launcher<'a> {
         Launcher { reporting, ..self }
     }
 
-    /// Takes the findings about padding in the kernels that were launched so far.
+    /// Takes the warnings about the kernels that were launched so far.
     pub(crate) fn take_findings(&mut self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.findings)
     }
@@ -332,7 +332,7 @@ impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         self.running = Some(request.kernel.name.clone());
         let Chosen { checked, bound, sources, mut remarks } = self.chosen(request)?;
-        for finding in padding_diagnostics(self.db, checked.get()) {
+        for finding in launch_warnings(self.db, checked.get()) {
             if !self.findings.contains(finding) {
                 self.findings.push(finding.clone());
             }

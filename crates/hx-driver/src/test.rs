@@ -166,7 +166,7 @@ pub struct CaseReport {
     pub unjudged: Vec<String>,
     /// Lines about the compile-time arguments of its kernels, each once.
     pub remarks: Vec<String>,
-    /// The findings about padding in the kernels that it launched.
+    /// The warnings about the kernels that it launched.
     pub findings: Vec<Diagnostic>,
     /// The position of the machine that ran the case.
     pub machine: usize,

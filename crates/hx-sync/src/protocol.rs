@@ -21,6 +21,7 @@ mod launch;
 mod machine;
 mod orders;
 mod program;
+mod reach;
 mod remedies;
 mod script;
 #[cfg(test)]

@@ -423,4 +423,28 @@ family! {
     /// }
     /// ```
     STORE_IN_FLIGHT = "HX0422", "store-in-flight", Error, "global memory is used while a store writes it";
+
+    /// An operation touches registers of a product that is still in flight on some path, in no launch that was followed. The
+    /// compiler then waits for all products before the operation, on every path. A `gemm_wait` of your own leaves products in
+    /// flight that the operation does not need.
+    ///
+    /// ```hx,fails=HX0423
+    /// kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [cdiv(m, 64), cdiv(n, 128)] threads 128 {
+    ///     let sa = shared_tensor(f16, [64, 64]);
+    ///     let sb = shared_tensor(f16, [128, 64]);
+    ///     let acc = register_tensor(f32, [64, 128]);
+    ///     fill(acc, 0.0);
+    ///     copy(tile(a, [64, 64])[.., .., block_idx.x, 0], sa);
+    ///     copy(tile(b, [128, 64])[.., .., block_idx.y, 0], sb);
+    ///     sync();
+    ///     if m > 64 {
+    ///         gemm_async(acc, sa, sb);
+    ///     }
+    ///     if m > 64 {
+    ///         gemm_wait(0);
+    ///     }
+    ///     copy(acc, tile(c, [64, 128])[.., .., block_idx.x, block_idx.y]);
+    /// }
+    /// ```
+    ADDED_WAIT = "HX0423", "added-wait", Note, "the compiler waits for products in flight";
 }

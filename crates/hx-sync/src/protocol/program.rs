@@ -4,6 +4,8 @@ use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, Scalar, TensorId};
 
+use super::reach::Reach;
+
 /// The statements of the groups of a block. Groups are numbered from 0, and every group of a role runs the role's statements.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Protocol {
@@ -187,11 +189,11 @@ pub struct Operands {
     pub asynchronous: bool,
 }
 
-/// A part of a shared tensor: in each dimension the first coordinate and how many follow.
+/// A part of a shared tensor: in each dimension a coordinate and those that follow from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     pub tensor: TensorId,
-    pub ranges: Vec<(Expr, i64)>,
+    pub ranges: Vec<(Expr, Reach)>,
     /// Whether each group has a tensor of its own.
     pub own: bool,
 }

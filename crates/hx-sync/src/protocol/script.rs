@@ -11,6 +11,7 @@ use hx_tile::{OpId, TensorId};
 use self::names::Names;
 use self::unroll::Unroller;
 use super::launch::Launch;
+use super::reach::{self, Reach};
 use super::{Protocol, Stmt};
 
 /// The most steps of a launch. A launch with more is not followed.
@@ -80,24 +81,22 @@ pub(crate) struct Span {
     pub(crate) tensor: TensorId,
     /// The group whose own tensor it is.
     pub(crate) owner: Option<u32>,
-    /// In each dimension the first coordinate and how many follow.
-    pub(crate) ranges: Vec<(i64, i64)>,
+    /// In each dimension the first coordinate and those that follow from it.
+    pub(crate) ranges: Vec<(i64, Reach)>,
 }
 
 impl Span {
     pub(crate) fn overlaps(&self, other: &Span) -> bool {
-        let meet = |((a, m), (b, n)): (&(i64, i64), &(i64, i64))| *a < b + n && *b < a + m;
         self.tensor == other.tensor
             && self.owner == other.owner
-            && self.ranges.iter().zip(&other.ranges).all(meet)
+            && self.ranges.iter().zip(&other.ranges).all(|(a, b)| reach::meet(a, b))
     }
 
     /// Reports whether the other part lies within this one.
     pub(crate) fn covers(&self, other: &Span) -> bool {
-        let within = |((a, m), (b, n)): (&(i64, i64), &(i64, i64))| a <= b && b + n <= a + m;
         self.tensor == other.tensor
             && self.owner == other.owner
-            && self.ranges.iter().zip(&other.ranges).all(within)
+            && self.ranges.iter().zip(&other.ranges).all(|(a, b)| reach::within(a, b))
     }
 }
 

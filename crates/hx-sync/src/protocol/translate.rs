@@ -5,12 +5,13 @@ mod data;
 use hx_index::{Expr, Symbol};
 use hx_target::WARP;
 use hx_tile::{
-    Base, Completion, Counter, Mode, Op, OpId, OpKind, Operand, Order, PipeId, Role as TileRole, Rounds,
-    ScopeId, ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
+    Base, Completion, Counter, Mode, Op, OpId, OpKind, Operand, Order, Pick, PipeId, Role as TileRole,
+    Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use self::data::Data;
 use super::program::{Multicast, Number};
+use super::reach::Reach;
 use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 /// The number of threads that arrive together: a warp group.
@@ -296,8 +297,13 @@ impl Translator<'_> {
                 (Base::Shared(tensor), hx_tile::Region::Whole(_)) => {
                     push(Act::Access { place: self.whole(tensor), write });
                 }
-                // Nothing is known of the rows that a table selects, and global memory is not followed.
-                (Base::Shared(_), hx_tile::Region::Table(_)) | (Base::Global(_), _) => {}
+                (Base::Shared(_), hx_tile::Region::Table(rows)) => {
+                    if let Some(place) = self.table(rows) {
+                        push(Act::Access { place, write });
+                    }
+                }
+                // Global memory is not followed.
+                (Base::Global(_), _) => {}
             }
         }
         match effects.order {
@@ -316,19 +322,42 @@ impl Translator<'_> {
     }
 
     fn whole(&self, tensor: TensorId) -> Place {
-        let ranges =
-            self.tile.tensor(tensor).shape.iter().map(|extent| (Expr::constant(0), *extent)).collect();
+        let shape = self.tile.tensor(tensor).shape.iter();
+        let ranges = shape.map(|extent| (Expr::default(), Reach::Run(*extent))).collect();
         Place { tensor, ranges, own: self.own(tensor) }
     }
 
-    /// Returns the elements of a shared tensor that a view shows; `None` if they are not consecutive in each dimension.
+    /// Returns the elements of a shared tensor that a view shows. Data may pick any of the coordinates that an index can name.
     fn place(&self, view: &View) -> Option<Place> {
         let Base::Shared(tensor) = view.base else { return None };
-        let range = |(dim, start): (usize, &Expr)| Some((start.clone(), view.length(dim)?));
-        if view.picked.is_some() {
-            return None;
+        let mut place = self.whole(tensor);
+        for (dim, range) in place.ranges.iter_mut().enumerate() {
+            let start = view.offsets.get(dim).cloned().unwrap_or_default();
+            let pick = view.picks().iter().find(|pick| pick.dim == dim);
+            let modes: Option<Vec<(i64, i64)>> = match pick {
+                Some(Pick { factor, extent, .. }) => {
+                    factor.as_const().zip(extent.as_const()).map(|mode| vec![mode])
+                }
+                None if view.is_picked(dim) => None,
+                None => {
+                    let own = view.modes.iter().filter(|mode| mode.dim == dim && mode.extent != 1);
+                    own.map(|mode| Some((mode.factor.as_const()?, mode.extent))).collect()
+                }
+            };
+            if let Some(modes) = modes {
+                *range = (start, Reach::of(&modes));
+            }
         }
-        let ranges = view.offsets.iter().enumerate().map(range).collect::<Option<_>>()?;
-        Some(Place { tensor, ranges, own: self.own(tensor) })
+        Some(place)
+    }
+
+    /// Returns the elements of a shared table that pick rows: any along it.
+    fn table(&self, rows: &Rows) -> Option<Place> {
+        let Base::Shared(tensor) = rows.base else { return None };
+        let mut place = self.whole(tensor);
+        for (dim, range) in place.ranges.iter_mut().enumerate().filter(|(dim, _)| *dim != rows.along) {
+            *range = (rows.offsets.get(dim).cloned().unwrap_or_default(), Reach::Run(1));
+        }
+        Some(place)
     }
 }

@@ -53,7 +53,7 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
         for warning in &built.warnings {
             output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
         }
-        output.diagnostics(&loaded.db, built.spills.as_slice());
+        output.diagnostics(&loaded.db, &built.found);
     };
     if kind == BuildKind::C {
         let [header, source] = launcher_files(&args.output).map_err(usage)?;

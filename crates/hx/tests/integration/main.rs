@@ -15,6 +15,7 @@ mod reports;
 mod stepping;
 mod testing;
 mod tune;
+mod unchecked;
 mod why;
 
 use std::path::Path;

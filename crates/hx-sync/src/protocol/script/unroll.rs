@@ -234,12 +234,12 @@ impl<'a> Unroller<'a> {
     /// Returns the part of the tensor, or `None` if the launch does not decide it: then the access is left out, and told of.
     fn span(&mut self, op: OpId, place: &Place) -> Option<Span> {
         let mut ranges = Vec::new();
-        for (start, len) in &place.ranges {
+        for (start, reach) in &place.ranges {
             let Some(value) = self.value(start) else {
                 (self.see)(Sight::Place { op, at: start });
                 return None;
             };
-            ranges.push((value, *len));
+            ranges.push((value, reach.clone()));
         }
         Some(Span { tensor: place.tensor, owner: place.own.then_some(self.group), ranges })
     }

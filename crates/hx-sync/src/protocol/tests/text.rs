@@ -6,6 +6,7 @@ use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{OpId, TensorId};
 
 use super::super::program::Multicast;
+use super::super::reach::Reach;
 use super::super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 pub(in crate::protocol) struct Parsed {
@@ -218,12 +219,12 @@ impl Reader<'_> {
 
     fn place(&self, text: &str) -> Place {
         let (name, range) = match text.split_once('[') {
-            None => (text, (Expr::constant(0), 1 << 20)),
+            None => (text, (Expr::constant(0), Reach::Run(1 << 20))),
             Some((name, index)) => {
                 let index = index.trim_end_matches(']');
                 let stage = self.protocol.pipes.iter().any(|pipe| pipe.name == index);
                 let index = if stage { Expr::symbol(self.stage(index)) } else { self.expr(index) };
-                (name, (index, 1))
+                (name, (index, Reach::Run(1)))
             }
         };
         Place { tensor: tensor(name), ranges: vec![range], own: name.starts_with('.') }

@@ -1,0 +1,59 @@
+//! The coordinates of a part of a tensor in one dimension.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The coordinates of a part, counted from its first one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reach {
+    /// So many coordinates in a row.
+    Run(i64),
+    /// Coordinates with gaps, in ascending order.
+    Steps(Arc<[i64]>),
+}
+
+impl Reach {
+    /// Returns the coordinates of modes, each with its factor and extent. No mode is a single coordinate.
+    pub fn of(modes: &[(i64, i64)]) -> Reach {
+        let mut steps = BTreeSet::from([0]);
+        for (factor, extent) in modes {
+            steps = steps.iter().flat_map(|step| (0..*extent).map(move |c| step + factor * c)).collect();
+        }
+        let steps: Vec<i64> = steps.into_iter().collect();
+        match steps.last() {
+            Some(last) if steps.first() == Some(&0) && last + 1 == steps.len() as i64 => Reach::Run(last + 1),
+            _ => Reach::Steps(steps.into()),
+        }
+    }
+
+    fn steps(&self, start: i64) -> Box<dyn Iterator<Item = i64> + '_> {
+        match self {
+            Reach::Run(length) => Box::new(start..start + length),
+            Reach::Steps(steps) => Box::new(steps.iter().map(move |step| start + step)),
+        }
+    }
+
+    fn contains(&self, start: i64, coordinate: i64) -> bool {
+        match self {
+            Reach::Run(length) => (start..start + length).contains(&coordinate),
+            Reach::Steps(steps) => steps.binary_search(&(coordinate - start)).is_ok(),
+        }
+    }
+}
+
+/// Reports whether two parts, each with its first coordinate, have a coordinate in common.
+pub(crate) fn meet((a, m): &(i64, Reach), (b, n): &(i64, Reach)) -> bool {
+    match (m, n) {
+        (Reach::Run(m), Reach::Run(n)) => *a < b + n && *b < a + m,
+        (Reach::Steps(_), _) => m.steps(*a).any(|coordinate| n.contains(*b, coordinate)),
+        (_, Reach::Steps(_)) => n.steps(*b).any(|coordinate| m.contains(*a, coordinate)),
+    }
+}
+
+/// Reports whether the first part has all coordinates of the second one.
+pub(crate) fn within((a, m): &(i64, Reach), (b, n): &(i64, Reach)) -> bool {
+    match (m, n) {
+        (Reach::Run(m), Reach::Run(n)) => a <= b && b + n <= a + m,
+        _ => n.steps(*b).all(|coordinate| m.contains(*a, coordinate)),
+    }
+}
