@@ -3,7 +3,7 @@
 //! their events (`hx_sync::protocol::orders`), and the tests of its file pass on the simulator in several orders. A mutant that is
 //! neither is missed, and one with a warning that its pipelines were not checked is missed, too.
 //!
-//! A normal test run judges a few mutants of each kernel. `cargo xtask mutants` judges all of them and prints the table.
+//! A normal test run judges a few mutants of each kernel. `cargo xtask mutants --every 1` judges all of them and prints the table.
 
 mod judge;
 mod mutate;
@@ -23,7 +23,7 @@ use mutate::{Mutant, mutants};
 /// The folders of the kernels, each with its files.
 const FOLDERS: &[&str] = &["std", "tests/kernels_sm_90a", "tests/mutants/kernels"];
 
-/// A normal test run judges each mutant whose number is a multiple of this.
+/// A normal test run judges each mutant whose number is a multiple of this; `HX_MUTANTS_EVERY` has another number.
 const SPARSE: usize = 9;
 
 /// The row of a kernel in the table.
@@ -53,17 +53,17 @@ fn files() -> Vec<PathBuf> {
 
 #[test]
 fn mutants_are_errors_or_harmless() {
-    let all = std::env::var_os("HX_MUTANTS").is_some();
+    let every = std::env::var("HX_MUTANTS_EVERY").ok().and_then(|number| number.parse().ok());
     let wanted = std::env::var("HX_MUTANTS_OF").unwrap_or_default();
+    let shows = every.is_some() || !wanted.is_empty();
     let mut work: Vec<(PathBuf, Mutant)> = Vec::new();
     for path in files() {
         let text = std::fs::read_to_string(&path).expect("a text");
         let is_wanted = |mutant: &Mutant| mutant.kernel.contains(&wanted);
         work.extend(mutants(&text).into_iter().filter(is_wanted).map(|mutant| (path.clone(), mutant)));
     }
-    if !all && wanted.is_empty() {
-        work = work.into_iter().step_by(SPARSE).collect();
-    }
+    let every = every.unwrap_or(if wanted.is_empty() { SPARSE } else { 1 });
+    work = work.into_iter().step_by(every.max(1)).collect();
     let rows = judged(&work);
     let mut table = String::new();
     let mut sum = Row::default();
@@ -79,7 +79,7 @@ fn mutants_are_errors_or_harmless() {
         sum.missed.extend(row.missed.iter().cloned());
     }
     let missed = sum.missed.join("\n");
-    if all || !wanted.is_empty() {
+    if shows {
         println!("{:<42} {:>4} {:>4} {:>4} {:>4} {:>4}", "kernel", "all", "err", "none", "safe", "miss");
         let (all, errors, broken, harmless) = (sum.mutants, sum.errors, sum.broken, sum.harmless);
         println!("{table}{:<42} {all:>4} {errors:>4} {broken:>4} {harmless:>4} {:>4}", "", sum.missed.len());

@@ -11,6 +11,7 @@ mod codegen;
 mod counts;
 mod cuda;
 mod fuzz;
+mod mutants;
 mod programs;
 mod python;
 mod site;
@@ -48,6 +49,11 @@ const COMMANDS: &[Command] = &[
         name: "fuzz",
         about: "put random and broken texts through the front end (`--seconds N`, `--seed S`)",
         run: fuzz::run,
+    },
+    Command {
+        name: "mutants",
+        about: "judge mutants of the synchronization of real kernels (`--every N`, `--of KERNEL`)",
+        run: mutants::run,
     },
     Command {
         name: "programs",

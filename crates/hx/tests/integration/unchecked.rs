@@ -31,7 +31,10 @@ const SUMS: (&str, &str) = (
 
 #[test]
 fn a_build_says_so() {
-    check(&[SUMS], &["build", "k.hx", "--emit", "cuda", "-o", "k"], expect![[r#"
+    check(
+        &[SUMS],
+        &["build", "k.hx", "--emit", "cuda", "-o", "k"],
+        expect![[r#"
         exit 0
         --
         warning[HX0419]: the pipelines of this kernel were not checked: no launch was found that satisfies `m % 7 == 3` and `m % 7 == 4`
@@ -46,7 +49,8 @@ fn a_build_says_so() {
 
         built `sums`: k.cu and k.json
         assumed of every launch: `m` multiples of 16; `x`, `y` aligned to 16 bytes; `--facts` says what else to rely on
-    "#]]);
+    "#]],
+    );
 }
 
 /// No launch takes the first branch.
@@ -76,15 +80,37 @@ const BRANCH: (&str, &str) = (
     }
 }
 test \"twice\" {
-    let x = random(f32, [1024], seed: 1);
+    let x = randn(f32, [1024], seed: 1);
     let y = zeros(f32, [1024]);
     twice(x, y);
-    assert_close(y, x * 2.0);
+    assert_eq(y, x * 2.0);
 }
 ",
 );
 
 #[test]
 fn a_test_says_so() {
-    check(&[BRANCH], &["test", "k.hx", "--device", "sim"], expect![[""]]);
+    check(
+        &[BRANCH],
+        &["test", "k.hx", "--device", "sim"],
+        expect![[r#"
+        exit 0
+        test k.hx::twice ... ok
+        1 passed, 0 failed, 0 skipped
+        --
+        device: simulator (sm_90a)
+        warning[HX0419]: the pipelines of this kernel were not checked: no launch was found in which `m * m == 2` holds
+            ╭─[ k.hx:12:13 ]
+            │
+         12 │ ╭─▶             for i in 0..cdiv(m, 256) {
+            ┆ ┆
+         20 │ ├─▶             }
+            │ │
+            │ ╰─────────────────── here
+            │
+            │     Note: a fault in them would be seen by the simulator, in a launch that shows it
+        ────╯
+
+    "#]],
+    );
 }
