@@ -41,7 +41,6 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
             let checked = Protocol::of(&places, lowered);
             found.extend(checked.findings(&places, synchronization(db, instance)));
             found.extend(checked.unchecked(&places));
-            found.extend(waits::added(&places, lowered, checked.own_faults()));
             found.extend(previous::findings(&places, lowered));
             found.extend(associative::operators(&places, lowered));
             found.extend(scopes::narrow(&places, lowered));
@@ -114,6 +113,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     } else {
         let faults = Protocol::of(places, lowered).own_faults();
         found.extend(sync::findings(places, lowered, solution, synchronization(db, instance), faults));
+        found.extend(waits::added(places, lowered, solution, faults));
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::scalar_products(places, lowered, solution));

@@ -5,18 +5,28 @@ use std::collections::BTreeMap;
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
 use hx_sync::protocol::{Fault, Kind};
-use hx_tile::{OpId, Products, Touched};
+use hx_tile::{Choice, GemmChoice, OpId, OperandChoice, Products, Solution, Touched};
 
 use super::Places;
 
-/// Returns a note for each operation before which the compiler waits, unless the access is an error of its own.
-pub(super) fn added(places: &Places<'_>, lowered: &Lowered, faults: &[Fault]) -> Vec<Diagnostic> {
+/// Returns a note for each operation before which the compiler waits, unless the access is an error of its own. A product without
+/// descriptors is complete when it is issued: there is nothing to wait for.
+pub(super) fn added(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    solution: &Solution,
+    faults: &[Fault],
+) -> Vec<Diagnostic> {
+    let is_in_flight = |product: OpId| {
+        let choice = solution.choices.get(&product);
+        matches!(choice, Some(Choice::Gemm(GemmChoice { b: OperandChoice::Descriptor { .. }, .. })))
+    };
     let told = |op: OpId| {
         faults.iter().any(|fault| matches!(fault.kind, Kind::InFlight { later, .. } if later == op))
     };
     let mut waits: BTreeMap<OpId, Vec<Touched>> = BTreeMap::new();
     for touched in Products::of(&lowered.program).touched(&lowered.program) {
-        if !told(touched.op) {
+        if is_in_flight(touched.product) && !told(touched.op) {
             waits.entry(touched.op).or_default().push(touched);
         }
     }
