@@ -249,7 +249,7 @@ kernel replicated(x: f16[m, n], y: mut f16[m, 1])
     threads 160
 {
     let s = shared_tensor(f16, [80, 1]);
-    copy(max(load(tile(x, [80, 32])[.., .., 0, 0]), axis: 1), s);
+    copy(max(load(tile(x, [80, 32], pad: 0)[.., .., 0, 0]), axis: 1), s);
     sync();
     copy(s, tile(y, [80, 1])[.., .., 0, 0]);
 }

@@ -73,7 +73,7 @@ test "the position of nothing but NaN is 0" {
     assert(argmax(x[0]) == 0 && argmin(x[0]) == 0);
 }
 
-/// The first column in which a row differs from another, and the first in which it agrees.
+/// The first column in which a row differs from another, and the first in which it agrees: 0 if there is none.
 kernel compared<W = 64, THREADS = 64>(x: i32[m, n], y: i32[m, n], first: mut i32[m, 2])
     where n <= W
     grid [m]
@@ -82,8 +82,9 @@ kernel compared<W = 64, THREADS = 64>(x: i32[m, n], y: i32[m, n], first: mut i32
     let row = block_idx;
     let a = load(tile(x, [1, W])[.., .., row, 0]);
     let b = load(tile(y, [1, W])[.., .., row, 0]);
+    let outside = index(a, 1) >= n;
     copy(argmax(a != b, axis: 1), tile(first, [1, 1])[.., .., row, 0]);
-    copy(argmin(a != b, axis: 1), tile(first, [1, 1])[.., .., row, 1]);
+    copy(argmin(outside || a != b, axis: 1), tile(first, [1, 1])[.., .., row, 1]);
 }
 
 test "truth values have extremes" for THREADS in [32, 64, 256] {

@@ -57,6 +57,7 @@ test "rows of another length" for n in [20, 48] {
 
 /// The largest of each 2 by 2 elements.
 kernel pooled<BM = 12, BN = 36>(x: f32[m, n], y: mut f32[p, q])
+    where m % 2 == 0, n % 2 == 0
     grid [cdiv(m, BM), cdiv(n, BN)]
     threads 64
 {

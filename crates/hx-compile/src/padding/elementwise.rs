@@ -158,6 +158,12 @@ impl<'a> Walk<'a> {
                 found = Some(found.map_or(value, |found| found.or(value)));
             }
         }
+        if let (None, Some(Form::Truth(cond) | Form::Bit(cond))) = (found, &held.form)
+            && let Some(truth) = decide(cond, region, false, &mut self.ground)
+        {
+            let dtype = held.data.dtype;
+            return (Number::exact(dtype, dtype.encode(f64::from(u8::from(truth)))), false);
+        }
         (found.unwrap_or(held.data), found.is_some())
     }
 
@@ -167,7 +173,10 @@ impl<'a> Walk<'a> {
         let mut cast = (*held).clone();
         if to != held.data.dtype {
             cast.data = held.data.cast(to);
-            cast.form = held.form.clone().filter(|form| matches!(form, Form::Integer(_)));
+            cast.form = match &held.form {
+                Some(Form::Truth(cond)) => Some(Form::Bit(cond.clone())),
+                form => form.clone(),
+            };
             cast.pads = held.pads.iter().map(|pad| pad.with(pad.value.cast(to), op.id)).collect();
         }
         let (from, shape) = (self.shape(src), self.shape(dst));
@@ -231,7 +240,8 @@ impl Inputs<'_> {
             Scalar::Bitcast { to, arg } => {
                 let number = self.value(arg, ground);
                 let same = number.bits.map_or(Number::any(*to), |bits| Number::exact(*to, bits));
-                Number { padding: number.padding, ..same }
+                let packed = number.given && number.told || number.packed;
+                Number { padding: number.padding, told: number.told, packed, ..same }
             }
             Scalar::Apply { operator, dtype, args } => self.apply(scalar, (*operator, *dtype, args), ground),
         }
@@ -275,6 +285,11 @@ impl Inputs<'_> {
         if scalar.dtype() == DType::Bool {
             return self.cond_of(scalar, ground).map(Form::Truth);
         }
+        if let Scalar::Cast { arg, .. } = scalar
+            && arg.dtype() == DType::Bool
+        {
+            return self.cond_of(arg, ground).map(Form::Bit);
+        }
         let integer = self.integer(scalar, ground).filter(|_| !scalar.dtype().is_float())?;
         (!integer.is_larger_than(LARGEST)).then_some(Form::Integer(integer))
     }
@@ -301,14 +316,14 @@ impl Inputs<'_> {
                 _ => None,
             },
             Scalar::Const { bits, .. } => Some(if *bits == 0 { Cond::False } else { Cond::True }),
-            Scalar::Apply { operator: Operator::And, args, .. } => match &args[..] {
-                [a, b] => Some(self.cond_of(a, ground)?.and(self.cond_of(b, ground)?)),
-                _ => None,
-            },
-            Scalar::Apply { operator: Operator::Or, args, .. } => match &args[..] {
-                [a, b] => Some(self.cond_of(a, ground)?.or(self.cond_of(b, ground)?)),
-                _ => None,
-            },
+            Scalar::Apply { operator: operator @ (Operator::And | Operator::Or), args, .. } => {
+                let [a, b] = &args[..] else { return None };
+                let (a, b) = match (self.cond_of(a, ground), self.cond_of(b, ground)) {
+                    (None, None) => return None,
+                    (a, b) => (a.unwrap_or_else(unknown), b.unwrap_or_else(unknown)),
+                };
+                Some(if *operator == Operator::And { a.and(b) } else { a.or(b) })
+            }
             Scalar::Apply { operator: Operator::Not, args, .. } => {
                 Some(self.cond_of(args.first()?, ground)?.negate())
             }
@@ -357,6 +372,12 @@ impl Inputs<'_> {
             Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Bitcast { .. } => None,
         }
     }
+}
+
+/// Returns a condition that nothing decides: one of data, beside one of coordinates.
+fn unknown() -> Cond {
+    let data = Symbol::Var("of data".into(), 0);
+    Cond::Cmp(CmpOp::Eq, Expr::symbol(data), Expr::default())
 }
 
 /// The largest number of terms of an integer that is followed.

@@ -67,6 +67,8 @@ pub(crate) type Carried = BTreeSet<(u32, TensorId)>;
 pub(crate) enum Form {
     Integer(Expr),
     Truth(Cond),
+    /// 1 where a condition holds, and 0 elsewhere.
+    Bit(Cond),
 }
 
 /// The elements of a tensor.
@@ -131,10 +133,10 @@ impl Held {
 
     /// Replaces a symbol in everything that is known: `now` is its value, as of after a change. Without it, or where it has changed
     /// before, the symbol becomes one whose value is not known.
-    fn changed(&self, symbol: &Symbol, now: Option<&Expr>, replace: &dyn Fn(&Expr, &Expr) -> Expr) -> Held {
+    fn changed(&self, symbol: &Symbol, now: Option<&Expr>, replace: &Replace<'_>) -> Held {
         let form = match &self.form {
             Some(Form::Integer(e)) if e.mentions(symbol) => None,
-            Some(Form::Truth(cond)) if cond.symbols().contains(symbol) => None,
+            Some(Form::Truth(cond) | Form::Bit(cond)) if cond.symbols().contains(symbol) => None,
             form => form.clone(),
         };
         let mut held = Held { form, pads: Vec::new(), ..self.clone() };
@@ -145,7 +147,11 @@ impl Held {
             }
             let gone = Expr::symbol(earlier(symbol));
             let known = now.filter(|_| !pad.ring && !pad.aged.contains(symbol));
-            let region = pad.region.map(|e| replace(e, known.unwrap_or(&gone)));
+            let region = pad.region.map(|e| (replace.symbol)(e, known.unwrap_or(&gone)));
+            if let Some(region) = known.and_then(|_| (replace.same)(&region)) {
+                held.add(Pad { region, ..pad.clone() });
+                continue;
+            }
             let mut aged = pad.aged.clone();
             aged.insert(symbol.clone());
             held.add(Pad { region, aged, ..pad.clone() });
@@ -156,7 +162,7 @@ impl Held {
     fn mentions(&self, symbol: &Symbol) -> bool {
         let form = match &self.form {
             Some(Form::Integer(e)) => e.mentions(symbol),
-            Some(Form::Truth(cond)) => cond.symbols().contains(symbol),
+            Some(Form::Truth(cond) | Form::Bit(cond)) => cond.symbols().contains(symbol),
             None => false,
         };
         form || self.pads.iter().any(|pad| pad.region.mentions(symbol))
@@ -200,12 +206,20 @@ pub(crate) fn join(
     joined
 }
 
+/// How a symbol is replaced.
+pub(crate) struct Replace<'r> {
+    /// Replaces it in an expression.
+    pub(crate) symbol: &'r dyn Fn(&Expr, &Expr) -> Expr,
+    /// Returns a region of the old value in terms of the new one, if it is the same for both.
+    pub(crate) same: &'r dyn Fn(&Region) -> Option<Region>,
+}
+
 /// Replaces a symbol whose value changes; see [`Held::changed`].
 pub(crate) fn change(
     state: &mut State,
     symbol: &Symbol,
     now: Option<&Expr>,
-    replace: &dyn Fn(&Expr, &Expr) -> Expr,
+    replace: &Replace<'_>,
 ) {
     for held in state.values_mut().filter(|held| held.mentions(symbol)) {
         *held = Rc::new(held.changed(symbol, now, replace));

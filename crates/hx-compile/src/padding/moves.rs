@@ -233,7 +233,7 @@ impl<'a> Walk<'a> {
                     own.map(|(_, now)| now.clone())
                 };
                 let region = pad.region.map(|e| e.substitute(&self.ground.facts, &round));
-                let region = region.with(&filled.rounds);
+                let region = self.ground.reduced(&region).with(&filled.rounds);
                 now.add(Pad { region, ring: false, stage: None, certain: true, ..pad.clone() });
             }
         }
@@ -247,7 +247,7 @@ impl<'a> Walk<'a> {
         let to = |s: &Symbol| axis_of(s).and_then(|axis| map.get(axis).cloned());
         moved.form = match &held.form {
             Some(Form::Integer(e)) => Some(Form::Integer(e.substitute(&self.ground.facts, &to))),
-            Some(Form::Truth(_)) | None => None,
+            Some(Form::Truth(_) | Form::Bit(_)) | None => None,
         };
         for pad in &held.pads {
             let region = self.through(&pad.region, map);

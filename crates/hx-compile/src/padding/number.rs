@@ -30,6 +30,8 @@ pub(crate) struct Number {
     pub(crate) meant: bool,
     /// Whether the source names this very value for padding: by `pad:`, or in a `where`.
     pub(crate) given: bool,
+    /// Whether it is made of the bits of a value that the source names for padding.
+    pub(crate) packed: bool,
     /// Whether it is a number of the block that nothing else is known of.
     pub(crate) uniform: bool,
     /// Whether it may be NaN.
@@ -52,6 +54,7 @@ impl Number {
             told: false,
             meant: false,
             given: false,
+            packed: false,
             uniform: false,
             nan,
         }
@@ -105,6 +108,7 @@ impl Number {
             told: told(&[self, other]),
             meant: self.meant && other.meant,
             given: self.given && other.given && bits.is_some(),
+            packed: self.packed && other.packed,
             uniform: self.uniform && other.uniform,
             nan: self.nan || other.nan,
         }
@@ -142,6 +146,7 @@ impl Number {
             told: self.told,
             meant: self.meant && number.is(0.0),
             given: self.given,
+            packed: self.packed,
             uniform: self.uniform,
             ..number
         };
@@ -183,6 +188,7 @@ impl Number {
         number.same = kept.and_then(|kept| kept.same);
         number.padding = args.iter().any(|arg| arg.padding);
         number.told = told(args);
+        number.packed = number.told && args.iter().any(|arg| arg.packed);
         // An element to which padding adds nothing is still that element.
         match kept {
             Some(kept) if kept.legit => (number.padding, number.legit) = (kept.padding, true),
@@ -369,8 +375,8 @@ fn kept(operator: Operator, args: &[Number]) -> Option<Number> {
         // Of two operands that change nothing, the one with elements of a tensor is kept.
         Add | Or | Xor if a.is(0.0) && !(a.legit && b.is(0.0)) => Some(b),
         Add | Sub | Or | Xor | Shl | Shr if b.is(0.0) => Some(a),
-        Mul if a.is(1.0) => Some(b),
-        Mul | Div if b.is(1.0) => Some(a),
+        Mul if is_one(&a) => Some(b),
+        Mul | Div if is_one(&b) => Some(a),
         And if a.dtype == DType::Bool && a.is(1.0) => Some(b),
         And if a.dtype == DType::Bool && b.is(1.0) => Some(a),
         And if all_ones(Some(&b)) => Some(a),
@@ -384,6 +390,11 @@ fn kept(operator: Operator, args: &[Number]) -> Option<Number> {
     }
 }
 
+/// Reports whether a factor changes nothing on purpose: `exp` of padding is 1 by chance.
+fn is_one(x: &Number) -> bool {
+    x.is(1.0) && (x.given || !x.padding)
+}
+
 fn all_ones(x: Option<&Number>) -> bool {
     x.is_some_and(|x| !x.dtype.is_float() && x.dtype.bits() < 64 && x.bits == Some((1 << x.dtype.bits()) - 1))
 }
@@ -394,6 +405,8 @@ pub(crate) fn is_neutral(operator: Operator, value: &Number, others: &Number) ->
         return true;
     }
     match operator {
+        // The order of the bits of `pad: -inf` is what the source chose it for: keys that an index shares with a value.
+        Operator::Max | Operator::Min if value.packed => true,
         Operator::Add | Operator::Sub | Operator::Or | Operator::Xor if value.is(0.0) => true,
         Operator::Mul => value.is(1.0),
         // A negative number that the source puts in the place of padding is chosen to be less than all others, as -1 among positions.

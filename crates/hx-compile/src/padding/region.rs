@@ -41,6 +41,13 @@ pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
     }
 }
 
+/// The number of quotients inside of one another that statements are freed of.
+const QUOTIENTS: usize = 2;
+
+fn at_least_0(e: &Expr) -> Cond {
+    Cond::Cmp(CmpOp::Le, Expr::default(), e.clone())
+}
+
 /// The elements at whose coordinates every expression is at least 0.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Region(pub(crate) Vec<Expr>);
@@ -90,17 +97,47 @@ impl Region {
     }
 }
 
-/// Returns expressions that are at least 0 if `e` is, each without a quotient by a constant: `x / 8 ≥ j` implies `x ≥ 8 j`.
-fn without_quotients(e: &Expr) -> Vec<Expr> {
+/// Returns expressions that are at least 0 if `e` is, each without a quotient: `x / 8 ≥ j` implies `x ≥ 8 j`.
+fn without_quotients(e: &Expr, facts: &Facts) -> Vec<Expr> {
     let quotient = |(monomial, c): (&Vec<Atom>, i64)| {
         let [Atom::Div(x, by)] = &monomial[..] else { return None };
-        let d = by.as_const().filter(|d| *d > 0)?;
+        if !facts.proves_lt(&Expr::default(), by) {
+            return None;
+        }
         let rest = e.clone() - Expr::atom(monomial[0].clone()).scale(c);
         // `x - d + 1 ≤ d · (x / d) ≤ x`
-        let least = if c > 0 { x.clone() } else { x.clone() - Expr::constant(d - 1) };
-        Some(rest.scale(d) + least.scale(c))
+        let least = if c > 0 { x.clone() } else { x.clone() - by.clone() + Expr::constant(1) };
+        Some(&rest * by + least.scale(c))
     };
     e.terms().filter_map(quotient).collect()
+}
+
+/// Returns an expression with atoms replaced, from the inside out: an atom for which `f` returns nothing stays.
+fn rewritten(e: &Expr, facts: &Facts, f: &dyn Fn(&Atom) -> Option<Expr>) -> Expr {
+    let inner = |e: &Expr| rewritten(e, facts, f);
+    let of_atom = |atom: &Atom| {
+        let atom = match atom {
+            Atom::Div(x, by) => Atom::Div(inner(x), inner(by)),
+            Atom::Mod(x, by) => Atom::Mod(inner(x), inner(by)),
+            Atom::Symbol(_) | Atom::Min(..) | Atom::Max(..) | Atom::Xor(..) | Atom::And(..) | Atom::Wrap(..) => {
+                atom.clone()
+            }
+        };
+        f(&atom).unwrap_or_else(|| match &atom {
+            Atom::Div(x, by) => x.div(by, facts),
+            Atom::Mod(x, by) => x.rem(by, facts),
+            other => Expr::atom(other.clone()),
+        })
+    };
+    let terms = e.terms().map(|(monomial, c)| {
+        monomial.iter().fold(Expr::constant(c), |product, atom| &product * &of_atom(atom))
+    });
+    terms.fold(Expr::default(), |sum, term| sum + term)
+}
+
+/// Reports whether an expression has a quotient or a remainder by a number that only a launch knows.
+fn divides(e: &Expr) -> bool {
+    !e.divisions().is_empty()
 }
 
 /// The facts of a place in the program, and proofs about regions.
@@ -206,18 +243,70 @@ impl Ground {
 
     /// States that an expression is at least 0.
     pub(crate) fn state(&mut self, e: &Expr) -> Vec<Expr> {
-        self.holds(&Cond::Cmp(CmpOp::Le, Expr::default(), e.clone()))
+        self.holds(&at_least_0(e))
     }
 
     /// States a condition, and what follows from it for the dividends of quotients. Returns the statements that are new.
     pub(crate) fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
         let mut stated = self.facts.holds(cond);
         for e in stated.clone() {
-            for multiplied in without_quotients(&e) {
-                stated.extend(self.facts.holds(&Cond::Cmp(CmpOp::Le, Expr::default(), multiplied)));
+            // The dividend of a quotient may have a quotient in turn, as `(cdiv(n, 8) - block_idx) / grid_dim` has.
+            let mut open = without_quotients(&e, &self.facts);
+            for _ in 0..QUOTIENTS {
+                let stated_here = open.iter().flat_map(|e| self.facts.holds(&at_least_0(e))).collect::<Vec<_>>();
+                open = open.iter().flat_map(|e| without_quotients(e, &self.facts)).collect();
+                stated.extend(stated_here);
             }
         }
         stated
+    }
+
+    /// Returns a region in which remainders and quotients of numbers below their divisor are simplified: `i % tiles` is `i` in a loop
+    /// over `tiles`.
+    pub(crate) fn reduced(&self, region: &Region) -> Region {
+        if !region.0.iter().any(divides) {
+            return region.clone();
+        }
+        let facts = &self.facts;
+        let below = |x: &Expr, by: &Expr| facts.proves_le(&Expr::default(), x) && facts.proves_lt(x, by);
+        region.map(|e| {
+            rewritten(e, facts, &|atom| match atom {
+                Atom::Mod(x, by) if by.as_const().is_none() && below(x, by) => Some(x.clone()),
+                Atom::Div(x, by) if by.as_const().is_none() && below(x, by) => Some(Expr::default()),
+                _ => None,
+            })
+        })
+    }
+
+    /// Returns a region of the round before in terms of this round, if its conditions say that a quotient has not changed since:
+    /// `(i - 1) / steps` is `i / steps` where `(i - 1) % steps` is not the last step.
+    pub(crate) fn same_quotient(&self, region: &Region) -> Option<Region> {
+        if !region.0.iter().any(divides) {
+            return None;
+        }
+        let (two, facts) = (Expr::constant(2), &self.facts);
+        let (of_elements, paths): (Vec<&Expr>, Vec<&Expr>) =
+            region.0.iter().partition(|e| e.symbols().iter().any(|s| axis_of(s).is_some()));
+        let remainders = paths.iter().flat_map(|e| e.divisions());
+        let goes_on = |atom: Atom| {
+            let Atom::Mod(x, by) = &atom else { return None };
+            let known = by.clone() - Expr::atom(atom.clone()) - two.clone();
+            paths
+                .iter()
+                .any(|path| known.constant_distance(path).is_some_and(|more| more >= 0))
+                .then(|| (x.clone(), by.clone()))
+        };
+        let steps: Vec<(Expr, Expr)> = remainders.filter_map(goes_on).collect();
+        let next = |atom: &Atom| match atom {
+            Atom::Div(x, by) => {
+                let same = steps.iter().any(|(of, step)| of == x && step == by);
+                same.then(|| (x.clone() + Expr::constant(1)).div(by, facts))
+            }
+            _ => None,
+        };
+        let now: Vec<Expr> = of_elements.iter().map(|e| rewritten(e, facts, &next)).collect();
+        let all = now.iter().zip(&of_elements).all(|(now, old)| now != *old);
+        (!now.is_empty() && all).then(|| Region(now).with(&[]))
     }
 
     /// Returns the truth value that a comparison of integers has at all elements of the region; `None` if it may have both.
@@ -259,9 +348,6 @@ impl Ground {
         if !others.is_empty() && self.implies_now(region, &others, &here, e) {
             return true;
         }
-        if std::env::var("HX_PAD").is_ok() {
-            eprintln!("NOT EXCLUDED {:?}\n   MASK {:?}\n   counters {:?}", region, e, self.counters);
-        }
         (loose || self.is_decided_by_data(region, e)) && self.leads_into(region, e)
     }
 
@@ -270,7 +356,7 @@ impl Ground {
         let Some((first, rest)) = others.split_first() else { return self.implies(region, e) };
         here.iter().any(|counter| {
             let now = |s: &Symbol| (s == first).then(|| Expr::symbol(counter.clone()));
-            let region = region.map(|e| e.substitute(&self.facts, &now));
+            let region = self.reduced(&region.map(|e| e.substitute(&self.facts, &now)));
             self.implies_now(&region, rest, here, e)
         })
     }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use hx_dtype::DType;
-use hx_index::{CmpOp, Cond, Expr, Symbol};
+use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_lower::Lowered;
 use hx_tile::{Base, Op, OpId, OpKind, PipeId, Role, Rounds, Stmt, SyncOp, TensorId, TileProgram, View};
 
-use super::held::{Edge, Held, Pad, State, change, join};
+use super::held::{Edge, Held, Pad, Replace, State, change, join};
 use super::number::Number;
 use super::region::{Ground, Region};
 use super::rings::{Filled, Rings};
@@ -65,6 +65,7 @@ impl<'a> Walk<'a> {
             numbers: BTreeMap::new(),
         };
         assigned(&program.body, &mut walk.assigned);
+        dimensions(program, &mut walk);
         definitions(&program.body, &mut walk);
         // A part of a tensor does not end before it begins.
         for length in &lowered.parts {
@@ -258,9 +259,12 @@ impl<'a> Walk<'a> {
             Rounds::Drawn { .. } => Expr::default(),
         };
         self.ground.counters.push((var.clone(), first));
+        let mut bounds = Vec::new();
         let (runs, next) = match rounds {
             Rounds::Range { start, end, .. } => {
                 let (start, end) = (self.ground.plain(start), self.ground.plain(end));
+                // The facts of the program bound the counter by a quotient, such as the rounds of a persistent loop.
+                bounds = self.ground.holds(&Cond::Cmp(CmpOp::Lt, Expr::symbol(var.clone()), end.clone()));
                 let one = Expr::constant(1);
                 let previous = Expr::symbol(var.clone()) - one.clone();
                 let more = Cond::Cmp(CmpOp::Lt, Expr::symbol(var.clone()) + one, end.clone());
@@ -269,6 +273,7 @@ impl<'a> Walk<'a> {
             Rounds::Drawn { .. } => (false, None),
         };
         self.repeat(body, |_| Vec::new(), Some((var, next.as_ref())));
+        self.ground.facts.forget(&bounds);
         self.ground.counters.pop();
         if !runs {
             self.state = join(&before, &self.state, [&[], &[]], &mut |_, _, _| false);
@@ -431,8 +436,12 @@ impl<'a> Walk<'a> {
 
     fn substitute(&mut self, state: &mut State, symbol: &Symbol, now: Option<&Expr>) {
         self.ground.facts.like(super::region::earlier(symbol), symbol);
-        let facts = &self.ground.facts;
-        change(state, symbol, now, &|e, now| e.substitute(facts, &|s| (s == symbol).then(|| now.clone())));
+        let ground = &self.ground;
+        let replace = Replace {
+            symbol: &|e, now| e.substitute(&ground.facts, &|s| (s == symbol).then(|| now.clone())),
+            same: &|region| ground.same_quotient(region),
+        };
+        change(state, symbol, now, &replace);
     }
 
     /// Returns a region with its coordinates replaced by expressions of others, one for each axis.
@@ -489,6 +498,24 @@ fn assigned(stmts: &[Stmt], out: &mut BTreeSet<Symbol>) {
             out.insert(var.clone());
         }
         stmt.bodies().for_each(|body| assigned(body, out));
+    }
+}
+
+/// States the dimensions that the header gives as quotients of others: `where b == cdiv(n, 64)`.
+fn dimensions(program: &TileProgram, walk: &mut Walk<'_>) {
+    for required in &program.requires {
+        let Cond::Cmp(CmpOp::Eq, a, b) = &required.cond else { continue };
+        for (one, other) in [(a, b), (b, a)] {
+            let is_quotient = other.terms().any(|(monomial, _)| matches!(monomial[..], [Atom::Div(..)]));
+            if let Some(Atom::Symbol(dim @ Symbol::Dim(_))) = one.as_atom()
+                && is_quotient
+                && !other.mentions(dim)
+                && !walk.ground.defined.contains_key(dim)
+            {
+                let other = walk.ground.plain(other);
+                walk.ground.defined.insert(dim.clone(), other);
+            }
+        }
     }
 }
 
