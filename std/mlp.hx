@@ -8,6 +8,7 @@ kernel mlp<BM = 128, W = 128, THREADS = 128, T: type = f16>(
     b: T[layers, W],
     y: mut T[m, W],
 )
+    where layers >= 1
     grid [cdiv(m, BM)]
     threads THREADS
 {

@@ -16,11 +16,20 @@ impl Cx<'_> {
         let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
         let blocks = along.unwrap_or(1);
         if blocks < 2 {
-            let message =
-                format!("found a cluster of {blocks} block along axis {axis}, wanted 2 or more for `{name}`");
-            return self.fail(&codes::BAD_CLUSTER, at, message);
+            return self.one_block(at, axis, name);
         }
         Ok(axis as u8)
+    }
+
+    /// Reports an axis along which the cluster has no two blocks, and names one along which it has.
+    fn one_block<T>(&mut self, at: ExprId, axis: i64, name: &str) -> Lower<T> {
+        let message = format!("found a cluster of 1 block along axis {axis}, wanted 2 or more for `{name}`");
+        let error = self.error(&codes::BAD_CLUSTER, at, message);
+        let error = match self.cluster.iter().position(|blocks| *blocks > 1) {
+            Some(other) => error.help(format!("its {} blocks lie along axis {other}", self.cluster[other])),
+            None => error,
+        };
+        Err(self.report(error))
     }
 
     /// Lowers `sum(t, cluster: 0, to: 1)`: adds up the same element of all blocks along an axis of the cluster. Without `to` every
@@ -116,11 +125,15 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Returns the axis of a sum; `None` if the cluster has one block along it, whose elements are the sum.
+    /// Returns the axis of a sum; `None` if the cluster has one block, whose elements are the sum. A cluster of several blocks has
+    /// them along another axis then.
     fn cluster_axis_or_one(&mut self, at: ExprId) -> Lower<Option<u8>> {
         let axis = self.const_int(at, "the axis of `cluster`")?;
         if let Some(known) = usize::try_from(axis).ok().filter(|axis| *axis < self.cluster_axes) {
-            return Ok((self.cluster[known] > 1).then_some(known as u8));
+            return match self.cluster[known] {
+                1 if self.cluster.iter().any(|blocks| *blocks > 1) => self.one_block(at, axis, "cluster"),
+                blocks => Ok((blocks > 1).then_some(known as u8)),
+            };
         }
         let message = match self.cluster_axes {
             0 => "found a sum over the cluster in a kernel without `cluster`".to_owned(),

@@ -127,6 +127,7 @@ fn trace<'a>(traced: Traced<'a>, run: Option<Run>, reads: &Reads<'a>, poll: &dyn
         open: BTreeSet::new(),
         read: BTreeSet::new(),
         written: BTreeSet::new(),
+        data: BTreeMap::new(),
         trace: Trace {
             threads: program.block_threads(),
             sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
@@ -148,7 +149,7 @@ fn trace<'a>(traced: Traced<'a>, run: Option<Run>, reads: &Reads<'a>, poll: &dyn
     // A branch in which a loop would have no rounds is followed as if it had some, so it proves nothing on its own. A second
     // condition makes `check` join the branches.
     let mut decide = BTreeSet::new();
-    tracer.trace.conditions.iter().flatten().for_each(|cond| decide.extend(cond.symbols()));
+    tracer.trace.conditions.iter().flatten().for_each(|cond| decide.extend(tracer.sources(cond.symbols())));
     if !decide.is_disjoint(&tracer.bounds) {
         tracer.trace.conditions.push(None);
     }
@@ -192,6 +193,8 @@ struct Tracer<'a, 'r> {
     /// Global tensors that are read; `written` has those that are written.
     read: BTreeSet<u32>,
     written: BTreeSet<u32>,
+    /// The numbers that come from data, each with those that it was computed from. All threads have the same.
+    data: BTreeMap<Symbol, BTreeSet<Symbol>>,
     trace: Trace,
 }
 
@@ -220,16 +223,23 @@ impl<'a> Tracer<'a, '_> {
         match stmt {
             Stmt::Group(group) => self.group(group, out),
             Stmt::Let { var, value } | Stmt::Uniform { var, value } => self.name(var, value),
-            Stmt::Assign { var, value } => self.scope.assign(var, value),
+            Stmt::Assign { var, value } => {
+                self.scope.assign(var, value);
+                self.data.remove(var);
+            }
             Stmt::LoadInteger { var, address } => {
                 self.global(address, false);
                 self.scope.read(var);
+                self.comes_from_data(var);
             }
             Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard, out),
             // Threads that look up elements may find any, and different ones.
             Stmt::ReadIndex { var, .. } => self.scope.unknown(var),
             // Numbers computed from data are known only at run time.
-            Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
+            Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => {
+                self.scope.forget(var);
+                self.comes_from_data(var);
+            }
             Stmt::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
             Stmt::Drawn(drawn) => self.drawn(drawn, out),
             Stmt::While { cond, body, .. } => self.repeated(cond, body, out),
@@ -311,6 +321,27 @@ impl<'a> Tracer<'a, '_> {
             self.partial.push(var.clone());
         }
         self.scope.name(var, value);
+        let symbols = value.symbols();
+        if symbols.iter().any(|symbol| self.data.contains_key(symbol)) {
+            let sources = self.sources(symbols);
+            self.data.insert(var.clone(), sources);
+        } else {
+            self.data.remove(var);
+        }
+    }
+
+    /// Records that a number comes from data.
+    fn comes_from_data(&mut self, var: &Symbol) {
+        self.data.insert(var.clone(), BTreeSet::from([var.clone()]));
+    }
+
+    /// Returns the symbols, and for numbers that were computed from data those that they come from.
+    fn sources(&self, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
+        let of = |symbol: Symbol| match self.data.get(&symbol) {
+            Some(sources) => sources.clone(),
+            None => BTreeSet::from([symbol]),
+        };
+        symbols.into_iter().flat_map(of).collect()
     }
 
     fn load_index(&mut self, var: &Symbol, address: &Address, guard: &Cond, out: &mut Vec<Event>) {
@@ -386,12 +417,15 @@ impl<'a> Tracer<'a, '_> {
         out.push(Event::Only(warps, events));
     }
 
-    /// Records a condition that only a launch decides.
+    /// Records a condition that only a launch decides. Data may be such that it holds in every round, or in none.
     fn condition(&mut self, cond: &Cond) {
         let symbols = cond.symbols();
-        let varies = |symbol: &Symbol| self.scope.known.iter().any(|known| known.symbol == *symbol);
+        let varies = |symbol: &Symbol| {
+            !self.data.contains_key(symbol) && self.scope.known.iter().any(|known| known.symbol == *symbol)
+        };
         let cond = (!symbols.iter().any(varies)).then(|| cond.clone());
-        self.open.extend(symbols);
+        let sources = self.sources(symbols);
+        self.open.extend(sources);
         let conditions = &mut self.trace.conditions;
         if cond.is_none() || !conditions.contains(&cond) {
             conditions.push(cond);

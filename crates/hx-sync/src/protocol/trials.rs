@@ -15,7 +15,7 @@ mod space;
 
 use std::collections::BTreeSet;
 
-use hx_index::{Cond, Expr, Symbol};
+use hx_index::{CmpOp, Cond, Expr, Symbol};
 
 use self::found::Found;
 use self::space::{Space, Values};
@@ -25,6 +25,8 @@ use super::{Act, Drawn, Launchable, Protocol, Stmt};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
+/// The clusters behind the first one along an axis from which a launch is seen, too.
+const CLUSTERS: i64 = 3;
 /// The most launches for a pattern that only shows elements that differ.
 const FEWER: usize = 12;
 
@@ -132,7 +134,10 @@ impl<'a> Search<'a> {
             self.add(&start);
         }
         let most = if self.pattern.decides_levels() { MOST } else { FEWER };
+        // The launch with the most rounds: what a branch leaves out shows only once a ring has gone round.
+        let mut longest: Option<(i64, Values)> = None;
         for wanted in self.combinations(most) {
+            let rounds = wanted.iter().map(|(_, wanted)| *wanted).sum::<i64>();
             let (mut values, mut fixed) = (start.clone(), BTreeSet::new());
             for (choice, (which, wanted)) in self.choices.iter().zip(wanted) {
                 let count = &choice.counts[which];
@@ -142,14 +147,38 @@ impl<'a> Search<'a> {
                 fixed.extend(choice.symbols.iter().cloned());
             }
             self.add(&values);
+            if longest.as_ref().is_none_or(|(most, _)| rounds > *most) {
+                longest = Some((rounds, values.clone()));
+            }
             // The last block of the grid can have fewer rounds than the first.
             if let Some(last) = self.last_block(&values) {
                 self.add(&last);
             }
         }
+        let longest = longest.map(|(_, values)| values).filter(|values| *values != start);
+        if self.pattern.decides_levels() {
+            self.other_clusters(&start);
+        }
         for cond in self.conds.clone() {
             for cond in [cond.clone().negate(), cond] {
-                if let Some(values) = self.space.satisfied(&start, &cond) {
+                for values in [Some(&start), longest.as_ref()].into_iter().flatten() {
+                    if let Some(values) = self.space.satisfied(values, &cond) {
+                        self.add(&values);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds launches seen from other clusters than the first: `block_idx / 3` is the same in the first two blocks, and differs between
+    /// the next two.
+    fn other_clusters(&mut self, start: &Values) {
+        for axis in 0..self.known.grid.len() as u8 {
+            let size = self.space.cluster(axis);
+            for number in (1..=CLUSTERS).filter(|_| size > 1) {
+                let index = Expr::symbol(Symbol::BlockIdx(axis));
+                let there = Cond::Cmp(CmpOp::Eq, index, Expr::constant(number * size));
+                if let Some(values) = self.space.satisfied(start, &there) {
                     self.add(&values);
                 }
             }

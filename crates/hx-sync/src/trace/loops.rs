@@ -71,7 +71,10 @@ impl<'a> Tracer<'a, '_> {
         if !scan::touches_shared(body) {
             return;
         }
-        self.bounds.extend(cond.symbols());
+        let bounds = self.sources(cond.symbols());
+        self.bounds.extend(bounds);
+        // Its first test may fail.
+        self.trace.skips |= matches!(self.truth(cond), Truth::Unknown);
         // Locals that the rounds change are known only for the rounds that are followed.
         let depth = self.partial.len();
         scan::assigned(body, &mut self.partial);
@@ -122,8 +125,8 @@ impl<'a> Tracer<'a, '_> {
         let certain = self.scope.certain();
         let open = certain.uniform(start).is_none() || certain.uniform(end).is_none();
         if open {
-            self.bounds.extend(start.symbols());
-            self.bounds.extend(end.symbols());
+            let bounds = self.sources(start.symbols().into_iter().chain(end.symbols()).collect());
+            self.bounds.extend(bounds);
         }
         // No launch runs the loop more often than the facts allow.
         let (least, most) = self.facts.range(&(end.clone() - start.clone()));
