@@ -3,8 +3,14 @@
 
 use hx_dtype::DType;
 
+use crate::compute::is_fill;
+
 /// Converts the value of each thread.
 pub(crate) fn cast(from: DType, to: DType, out: &mut [u64], x: &[u64]) {
+    // Memory never written stays that in another floating-point type.
+    if is_fill(from, from.mask()) && to.is_float() && x.iter().any(|x| is_fill(from, *x)) {
+        return each(out, x, |x| if is_fill(from, x) { to.mask() } else { convert(from, to, x) });
+    }
     match (from, to) {
         (DType::F16, DType::F32) => each(out, x, |x| single(DType::F16.decode(x))),
         (DType::Bf16, DType::F32) => each(out, x, |x| x << 16),

@@ -42,6 +42,8 @@ pub(crate) struct Code {
     /// Whether blocks see what others did to global memory: atomic accesses return values, order other accesses, or are atomic among
     /// few threads.
     pub(crate) communicates: bool,
+    /// Whether the grid or a requirement counts multiprocessors: all blocks may run at the same time.
+    pub(crate) counts_multiprocessors: bool,
     /// The tensor maps of the program.
     pub(crate) maps: Vec<MapCode>,
     pub(crate) barriers: Vec<hx_thread::Barrier>,

@@ -76,6 +76,7 @@ pub(crate) fn compile(
         barriers: program.barriers.clone(),
         asynchronous: c.asynchronous,
         communicates: c.communicates,
+        counts_multiprocessors: program.symbols.contains(&Symbol::Multiprocessors),
         maps,
         counters,
         grid,

@@ -3,7 +3,7 @@
 //! Each value of an expression is a vector with the bits of every thread. Both branches of a select are evaluated. An unwritten
 //! register, an integer without a value or a division by zero in one branch is an error only for threads that select that branch.
 
-use hx_dtype::DType;
+use hx_dtype::{DType, Operator};
 
 use crate::block::Block;
 use crate::cast::{cast, integer_bits};
@@ -20,6 +20,7 @@ impl<'a> Block<'a> {
         let threads = self.agent.threads;
         let base = self.base(c.site, dst)?;
         let (at, temporaries) = self.evaluate(c)?;
+        self.expect_nothing_left_out(whole, &at)?;
         let to = (base + dst.offsets[0]) * threads;
         let file = &mut self.agent.registers[dst.array];
         match c.result {
@@ -35,6 +36,33 @@ impl<'a> Block<'a> {
         }
         self.set_written(c.site, dst, base)?;
         self.evaluated(c, at, temporaries);
+        Ok(())
+    }
+
+    /// Fails if an accumulated maximum or minimum leaves out an element that comes from memory never written: a result does not show
+    /// that the fill of such memory took part, and on a GPU it may be any number.
+    fn expect_nothing_left_out(&self, whole: &Compute, at: &[usize]) -> Result<(), SimError> {
+        let (c, dst) = (&whole.value, &whole.dst);
+        let Some(Micro::Apply { operator: operator @ (Operator::Max | Operator::Min), dtype, args, .. }) =
+            c.steps.last()
+        else {
+            return Ok(());
+        };
+        let [Operand::Input(a), Operand::Input(b), _] = *args else { return Ok(()) };
+        let accumulates = [a, b].iter().any(|input| c.inputs[*input].array == dst.array);
+        if !accumulates || !dtype.is_float() || dtype.bits() < 16 {
+            return Ok(());
+        }
+        for input in [a, b] {
+            let regs = &c.inputs[input];
+            let bits = &self.agent.registers[regs.array].bits[at[input]..][..self.agent.threads];
+            if let Some(thread) = bits.iter().position(|bits| is_fill(*dtype, *bits)) {
+                let array = self.code.arrays[regs.array].name.clone();
+                let element = (at[input] / self.agent.threads) as u32;
+                let fault = Fault::UnwrittenElement { operator: operator.name(), array, element };
+                return Err(self.error(c.site, Some(thread), fault));
+            }
+        }
         Ok(())
     }
 
@@ -256,6 +284,11 @@ impl<'a> Block<'a> {
         self.counters[e.site as usize].instructions += e.parts * self.warps() as u64;
         Ok(())
     }
+}
+
+/// Reports whether these bits are the fill of memory never written: a NaN that no computation produces.
+pub(crate) fn is_fill(dtype: DType, bits: u64) -> bool {
+    dtype.is_float() && bits == dtype.mask()
 }
 
 /// Encodes a number as a slot holds it: integers with their sign, truth values as 0 or 1, any other type as its bits.

@@ -95,7 +95,8 @@ pub struct LeftOut {
     pub blocks: u64,
     /// The blocks that run.
     pub running: u64,
-    pub room: Room,
+    /// What the device holds; `None` if other launches hold a part of it.
+    pub room: Option<Room>,
 }
 
 /// The number of blocks that a device holds at once.
@@ -166,6 +167,9 @@ pub enum Fault {
     UninitializedShared { tensor: String, byte: i64, element: i64 },
     #[error("reads element {element} of the registers `{array}`, which was never written")]
     UninitializedRegister { array: String, element: u32 },
+    /// A maximum or minimum of memory never written, whose fill is a NaN, and of other elements.
+    #[error("`{operator}` leaves out element {element} of the registers `{array}`, which comes from memory that nothing has written")]
+    UnwrittenElement { operator: &'static str, array: String, element: u32 },
     /// Two threads access the same byte of shared memory, no barrier orders the accesses, and one of them writes.
     #[error("{}{} element {element} of the shared tensor `{tensor}`, which {earlier}, with no barrier in between", verb(*.write), for_all(*.collective))]
     SharedRace {
@@ -347,12 +351,17 @@ fn listed(blocked: &[Blocked]) -> String {
 
 fn left_out_text(left_out: &Option<LeftOut>) -> String {
     let Some(LeftOut { blocks, running, room }) = left_out else { return String::new() };
-    let Room { multiprocessors, each, limited_by } = room;
     let (s, have) = if *blocks == 1 { ("", "has") } else { ("s", "have") };
-    format!(
-        "; {blocks} block{s} of the grid {have} not begun, because the device holds {running} at once: {each} on each of \
-         {multiprocessors} multiprocessors, limited by {limited_by}"
-    )
+    let because = match room {
+        Some(Room { multiprocessors, each, limited_by }) => format!(
+            "the device holds {running} at once: {each} on each of {multiprocessors} multiprocessors, limited by {limited_by}"
+        ),
+        None => format!(
+            "other launches leave room for {running} at once in this order, which blocks begin first is not known, and no \
+             `multiprocessors` in the header says that all run at the same time"
+        ),
+    };
+    format!("; {blocks} block{s} of the grid {have} not begun, because {because}")
 }
 
 fn for_all(collective: bool) -> &'static str {

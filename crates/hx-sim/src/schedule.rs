@@ -9,7 +9,8 @@
 //! - any other seed draws the order in which they begin, and who takes over.
 //!
 //! A run that has begun stays on the device until it ends, as on a GPU, and the device holds [`Config::room`] blocks at once. So a
-//! wait for a block that cannot begin never ends.
+//! wait for a block that cannot begin never ends. With some seeds other launches hold most of the device, unless the kernel counts
+//! multiprocessors ([`few`]).
 
 use std::cell::Cell;
 
@@ -30,6 +31,13 @@ use crate::world::{Common, World};
 
 /// The number of runs that begin although others could go on.
 const TOGETHER: usize = 8;
+
+/// Returns the number of runs that other launches leave room for in the order of a seed; `None` if the device is free. A kernel that
+/// counts multiprocessors has a device of its own.
+fn few(code: &Code, seed: u64) -> Option<u64> {
+    let is_busy = code.communicates && !code.counts_multiprocessors && seed > 1 && seed % 3 == 2;
+    is_busy.then_some(1 + seed / 3 % 4)
+}
 
 /// A launch before its first step.
 #[derive(Clone, Copy)]
@@ -296,10 +304,11 @@ impl<'a> Grid<'a> {
 
     /// Lets the next run begin, if the device has room for it.
     fn begin(&mut self) -> bool {
-        let each = u64::from(self.launch.code.cluster.iter().product::<u32>()).max(1);
+        let Launch { code, config, .. } = self.launch;
+        let each = u64::from(code.cluster.iter().product::<u32>()).max(1);
         let live = self.runs.iter().filter(|run| run.is_live).count() as u64;
-        let has_room =
-            self.launch.config.room.is_none_or(|room| live == 0 || (live + 1) * each <= room.blocks());
+        let has_room = config.room.is_none_or(|room| live == 0 || (live + 1) * each <= room.blocks())
+            && few(code, config.seed).is_none_or(|few| live < few);
         if self.begun == self.all || !has_room {
             return false;
         }
@@ -367,9 +376,13 @@ impl<'a> Grid<'a> {
         }
         let each = u64::from(self.launch.code.cluster.iter().product::<u32>()).max(1);
         let running = self.runs.iter().filter(|run| run.is_live).count() as u64 * each;
-        let left_out = self.launch.config.room.filter(|_| self.begun < self.all);
+        let Launch { code, config, .. } = self.launch;
         let blocks = (self.all - self.begun) * each;
-        let left_out = left_out.map(|room| LeftOut { blocks, running, room });
+        let left_out = match few(code, config.seed) {
+            _ if blocks == 0 => None,
+            Some(_) => Some(LeftOut { blocks, running, room: None }),
+            None => config.room.map(|room| LeftOut { blocks, running, room: Some(room) }),
+        };
         let first =
             self.runs.iter().find(|run| run.is_live && !run.cluster.blocks.iter().all(Block::has_ended));
         let block = first.map(|run| run.cluster.blocks.iter().find(|block| !block.has_ended()));

@@ -222,6 +222,9 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
         Fault::CounterStart { .. } => Some(
             "pass `zeros(i32, [1])`: a launch that ends leaves 0, one that fails may leave another number",
         ),
+        Fault::UnwrittenElement { .. } => Some(
+            "`where` with a condition on `index` selects the elements that were written; or fill the tensor before the launch",
+        ),
         Fault::SharedRace { .. } | Fault::GlobalRace { .. } => {
             Some("a `sync();` between the two orders them")
         }
@@ -257,7 +260,7 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
         ),
         Fault::Deadlock { left_out: Some(_), .. } => Some(
             "a block may wait for those only that have begun: take the next part by a ticket, `atomic_add(ticket, one)`, or launch \
-             no more blocks than the device holds",
+             no more blocks than the device holds, as `where … <= multiprocessors` says",
         ),
         Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device gpu`"),
         _ => None,
@@ -301,7 +304,9 @@ fn code_of(fault: &Fault) -> &'static Code {
         }
         Fault::OutOfBounds { .. } => &codes::OUT_OF_BOUNDS,
         Fault::Misaligned { .. } => &codes::MISALIGNED_ACCESS,
-        Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => &codes::UNINITIALIZED_READ,
+        Fault::UninitializedShared { .. }
+        | Fault::UninitializedRegister { .. }
+        | Fault::UnwrittenElement { .. } => &codes::UNINITIALIZED_READ,
         Fault::SharedRace { .. }
         | Fault::GlobalRace { .. }
         | Fault::BlockRace { .. }
