@@ -1,6 +1,8 @@
 // planted: HX0620 in test
 // The flag keeps its value, so the first role waits for ever.
-kernel relay(x: f32[128], y: mut f32[128]) grid [2] {
+kernel relay(x: f32[128], y: mut f32[128])
+    grid [2]
+{
     let flag = shared_tensor(i32, [1]);
     let s = shared_tensor(f32, [128]);
     let none = register_tensor(i32, [1]);
@@ -10,7 +12,9 @@ kernel relay(x: f32[128], y: mut f32[128]) grid [2] {
     warp_groups {
         consumer {
             while scalar(atomic_load(flag, order: "acquire")) == 0 {}
-            if block_idx == 0 { copy(load(s), y); }
+            if block_idx == 0 {
+                copy(load(s), y);
+            }
         }
         consumer {
             let one = register_tensor(i32, [1]);

@@ -15,7 +15,9 @@ kernel meet(x: f32[m], parts: mut f32[g], arrived: mut i32[1], y: mut f32[g])
     while scalar(atomic_load(arrived, order: "acquire")) < grid_dim {}
     let total = register_tensor(f32, [1]);
     fill(total, 0.0);
-    for i in 0..g { total = total + load(tile(parts, [1])[.., i]); }
+    for i in 0..g {
+        total = total + load(tile(parts, [1])[.., i]);
+    }
     copy(total, tile(y, [1])[.., b]);
 }
 

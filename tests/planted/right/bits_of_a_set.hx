@@ -16,6 +16,8 @@ test "marked" for m in [100, 2000] {
     let (set, count) = (zeros(u32, [20]), zeros(i32, [1]));
     marked(x, set, count);
     let seen = zeros(i64, [640]);
-    for i in 0..m { seen[x[i]] = 1; }
+    for i in 0..m {
+        seen[x[i]] = 1;
+    }
     assert_eq(count[0], sum(seen));
 }

@@ -1,5 +1,7 @@
 // A role waits for a flag in shared memory that another role sets.
-kernel relay(x: f32[128], y: mut f32[128]) grid [2] {
+kernel relay(x: f32[128], y: mut f32[128])
+    grid [2]
+{
     let flag = shared_tensor(i32, [1]);
     let s = shared_tensor(f32, [128]);
     let none = register_tensor(i32, [1]);
@@ -9,7 +11,9 @@ kernel relay(x: f32[128], y: mut f32[128]) grid [2] {
     warp_groups {
         consumer {
             while scalar(atomic_load(flag, order: "acquire")) == 0 {}
-            if block_idx == 0 { copy(load(s), y); }
+            if block_idx == 0 {
+                copy(load(s), y);
+            }
         }
         consumer {
             let one = register_tensor(i32, [1]);

@@ -8,7 +8,9 @@ kernel locked(x: i32[m], table: mut i32[8], lock: mut i32[1])
     fill(one, 1);
     fill(none, 0);
     let tries = 0;
-    while scalar(atomic_cas(lock, none, one, order: "acquire")) != 0 { tries = tries + 1; }
+    while scalar(atomic_cas(lock, none, one, order: "acquire")) != 0 {
+        tries = tries + 1;
+    }
     let t = load(table);
     sync();
     copy(t + s, table);

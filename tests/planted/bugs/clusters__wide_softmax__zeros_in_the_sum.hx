@@ -1,0 +1,32 @@
+// planted: HX0310 in check
+// The tile is padded with zeros instead of -inf. Shows for n < 1024: each element past the end adds exp(-top) to the denominator,
+// and the maximum is 0 where all logits of a part are negative.
+use std::math::LOG2E;
+
+/// y = softmax(x) for long rows that `C` blocks share. A table with one entry for each block, of which a block fills its own, is summed over the
+/// cluster, so all blocks know the maxima of all parts; a second sum gives the denominator.
+kernel wide_softmax<B = 256, C = 4>(x: f32[m, n], y: mut f32[m, n])
+    where n <= B * C, n >= 1
+    grid [C * m]
+    cluster [C]
+    threads 64
+{
+    let (rank, row) = (block_idx % C, block_idx / C);
+    let v = load(tile(x[row], [B])[.., rank]);
+    // Finite, so that a block without elements adds a number.
+    let own = max(max(v, axis: 0), -1.0e30);
+    let entry = register_tensor(f32, [C]);
+    fill(entry, 0.0);
+    entry = where(index(entry, 0) == rank, own, 0.0);
+    let top = max(sum(entry, cluster: 0), axis: 0);
+    let e = exp2((v - top) * LOG2E);
+    let total = sum(sum(e, axis: 0), cluster: 0);
+    copy(e / total, tile(y[row], [B])[.., rank]);
+}
+
+test "softmax of long rows" for (m, n) in [(1, 1024), (3, 1000), (2, 257), (5, 7)] {
+    let x = cast(randn(f32, [m, n], seed: 1) * 4.0 - 3.0, f32);
+    let y = empty(f32, [m, n]);
+    wide_softmax(x, y);
+    assert_close(y, softmax(x, axis: 1), rtol: 1e-4, atol: 1e-7);
+}

@@ -1,0 +1,47 @@
+// planted: HX0413 in check
+// Three stages instead of four. With an odd ring both groups use every stage in turn, and a group that begins to wait for round r
+// of a stage need not know that round r - 1, which is the other group's, has arrived: the parity of the barrier then passes at
+// once. Shows in blocks with four rows or more when the copy for the other group is late (fill 3 goes to the stage of fill 0,
+// which is the other group's): a group reads the stage before its row is there.
+/// y = x normalized row by row to mean 0 and variance 1. Two groups take the rows of a block alternately out of one ring, whose stages have
+/// one reader each. Rows are dealt to the blocks in turn, so the trip counts depend on the block.
+kernel alternate_rows<N = 256, STAGES = 3>(x: f32[m, n], y: mut f32[m, n], eps: f32)
+    where n <= N, n >= 1
+    grid [min(3, m)]
+{
+    let rounds = cdiv(m - block_idx, grid_dim);
+    let stages = shared_tensor(f32, [N, STAGES]);
+    let pipe = pipeline(STAGES, readers: 1);
+    warp_groups {
+        producer {
+            for i in 0..rounds {
+                let s = pipe.acquire();
+                copy_async(tile(x[block_idx + i * grid_dim], [N])[.., 0], stages[.., s], signal: pipe);
+            }
+        }
+        consumer each 2 (g) {
+            pipe.skip(g);
+            for i in 0..cdiv(rounds - g, 2) {
+                let s = pipe.wait();
+                let v = load(stages[.., s]);
+                pipe.release();
+                pipe.skip(1);
+                let mean = sum(v, axis: 0) / cast(n, f32);
+                let centred = where(index(v, 0) < n, v - mean, 0.0);
+                let variance = sum(centred * centred, axis: 0) / cast(n, f32);
+                copy(
+                    centred * rsqrt(variance + eps),
+                    tile(y[block_idx + (2 * i + g) * grid_dim], [N])[.., 0],
+                );
+            }
+        }
+    }
+}
+
+test "rows are normalized" for (m, n) in [(1, 256), (2, 100), (7, 37), (30, 256), (12, 4)] {
+    let x = cast(randn(f32, [m, n], seed: 1) + 2.0, f32);
+    let y = empty(f32, [m, n]);
+    alternate_rows(x, y, 1e-5);
+    let c = x - mean(x, axis: 1, keepdims: true);
+    assert_close(y, c / sqrt(mean(c * c, axis: 1, keepdims: true) + 1e-5), rtol: 1e-4, atol: 1e-5);
+}
