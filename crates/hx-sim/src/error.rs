@@ -168,7 +168,9 @@ pub enum Fault {
     #[error("reads element {element} of the registers `{array}`, which was never written")]
     UninitializedRegister { array: String, element: u32 },
     /// A maximum or minimum of memory never written, whose fill is a NaN, and of other elements.
-    #[error("`{operator}` leaves out element {element} of the registers `{array}`, which comes from memory that nothing has written")]
+    #[error(
+        "`{operator}` leaves out element {element} of the registers `{array}`, which comes from memory that nothing has written"
+    )]
     UnwrittenElement { operator: &'static str, array: String, element: u32 },
     /// Two threads access the same byte of shared memory, no barrier orders the accesses, and one of them writes.
     #[error("{}{} element {element} of the shared tensor `{tensor}`, which {earlier}, with no barrier in between", verb(*.write), for_all(*.collective))]

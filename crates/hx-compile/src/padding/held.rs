@@ -215,12 +215,7 @@ pub(crate) struct Replace<'r> {
 }
 
 /// Replaces a symbol whose value changes; see [`Held::changed`].
-pub(crate) fn change(
-    state: &mut State,
-    symbol: &Symbol,
-    now: Option<&Expr>,
-    replace: &Replace<'_>,
-) {
+pub(crate) fn change(state: &mut State, symbol: &Symbol, now: Option<&Expr>, replace: &Replace<'_>) {
     for held in state.values_mut().filter(|held| held.mentions(symbol)) {
         *held = Rc::new(held.changed(symbol, now, replace));
     }

@@ -119,9 +119,12 @@ fn rewritten(e: &Expr, facts: &Facts, f: &dyn Fn(&Atom) -> Option<Expr>) -> Expr
         let atom = match atom {
             Atom::Div(x, by) => Atom::Div(inner(x), inner(by)),
             Atom::Mod(x, by) => Atom::Mod(inner(x), inner(by)),
-            Atom::Symbol(_) | Atom::Min(..) | Atom::Max(..) | Atom::Xor(..) | Atom::And(..) | Atom::Wrap(..) => {
-                atom.clone()
-            }
+            Atom::Symbol(_)
+            | Atom::Min(..)
+            | Atom::Max(..)
+            | Atom::Xor(..)
+            | Atom::And(..)
+            | Atom::Wrap(..) => atom.clone(),
         };
         f(&atom).unwrap_or_else(|| match &atom {
             Atom::Div(x, by) => x.div(by, facts),
@@ -253,7 +256,8 @@ impl Ground {
             // The dividend of a quotient may have a quotient in turn, as `(cdiv(n, 8) - block_idx) / grid_dim` has.
             let mut open = without_quotients(&e, &self.facts);
             for _ in 0..QUOTIENTS {
-                let stated_here = open.iter().flat_map(|e| self.facts.holds(&at_least_0(e))).collect::<Vec<_>>();
+                let stated_here =
+                    open.iter().flat_map(|e| self.facts.holds(&at_least_0(e))).collect::<Vec<_>>();
                 open = open.iter().flat_map(|e| without_quotients(e, &self.facts)).collect();
                 stated.extend(stated_here);
             }

@@ -517,6 +517,12 @@ fn dimensions(program: &TileProgram, walk: &mut Walk<'_>) {
             }
         }
     }
+    if !walk.ground.defined.is_empty() {
+        for (axis, blocks) in (0u8..).zip(&program.grid) {
+            let last = walk.ground.plain(&blocks.blocks) - Expr::constant(1);
+            walk.ground.facts.at_most(Symbol::BlockIdx(axis), last);
+        }
+    }
 }
 
 /// States the integers that never change, in the order of the text.
