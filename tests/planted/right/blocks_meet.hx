@@ -1,6 +1,6 @@
-// All blocks of a grid wait for each other.
+// All blocks of a grid wait for each other: the header says that they run at the same time.
 kernel meet(x: f32[m], parts: mut f32[g], arrived: mut i32[1], y: mut f32[g])
-    where g == cdiv(m, 64)
+    where g == cdiv(m, 64), g <= multiprocessors
     grid [g]
     threads 64
 {
