@@ -126,7 +126,7 @@ fn settings_that_mean_nothing() {
     sandbox.run_with(&["check", "a.hx"], &[("HX_TARGET", "sm_75")]).check(expect![[r#"
         exit 2
         --- stderr
-        error: HX_TARGET: unknown target `sm_75`; known are sm_80, sm_89, sm_90a
+        error: HX_TARGET: unknown target `sm_75`; known are sm_80, sm_89, sm_90a; GPUs of compute capability 7.5, before Ampere, are not supported
 
         For more information, try '--help'.
     "#]]);

@@ -314,7 +314,7 @@ main {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            error[HX0618]: writes element 0 ([0]) of `y`, which block [0, 0, 0] sets to another value
+            error[HX0618]: writes element 0 ([0]) of `y`, which block [0, 0, 0] writes
                 ╭─[ a.hx:5:5 ]
                 │
               5 │     copy(r, global_view(y, (32) : (1)));
@@ -326,6 +326,8 @@ main {
              10 │     k(randn(f32, 64), y);
                 │     ──────────┬─────────
                 │               ╰─────────── in this launch
+                │
+                │ Help: one block releases after its access, as `atomic_store(flag, one, order: "release")` does, and the other acquires before its own, as `atomic_load(flag, order: "acquire")` does; or each block has elements of its own
                 │
                 │ Note: seen in block [1, 0, 0]
             ────╯

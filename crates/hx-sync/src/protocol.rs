@@ -37,7 +37,7 @@ use hx_tile::{OpId, TileProgram};
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
 pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Rounds, Want};
-pub use launch::Counts;
+pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;

@@ -2,7 +2,9 @@
 
 use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, TextSize, codes};
 use hx_lower::Lowered;
-use hx_sync::protocol::{Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, Rounds, Want};
+use hx_sync::protocol::{
+    Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, LEVEL, Rounds, Want,
+};
 use hx_tile::{OpId, OpKind, SyncOp, TensorId};
 
 use super::Places;
@@ -499,8 +501,22 @@ fn or_none(count: u32) -> String {
 /// Says for which loop counts the fault was seen, if these can be told in a line.
 fn counts(fault: &Fault) -> Option<String> {
     let short = fault.counts.iter().filter(|(count, _)| count.len() <= LONGEST);
-    let told: Vec<String> = short.take(COUNTS).map(|(count, value)| format!("`{count}` = {value}")).collect();
+    let told: Vec<String> =
+        short.take(COUNTS).map(|(count, value)| format!("`{}` = {value}", in_source(count))).collect();
     (!told.is_empty()).then(|| format!("this is so with {}", told.join(", ")))
+}
+
+/// Writes a loop count as a kernel does: the numbers of a tensor as `lengths[…]`, those that came through registers as `data`.
+fn in_source(count: &str) -> String {
+    let mut parts = count.split(LEVEL);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
+        match part.split_at(end) {
+            ("registers", rest) => format!("{text}data{rest}"),
+            (tensor, rest) => format!("{text}{tensor}[…]{rest}"),
+        }
+    })
 }
 
 /// Returns the edit that inserts calls, on lines of their own, behind a statement of the kernel.

@@ -242,6 +242,9 @@ fn variables_shrink_in_turn() {
             t.hx::t[m = 50, n = 50, x = 2.0, s = "b"] after 2: failed
             HX0612 `m + n < 100 || x < 1.25 || s == "a"`: `m + n < 100 || x < 1.25 || s == "a"` does not hold
               note: the smallest case that fails: m = 50, n = 50, x = 2.0, s = "b", shrunk from m = 300, n = 300, x = 7.999999999999999, s = "c" in 102 runs
+              note: `m + n < 100` is false: left 100, right 100
+              note: `x < 1.25` is false: left 2.0, right 1.25
+              note: `s == "a"` is false: left b, right a
         "#]],
     );
     // Some failures have no smaller neighbour below a power of two.
@@ -254,6 +257,8 @@ fn variables_shrink_in_turn() {
             t.hx::t[m = 65] after 8: failed
             HX0612 `m < 65 || m % 64 != 1`: `m < 65 || m % 64 != 1` does not hold
               note: the smallest case that fails: m = 65, shrunk from m = 257 in 22 runs
+              note: `m < 65` is false: left 65, right 65
+              note: `m % 64 != 1` is false: left 1, right 1
         "#]],
     );
 }

@@ -219,12 +219,12 @@ main {
                   k<32, f16>(1);
                     ^^
               help: the names belong to the call: `k<BM = …, T = …>(…)`
-              fix: name it `BM` (`` → `BM = `)
+              fix: name them (`` → `BM = `, `` → `T = `)
             error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
                   k<32, f16>(1);
                         ^^^
               help: the names belong to the call: `k<BM = …, T = …>(…)`
-              fix: name it `T` (`` → `T = `)
+              fix: name them (`` → `BM = `, `` → `T = `)
             warning[HX0106]: nothing uses `r`
                   let r = k<32>(1);
                       ^

@@ -134,7 +134,7 @@ fn functions_that_are_missing_have_a_formula_or_a_place() {
             error[HX0101]: nothing in scope is called `sign`
                   let _v = sign(t);
                            ^^^^
-              help: the sign is `where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))`
+              help: the sign is `cast(x > 0.0, f32) - cast(x < 0.0, f32)`
             error[HX0101]: nothing in scope is called `clamp`
                   let _v = clamp(t);
                            ^^^^^

@@ -337,8 +337,23 @@ fn assertions_show_both_sides() {
           right: 3
     "#]],
     );
-    check_main("let (a, b) = (0, 3); assert(a == 0 && (b < 2 || b == 4));", expect![""]);
-    check_main("let done = false; assert(1 < 2 && !(2 < 3) && done);", expect![""]);
+    check_main(
+        "let (a, b) = (0, 3); assert(a == 0 && (b < 2 || b == 4));",
+        expect![[r#"
+        HX0612 at `a == 0 && (b < 2 || b == 4)`: `a == 0 && (b < 2 || b == 4)` does not hold
+          `a == 0` is true: left 0, right 0
+          `b < 2` is false: left 3, right 2
+          `b == 4` is false: left 3, right 4
+    "#]],
+    );
+    check_main(
+        "let done = false; assert(1 < 2 && !(2 < 3) && done);",
+        expect![[r#"
+        HX0612 at `1 < 2 && !(2 < 3) && done`: `1 < 2 && !(2 < 3) && done` does not hold
+          `1 < 2` is true: left 1, right 2
+          `2 < 3` is true: left 2, right 3
+    "#]],
+    );
     check_main(
         "assert(zeros(f32, 2) == 0);",
         expect![[r#"
@@ -541,6 +556,7 @@ fn what_nobody_knows_is_neither_true_nor_false() {
         not judged: `spills` is not known: nobody counted
         not judged: `spills` is not known: nobody counted
         HX0612 at `uses("mul") && spills() == 0`: `uses("mul") && spills() == 0` does not hold
+          `uses("mul")` is false
     "#]]
     .assert_eq(&seen.0.join("\n"));
     check_main(

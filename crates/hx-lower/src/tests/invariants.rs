@@ -114,7 +114,6 @@ fn rings_that_leave() {
                           let x = s[(d + 1) / 64, ..];
                                     ^^^^^^^^^^^^ `cast(d + 1, i8) / 64` may be negative
               help: `if 0 <= cast(d + 1, i8) / 64 { … }` around it provides the proof
-              fix: keep the index inside: `max(0, …)` (`` → `max(0, `, `` → `)`)
             error[HX0210]: cannot prove that this stays inside of its part of `s`
                       let x = s[f, ..];
                                 ^ the index `f` may be `3` or more

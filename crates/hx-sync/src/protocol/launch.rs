@@ -59,15 +59,18 @@ impl Pattern {
     }
 }
 
+/// The words before the source of data in the symbol of its level, as messages get them.
+pub const LEVEL: &str = "values of ";
+
 /// The source of numbers that a block reads from its registers.
 pub(crate) const REGISTERS: &str = "registers";
 
 /// Returns the symbol of the level of a source of data. No dimension of a kernel has a name with spaces.
 pub(crate) fn level(source: &str) -> Symbol {
-    Symbol::Dim(format!("values of {source}").into())
+    Symbol::Dim(format!("{LEVEL}{source}").into())
 }
 
 /// Reports whether a symbol is the level of a source of data.
 pub(crate) fn is_level(symbol: &Symbol) -> bool {
-    matches!(symbol, Symbol::Dim(name) if name.starts_with("values of "))
+    matches!(symbol, Symbol::Dim(name) if name.starts_with(LEVEL))
 }

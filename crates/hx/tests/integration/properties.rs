@@ -23,26 +23,32 @@ fn the_smallest_case_is_reported_with_its_rerun() {
         &[PLANTED],
         &["test", "p.hx", "--device", "sim", "--seed", "3"],
         expect![[r#"
-        exit 1
-        test p.hx::sums ... FAILED
-        test p.hx::few ... ok
-        1 passed, 1 failed, 0 skipped
-        --
-        device: simulator (sm_90a)
-        error[HX0612]: `m < 65 || T == f32 || x[0] > 100` does not hold
-           ╭─[ p.hx:4:12 ]
-           │
-         4 │     assert(m < 65 || T == f32 || x[0] > 100);
-           │            ────────────────┬───────────────
-           │                            ╰───────────────── here
-           │
-           │ Note: the smallest case that fails: m = 65, T = f16, shrunk from m = 256, T = f16 in 27 runs
-        ───╯
+            exit 1
+            test p.hx::sums ... FAILED
+            test p.hx::few ... ok
+            1 passed, 1 failed, 0 skipped
+            --
+            device: simulator (sm_90a)
+            error[HX0612]: `m < 65 || T == f32 || x[0] > 100` does not hold
+               ╭─[ p.hx:4:12 ]
+               │
+             4 │     assert(m < 65 || T == f32 || x[0] > 100);
+               │            ────────────────┬───────────────
+               │                            ╰───────────────── here
+               │
+               │ Note 1: the smallest case that fails: m = 65, T = f16, shrunk from m = 256, T = f16 in 27 runs
+               │
+               │ Note 2: `m < 65` is false: left 65, right 65
+               │
+               │ Note 3: `T == f32` is false: left f16, right f32
+               │
+               │ Note 4: `x[0] > 100` is false: left 0.3193359375, right 100
+            ───╯
 
-          seed: 3
-          rerun: hx test 'p.hx::sums[m = 65, T = f16]' --exact --device sim --seed 3
+              seed: 3
+              rerun: hx test 'p.hx::sums[m = 65, T = f16]' --exact --device sim --seed 3
 
-    "#]],
+        "#]],
     );
     check(
         &[PLANTED],
@@ -59,6 +65,12 @@ fn the_smallest_case_is_reported_with_its_rerun() {
              4 │     assert(m < 65 || T == f32 || x[0] > 100);
                │            ────────────────┬───────────────
                │                            ╰───────────────── here
+               │
+               │ Note 1: `m < 65` is false: left 65, right 65
+               │
+               │ Note 2: `T == f32` is false: left f16, right f32
+               │
+               │ Note 3: `x[0] > 100` is false: left 0.3193359375, right 100
             ───╯
 
               seed: 3
