@@ -41,11 +41,11 @@ const TESTS: [&str; 12] = [
 const RIGHT: [&str; 5] =
     ["std", "tests/kernels", "tests/kernels_sm_89", "tests/kernels_sm_90a", "tests/planted/right"];
 
-/// Returns right programs with one mistake each, in a fixed order: every `step`-th of them.
-pub(super) fn mutants(step: usize) -> Vec<Program> {
+/// Returns right programs with one mistake each, in a fixed order: every `step`-th of them from `first` on.
+pub(super) fn mutants(step: usize, first: usize) -> Vec<Program> {
     let mut right = Vec::new();
     RIGHT.iter().for_each(|folder| of_folder(&root().join(folder), &mut right));
-    right.iter().flat_map(mutate::mutants).step_by(step).collect()
+    right.iter().flat_map(mutate::mutants).skip(first).step_by(step).collect()
 }
 
 /// Returns all programs, in a fixed order.
