@@ -42,6 +42,31 @@ fn a_good_one_for_comparison() {
     );
 }
 
+/// Such a file is no module, and is not left out without a word.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_name_that_is_not_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let sandbox = Sandbox::with("part/a.hx", "test \"a\" { }\n");
+    let name = std::ffi::OsStr::from_bytes(b"bad\xff.hx");
+    std::fs::write(sandbox.path("part").join(name), "test \"b\" { }\n").expect("it is written");
+    sandbox.run(&["check", "part", "--message-format", "short"]).check(expect![[r#"
+        exit 1
+        --- stderr
+        error[HX0627]: cannot open `part/bad�.hx`: the name of the file is not UTF-8 text, so no module can name it: rename it
+        checked 1 file for sm_90a: no errors
+    "#]]);
+    sandbox.run(&["test", "part", "--device", "sim", "--message-format", "short"]).check(expect![[r#"
+        exit 1
+        --- stdout
+        test part/a.hx::a ... ok
+        1 passed, 0 failed, 0 skipped
+        --- stderr
+        error[HX0627]: cannot open `part/bad�.hx`: the name of the file is not UTF-8 text, so no module can name it: rename it
+        device: simulator (sm_90a)
+    "#]]);
+}
+
 #[test]
 fn a_path_in_the_text_is_relative_to_its_file() {
     let text = "main { print(load(\"x.npy\")); save(\"y.npy\", load(args[0])); print(load(\"y.npy\")); }\n";

@@ -75,6 +75,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "copy_async(gx, sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
             ),
             (
+                "`copy_async` from a view whose padding is not 0",
+                "copy_async(tile(x, [64, 64], pad: 1.0)[.., .., b, 0], sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
+            ),
+            (
                 "`copy_async` from shared to global memory, `wait_stores`",
                 "copy(r, sh);\nsync();\ncopy_async(sh, gy);\ncommit();\nwait_stores(0, read: false);\nsync();",
             ),

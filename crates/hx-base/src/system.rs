@@ -19,6 +19,8 @@ pub enum SystemError {
     NotFound,
     /// The file is not UTF-8 text: the byte at this offset begins no character.
     NotText(usize),
+    /// The name of the file is not UTF-8 text.
+    NameNotText,
     /// Any other error, in the words of the operating system.
     Other(String),
 }
@@ -29,6 +31,9 @@ impl fmt::Display for SystemError {
             SystemError::NotFound => f.write_str("no such file or folder"),
             SystemError::NotText(at) => {
                 write!(f, "the file is not UTF-8 text: the byte at offset {at} begins no character")
+            }
+            SystemError::NameNotText => {
+                f.write_str("the name of the file is not UTF-8 text, so no module can name it: rename it")
             }
             SystemError::Other(reason) => f.write_str(reason),
         }

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use hx_thread::Barrier;
 
+use crate::emit::SHARED_MEMORY;
+
 /// Words that a local name must not be: keywords, and names to which the emitted text itself refers.
 const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class \
     compl concept const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double \
@@ -23,6 +25,10 @@ const DECLARED: &str = "main abs acos acosh asin asinh assert atan atan2 atanh c
     lrint lround malloc memcpy memmove memset modf nan nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow powi printf \
     puts rcbrt realloc remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt saturate scalbln scalbn signbit sin sincos sincospi \
     sinh sinpi sqrt strcmp strcpy strlen tan tanh tgamma trap trunc ullmax ullmin umax umin vprintf y0 y1 yn";
+
+/// Types and variables that the CUDA compiler declares without a header. A local may hide one; a kernel of that name would be a second
+/// declaration.
+const TYPES: &str = "dim3 size_t ptrdiff_t clock_t va_list wint_t max_align_t nullptr_t";
 
 /// Chooses names, each once in its scope.
 #[derive(Debug)]
@@ -89,10 +95,20 @@ pub(crate) fn is_keyword(name: &str) -> bool {
 /// Returns the symbol of a kernel of this name.
 pub(crate) fn kernel_symbol(name: &str) -> String {
     let mut symbol = identifier(name);
-    if is_declared(&symbol) || is_keyword(&symbol) {
+    let is_type = TYPES.split_whitespace().chain(SHARED_MEMORY).any(|name| name == symbol);
+    let is_of_headers = symbol.ends_with("_t") || symbol.to_ascii_lowercase().starts_with("cuda");
+    if is_declared(&symbol) || is_keyword(&symbol) || is_type || is_of_headers || is_vector(&symbol) {
         symbol.push('_');
     }
     symbol
+}
+
+/// Reports whether this is the name of a vector type of CUDA or of a function that makes one, as `float4` and `make_uint2`.
+fn is_vector(name: &str) -> bool {
+    let stem =
+        name.strip_prefix("make_").unwrap_or(name).trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+    let of = |stem: &str| matches!(stem, "char" | "short" | "int" | "long" | "longlong");
+    stem != name && (of(stem) || stem.strip_prefix('u').is_some_and(of) || matches!(stem, "float" | "double"))
 }
 
 /// Reports whether the compiler declares this name. The library names its `float` functions with a final `f` and its
@@ -139,5 +155,10 @@ mod tests {
         names.leave(scope);
         assert_eq!(names.scoped("i"), "i");
         assert_eq!(["gemm", "exp", "expf", "int"].map(kernel_symbol), ["gemm", "exp_", "expf_", "int_"]);
+        assert_eq!(
+            ["smem", "size_t", "dim3", "uint4", "make_float2", "cudaError_t", "CUstream", "double1x"]
+                .map(kernel_symbol),
+            ["smem_", "size_t_", "dim3_", "uint4_", "make_float2_", "cudaError_t_", "CUstream", "double1x"]
+        );
     }
 }

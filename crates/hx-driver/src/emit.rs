@@ -1,5 +1,6 @@
 //! `--emit`: the text of one compilation stage of a kernel's instance. PTX and machine code come from the worker.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hx_base::{Diagnostic, SourceFile, line_index};
@@ -148,7 +149,26 @@ pub fn emit(
         };
         out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings, found: errors });
     }
+    if kind == EmitKind::Stage(Emit::Cuda) {
+        once(&mut out);
+    }
     Ok(out)
+}
+
+/// Leaves out functions that the text of an earlier kernel has, so that the texts together are one translation unit.
+fn once(texts: &mut [Emitted]) {
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for emitted in texts {
+        let mut own = String::new();
+        // A function ends at the first brace without indentation.
+        for item in emitted.text.split_inclusive("\n}\n") {
+            let is_function = item.trim_start().starts_with("static __device__");
+            if !is_function || seen.insert(item.trim().to_owned()) {
+                own.push_str(item);
+            }
+        }
+        emitted.text = own.trim_start_matches('\n').to_owned();
+    }
 }
 
 /// Returns the unfinished text of a stage at which an instance fails, and adds the reason to `errors`. Only constraints without a
@@ -264,5 +284,29 @@ pub(crate) fn compile<'db>(
         Err(CompileError::Worker(error)) => {
             Err(EmitError::Host(HostError::new(&hx_base::codes::WORKER_CRASHED, error.to_string())))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_several_kernels_define_a_function_once() {
+        let text = |name: &str| {
+            format!(
+                "static __device__ int hx_extract() {{\n    return 1;\n}}\n\nextern \"C\" void {name}() {{\n    if (x) {{\n    }}\n}}\n"
+            )
+        };
+        let emitted = |name: &str| Emitted {
+            kernel: Name::new(name),
+            text: text(name),
+            warnings: Vec::new(),
+            found: Vec::new(),
+        };
+        let mut texts = ["a", "b"].map(emitted);
+        once(&mut texts);
+        assert_eq!(texts[0].text, text("a"));
+        assert_eq!(texts[1].text, "extern \"C\" void b() {\n    if (x) {\n    }\n}\n");
     }
 }

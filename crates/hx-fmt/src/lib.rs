@@ -45,13 +45,15 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// Formats the text of a file.
+/// Formats the text of a file. Its lines end as the first line does.
 ///
 /// # Errors
 /// [`FormatError::Syntax`] if the text does not parse.
 pub fn format(text: &str) -> Result<String, FormatError> {
     let parts = format_parts(&parse(text), None)?;
-    Ok(parts.into_iter().map(|part| part.text).collect())
+    let formatted: String = parts.into_iter().map(|part| part.text).collect();
+    let with_returns = text.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
+    Ok(if with_returns { formatted.replace("\r\n", "\n").replace('\n', "\r\n") } else { formatted })
 }
 
 /// Formats a tree without errors as one piece, and checks that its code stays the same.

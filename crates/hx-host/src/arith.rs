@@ -3,6 +3,8 @@
 //! Floats compute in `f64`. Integers compute in `i64`, and overflow is an error. Every function gives the same results on every
 //! platform: the transcendental ones come from `libm`, not from the machine's C library.
 
+use std::cmp::Ordering;
+
 use hx_base::interrupt::look;
 use hx_dtype::Operator;
 
@@ -17,7 +19,7 @@ pub enum Binary {
     Add,
     Sub,
     Mul,
-    /// True division on tensors, floor division on two integer scalars.
+    /// Floor division on integers.
     Div,
     /// The remainder with the divisor's sign.
     Rem,
@@ -131,10 +133,11 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
         return bits::binary(operator, &shape, a, b).map(|data| Dense { shape, data });
     }
     let class = a.data.class().max(b.data.class());
-    let true_division = op == Binary::Div && !shape.is_empty();
-    let floats = class == Class::Float || true_division || (op == Binary::Pow && negative_exponent(b));
+    let floats = class == Class::Float || (op == Binary::Pow && negative_exponent(b));
     let data = if class == Class::Bool && op.compares() {
         compare(op, &a.broadcast_to(&shape).into_floats(), &b.broadcast_to(&shape).into_floats())
+    } else if floats && op.compares() && a.data.class() != b.data.class() {
+        Numbers::Bool(exactly(op, &a.broadcast_to(&shape), &b.broadcast_to(&shape)))
     } else if floats {
         let (x, y) = (Sides::new(a, &shape).floats(), Sides::new(b, &shape).floats());
         if op.compares() {
@@ -272,6 +275,42 @@ fn compare<T: PartialOrd + Copy>(op: Binary, x: &[T], y: &[T]) -> Numbers {
         _ => a >= b,
     };
     Numbers::Bool(zip(x, y, test))
+}
+
+/// Compares integers with floats, without rounding the integers.
+fn exactly(op: Binary, a: &Numbers, b: &Numbers) -> Vec<bool> {
+    let is = |order: Option<Ordering>| match op {
+        Binary::Eq => order == Some(Ordering::Equal),
+        Binary::Ne => order != Some(Ordering::Equal),
+        Binary::Lt => order == Some(Ordering::Less),
+        Binary::Le => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        Binary::Gt => order == Some(Ordering::Greater),
+        _ => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+    };
+    match (a, b) {
+        (Numbers::Float(x), ints) => {
+            let y = ints.clone().into_ints().unwrap_or_default();
+            zip(x, &y, |x, y| is(order(y, x).map(Ordering::reverse)))
+        }
+        (ints, floats) => {
+            let x = ints.clone().into_ints().unwrap_or_default();
+            zip(&x, &floats.clone().into_floats(), |x, y| is(order(x, y)))
+        }
+    }
+}
+
+/// Returns the order of an integer and a float; `None` for NaN.
+fn order(x: i64, y: f64) -> Option<Ordering> {
+    /// 2⁶³.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    let whole = y.floor();
+    if y.is_nan() {
+        return None;
+    }
+    if !(-END..END).contains(&whole) {
+        return Some(if whole < 0.0 { Ordering::Greater } else { Ordering::Less });
+    }
+    Some(x.cmp(&(whole as i64)).then(if y > whole { Ordering::Less } else { Ordering::Equal }))
 }
 
 /// Applies `op` element by element.

@@ -263,10 +263,13 @@ impl Sides {
         Ok(Sides { xs, ys, x_bits, y_bits, dtypes: [x.dtype(), y.dtype()] })
     }
 
-    /// Returns `x - y` of element `i`, if both are integers.
+    /// Returns `x - y` of element `i`, if both are whole numbers and at least one of the types is one of integers.
     fn exact_difference(&self, i: usize) -> Option<i128> {
-        let x = as_integer(self.dtypes[0], self.x_bits[i])?;
-        Some(x - as_integer(self.dtypes[1], self.y_bits[i])?)
+        if self.dtypes.iter().all(|dtype| Class::of(*dtype) == Class::Float) {
+            return None;
+        }
+        let x = as_whole(self.dtypes[0], self.x_bits[i])?;
+        Some(x - as_whole(self.dtypes[1], self.y_bits[i])?)
     }
 }
 
@@ -276,6 +279,14 @@ fn as_integer(dtype: DType, bits: u64) -> Option<i128> {
         Class::Bool => Some(i128::from(bits & 0xff != 0)),
         Class::Int => Some(integer(dtype, bits)),
     }
+}
+
+/// Returns the element, if it is a whole number of up to 64 bits.
+fn as_whole(dtype: DType, bits: u64) -> Option<i128> {
+    as_integer(dtype, bits).or_else(|| {
+        let x = dtype.decode(bits);
+        (x.fract() == 0.0 && x.abs() < 2.0f64.powi(65)).then_some(x as i128)
+    })
 }
 
 fn as_float(dtype: DType, bits: u64) -> f64 {

@@ -23,9 +23,10 @@ mod suspect;
 use std::collections::HashMap;
 
 use hx_base::interrupt::{self, Ended, look};
+use hx_dtype::DType;
 use hx_hir::{
     Body, Builtin, BuiltinValue, Const, Db, Expr, ExprId, GenericArg, Item, ItemKey, ItemKind, LayoutFn,
-    Literal, Names, PatId, Resolution, Sound, constants_below,
+    Literal, Names, PatId, Resolution, Sound, UnaryOp, constants_below,
 };
 use la_arena::ArenaMap;
 
@@ -34,9 +35,13 @@ use crate::device::{Device, LaunchReport};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::picture::{Mark, Picture};
+use crate::random;
 use crate::show::Look;
 use crate::tensor::Tensor;
 use crate::value::Value;
+
+/// The advice for a list of cases that is empty.
+const NO_CASES: &str = "nothing would run: remove the test, or write a case";
 
 pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
@@ -180,7 +185,15 @@ impl<'a> Session<'a> {
         let mut frame = self.frame(item);
         let Some(cases) = frame.body.cases else { return Ok(None) };
         match frame.expr(cases.values)? {
+            Value::List(values) | Value::Tuple(values) if values.is_empty() => {
+                let error = HostError::ty("found an empty list, expected at least one case");
+                Err(frame.fail(cases.values, error.help(NO_CASES)))
+            }
             Value::List(values) | Value::Tuple(values) => Ok(Some(values.to_vec())),
+            Value::Range(start, end) if start >= end => {
+                let message = format!("found the empty range `{start}..{end}`, expected at least one case");
+                Err(frame.fail(cases.values, HostError::ty(message).help(NO_CASES)))
+            }
             Value::Range(start, end) => {
                 let count = usize::try_from(i128::from(end) - i128::from(start)).unwrap_or(0);
                 let fits = frame.at(cases.values, Value::claim_count(count));
@@ -244,6 +257,9 @@ impl<'a> Frame<'_, 'a> {
             Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
             Expr::Literal(literal) => self.at(id, literal_value(literal)),
             Expr::Path { generics, .. } => self.path(id, generics),
+            Expr::Unary { op: UnaryOp::Neg, operand } if is_least(&body.store[*operand]) => {
+                Ok(Value::Int(i64::MIN))
+            }
             Expr::Unary { op, operand } => {
                 let value = self.expr(*operand)?;
                 self.at(id, operators::unary(*op, &value))
@@ -483,11 +499,19 @@ impl<'a> Frame<'_, 'a> {
     }
 }
 
+/// Reports whether the expression is the number whose negation is the least `i64`.
+fn is_least(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(Literal::Int(x)) if *x == -i128::from(i64::MIN))
+}
+
+/// Returns the value of a literal. A number that only `u64` holds is an element of that type.
 fn literal_value(literal: &Literal) -> HostResult<Value> {
     Ok(match literal {
-        Literal::Int(i) => Value::Int(i64::try_from(*i).map_err(|_| {
-            HostError::arithmetic(format!("{i} does not fit i64, in which the host computes"))
-        })?),
+        Literal::Int(i) => match (i64::try_from(*i), u64::try_from(*i)) {
+            (Ok(i), _) => Value::Int(i),
+            (_, Ok(bits)) => Value::Tensor(Tensor::from_host(random::full_bits(DType::U64, &[], bits)?)),
+            _ => return Err(HostError::arithmetic(format!("{i} does not fit 64 bits"))),
+        },
         Literal::Float(x) => Value::Float(x.value()),
         Literal::String(s) => Value::Str(s.to_string().into()),
         Literal::Bool(b) => Value::Bool(*b),

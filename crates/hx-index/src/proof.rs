@@ -102,8 +102,9 @@ impl Search<'_> {
             return false;
         }
         self.steps -= 1;
+        // A bound may mention symbols that are equal to expressions: `i < g` where `g == cdiv(k, 32)`.
         if let Some(next) = facts.replace_worst(&d)
-            && self.holds(next, depth - 1)
+            && self.holds(facts.with_definitions(&next), depth - 1)
         {
             return true;
         }

@@ -127,7 +127,7 @@ impl Cx<'_> {
     }
 
     /// Broadcasts two operands to a common shape: in each dimension the extents must be equal, or one of them is 1.
-    fn joined(
+    pub(crate) fn joined(
         &mut self,
         id: ExprId,
         (x_at, x): (ExprId, Lazy),

@@ -22,15 +22,17 @@ impl Cx<'_> {
     ) -> Lower<Value> {
         let tensor = self.tensor(t)?;
         let tensor = self.in_registers(t, &tensor, None)?;
-        let (src, tensor) = self.settled(t, &tensor, None)?;
+        let (src, _) = self.settled(t, &tensor, None)?;
+        let src = self.widened_elements(src, id);
+        let dtype = self.tensors[src.0 as usize].dtype;
         let shape = self.tensors[src.0 as usize].shape.clone();
         let axis = self.axis(axis, shape.len())?;
         let positions = Lazy { shape: shape.clone(), inputs: Vec::new(), value: Scalar::Index { axis } };
         let positions = self.materialize(id, positions, Some("position"));
         let Some((positions, _)) = self.register_of(&positions) else { return Ok(Value::Error) };
-        let (elements, _) = self.new_register("extreme", tensor.dtype, shape.clone(), id);
+        let (elements, _) = self.new_register("extreme", dtype, shape.clone(), id);
         let (found, _) = self.new_register("at", DType::I32, shape.clone(), id);
-        let op = later_if_better(largest, tensor.dtype);
+        let op = later_if_better(largest, dtype);
         let (dst, src) = (vec![elements, found], vec![src, positions]);
         self.emit(OpKind::Scan { dst, src, axis, op }, id);
         let mut last = self.whole(found);

@@ -12,7 +12,7 @@ use hx_index::Expr;
 
 use crate::cx::{Cx, Frame, shape_text};
 use crate::error::{At, Lower, LowerError, Reported};
-use crate::value::{Tensor, Value};
+use crate::value::{Lazy, Tensor, Value};
 use crate::whole::{Whole, width};
 
 impl<'db> Cx<'db> {
@@ -173,7 +173,33 @@ impl<'db> Cx<'db> {
         self.frame_mut().spread = self.spread(body.root);
         let value = self.eval_named(body.root, None)?;
         let Some(dtype) = ret else { return Ok(value) };
-        self.number_as(body.root, value, dtype)
+        let value = self.number_as(body.root, value, dtype)?;
+        let numbers = sig.params.iter().zip(args).filter(|(param, _)| number(&param.ty));
+        let elements = numbers.map(|(_, (_, arg))| arg.clone()).collect();
+        self.in_each_element(body.root, value, dtype, elements)
+    }
+
+    /// Returns the result of a function of numbers that is applied to elements: a number that depends on none of them is the result
+    /// for each.
+    fn in_each_element(&mut self, at: ExprId, value: Value, dtype: DType, args: Vec<Value>) -> Lower<Value> {
+        let has_elements = |value: &Value| {
+            matches!(value, Value::Tensor(t) if t.is_register()) || matches!(value, Value::Lazy(_))
+        };
+        let is_number = matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Scalar(_));
+        if !is_number || !args.iter().any(has_elements) {
+            return Ok(value);
+        }
+        let mut all: Option<Lazy> = None;
+        for arg in args.into_iter().filter(has_elements) {
+            let Value::Lazy(found) = self.lazy_operand(at, arg)? else { continue };
+            all = Some(match all {
+                Some(known) => self.joined(at, (at, known), (at, found))?.1,
+                None => found,
+            });
+        }
+        let Some(Lazy { shape, .. }) = all else { return Ok(value) };
+        let value = self.as_number(at, value, dtype)?;
+        Ok(Value::Lazy(Lazy { shape, inputs: Vec::new(), value }))
     }
 
     /// Binds the parts that a parameter's type leaves open to those of its argument: dimensions, and compile-time parameters

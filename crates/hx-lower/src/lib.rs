@@ -16,6 +16,7 @@ mod bits;
 mod bounds;
 mod builtin;
 mod call;
+mod carried;
 mod choice;
 mod chunks;
 mod cluster;

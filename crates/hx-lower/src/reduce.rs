@@ -8,6 +8,7 @@ use hx_hir::{
 use hx_index::Cond;
 use hx_tile::{OpKind, Scalar};
 
+use crate::carried::carrier;
 use crate::cx::Cx;
 use crate::elementwise::{Operand, is_elementwise};
 use crate::error::Lower;
@@ -182,8 +183,12 @@ impl Cx<'_> {
         let axis = order[axis];
         let mut reduced = shape;
         reduced[axis] = 1;
-        let (dst, result) = self.new_register(hint.unwrap_or("reduced"), tensor.dtype, reduced, id);
+        let (hint, wide) = (hint.unwrap_or("reduced"), carrier(tensor.dtype));
+        let src = self.widened_elements(src, id);
+        let own = if wide == tensor.dtype { hint } else { "reduced" };
+        let (dst, result) = self.new_register(own, wide, reduced, id);
         self.emit(OpKind::Reduce { dst, src, axis, operator }, id);
+        let (_, result) = self.narrowed_elements((dst, result), tensor.dtype, hint, id);
         Ok(crate::stmt::permuted(&result, &order))
     }
 

@@ -7,6 +7,7 @@ use hx_hir::{
     Literal, LogicOp, Path, Resolution, UnaryOp, bit_op,
 };
 use hx_index::{CmpOp as IndexCmp, Cond, Expr, Symbol};
+use hx_tile::Scalar;
 
 use crate::bit_operator::{self, of_conditions};
 use crate::cx::Cx;
@@ -89,9 +90,11 @@ impl<'db> Cx<'db> {
 
     fn literal(&mut self, id: ExprId, literal: &Literal) -> Lower<Value> {
         Ok(match literal {
-            Literal::Int(x) => match i64::try_from(*x) {
-                Ok(x) => Value::Int(Expr::constant(x)),
-                Err(_) => {
+            Literal::Int(x) => match (i64::try_from(*x), u64::try_from(*x)) {
+                (Ok(x), _) => Value::Int(Expr::constant(x)),
+                // Integer expressions compute in `i64`. A larger number is one of the only type that holds it.
+                (_, Ok(bits)) => Value::Scalar(Scalar::Const { bits, dtype: DType::U64 }),
+                _ => {
                     return self.fail(
                         &codes::LITERAL_OUT_OF_RANGE,
                         id,
@@ -186,6 +189,11 @@ impl<'db> Cx<'db> {
     }
 
     fn unary(&mut self, id: ExprId, op: UnaryOp, operand: ExprId) -> Lower<Value> {
+        if op == UnaryOp::Neg
+            && matches!(&self.store()[operand], HirExpr::Literal(Literal::Int(x)) if *x == -i128::from(i64::MIN))
+        {
+            return Ok(Value::Scalar(Scalar::Const { bits: i64::MIN as u64, dtype: DType::I64 }));
+        }
         let value = self.eval(operand)?;
         Ok(match (op, value) {
             (UnaryOp::Neg, Value::Int(x)) => Value::Int(-x),

@@ -6,6 +6,7 @@ use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::Expr;
 use hx_tile::{OpKind, Scalar, TensorId, ViewMode};
 
+use crate::carried::{carried, carrier};
 use crate::cx::Cx;
 use crate::error::Lower;
 use crate::slice::{is_let, operand};
@@ -32,8 +33,10 @@ impl Cx<'_> {
     ) -> Lower<Value> {
         let operands = self.scan_operands(t, "a scan")?;
         let axis = self.axis(axis, operands.shape.len())?;
-        let results = self.scanned(id, &operands, axis, op, hint.unwrap_or("scanned"))?;
-        Ok(bundled(results.into_iter().map(|(_, t)| Value::Tensor(t)).collect(), operands.tuple))
+        let hint = hint.unwrap_or("scanned");
+        let results = self.scanned(id, &operands, axis, op, hint)?.into_iter().zip(&operands.dtypes);
+        let narrowed = results.map(|(found, dtype)| self.narrowed_elements(found, *dtype, hint, id).1);
+        Ok(bundled(narrowed.map(Value::Tensor).collect(), operands.tuple))
     }
 
     /// Lowers `reduce(t, axis, op)` for an operator that is not built in: the last element of a scan.
@@ -49,13 +52,15 @@ impl Cx<'_> {
         let axis = self.axis(axis, operands.shape.len())?;
         let scanned = self.scanned(id, &operands, axis, op, "scanned")?;
         let mut results = Vec::new();
-        for (src, tensor) in scanned {
+        for ((src, tensor), dtype) in scanned.into_iter().zip(&operands.dtypes) {
             let mut view = self.whole(src);
             view.offsets[axis] = Expr::constant(operands.shape[axis] - 1);
             view.modes[axis] = ViewMode { extent: 1, dim: axis, factor: Expr::constant(1) };
-            let (dst, result) = self.new_register(hint.unwrap_or("reduced"), tensor.dtype, view.shape(), id);
+            let hint = hint.unwrap_or("reduced");
+            let own = if tensor.dtype == *dtype { hint } else { "reduced" };
+            let (dst, result) = self.new_register(own, tensor.dtype, view.shape(), id);
             self.emit(OpKind::Slice { dst, src: view }, id);
-            results.push(Value::Tensor(result));
+            results.push(Value::Tensor(self.narrowed_elements((dst, result), *dtype, hint, id).1));
         }
         Ok(bundled(results, operands.tuple))
     }
@@ -100,6 +105,7 @@ impl Cx<'_> {
         Ok(found)
     }
 
+    /// Scans the operands. The results have their elements in their carrier.
     fn scanned(
         &mut self,
         id: ExprId,
@@ -108,14 +114,15 @@ impl Cx<'_> {
         op: ExprId,
         hint: &str,
     ) -> Lower<Vec<(TensorId, Tensor)>> {
-        let op = self.operator_of(op, operands)?;
-        let results: Vec<(TensorId, Tensor)> = operands
-            .dtypes
-            .iter()
-            .map(|dtype| self.new_register(hint, *dtype, operands.shape.clone(), id))
-            .collect();
+        let op = carried(&self.operator_of(op, operands)?, &operands.dtypes);
+        let src = operands.ids.iter().map(|src| self.widened_elements(*src, id)).collect();
+        let result = |dtype: &DType| {
+            let own = if carrier(*dtype) == *dtype { hint } else { "scanned" };
+            self.new_register(own, carrier(*dtype), operands.shape.clone(), id)
+        };
+        let results: Vec<(TensorId, Tensor)> = operands.dtypes.iter().map(result).collect();
         let dst = results.iter().map(|(id, _)| *id).collect();
-        self.emit(OpKind::Scan { dst, src: operands.ids.clone(), axis, op }, id);
+        self.emit(OpKind::Scan { dst, src, axis, op }, id);
         Ok(results)
     }
 

@@ -248,7 +248,12 @@ impl Cx<'_> {
         let var = self.new_var(name.into());
         self.keep_range(&var, &now);
         // An upper bound implies that a symbol is not negative, unless another lower bound is known.
-        if self.facts.range(&now).0.is_some() {
+        let is_bounded = self.facts.range(&now).0.is_some();
+        // A remainder by a number of unknown sign has no range, but maybe a proof: `t % min(8, rows - first)`.
+        if !is_bounded && self.facts.proves_le(&Expr::default(), &now) {
+            self.facts.at_least(var.clone(), 0);
+            self.facts.at_most(var.clone(), now.clone());
+        } else if is_bounded {
             self.facts.at_most(var.clone(), now.clone());
         }
         self.push(Stmt::Let { var: var.clone(), value: now });

@@ -534,7 +534,15 @@ impl Cx<'_> {
             {
                 let why = format!("the first element may be at `{first}`");
                 let cond = at_most(&Expr::default(), &first);
-                return self.not_inside(at, t, Missing { why, cond, index: false });
+                let missing = self.not_inside(at, t, Missing { why, cond, index: false });
+                if missing.is_err()
+                    && t.is_global()
+                    && let Some(error) = self.errors.last_mut()
+                {
+                    // A condition around the access would leave out a whole tile of which only some elements are outside.
+                    error.help = vec!["a view that steps backwards ends at the start of the tensor; `load(gather(t, i))` reads elements in any order, and 0 outside: `i` is a register tensor of positions, as `n - 1 - index(r, 0)`".to_owned()];
+                }
+                return missing;
             }
             let high = high.simplify(&self.facts);
             if !self.facts.proves_lt(&high, &buffer.extent) && !self.is_guarded(t, buffer) {

@@ -16,7 +16,7 @@ impl OpenError {
     pub fn code(&self) -> &'static Code {
         match self.reason {
             SystemError::NotFound => &codes::FILE_NOT_FOUND,
-            SystemError::NotText(_) | SystemError::Other(_) => &codes::IO_ERROR,
+            SystemError::NotText(_) | SystemError::NameNotText | SystemError::Other(_) => &codes::IO_ERROR,
         }
     }
 }

@@ -13,18 +13,26 @@ pub struct OsSystem;
 
 impl System for OsSystem {
     fn read_to_string(&self, path: &str) -> Result<String, SystemError> {
-        Ok(String::from_utf8(read_regular_file(Path::new(path), MAX_SOURCE_BYTES)?)?)
+        match read_regular_file(Path::new(path), MAX_SOURCE_BYTES) {
+            // `read_dir` lists such a file so that reading it is an error: no file is left out without a word.
+            Err(_) if path.contains(char::REPLACEMENT_CHARACTER) => Err(SystemError::NameNotText),
+            read => Ok(String::from_utf8(read?)?),
+        }
     }
 
     fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            // A name that is not valid text cannot be a module. A broken or circular link cannot be read.
-            let (Ok(name), Ok(data)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else {
-                continue;
-            };
+            // A broken or circular link cannot be read.
+            let Ok(data) = fs::metadata(entry.path()) else { continue };
             let is_link = entry.file_type()?.is_symlink();
+            let name = match entry.file_name().into_string() {
+                Ok(name) => name,
+                // Only a file that would be a module is of interest.
+                Err(name) if !data.is_dir() => name.to_string_lossy().into_owned(),
+                Err(_) => continue,
+            };
             if !(is_link && data.is_dir()) {
                 entries.push(DirEntry { name, is_dir: data.is_dir() });
             }

@@ -237,3 +237,54 @@ fn an_index_of_a_signalled_copy_is_clamped_instead_of_guarded() {
     "#]],
     );
 }
+
+/// A box begins at a multiple of 128 bytes, so parts of other sizes have no layout.
+#[test]
+fn the_parts_that_boxes_fill_have_a_size_that_fits() {
+    let slots = "kernel slots(x: f32[m, n], y: mut f32[m, n]) grid [cdiv(m, 9)] threads 128 {
+    let o = shared_tensor(f32, [9, 48, 2]);
+    for j in 0..cdiv(n, 48) {
+        copy(load(tile(x, [9, 48])[.., .., block_idx, j]), o[.., .., j % 2]);
+        sync();
+        copy_async(o[.., .., j % 2], tile(y, [9, 48])[.., .., block_idx, j]);
+        wait_stores(0);
+        sync();
+    }
+}
+";
+    check(slots, &[], expect![""]);
+    check(slots, &[["9, 48", "10, 48"], ["m, 9", "m, 10"]], expect![""]);
+    check(
+        "kernel groups(x: bf16[m, 96], y: mut bf16[m, 96]) grid [cdiv(m, 3)] {
+    warp_groups {
+        producer { }
+        consumer each 3 (g) {
+            let o = shared_tensor(bf16, [1, 96]);
+            copy(load(tile(x, [1, 96])[.., .., block_idx * 3 + g, 0]), o);
+            sync();
+            copy_async(o, tile(y, [1, 96])[.., .., block_idx * 3 + g, 0]);
+            wait_stores(0);
+        }
+    }
+}
+",
+        &[],
+        expect![""],
+    );
+}
+
+/// A condition would leave out the last tile, of which only some elements are outside.
+#[test]
+fn a_view_that_steps_backwards_is_no_reason_for_a_condition() {
+    let reversed = "kernel reversed(x: f32[n], y: mut f32[n]) grid [cdiv(n, 32)] threads 32 {
+    let v = load(global_view(x[n - 1 - block_idx * 32..], (32,) : (-1,)));
+    copy(v, tile(y, [32])[.., block_idx]);
+}
+";
+    check(reversed, &[], expect![""]);
+    let change = [
+        "load(global_view(x[n - 1 - block_idx * 32..], (32,) : (-1,)))",
+        "load(gather(x, n - 1 - block_idx * 32 - index(register_tensor(i32, [32]), 0)))",
+    ];
+    check(reversed, &[change], expect![""]);
+}

@@ -85,6 +85,20 @@ fn errors_break_the_tests_they_are_in() {
             t.hx::b: passed
         "#]],
     );
+    // A test without cases would leave no trace.
+    check(
+        "test \"a\" for n in [] { print(n); }\ntest \"b\" for n in 3..3 { print(n); }\ntest \"c\" { print(1); }",
+        expect![[r#"
+            HX0614 `[]`: found an empty list, expected at least one case
+              help: nothing would run: remove the test, or write a case
+            HX0614 `3..3`: found the empty range `3..3`, expected at least one case
+              help: nothing would run: remove the test, or write a case
+            t.hx::a: broken
+            t.hx::b: broken
+            | 1
+            t.hx::c: passed
+        "#]],
+    );
 }
 
 #[test]

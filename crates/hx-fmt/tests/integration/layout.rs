@@ -25,6 +25,18 @@ fn spaces() {
     );
 }
 
+/// A file keeps the ends of its lines.
+#[test]
+fn lines_end_as_the_first_one_does() {
+    let formatted = |text: &str| hx_fmt::format(text).expect("it parses");
+    let text = "fn f(x: f32) -> f32 {\n    // A comment.\n    x\n}\n";
+    let with_returns = text.replace('\n', "\r\n");
+    assert_eq!(formatted(text), text);
+    assert_eq!(formatted(&with_returns), with_returns);
+    assert_eq!(formatted(&with_returns.replace("    ", "  ")), with_returns);
+    assert_eq!(formatted(&with_returns.replacen("\r\n", "\n", 1)), text);
+}
+
 #[test]
 fn operators() {
     check(

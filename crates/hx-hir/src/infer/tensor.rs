@@ -94,7 +94,9 @@ impl Infer<'_> {
                 Ty::Int(_) if outside == Outside::Guarded => {}
                 Ty::Int(value) => self.check_index(arg, value.as_ref(), extent.as_ref()),
                 Ty::Range { start, end } => {
-                    shape.push(range_extent(start.as_deref(), end.as_deref(), extent))
+                    // A range that ends before it starts is an error of the lowering, which knows where its ends come from.
+                    let found = range_extent(start.as_deref(), end.as_deref(), extent);
+                    shape.push(found.filter(|extent| extent.as_const().is_none_or(|extent| extent >= 0)))
                 }
                 // An index that is gathered or unknown: the number of modes that it leaves is unknown.
                 other if other.is_quiet() || matches!(other, Ty::Tensor(_)) => quiet = true,

@@ -378,6 +378,9 @@ fn full(args: &mut Args) -> HostResult<Value> {
     let (dtype, shape) = described(args)?;
     let host = match args.required("x")? {
         Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, held_int(dtype, x)?)?,
+        Value::Tensor(x) if x.shape().is_empty() && x.dtype() == dtype => {
+            random::full_bits(dtype, &shape, x.bits()[0])?
+        }
         x => random::full(dtype, &shape, x.float()?)?,
     };
     Ok(Value::Tensor(Tensor::from_host(host)))

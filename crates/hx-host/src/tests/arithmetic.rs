@@ -35,7 +35,7 @@ fn integers_stay_integers_and_floor() {
     let (a, b) = (ints(&[], &[-7]), ints(&[], &[2]));
     check(binary(Binary::Div, &a, &b), expect!["[] Int([-4])"]);
     check(binary(Binary::Rem, &a, &b), expect!["[] Int([1])"]);
-    check(binary(Binary::Div, &ints(&[1], &[-7]), &b), expect!["[1] Float([-3.5])"]);
+    check(binary(Binary::Div, &ints(&[1], &[-7]), &b), expect!["[1] Int([-4])"]);
     check(binary(Binary::Div, &a, &ints(&[], &[0])), expect!["HX0614: `-7 / 0` divides by zero"]);
     check(
         binary(Binary::Add, &ints(&[], &[i64::MAX]), &b),

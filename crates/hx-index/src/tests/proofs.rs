@@ -82,6 +82,21 @@ fn an_equality_holds_in_both_directions() {
     assert!(!facts.proves_lt(&block(), &dim("g")));
 }
 
+/// A number that is equal to an expression bounds counters and blocks as that expression does.
+#[test]
+fn an_equal_number_bounds_a_counter() {
+    let none = Facts::default();
+    for value in [dim("k").ceil_div(&c(32), &none), dim("k") + c(1), dim("k").scale(2), &dim("k") * &dim("n")]
+    {
+        let mut facts = grid(&dim("g"));
+        facts.equal(&dim("g"), &value);
+        facts.at_most(Symbol::Var("i".into(), 0), dim("g") - c(1));
+        assert!(facts.proves_lt(&var("i"), &dim("g")) && facts.proves_lt(&var("i"), &value), "{value}");
+        assert!(facts.proves_lt(&block(), &dim("g")) && facts.proves_lt(&block(), &value), "{value}");
+        assert!(!facts.proves_lt(&var("i"), &(value - c(1))));
+    }
+}
+
 #[test]
 fn two_statements_make_one_proof() {
     let mut facts = Facts::default();

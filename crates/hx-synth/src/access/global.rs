@@ -77,6 +77,10 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
             continue;
         }
         widest.narrow(facts.divisor(extent), |n| match n {
+            1 if param.dtype.bits() < 4 => {
+                let wanted = 8 / param.dtype.bits();
+                format!("the edge `{extent}` of `{}` is not known to be divisible by {wanted}", param.name)
+            }
             1 => format!("the edge `{extent}` of `{}` is not known to be even", param.name),
             _ => format!("the edge `{extent}` of `{}` is known to be divisible by {n} only", param.name),
         });

@@ -524,6 +524,9 @@ fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], option
     };
     let failure = Failure::new(FailureKind::Conflict, message);
     uses.iter().zip(options).fold(failure, |f, (u, options)| {
+        if let Some((text, help)) = torn_slots(program, tensor, u, options) {
+            return f.part(Some(u.op.id), Some(tensor), text).help(help);
+        }
         let text = match options.least().filter(|access| access.run.width() > 1) {
             Some(Access { row, run, .. }) => format!(
                 "moves at least {} B at once: {} neighbours along dimension {} of `{name}` have to lie side by side",
@@ -535,6 +538,35 @@ fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], option
         };
         f.part(Some(u.op.id), Some(tensor), text)
     })
+}
+
+/// Says that the parts of a shared tensor that boxes fill have no multiple of the bytes at which a box begins, with the next number of
+/// rows that has, if only boxes serve the use.
+fn torn_slots(
+    program: &TileProgram,
+    tensor: TensorId,
+    u: &Use<'_>,
+    options: &Options,
+) -> Option<(String, String)> {
+    let info = program.tensor(tensor);
+    let bytes = |shape: &[i64]| shape.iter().product::<i64>() * i64::from(info.dtype.bits()) / 8;
+    let align = |candidate: &Candidate| match &candidate.by {
+        By::Boxes(boxes) => Some(i64::from(boxes.align)),
+        By::Access(_) | By::Reach(..) => None,
+    };
+    let aligns: Vec<i64> = options.usable.iter().map(align).collect::<Option<_>>()?;
+    let (slot, align) = (bytes(&u.shape), aligns.into_iter().min()?);
+    if slot % align == 0 || slot == bytes(&info.shape) {
+        return None;
+    }
+    let name = &info.name;
+    let text =
+        format!("a part of `{name}` has {slot} B, and each part has to begin at a multiple of {align} B");
+    let mut fits = u.shape.clone();
+    let rows = fits.iter_mut().find(|extent| **extent > 1)?;
+    let (row, first) = (slot / *rows, *rows);
+    *rows = (first..first + align).find(|rows| rows * row % align == 0)?;
+    Some((text, format!("a tile of `{fits:?}` fits; so does a shared tensor for each part")))
 }
 
 /// Returns the failure of two accesses, or of an access and the pin, that demand different swizzles of one tensor.
