@@ -252,7 +252,15 @@ fn the_parts_that_boxes_fill_have_a_size_that_fits() {
     }
 }
 ";
-    check(slots, &[], expect![""]);
+    check(
+        slots,
+        &[],
+        expect![[r#"
+        HX0301 `copy_async(o[.., .., j % 2], tile(y, [9, 48])[.., .., block_idx, j])` no layout of the shared tensor `o` serves all of its accesses
+          `copy_async(o[.., .., j % 2], tile(y, [9, 48])[.., .., block_idx, j])`: a part of `o` has 1728 B, and each part has to begin at a multiple of 128 B
+          help: a tile of `[10, 48]` fits; so does a shared tensor for each part
+    "#]],
+    );
     check(slots, &[["9, 48", "10, 48"], ["m, 9", "m, 10"]], expect![""]);
     check(
         "kernel groups(x: bf16[m, 96], y: mut bf16[m, 96]) grid [cdiv(m, 3)] {
@@ -269,7 +277,11 @@ fn the_parts_that_boxes_fill_have_a_size_that_fits() {
 }
 ",
         &[],
-        expect![""],
+        expect![[r#"
+        HX0301 `copy_async(o, tile(y, [1, 96])[.., .., block_idx * 3 + g, 0])` no layout of the shared tensor `o` serves all of its accesses
+          `copy_async(o, tile(y, [1, 96])[.., .., block_idx * 3 + g, 0])`: a part of `o` has 192 B, and each part has to begin at a multiple of 128 B
+          help: a tile of `[1, 128]` fits; so does a shared tensor for each part
+    "#]],
     );
 }
 
@@ -281,7 +293,15 @@ fn a_view_that_steps_backwards_is_no_reason_for_a_condition() {
     copy(v, tile(y, [32])[.., block_idx]);
 }
 ";
-    check(reversed, &[], expect![""]);
+    check(
+        reversed,
+        &[],
+        expect![[r#"
+        HX0210 `n - 1 - block_idx * 32` cannot prove that this stays inside of its part of `x`
+          `n - 1 - block_idx * 32`: the first element may be at `n - block_idx.x * 32 - 32`
+          help: a view that steps backwards ends at the start of the tensor; `load(gather(t, i))` reads elements in any order, and 0 outside: `i` is a register tensor of positions, as `n - 1 - index(r, 0)`
+    "#]],
+    );
     let change = [
         "load(global_view(x[n - 1 - block_idx * 32..], (32,) : (-1,)))",
         "load(gather(x, n - 1 - block_idx * 32 - index(register_tensor(i32, [32]), 0)))",

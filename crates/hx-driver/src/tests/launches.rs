@@ -314,7 +314,11 @@ fn faults_of_kernels_have_their_own_places() {
     with_kernels(
         "test \"t\" { let y = empty(i32, [32]); share(y, 0); }",
         expect![[r#"
-            t.hx::t: passed
+            t.hx::t: failed
+            HX0634 `100 / parts`: division by zero in `100 / parts`
+              at `share(y, 0)`: in this launch
+              note: seen in block [0, 0, 0]
+              help: the result would be 0; a `where` clause of the kernel can demand another divisor
         "#]],
     );
 }
