@@ -73,6 +73,8 @@ const RINGS: &[Ring<'_>] = &[
     ["where m / 256 == e / 4 grid [1]", "", "0..cdiv(m, 256)"],
     ["where e % 3 == 0, m == e grid [1]", "", "0..cdiv(m, 256)"],
     ["where e == 2 * cdiv(m, 1024) grid [e / 2]", "", "0..cdiv(m, 256)"],
+    // A condition that the launch does not decide, around numbers that no round depends on.
+    ["grid [1]", "let _a = if (count % 7) & cast(e, i32) == 0 { count } else { 7 };", "0..cdiv(m, 256)"],
 ];
 
 #[test]

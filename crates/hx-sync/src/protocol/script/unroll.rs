@@ -114,6 +114,11 @@ impl<'a> Unroller<'a> {
         match self.run(stmt) {
             // The other statements of a drawn walk do not depend on this one.
             Err(Unfollowed::Unknown { .. }) if self.chance.is_some() => Ok(()),
+            // Without operations, only the numbers that the statement computes remain unknown.
+            Err(Unfollowed::Unknown { .. }) if stmt.first_op().is_none() => {
+                self.forget(stmt);
+                Ok(())
+            }
             done => done,
         }
     }
@@ -202,6 +207,14 @@ impl<'a> Unroller<'a> {
     fn assign(&mut self, var: &Symbol, value: Option<i64>) {
         let local = self.locals.iter_mut().rev().find(|(symbol, _)| symbol == var);
         local.into_iter().for_each(|(_, known)| *known = value);
+    }
+
+    /// Makes the numbers unknown that a statement or those inside it assign.
+    fn forget(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign { var, .. } | Stmt::Number { var, changes: true, .. } => self.assign(var, None),
+            control => control.bodies().flatten().for_each(|inner| self.forget(inner)),
+        }
     }
 
     fn count(&mut self) -> Done {
