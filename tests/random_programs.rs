@@ -1,6 +1,9 @@
-//! Random tile programs agree with a reference. A kernel of loads, products, reductions, casts, transposes and more is compiled
-//! and its layouts are verified. Its results on the simulator are compared with those of the same program on whole tensors, in
-//! f64. All elements are integers that f64 holds, so the comparison is exact. A program that divides by 0 must be reported.
+//! Random programs agree with a reference. `hx check` must find nothing in a program, its layouts are verified, and its results on
+//! the simulator are compared, in several orders of events, with those of the same program on whole tensors in f64. All elements are
+//! integers that f64 holds, so the comparison is exact.
+//!
+//! A program of tiles is a kernel of loads, products, reductions, casts, transposes and more; one that divides by 0 must be reported.
+//! A program of tasks (`tasks.rs`) has threads, blocks and launches that hand tiles to each other.
 //!
 //! A kernel and its reference are one `.hx` file, so `cargo xtask programs --out FOLDER` writes them for `hx test` on a GPU.
 //! `HX_RANDOM_PROGRAMS=N` runs N programs, `HX_RANDOM_SEED=S` others. Start at `draw.rs`, which draws programs, then read
@@ -14,6 +17,7 @@ mod draw_changes;
 mod draw_integers;
 mod draw_more;
 mod draw_places;
+mod draw_products;
 mod draw_roles;
 mod draw_rows;
 mod draw_slices;
@@ -26,6 +30,7 @@ mod tasks;
 mod write;
 mod write_bits;
 mod write_changes;
+mod write_expressions;
 mod write_integers;
 mod write_more;
 mod write_places;
@@ -42,19 +47,23 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use coverage::{BEYOND, rows, too_few, within_reach};
+use coverage::{BEYOND, TASK_PARTS, rows, too_few, within_reach};
 use judge::{Fault, judge};
 use program::Program;
 use tasks::{Family, Tasks};
 use write::{PARTS, Written, write};
 
-/// Number of programs that a test run tries.
-const COUNT: u64 = 150;
+/// Number of programs that a test run tries: two of each turn.
+const COUNT: u64 = 2 * TURNS.len() as u64;
 
-/// A run of at least [`MANY`] programs must contain each row of the catalogue at least [`OFTEN`] times, and each draw of integers
-/// at least [`SELDOM`] times. Programs take turns with the requests for rows, and the solver may choose another row than the one
+/// A run of at least [`SOME`] programs tells how often each row of the catalogue and each part of the language occurs, and needs each
+/// part for tiles in 5 of 100 programs.
+const SOME: u64 = 150;
+
+/// A run of at least [`MANY`] programs must contain each row of the catalogue at least [`OFTEN`] times, and each draw of integers and
+/// each part of tasks at least [`SELDOM`] times. Programs take turns with the requests for rows, and the solver may choose another row than the one
 /// requested.
-const MANY: u64 = 1000;
+const MANY: u64 = 3000;
 const OFTEN: u64 = 10;
 const SELDOM: u64 = 3;
 
@@ -88,6 +97,9 @@ const TURNS: &[Option<Family>] = &[
 /// threads read one by one. In a run of 3000 there are 9.
 const REFUSED: u64 = 1;
 
+/// Number of programs in a hundred for which `hx check` may warn that it did not follow their pipelines.
+const UNCHECKED: u64 = 1;
+
 /// Time limit of one program. Most take a tenth of a second; the margin is for slow and busy machines.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -108,6 +120,7 @@ impl Drawn {
     fn new(seed: u64, case: u64) -> Drawn {
         if let Some(only) = std::env::var_os("HX_RANDOM_FAMILY") {
             let named = TURNS.iter().flatten().find(|family| only == family.name());
+            assert!(named.is_some() || only == "tiles", "there is no family {only:?}");
             return match named {
                 Some(family) => Drawn::Tasks(Tasks::drawn(*family, (seed, case, case))),
                 None => Drawn::Tiles(draw::program(seed, case, case)),
@@ -163,6 +176,8 @@ struct Seen {
     slowest: (Duration, u64),
     /// Kinds of refusals, each with its programs.
     refused: BTreeMap<String, Vec<u64>>,
+    /// Kinds of warnings that pipelines are not checked, each with its programs.
+    unchecked: BTreeMap<String, Vec<u64>>,
 }
 
 #[test]
@@ -178,14 +193,14 @@ fn random_programs_agree() {
     let failures = report(&seen, seed);
     say(&coverage(&seen, seed, count));
     assert!(seen.failures.is_empty(), "{failures}");
-    if count >= COUNT {
+    if count >= SOME {
         let tiles = count * TURNS.iter().filter(|turn| turn.is_none()).count() as u64 / TURNS.len() as u64;
-        let refused: u64 = seen.refused.values().map(|cases| cases.len() as u64).sum();
-        assert!(
-            refused * 100 <= count * REFUSED,
-            "{refused} of {count} programs are refused: {:#?}",
-            seen.refused
-        );
+        for (what, kinds, most) in
+            [("refused", &seen.refused, REFUSED), ("not checked", &seen.unchecked, UNCHECKED)]
+        {
+            let those: u64 = kinds.values().map(|cases| cases.len() as u64).sum();
+            assert!(those * 100 <= count * most, "{those} of {count} programs are {what}: {kinds:#?}");
+        }
         let rare = |part: &&&str| seen.parts.get(**part).copied().unwrap_or(0) * 20 < tiles;
         let rare: Vec<_> = PARTS.iter().filter(rare).collect();
         assert!(rare.is_empty(), "in less than 5 % of the programs: {rare:?}");
@@ -193,6 +208,15 @@ fn random_programs_agree() {
     if count >= MANY {
         let rows = too_few(within_reach(), &seen.rows, OFTEN);
         assert!(rows.is_empty(), "rows of the catalogue in less than {OFTEN} programs: {rows:?}");
+        let often = |name: &&str| seen.rows.get(*name).is_some_and(|count| *count >= OFTEN);
+        let reached: Vec<&str> = BEYOND.iter().map(|(name, _)| *name).filter(often).collect();
+        assert!(reached.is_empty(), "rows that are said to be out of reach: {reached:?}");
+        let times = |part: &str| seen.parts.get(part).copied().unwrap_or(0);
+        let rare: Vec<_> = TASK_PARTS.iter().filter(|part| times(part) < SELDOM).collect();
+        assert!(rare.is_empty(), "parts of the language in less than {SELDOM} programs: {rare:?}");
+        let is_new = |part: &&&str| !PARTS.contains(*part) && !TASK_PARTS.contains(*part);
+        let new: Vec<_> = seen.parts.keys().filter(is_new).collect();
+        assert!(new.is_empty(), "parts that no list names: {new:?}");
         let draws = too_few(integers::draws(), &seen.draws, SELDOM);
         assert!(draws.is_empty(), "computed with integers in less than {SELDOM} programs: {draws:?}");
     }
@@ -243,10 +267,14 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Writes the programs that a GPU can judge: it does not report a division by 0.
 fn write_all(folder: &Path, seed: u64, first: u64, count: u64) {
     std::fs::create_dir_all(folder).expect("the folder can be made");
     for case in first..first + count {
         let written = Drawn::new(seed, case).write();
+        if written.divides_by_zero {
+            continue;
+        }
         std::fs::write(folder.join(format!("random_{case}.hx")), written.text).expect("files can be written");
     }
 }
@@ -278,6 +306,8 @@ fn run(seed: u64, first: u64, count: u64) -> Seen {
                     let failure = fault.map(|fault| smallest(case, &program, fault, limit));
                     let mut seen = lock();
                     refused.into_iter().for_each(|kind| seen.refused.entry(kind).or_default().push(case));
+                    let unchecked = judged.unchecked.into_iter();
+                    unchecked.for_each(|open| seen.unchecked.entry(open.kind).or_default().push(case));
                     written.parts.iter().for_each(|part| *seen.parts.entry(part).or_default() += 1);
                     judged.rows.into_iter().for_each(|row| *seen.rows.entry(row).or_default() += 1);
                     written.draws.into_iter().for_each(|name| *seen.draws.entry(name).or_default() += 1);
@@ -325,14 +355,17 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
     let (time, case) = seen.slowest;
     let mut text = format!("random programs: {count} from seed {seed}, {} failures", seen.failures.len());
     let _ = writeln!(text, "; the slowest is {case}, {} ms", time.as_millis());
-    for (kind, cases) in &seen.refused {
-        let first: Vec<String> = cases.iter().take(5).map(u64::to_string).collect();
-        let _ = writeln!(text, "refused {}: {kind}, as {}", cases.len(), first.join(", "));
+    for (what, kinds) in [("refused", &seen.refused), ("not checked", &seen.unchecked)] {
+        for (kind, cases) in kinds {
+            let first: Vec<String> = cases.iter().take(5).map(u64::to_string).collect();
+            let _ = writeln!(text, "{what} {}: {kind}, as {}", cases.len(), first.join(", "));
+        }
     }
     let (names, within_reach) = (rows(), within_reach());
-    if count >= COUNT {
+    if count >= SOME {
         let parts: Vec<String> = PARTS
             .iter()
+            .chain(TASK_PARTS)
             .map(|part| format!("{part} {}", seen.parts.get(part).copied().unwrap_or(0)))
             .collect();
         let _ = writeln!(text, "parts: {}", parts.join(", "));
@@ -364,7 +397,7 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
             let _ = writeln!(text, "out of reach: {name}: {reason}");
         }
     }
-    if count >= MANY {
+    if count >= SOME {
         let rows: Vec<String> = seen.rows.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let _ = writeln!(text, "{}", rows.join(", "));
     }

@@ -23,8 +23,8 @@ enum Asked {
     Turned,
 }
 
-/// Returns the request of program number `case`.
-fn asked(case: u64) -> Option<Asked> {
+/// Returns request number `at` of program number `case`. A program has several, so that each row has many programs.
+fn asked(case: u64, at: u64) -> Option<Asked> {
     let Catalogue { converts, gemms, copies, exchanges, .. } = catalogue();
     // Products by descriptor need warp groups and tiles of 64 rows: rings draw them.
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
@@ -41,14 +41,30 @@ fn asked(case: u64) -> Option<Asked> {
         let turned = exchanges.iter().filter(|row| row.held.is_some());
         all.extend(turned.flat_map(|_| [Asked::Turned, Asked::Turned, Asked::Turned]));
     }
-    (!all.is_empty()).then(|| all.swap_remove((case % all.len() as u64) as usize))
+    let of = all.len() as u64;
+    (of > 0).then(|| all.swap_remove(turned_to(case, (at, REQUESTS), of)))
+}
+
+/// The number of rows that a program requests, and the number of operators.
+const REQUESTS: u64 = 3;
+const OPERATORS: u64 = 3;
+
+/// Returns the place in a list of `of` entries that request `at` of `requests` has in program number `case`.
+fn turned_to(case: u64, (at, requests): (u64, u64), of: u64) -> usize {
+    ((case + at * of / requests) % of) as usize
 }
 
 impl Draw {
     /// Draws the operands of the requested instruction. Some need a block of one warp, so this precedes all other steps.
-    pub(super) fn instruction(&mut self, number: u64) {
+    pub(super) fn instructions(&mut self, case: u64) {
+        for at in 0..REQUESTS {
+            self.instruction(case, at);
+        }
+    }
+
+    pub(super) fn instruction(&mut self, case: u64, at: u64) {
         let first = self.steps.is_empty();
-        match asked(number) {
+        match asked(case, at) {
             Some(Asked::Convert(row)) => self.converted(row),
             Some(Asked::Gemm(row)) => self.multiplied(row),
             Some(Asked::Matrices(row)) if row.is_load() => self.matrices_loaded(row),
@@ -58,18 +74,26 @@ impl Draw {
         }
     }
 
-    /// Draws the last steps: an operator of a single thread, and an addition to memory with the requested instruction.
+    /// Draws the last steps: operators of a single thread, and an addition to memory with the requested instruction.
     pub(super) fn last(&mut self, case: u64) {
         let operators = &catalogue().computes;
-        if let Some(row) = operators.get((case % operators.len().max(1) as u64) as usize) {
-            self.computed(row);
+        let of = operators.len() as u64;
+        for at in 0..OPERATORS.min(of) {
+            self.computed(&operators[turned_to(case, (at, OPERATORS), of)]);
         }
         // There are many combinations of types, operators and ways to wrap, so every second program draws one.
         if case.is_multiple_of(2) {
             self.integers();
         }
         self.divided_by_zero(case);
-        let Some(Asked::Add(row)) = asked(case) else { return };
+        for at in 0..REQUESTS {
+            if let Some(Asked::Add(row)) = asked(case, at) {
+                self.added(row);
+            }
+        }
+    }
+
+    fn added(&mut self, row: &CopyRow) {
         let Some(dtype) = added(row) else { return };
         // The width is an odd multiple of the row's elements, so that twice as many do not fit.
         let each = i64::from(row.bytes * 8 / dtype.bits());

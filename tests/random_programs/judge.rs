@@ -28,9 +28,25 @@ const ARCH: Arch = Arch::Sm90a;
 /// The result of a program.
 pub(super) struct Judged {
     pub(super) fault: Option<Fault>,
+    /// The warning of `hx check` that it did not follow the pipelines.
+    pub(super) unchecked: Option<Fault>,
     /// Rows of the catalogue that the solution uses.
     pub(super) rows: BTreeSet<String>,
     pub(super) time: Duration,
+}
+
+/// What a judging thread finds.
+#[derive(Default)]
+struct Found {
+    fault: Option<Fault>,
+    unchecked: Option<Fault>,
+    rows: BTreeSet<String>,
+}
+
+impl From<Fault> for Found {
+    fn from(fault: Fault) -> Found {
+        Found { fault: Some(fault), ..Found::default() }
+    }
 }
 
 /// A failure of a program. Faults of one kind most likely have the same cause.
@@ -43,7 +59,8 @@ pub(super) struct Fault {
 impl Fault {
     /// Reports whether the solver found no layouts, which is better than wrong ones.
     pub(super) fn is_refusal(&self) -> bool {
-        ["HX0301", "HX0302"].iter().any(|code| self.kind.starts_with(code))
+        let kind = self.kind.trim_start_matches(CHECKED);
+        ["HX0301", "HX0302"].iter().any(|code| kind.starts_with(code))
     }
 
     fn new(kind: &str, details: impl Into<String>) -> Fault {
@@ -61,17 +78,17 @@ pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
         let _ = send.send(judge_here(&text, &launches, orders));
     };
     let handle = thread::Builder::new().stack_size(STACK).spawn(work).expect("threads can be started");
-    let (fault, rows) = match receive.recv_timeout(limit) {
-        Ok(judged) => judged,
+    let Found { fault, unchecked, rows } = match receive.recv_timeout(limit) {
+        Ok(found) => found,
         Err(mpsc::RecvTimeoutError::Timeout) => {
             let details = format!("it takes longer than {} s", limit.as_secs());
-            (Some(Fault::new("does not end", details)), BTreeSet::new())
+            Fault::new("does not end", details).into()
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             let panic = handle.join().err();
             let text = panic.as_ref().and_then(|p| p.downcast_ref::<String>().cloned());
             let text = text.or_else(|| Some((*panic.as_ref()?.downcast_ref::<&str>()?).to_owned()));
-            (Some(Fault::new("panic", text.unwrap_or_default())), BTreeSet::new())
+            Fault::new("panic", text.unwrap_or_default()).into()
         }
     };
     let fault = match fault {
@@ -79,26 +96,32 @@ pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
         None if reports => Some(Fault::new("passes", "a division by 0 is not reported")),
         fault => fault,
     };
-    Judged { fault, rows, time: start.elapsed() }
+    Judged { fault, unchecked, rows, time: start.elapsed() }
 }
+
+/// What precedes the kind of a finding of `hx check`.
+const CHECKED: &str = "check: ";
 
 /// Findings that a right program may have: they say what costs time, and that padding takes part in a result. The reference of a
 /// program of tiles counts the padding in.
 const ALLOWED: &[&str] = &["HX0305", "HX0306", "HX0307", "HX0309", "HX0310", "HX0418", "HX0503"];
 
-fn judge_here(text: &str, launches: &[Launch], orders: u64) -> (Option<Fault>, BTreeSet<String>) {
+fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
     let system = MemorySystem::new([("random.hx", text)]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
     let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
     if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
-        return (Some(fault_of(&db, found)), BTreeSet::new());
+        return fault_of(&db, found).into();
     }
-    let found = hx_driver::check(&db, file, ARCH, false);
+    let (open, found): (Vec<Diagnostic>, Vec<Diagnostic>) = hx_driver::check(&db, file, ARCH, false)
+        .into_iter()
+        .partition(|found| found.code.id == codes::UNCHECKED_PIPELINES.id);
+    let unchecked = open.first().map(|found| fault_of(&db, found));
     let finding = found.iter().find(|found| !ALLOWED.contains(&found.code.id));
     if let Some(found) = found.iter().find(|found| found.is_error()).or(finding) {
         let fault = fault_of(&db, found);
-        return (Some(Fault { kind: format!("check: {}", fault.kind), ..fault }), BTreeSet::new());
+        return Fault { kind: format!("{CHECKED}{}", fault.kind), ..fault }.into();
     }
     let machine = Machine::Simulator { arch: ARCH, instead_of: None, compiler: None };
     let options = TestOptions { orders: 0..=orders, ..TestOptions::default() };
@@ -113,7 +136,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> (Option<Fault>, B
         let Some(instance) = instance_of(&db, file, launch) else { continue };
         if let Some(violation) = violations(&db, instance).first() {
             let kind = format!("unsound: {}", shape_of(&violation.message));
-            return (Some(Fault::new(&kind, violation.message.clone())), BTreeSet::new());
+            return Fault::new(&kind, violation.message.clone()).into();
         }
         let text = cuda_source(&db, instance).as_ref().map_or("", |cuda| &cuda.text);
         if let (Ok(lowered), Ok(solution)) = (tile_program(&db, instance), solution(&db, instance)) {
@@ -121,7 +144,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> (Option<Fault>, B
         }
         used.extend(emitted(text));
     }
-    (fault, used)
+    Found { fault, unchecked, rows: used }
 }
 
 /// Returns the instance of a kernel for a launch.

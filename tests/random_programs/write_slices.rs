@@ -117,13 +117,15 @@ impl Writer<'_> {
                 list(shape)
             ));
             self.emit(format!(
-                "{unroll}for i in 0..{} {{\n    v{at} = v{at} + load(s{at}{slice});\n}}",
+                "{unroll}for {} in 0..{} {{\n    v{at} = v{at} + load(s{at}{slice});\n}}",
+                counter(&slice),
                 walk.count
             ));
         }
         self.expect(at, &format!("zeros(f64, [{}])", list(shape)));
         let slice = slice(first, shape, axis, by);
-        self.tiles.push(format!("for i in 0..{} {{\n    v{at} = v{at} + v{from}{slice};\n}}", walk.count));
+        let (i, count) = (counter(&slice), walk.count);
+        self.tiles.push(format!("for {i} in 0..{count} {{\n    v{at} = v{at} + v{from}{slice};\n}}"));
     }
 
     /// Writes a product of staged operands, slice by slice along K.
@@ -151,6 +153,11 @@ impl Writer<'_> {
         let product = format!("gemm(v{at}, {}{pinned});", operands.join(", "));
         self.emit(format!("{unroll}for i in 0..{} {{\n    {product}\n}}", walk.count));
     }
+}
+
+/// Returns the counter of a loop over slices: nothing uses that of a loop whose slices are all the same.
+fn counter(slice: &str) -> &'static str {
+    if slice.contains('i') { "i" } else { "_" }
 }
 
 /// Returns slice number `i` of a loop.

@@ -1,4 +1,4 @@
-//! `cargo xtask programs`: random tile programs, run on the simulator or written for `hx test` on a GPU.
+//! `cargo xtask programs`: random programs, run on the simulator or written for `hx test` on a GPU.
 //!
 //! The suite `tests/random_programs.rs` does the work; a normal test run gives it a bounded number of programs. This chore passes
 //! it the seed, the number and the folder. It knows no compiler.

@@ -16,9 +16,19 @@ enum Link {
     /// The same through a ring of stages.
     Ring { by: i64, plus: i64, stages: i64, roles: bool },
     /// A tensor is changed where it lies.
-    InPlace { times: i64, plus: i64, through: bool },
+    InPlace { times: i64, plus: i64, way: Way },
     /// The tiles are drawn from a counter, and a number in memory says what is added.
     Drawn { plus: i64 },
+}
+
+/// The way of a tile that is changed in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Registers,
+    /// The tile is read through shared memory.
+    FromShared,
+    /// The new tile is stored in a box.
+    Box,
 }
 
 pub(super) fn write(sheet: &mut Sheet) {
@@ -88,7 +98,10 @@ fn draw(sheet: &mut Sheet, tiles: i64) -> Link {
     match sheet.choices.below(5) {
         0 | 1 => Link::Shifted { by, plus },
         2 => Link::Ring { by, plus, stages: sheet.choices.between(1, 4), roles: sheet.choices.percent(60) },
-        3 => Link::InPlace { times: sheet.choices.between(1, 2), plus, through: sheet.choices.percent(40) },
+        3 => {
+            let way = sheet.choices.pick(&[Way::Registers, Way::FromShared, Way::Box, Way::Box]);
+            Link::InPlace { times: sheet.choices.between(1, 2), plus, way }
+        }
         _ => Link::Drawn { plus },
     }
 }
@@ -142,21 +155,26 @@ fn kernel(sheet: &mut Sheet, link: Link, at: usize, (tile, m): (i64, i64)) -> Ke
             ));
             body.push(last);
         }
-        Link::InPlace { times, plus, through } => {
+        Link::InPlace { times, plus, way } => {
             sheet.part("update in place");
             kernel.params.push("x: mut i32[m]".to_owned());
             kernel.header.push(format!("threads {threads}"));
             body.push(format!("{first}\n{wait}\n{middle}"));
-            let value = format!("v * {times} + {plus}");
-            let inner = if through {
+            if way != Way::Registers {
                 body.push(format!("let s = shared_tensor(i32, [{tile}]);"));
-                let sync = if persistent { "\nsync();" } else { "" };
-                format!(
-                    "copy(tile(x, [{tile}])[.., t], s);\nsync();\nlet v = load(s);\n\
-                     copy({value}, tile(x, [{tile}])[.., t]);{sync}"
-                )
-            } else {
-                format!("let v = load(tile(x, [{tile}])[.., t]);\ncopy({value}, tile(x, [{tile}])[.., t]);")
+            }
+            let (value, view) = (format!("v * {times} + {plus}"), format!("tile(x, [{tile}])[.., t]"));
+            let inner = match way {
+                Way::Registers => format!("let v = load({view});\ncopy({value}, {view});"),
+                Way::FromShared => {
+                    let sync = if persistent { "\nsync();" } else { "" };
+                    format!("copy({view}, s);\nsync();\nlet v = load(s);\ncopy({value}, {view});{sync}")
+                }
+                Way::Box => {
+                    sheet.part("bulk stores");
+                    let free = if persistent { "wait_stores(0);\nsync();\n" } else { "" };
+                    format!("let v = load({view});\n{free}copy({value}, s);\nsync();\ncopy_async(s, {view});")
+                }
             };
             body.extend(walked(inner.into()));
             body.push(last);

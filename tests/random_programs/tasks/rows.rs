@@ -130,11 +130,12 @@ fn folded(fold: Fold, dtype: DType, rows: i64, columns: i64) -> (String, String,
         Fold::Max => (best(-100), "best = max(best, max(v, axis: 1));".to_owned(), "best"),
         Fold::Min => (best(100), "best = min(best, min(v, axis: 1));".to_owned(), "best"),
         Fold::Sum => (best(0), "best = best + sum(v, axis: 1);".to_owned(), "best"),
-        Fold::Closure => (
-            best(0),
-            "best = max(best, reduce(abs(v), axis: 1, op: |a, b| where(a > b, a, b)));".to_owned(),
-            "best",
-        ),
+        Fold::Closure => {
+            // No comparison holds for NaN, so only this one makes the operator associative.
+            let larger = if dtype.is_float() { "isnan(b) || a > b" } else { "a > b" };
+            let of = format!("reduce(abs(v), axis: 1, op: |a, b| where({larger}, a, b))");
+            (best(0), format!("best = max(best, {of});"), "best")
+        }
         Fold::ArgMax => (best(-100) + &at, position("max", ">"), "at"),
         Fold::ArgMin => (best(100) + &at, position("min", "<"), "at"),
         Fold::Count(least) => (

@@ -74,7 +74,7 @@ pub(crate) fn product(sheet: &mut Sheet) -> Plan {
     };
     let stored = if let Held::Widened(narrow) = held { narrow } else { a };
     let turned = [(a, stored), (b, b)]
-        .map(|(dtype, stored)| dtype.bits() == 16 && stored.bits() >= 8 && sheet.choices.percent(25));
+        .map(|(dtype, stored)| dtype.bits() == 16 && stored.bits() >= 8 && sheet.choices.percent(40));
     let (m, n) = (ragged(sheet, [rows, bm], stored, turned[0]), ragged(sheet, [columns, bn], b, turned[1]));
     let k = ragged_steps(sheet, steps, bk, &[(stored, turned[0]), (b, turned[1])]);
     let mut plan = Plan {
