@@ -57,12 +57,16 @@ impl View {
         let Some(dim) = self.modes.iter().map(|mode| mode.dim).find(is_row) else { return Ok(()) };
         let (name, bits) = (&param.name, i64::from(param.dtype.bits()));
         let known = |e: &Expr| facts.divisor(&e.scale(bits)) / 8;
+        let is_no_multiple = |e: &Expr, known: i64, unit: i64| match e.as_const() {
+            Some(_) => format!("which is {known} B and no multiple of {unit} B"),
+            None => format!("which is known to be a multiple of {known} B only, not of {unit} B"),
+        };
         let (first, end) = (&self.offsets[dim], &param.shape[dim]);
         let begins = known(first);
         if begins % limits.corner != 0 {
             return Err(format!(
-                "the rows of the tile begin at `{first}` in `{name}`, which is known to be a multiple of {begins} B only, not of {} B",
-                limits.corner
+                "the rows of the tile begin at `{first}` in `{name}`, {}",
+                is_no_multiple(first, begins, limits.corner)
             ));
         }
         let last = self
@@ -73,8 +77,8 @@ impl View {
         let ends = known(end);
         if writes && ends % limits.tail != 0 && !facts.proves_lt(&last, end) {
             return Err(format!(
-                "the rows of `{name}` end at `{end}`, which is known to be a multiple of {ends} B only, and boxes are written up to a multiple of {} B",
-                limits.tail
+                "the rows of `{name}` end at `{end}`, {}, and boxes are written up to one",
+                is_no_multiple(end, ends, limits.tail)
             ));
         }
         Ok(())

@@ -247,6 +247,7 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
         sa: cp.async.cg.16: not `tma.load`: the part of `a` ends at `end * 8` in its contiguous dimension; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.cg.16: not `tma.load`: the part of `a` ends before the tensor in more than one dimension; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.cg.16: not `tma.load`: the part of `a` may begin before the tensor, at `-before`; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)
+        sa: cp.async.ca.8: not `tma.load`: the rows of the tile begin at `first * 4` in `a`, which is known to be a multiple of 8 B only, not of 16 B; asks for `(128,(4,16),2):(D,(1,D),D)`; each thread holds 4 elements in a row, Sw<3,3,3> (128,64,2):(64,1,8192)
         sa: cp.async.cg.16: not `tma.load`: the part of `a` ends at `end` in dimension 2 of 4, and boxes with such an end have at most 3; asks for `(128,(8,8),2):(D,(1,D),D)`; the widest access, Sw<3,3,3> (128,64,2):(64,1,8192)"#]].assert_eq(&lines.join("\n"));
 }
 
@@ -307,7 +308,14 @@ fn stores_are_made_in_boxes() {
     expect![[r#"
         `tma.store` does not store `sc` in boxes
         stride `ldc` of `c` is known to be a multiple of 4 B only, not of 16 B
-        `copy` goes through registers and takes any tile"#]]
+        `copy` goes through registers and takes any tile
+        `tma.store` does not store `sc` in boxes
+        the rows of the tile begin at `3` in `c`, which is 12 B and no multiple of 16 B
+        `copy` goes through registers and takes any tile
+        `tma.store` does not store `sc` in boxes
+        the rows of `c` end at `columns`, which is known to be a multiple of 4 B only, not of 16 B, and boxes are written up to one
+        `copy` goes through registers and takes any tile
+    "#]]
     .assert_eq(&refusals.concat());
 }
 
