@@ -24,8 +24,8 @@ use expect_test::expect;
 use crate::support::{Ran, Sandbox, root};
 
 /// The minimal numbers of programs: fewer mean that some were lost.
-const BUGS: usize = 340;
-const RIGHT: usize = 185;
+const BUGS: usize = 345;
+const RIGHT: usize = 187;
 
 /// The most bugs that pass.
 const PASSING: usize = 3;
