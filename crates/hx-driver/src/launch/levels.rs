@@ -132,7 +132,9 @@ fn place(tensor: &BoundTensor, byte: usize) -> String {
     };
     let at = index(tensor, byte) as i64;
     match hx_sim::coordinate(&tensor.shape, stride, at) {
-        Some(coordinate) => format!("element {coordinate:?}"),
-        None => format!("the element {at} behind the first"),
+        Some(coordinate) if coordinate.iter().zip(&tensor.shape).all(|(at, extent)| at < extent) => {
+            format!("element {coordinate:?}")
+        }
+        _ => format!("the element {at} behind the first"),
     }
 }
