@@ -96,6 +96,51 @@ kernel persistent<BM = 64, BN = 64, BK = 64, STAGES = 3>(a: f16[m, k], b: f16[n,
     }
 }
 
+/// Local numbers that the rounds of a loop count are counters, too: `q` of a loop over `for`, and `r` of a loop over `while`, with
+/// remainders and without.
+kernel numbered<BM = 16, BN = 64, G = 128, STAGES = 3>(
+    x: f16[m, k],
+    w: u4[n, k],
+    zero: u4[g, n],
+    y: mut f32[n, m],
+    z: mut f32[n, m],
+)
+    where k % G == 0, g == k / G, k <= G * 5
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 128
+{
+    let [bn, bm] = block_idx;
+    let sx = shared_tensor(f16, [BM, G, 5]);
+    let sw = shared_tensor(u4, [BN, G, 5]);
+    let acc = register_tensor(f32, [BN, BM]);
+    for s in 0..k / G {
+        copy_async(tile(x, [BM, G])[.., .., bm, s], sx[.., .., s]);
+        copy_async(tile(w, [BN, G])[.., .., bn, s], sw[.., .., s]);
+    }
+    commit();
+    wait(0);
+    sync();
+    fill(acc, 0.0);
+    let q = 0;
+    for i in 0..k / G {
+        let own = load(tile(zero, [1, BN])[0, .., i, bn]);
+        if q < 5 {
+            gemm(acc, cast(load(sw[.., .., q]), f16) - cast(own, f16)[.., new], sx[.., .., q]);
+        }
+        q = q + 1;
+    }
+    copy(acc, tile(y, [BN, BM])[.., .., bn, bm]);
+    fill(acc, 0.0);
+    let r = 0;
+    while r < k / G {
+        let own = load(tile(zero, [1, BN])[0, .., r, bn]);
+        let next = (r + 2) % STAGES;
+        gemm(acc, cast(load(sw[.., .., next]), f16) - cast(own, f16)[.., new], sx[.., .., r % STAGES]);
+        r = r + 1;
+    }
+    copy(acc, tile(z, [BN, BM])[.., .., bn, bm]);
+}
+
 test "rings of any number of stages" for STAGES in [2, 3, 5, 6, 7] {
     for (m, n, k) in [(5, 72, 1280), (16, 64, 128), (20, 100, 384)] {
         let x = randn(f16, [m, k], seed: 1);
@@ -126,4 +171,22 @@ test "an index of two loops" for STAGES in [3, 4, 5] {
     let y = empty(f32, [m, n]);
     persistent<STAGES = STAGES>(a, b, y);
     assert_close(y, a @ b.T, rtol: 1e-3, atol: 1e-2);
+}
+
+test "numbers that loops count" for (STAGES, k) in [(3, 640), (3, 384), (5, 640)] {
+    let (m, n) = (20, 100);
+    let x = randn(f16, [m, k], seed: 1);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let zero = uniform(u4, [k / 128, n], low: 0, high: 16, seed: 3);
+    let (y, z) = (empty(f32, [n, m]), empty(f32, [n, m]));
+    numbered<STAGES = STAGES>(x, w, zero, y, z);
+    let d = reshape(reshape(w, [n, k / 128, 128]) - zero.T[.., .., new], [n, k]);
+    assert_close(y, d @ x.T, rtol: 1e-3, atol: 1e-2);
+    let expected = zeros(f32, [n, m]);
+    for r in 0..k / 128 {
+        let (a, b) = ((r + 2) % STAGES * 128, r % STAGES * 128);
+        let d = cast(w[.., a..a + 128], f32) - cast(zero[r], f32)[.., new];
+        expected = expected + d @ cast(x[.., b..b + 128], f32).T;
+    }
+    assert_close(z, expected, rtol: 1e-3, atol: 1e-2);
 }

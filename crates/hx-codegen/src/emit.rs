@@ -11,7 +11,7 @@ use std::fmt::Write;
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::Arch;
-use hx_thread::{ThreadProgram, assigned};
+use hx_thread::{ThreadProgram, assigned, counted};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::access::Array;
@@ -171,6 +171,7 @@ impl<'a> Emitter<'a> {
             depth: 1,
         };
         e.printer.changing.clone_from(&e.assigned);
+        e.printer.counted = counted(&program.body);
         e.name_params();
         e.name_maps();
         e.name_indices();

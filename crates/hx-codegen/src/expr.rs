@@ -87,6 +87,8 @@ pub(crate) struct Printer {
     pub(crate) unrolled: BTreeSet<Symbol>,
     /// Local integers that some statement assigns again.
     pub(crate) changing: BTreeSet<Symbol>,
+    /// Local integers that loops count, and constants that are linear in counters.
+    pub(crate) counted: BTreeSet<Symbol>,
     /// The loops around the text that have running indices, the outermost first.
     rounds: Vec<Rounds>,
     /// Whether an address of shared memory is being printed.

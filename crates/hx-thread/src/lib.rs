@@ -41,4 +41,4 @@ pub use program::{
 };
 pub use reached::Runs;
 pub use text::emit_thread;
-pub use walk::{assigned, visit};
+pub use walk::{assigned, counted, visit};

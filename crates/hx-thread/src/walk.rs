@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hx_index::Symbol;
+use hx_index::{Atom, Expr, Symbol};
 
-use crate::{Body, Bulk, Role, Stmt, ThreadProgram};
+use crate::{Body, Bulk, Drawn, Role, Stmt, ThreadProgram};
 
 impl Stmt {
     /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition, those
@@ -98,4 +98,70 @@ pub fn assigned(body: &[Stmt]) -> BTreeSet<Symbol> {
         }
     });
     out
+}
+
+/// Returns the local integers that loops count: all statements of a loop that change them add a term which does not depend on them.
+/// Loops that are unrolled do not count, nor do integers that begin anew in a round, as the numbers of stages do.
+pub fn counted(body: &[Stmt]) -> BTreeSet<Symbol> {
+    let mut out = BTreeSet::new();
+    visit(body, &mut |stmt| {
+        let (Stmt::For { unroll: false, body, .. }
+        | Stmt::While { body, .. }
+        | Stmt::Drawn(Drawn { body, .. })) = stmt
+        else {
+            return;
+        };
+        let (mut steps, mut others) = (BTreeSet::new(), BTreeSet::new());
+        visit(body, &mut |stmt| {
+            if let Stmt::Assign { var, value } | Stmt::Let { var, value } = stmt {
+                let to = if adds(value, var) { &mut steps } else { &mut others };
+                to.insert(var.clone());
+            }
+        });
+        out.extend(steps.difference(&others).cloned());
+    });
+    out
+}
+
+/// Reports whether a value is `var` and a term that does not depend on it, perhaps wrapped to 32 bits or more.
+fn adds(value: &Expr, var: &Symbol) -> bool {
+    match value.as_atom() {
+        Some(Atom::Wrap(inner, width)) => width.bits >= 32 && adds(inner, var),
+        _ => !(value.clone() - Expr::symbol(var.clone())).mentions(var),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hx_index::{Cond, Facts, Width};
+
+    use super::*;
+
+    #[test]
+    fn what_each_round_adds_to_is_counted() {
+        let q = Symbol::Var("q".into(), 0);
+        let at = || Expr::symbol(q.clone());
+        let one = || Expr::constant(1);
+        let check = |value: Expr, unroll, again: Option<Expr>, expected: bool| {
+            let mut body = vec![Stmt::Assign { var: q.clone(), value }];
+            if let Some(value) = again {
+                let then = vec![Stmt::Assign { var: q.clone(), value }];
+                body.push(Stmt::If { cond: Cond::True, then, otherwise: Vec::new() });
+            }
+            let (var, start, end) = (Symbol::Var("i".into(), 1), Expr::default(), Expr::dim("n"));
+            let all = [Stmt::For { var, start, end, unroll, body }];
+            assert_eq!(counted(&all).contains(&q), expected, "{all:?}");
+        };
+        check(at() + one(), false, None, true);
+        check(at() + Expr::dim("m"), false, None, true);
+        check(Expr::atom(Atom::Wrap(at() + one(), Width { bits: 32, signed: true })), false, None, true);
+        check(Expr::atom(Atom::Wrap(at() + one(), Width { bits: 8, signed: true })), false, None, false);
+        check((at() + one()).rem(&Expr::constant(3), &Facts::default()), false, None, false);
+        check(at().scale(2), false, None, false);
+        check(Expr::dim("m"), false, None, false);
+        check(at() + one(), true, None, false);
+        check(at() + one(), false, Some(at() - Expr::constant(2)), true);
+        // The stages of a ring.
+        check(at() + one(), false, Some(Expr::default()), false);
+    }
 }

@@ -122,6 +122,9 @@ impl Emitter<'_> {
         let text = self.expr(value)?;
         let (range, divisor) = (self.printer.facts.range(value), self.printer.facts.divisor(value).max(1));
         let name = self.declare(var, text.wide);
+        if self.printer.counts(value) {
+            self.printer.counted.insert(var.clone());
+        }
         self.printer.bound(var, range);
         self.printer.facts.divisible(var.clone(), divisor);
         let c_type = if text.wide { "long long" } else { "int" };

@@ -19,6 +19,8 @@ pub(crate) enum Helper {
         wide: bool,
         signed: bool,
     },
+    /// Returns its argument; the front end of the CUDA compiler does not see that.
+    Hidden,
     Extract,
     Insert,
     /// Converts to tf32, rounding to nearest even.
@@ -71,6 +73,15 @@ impl Helper {
                      return b == 0 ? 0 : r;\n}}\n"
                 )
             }
+            Helper::Hidden => [("int", 'r'), ("long long", 'l')]
+                .map(|(c_type, letter)| {
+                    format!(
+                        "static __device__ __forceinline__ {c_type} hx_hidden({c_type} x) {{\n    \
+                         asm(\"\" : \"+{letter}\"(x));\n    \
+                         return x;\n}}\n"
+                    )
+                })
+                .join("\n"),
             Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
                  const unsigned bits = __float_as_uint(x);\n    \
                  return x == x ? (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u : 0x7fffe000u;\n}\n"

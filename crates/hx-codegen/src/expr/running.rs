@@ -8,11 +8,12 @@
 //!
 //! - A remainder by a constant is kept in a variable of the loop, a running index. It costs a comparison instead of a
 //!   multiplication. Remainders by powers of two stay: they are one instruction, and not taken apart.
-//! - Other addresses of shared memory that are linear in the counter use a copy of it of which the front end knows nothing.
+//! - Other addresses of shared memory that are linear in the counter use a copy of it of which the front end knows nothing. So do
+//!   addresses that are linear in a local integer to which the rounds of a loop add.
 
 use hx_index::{Atom, Expr, Monomial, Symbol};
 
-use super::{Printer, Text, constant, power_of_two};
+use super::{Helper, Printer, Text, constant, power_of_two};
 
 /// The largest divisor whose remainders are kept: sums of two of them fit an `int`.
 const MOST: i64 = 1 << 30;
@@ -102,11 +103,34 @@ impl Printer {
         text
     }
 
-    /// Returns the name of the copy of a counter that an address of shared memory uses.
+    /// Returns the copy of a counter or of a counted integer that an address of shared memory uses.
     pub(super) fn hidden(&mut self, symbol: &Symbol) -> Option<String> {
-        let mut rounds = self.rounds.iter_mut().filter(|_| self.in_shared);
-        rounds.rfind(|rounds| rounds.counter == *symbol)?.hides = true;
-        Some(hidden(&self.names.get(symbol)?.text))
+        if !self.in_shared {
+            return None;
+        }
+        let name = &self.names.get(symbol)?.text;
+        if let Some(rounds) = self.rounds.iter_mut().rfind(|rounds| rounds.counter == *symbol) {
+            rounds.hides = true;
+            return Some(hidden(name));
+        }
+        if !self.counted.contains(symbol) {
+            return None;
+        }
+        self.helpers.insert(Helper::Hidden);
+        Some(format!("hx_hidden({name})"))
+    }
+
+    /// Reports whether the front end sees that a value is linear in a counter.
+    pub(crate) fn counts(&self, value: &Expr) -> bool {
+        let counter = |symbol: &Symbol| {
+            self.counted.contains(symbol) || self.rounds.iter().any(|rounds| rounds.counter == *symbol)
+        };
+        let linear = |atom: &Atom| match atom {
+            Atom::Symbol(symbol) => counter(symbol),
+            Atom::Mod(inner, _) | Atom::Wrap(inner, _) => is_linear(atom) && self.counts(inner),
+            _ => false,
+        };
+        value.terms().any(|(product, _)| product.iter().any(linear))
     }
 
     /// Prints the remainder of a dividend that is linear in a loop's counter as the running index of the loop. `None` if it is not.
@@ -176,14 +200,13 @@ impl Printer {
 }
 
 /// Reports whether the front end sees through an atom to a linear counter: it does through remainders by numbers that are no powers
-/// of two, which are differences to it.
+/// of two, which are differences to it, and through integers as wide as an address of shared memory.
 pub(super) fn is_linear(atom: &Atom) -> bool {
     match atom {
         Atom::Symbol(_) => true,
         Atom::Mod(_, by) => by.as_const().and_then(power_of_two).is_none(),
-        Atom::Div(..) | Atom::Min(..) | Atom::Max(..) | Atom::Xor(..) | Atom::And(..) | Atom::Wrap(..) => {
-            false
-        }
+        Atom::Wrap(_, width) => width.bits >= 32,
+        Atom::Div(..) | Atom::Min(..) | Atom::Max(..) | Atom::Xor(..) | Atom::And(..) => false,
     }
 }
 

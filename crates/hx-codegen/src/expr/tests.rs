@@ -318,6 +318,29 @@ fn rings_that_are_no_power_of_two_have_a_running_index() {
     .assert_eq(&heads.iter().map(line).collect::<String>());
 }
 
+/// Only addresses of shared memory hide a local integer that loops count, and what is linear in it.
+#[test]
+fn integers_that_loops_count_are_hidden() {
+    let mut printer = printer();
+    let [thread, big] = [2, 5].map(|s: usize| Expr::symbol(symbols()[s].0.clone()));
+    printer.counted.insert(symbols()[5].0.clone());
+    let facts = Facts::default();
+    let (three, four) = (Expr::constant(3), Expr::constant(4));
+    let wrapped = Expr::atom(Atom::Wrap(big.clone(), Width { bits: 32, signed: true }));
+    let mut check = |e: &Expr, counts, expected: Expect| {
+        assert_eq!(printer.counts(e), counts, "{e}");
+        expected.assert_eq(&printer.in_shared(e).text);
+    };
+    check(&big.scale(4096), true, expect!["hx_hidden(big) * 4096"]);
+    check(&big.rem(&three, &facts), true, expect!["(int)hx_floor_mod(hx_hidden(big), 3LL)"]);
+    check(&(big.rem(&four, &facts) + thread.clone()), false, expect!["thread + (int)(big & 3)"]);
+    check(&big.div(&three, &facts), false, expect!["hx_floor_div(big, 3LL)"]);
+    check(&wrapped, true, expect!["(int)((unsigned)hx_hidden(big))"]);
+    check(&thread, false, expect!["thread"]);
+    assert!(printer.helpers.contains(&Helper::Hidden));
+    expect!["big * 4096"].assert_eq(&printer.expr(&big.scale(4096)).text);
+}
+
 fn check(e: Expr, expected: Expect) {
     expected.assert_eq(&printer().expr(&e).text);
 }
