@@ -375,8 +375,8 @@ fn kept(operator: Operator, args: &[Number]) -> Option<Number> {
         // Of two operands that change nothing, the one with elements of a tensor is kept.
         Add | Or | Xor if a.is(0.0) && !(a.legit && b.is(0.0)) => Some(b),
         Add | Sub | Or | Xor | Shl | Shr if b.is(0.0) => Some(a),
-        Mul if is_one(&a) => Some(b),
-        Mul | Div if is_one(&b) => Some(a),
+        Mul if a.is(1.0) => Some(b),
+        Mul | Div if b.is(1.0) => Some(a),
         And if a.dtype == DType::Bool && a.is(1.0) => Some(b),
         And if a.dtype == DType::Bool && b.is(1.0) => Some(a),
         And if all_ones(Some(&b)) => Some(a),
@@ -388,11 +388,6 @@ fn kept(operator: Operator, args: &[Number]) -> Option<Number> {
         Fma if a.is(0.0) || b.is(0.0) => rest.get(1).copied(),
         _ => None,
     }
-}
-
-/// Reports whether a factor changes nothing on purpose: `exp` of padding is 1 by chance.
-fn is_one(x: &Number) -> bool {
-    x.is(1.0) && (x.given || !x.padding)
 }
 
 fn all_ones(x: Option<&Number>) -> bool {
