@@ -172,6 +172,7 @@ fn a_multicast_names_an_axis_of_the_cluster() {
         error[HX0508]: found a cluster of 1 block along axis 1, wanted 2 or more for `multicast`
               copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], signal: pipe, multicast: 1);
                                                                                                ^
+          help: its 2 blocks lie along axis 0
         error[HX0208]: `multicast` without `signal` cannot be compiled yet
               copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], multicast: 0);
                                                                                  ^
