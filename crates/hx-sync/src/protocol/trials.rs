@@ -84,6 +84,8 @@ struct Search<'a> {
     /// The numbers of rounds that matter, in the order of importance.
     wanted: Vec<i64>,
     pattern: Pattern,
+    /// Whether blocks of a cluster share copies.
+    multicast: bool,
     launches: Vec<Launch>,
 }
 
@@ -114,6 +116,10 @@ impl<'a> Search<'a> {
             }
         }
         let in_counts = choices.iter().flat_map(|choice| choice.symbols.iter().cloned()).collect();
+        let mut multicast = false;
+        protocol.visit(&mut |stmt| {
+            multicast |= matches!(stmt, Stmt::Act(_, Act::Fill { multicast: Some(_), .. }));
+        });
         let numbers_decide = known.drawn.iter().any(|drawn| drawn.decides(protocol));
         Search {
             known,
@@ -124,6 +130,7 @@ impl<'a> Search<'a> {
             conds: found.conds,
             wanted: wanted(protocol),
             pattern,
+            multicast,
             launches: Vec::new(),
         }
     }
@@ -156,12 +163,14 @@ impl<'a> Search<'a> {
             }
         }
         let longest = longest.map(|(_, values)| values).filter(|values| *values != start);
-        if self.pattern.decides_levels() {
+        if self.multicast && self.pattern.decides_levels() {
             self.other_clusters(&start);
         }
         for cond in self.conds.clone() {
+            // Lengths and indices decide rounds and conditions together; data decide a condition in any launch.
+            let longest = longest.as_ref().filter(|_| cond.symbols().iter().any(is_level));
             for cond in [cond.clone().negate(), cond] {
-                for values in [Some(&start), longest.as_ref()].into_iter().flatten() {
+                for values in [Some(&start), longest].into_iter().flatten() {
                     if let Some(values) = self.space.satisfied(values, &cond) {
                         self.add(&values);
                     }
