@@ -335,8 +335,19 @@ impl Printer {
     }
 
     fn choice(&mut self, function: &str, a: &Expr, b: &Expr) -> Text {
+        let is_choice = |atom: &Atom| matches!(atom, Atom::Min(..) | Atom::Max(..));
+        let chosen = |e: &Expr| e.terms().flat_map(|(monomial, _)| monomial).any(is_choice);
+        let nested = chosen(a) || chosen(b);
         let (a, b) = (self.expr(a), self.expr(b));
         let wide = a.wide || b.wide;
+        if nested && !wide {
+            let (helper, name) = match function {
+                "min" => (Helper::Least, "hx_least"),
+                _ => (Helper::Most, "hx_most"),
+            };
+            self.helpers.insert(helper);
+            return Text::word(format!("{name}({}, {})", a.text, b.text), false);
+        }
         Text::word(format!("{function}({}, {})", a.cast_up(wide).text, b.cast_up(wide).text), wide)
     }
 

@@ -14,6 +14,8 @@ type Result<T> = std::result::Result<T, MalformedProgram>;
 
 /// The descriptor counts bytes in units of 16 (PTX ISA, "Matrix descriptor").
 const UNIT: u32 = 16;
+/// The bits of an address within the memory of a block.
+const ADDRESS_BITS: u32 = 18;
 
 /// Reports whether a body has asynchronous products.
 pub(crate) fn multiplies(body: &[Stmt]) -> bool {
@@ -104,8 +106,13 @@ impl Emitter<'_> {
         self.check_bound(&d.start.offset)?;
         let bytes = bytes_of(&d.start.offset, bits);
         let constant = constant_bits(reach, d);
-        // The address of shared memory is below 2^18, so its units never reach the constant bits. Products that differ by a
-        // constant offset should differ by one addition, so the buffer's own address is shifted before the sum, if it can be.
+        // An address within the block's own memory is below 2^18, so its units never reach the constant bits. In a cluster, the
+        // addresses of each block behind the first have the block's number above them. Products that differ by a constant offset
+        // should differ by one addition, so the buffer's own address is shifted before the sum, if it can be.
+        let name = match self.program.cluster {
+            [1, 1, 1] => name,
+            _ => format!("({name} & {:#x}u)", (1u32 << ADDRESS_BITS) - 1),
+        };
         let text = match exact_quotient(&bytes, i64::from(UNIT)) {
             Some(units) if units.is_zero() => format!("{constant:#x}ull | {name} >> 4"),
             Some(units) => {

@@ -2,7 +2,7 @@
 //! no division is undefined.
 
 use hx_dtype::{DType, Operator};
-use hx_target::{ComputeRow, catalogue};
+use hx_target::{Arch, ComputeRow, catalogue};
 use hx_tile::Scalar;
 
 use super::value::{Form, Value, value_type, wrapped};
@@ -44,6 +44,10 @@ impl Emitter<'_> {
         if matches!(operator, Operator::Shl | Operator::Shr) && !is_small(args.get(1), wide.bits()) {
             return Ok(wrapped(dtype, self.shift(operator, wide, &values, work)));
         }
+        if matches!(operator, Operator::Min | Operator::Max) && wide == DType::I32 && self.arch >= Arch::Sm90a
+        {
+            return Ok(wrapped(dtype, self.extreme(operator, &values)));
+        }
         let none = || MalformedProgram::UnknownRow(format!("{} of {dtype}", operator.name()));
         let row = catalogue().compute(operator, unsigned).ok_or_else(none)?;
         if matches!(operator, Operator::Div | Operator::Rem)
@@ -67,6 +71,17 @@ impl Emitter<'_> {
             _ if dtype.is_signed() => format!("{x} >> ({inside} ? {by} : {})", bits - 1),
             _ => format!("{inside} ? {x} >> {by} : 0"),
         })
+    }
+
+    /// Emits a minimum or maximum of two signed integers. See [`Helper::Least`].
+    fn extreme(&mut self, operator: Operator, values: &[Value]) -> Value {
+        let (helper, name) = match operator {
+            Operator::Min => (Helper::Least, "hx_least"),
+            _ => (Helper::Most, "hx_most"),
+        };
+        self.printer.helpers.insert(helper);
+        let [x, y] = [0, 1].map(|i| values.get(i).map_or_else(String::new, |value| value.text.clone()));
+        Value::word(format!("{name}({x}, {y})"))
     }
 
     /// Reports whether C++ defines the quotient by this number for every dividend: the divisor is neither 0 nor -1.

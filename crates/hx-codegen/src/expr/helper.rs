@@ -23,6 +23,11 @@ pub(crate) enum Helper {
     Hidden,
     Extract,
     Insert,
+    /// Return the smaller and the larger of two `int`. From `sm_90` on, ptxas (CUDA 13.0) fuses two minima to one instruction, and
+    /// loses the sign where its second operand is a negated value: `min(min(a, -b), c)` is `min(a, b, c)`. A comparison and a
+    /// selection are not fused.
+    Least,
+    Most,
     /// Converts to tf32, rounding to nearest even.
     Tf32,
     /// Converts to float toward zero, and sets the last bit if that lost anything (round to odd).
@@ -82,6 +87,8 @@ impl Helper {
                     )
                 })
                 .join("\n"),
+            Helper::Least => chosen("hx_least", "lt"),
+            Helper::Most => chosen("hx_most", "gt"),
             Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
                  const unsigned bits = __float_as_uint(x);\n    \
                  return x == x ? (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u : 0x7fffe000u;\n}\n"
@@ -107,4 +114,14 @@ impl Helper {
                 .to_owned(),
         }
     }
+}
+
+/// Returns a function for one of two `int`: the first one if it compares so to the other.
+fn chosen(name: &str, comparison: &str) -> String {
+    format!(
+        "static __device__ __forceinline__ int {name}(int a, int b) {{\n    \
+         int chosen;\n    \
+         asm(\"{{ .reg .pred p; setp.{comparison}.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }}\" : \"=r\"(chosen) : \"r\"(a), \"r\"(b));\n    \
+         return chosen;\n}}\n"
+    )
 }
