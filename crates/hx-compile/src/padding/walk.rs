@@ -20,10 +20,6 @@ const PASSES: usize = 8;
 /// The number of passes after which bounds that still grow are given up.
 const GROWING: usize = 2;
 
-/// The most regions of one program that are tried to be proven empty at the end of a round. Padding that does not exist there costs
-/// a false alarm at most.
-const PROOFS: usize = 256;
-
 /// A walk over a program.
 pub(crate) struct Walk<'a> {
     pub(crate) program: &'a TileProgram,
@@ -45,8 +41,6 @@ pub(crate) struct Walk<'a> {
     waited: BTreeMap<Symbol, OpId>,
     /// The numbers that are read from global memory, by the place of the element.
     numbers: BTreeMap<(Base, Vec<Expr>), Symbol>,
-    /// The regions that may still be proven to be empty where a loop goes round.
-    proofs: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -69,7 +63,6 @@ impl<'a> Walk<'a> {
             acquired: BTreeMap::new(),
             waited: BTreeMap::new(),
             numbers: BTreeMap::new(),
-            proofs: PROOFS,
         };
         assigned(&program.body, &mut walk.assigned);
         dimensions(program, &mut walk);
@@ -86,6 +79,9 @@ impl<'a> Walk<'a> {
 
     /// Records that padding enters a result.
     pub(crate) fn report(&mut self, op: OpId, way: Way, pad: &Pad, shape: &[i64]) {
+        if !self.ground.is_decided() {
+            return;
+        }
         let mixture = Mixture {
             op,
             way,
@@ -236,16 +232,12 @@ impl<'a> Walk<'a> {
 
     /// Drops the padding that does not exist here, if its region mentions one of the symbols.
     fn prune(&mut self, symbols: &BTreeSet<Symbol>) {
-        let Walk { ground, program, state, proofs, .. } = self;
+        let Walk { ground, program, state, .. } = self;
         for (id, held) in state.iter_mut() {
             let shape = &program.tensor(*id).shape;
             let mut gone = |pad: &Pad| {
                 let concerned = pad.region.symbols().iter().any(|symbol| symbols.contains(symbol));
-                if !concerned || *proofs == 0 {
-                    return false;
-                }
-                *proofs -= 1;
-                ground.is_empty(&pad.region, shape)
+                concerned && ground.is_empty(&pad.region, shape)
             };
             let keep: Vec<bool> = held.pads.iter().map(|pad| !gone(pad)).collect();
             if keep.contains(&false) {
