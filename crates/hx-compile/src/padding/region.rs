@@ -45,7 +45,7 @@ pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
 const QUOTIENTS: usize = 2;
 
 /// The most proofs for one program. Results that come after them are not judged: without proofs, right programs would raise alarms.
-const PROOFS: usize = 2000;
+const PROOFS: usize = 500;
 
 fn at_least_0(e: &Expr) -> Cond {
     Cond::Cmp(CmpOp::Le, Expr::default(), e.clone())

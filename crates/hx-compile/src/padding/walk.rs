@@ -116,6 +116,10 @@ impl<'a> Walk<'a> {
 
     fn body(&mut self, stmts: &'a [Stmt]) {
         for stmt in stmts {
+            // Nothing is told any more.
+            if !self.ground.is_decided() {
+                return;
+            }
             match stmt {
                 Stmt::Op(op) => self.op(op),
                 Stmt::If { cond, then, otherwise } => self.branches(cond, then, otherwise),
