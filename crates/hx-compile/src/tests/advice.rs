@@ -297,8 +297,8 @@ fn a_view_that_steps_backwards_is_no_reason_for_a_condition() {
         reversed,
         &[],
         expect![[r#"
-        HX0210 `n - 1 - block_idx * 32` cannot prove that this stays inside of its part of `x`
-          `n - 1 - block_idx * 32`: the first element may be at `n - block_idx.x * 32 - 32`
+        HX0210 `(32,) : (-1,)` cannot prove that this stays inside of its part of `x`
+          `(32,) : (-1,)`: the first element may be at `n - block_idx.x * 32 - 32`
           help: a view that steps backwards ends at the start of the tensor; `load(gather(t, i))` reads elements in any order, and 0 outside: `i` is a register tensor of positions, as `n - 1 - index(r, 0)`
     "#]],
     );
