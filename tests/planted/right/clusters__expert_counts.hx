@@ -40,6 +40,6 @@ test "the load of experts" for (b, t) in [(2, 64), (3, 100), (1, 7), (2, 33)] {
             wanted[best[j]] = wanted[best[j]] + 1;
         }
         assert_eq(counts[i], wanted);
-        assert_close(loss[i], sum(wanted / t * mean(p[i], axis: 0)) * 16, rtol: 1e-4);
+        assert_close(loss[i], sum(cast(wanted, f64) / t * mean(p[i], axis: 0)) * 16, rtol: 1e-4);
     }
 }
