@@ -428,13 +428,14 @@ test "gemm of single rows and columns" for (m, n, k) in [(1, 72, 64), (72, 1, 64
     assert_close(c, x @ b.T, ulp: 4);
 }
 
-test "gemm into part of a matrix" {
+/// A box would write behind the end of rows of 140 bytes.
+test "gemm into part of a matrix" for n in [72, 70] {
     let a = randn(f16, [100, 72], seed: 20);
-    let b = randn(f16, [70, 72], seed: 21);
+    let b = randn(f16, [n, 72], seed: 21);
     let whole = zeros(f16, [104, 96]);
-    let c = whole[..100, 8..78];
+    let c = whole[..100, 8..8 + n];
     gemm<BN = 64, STAGES = 3>(a, b, c);
-    assert(uses("tma.store"));
+    assert(uses("tma.store") == (n == 72));
     assert_close(c, a @ b.T, ulp: 4);
     assert(sum(abs(whole)) == sum(abs(c)));
 }

@@ -175,6 +175,10 @@ impl<'a> Block<'a> {
                     );
                     return Err(malformed(self, text));
                 }
+                if let (true, Some(below)) = (c.global.mode.writes(), first.iter().find(|at| **at < 0)) {
+                    let text = format!("a box is written at coordinate {below}: a GPU takes none below 0");
+                    return Err(malformed(self, text));
+                }
                 code.maps[*map].pieces(&first, start)
             }
             PartCode::Run { offset, .. } => {

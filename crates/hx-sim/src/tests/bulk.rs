@@ -138,18 +138,8 @@ fn a_box_stops_at_the_edges_of_the_tensor() {
     stored.store("tma.reduce.add", [8, 1]);
     stored.wait(0);
     stored.check(expect![[r#"
-        111111110000000000000000000000000000000000000000
-        111111111111111111111111111111111111111100000000
-        000000001111111111111111111111111111111100000000
-        000000001111111111111111111111111111111100000000
-        000000001111111111111111111111111111111100000000
-        000000001111111111111111111111111111111100000000
-        000000001111111111111111111111111111111100000000
-        000000001111111111111111111111111111111100000000
-        000000001111111111111111111111112222222211111111
-        000000000000000000000000000000001111111111111111
-        000000000000000000000000000000001111111111111111
-        000000000000000000000000000000001111111111111111
+        a box is written at coordinate -24: a GPU takes none below 0
+          block [0, 0, 0], #3 `copy_async(s, y)`
     "#]]);
 }
 
@@ -170,6 +160,24 @@ fn a_box_begins_and_ends_at_multiples_of_16_bytes() {
         [4, 0],
         expect![[r#"
         a box at byte 8 of the rows of its tensor, which is no multiple of 16
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        COLUMNS,
+        "tma.store",
+        [0, -1],
+        expect![[r#"
+        a box is written at coordinate -1: a GPU takes none below 0
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check(
+        COLUMNS,
+        "tma.reduce.add",
+        [-8, 0],
+        expect![[r#"
+        a box is written at coordinate -8: a GPU takes none below 0
           block [0, 0, 0], #1 `copy_async(s, y)`
     "#]],
     );
