@@ -24,7 +24,7 @@ use mutate::{Mutant, mutants};
 const FOLDERS: &[&str] = &["std", "tests/kernels_sm_90a", "tests/mutants/kernels"];
 
 /// A normal test run judges each mutant whose number is a multiple of this; `HX_MUTANTS_EVERY` has another number.
-const SPARSE: usize = 9;
+const SPARSE: usize = 97;
 
 /// The row of a kernel in the table.
 #[derive(Default)]

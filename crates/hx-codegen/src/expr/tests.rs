@@ -105,7 +105,9 @@ impl Reader<'_> {
             let inner = self.choice()?;
             return if self.eat(")") { Ok(inner) } else { Err(format!("`)` expected at `{}`", self.rest)) };
         }
-        for function in ["hx_floor_div", "hx_floor_mod", "hx_div", "hx_mod", "min", "max"] {
+        for function in
+            ["hx_floor_div", "hx_floor_mod", "hx_div", "hx_mod", "min", "max", "hx_least", "hx_most"]
+        {
             if self.eat(&format!("{function}(")) {
                 let a = self.binary(0)?;
                 let both = self.eat(",");
@@ -114,8 +116,8 @@ impl Reader<'_> {
                     return Err(format!("arguments of {function}"));
                 }
                 let value = match function {
-                    "min" => a.0.min(b.0),
-                    "max" => a.0.max(b.0),
+                    "min" | "hx_least" => a.0.min(b.0),
+                    "max" | "hx_most" => a.0.max(b.0),
                     // The tests use positive divisors only.
                     "hx_floor_div" | "hx_div" => a.0.div_euclid(b.0),
                     _ => a.0.rem_euclid(b.0),
