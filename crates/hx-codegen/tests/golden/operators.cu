@@ -57,6 +57,18 @@ static __device__ __forceinline__ unsigned hx_insert(unsigned word, unsigned val
     return (word & ~mask) | ((value << shift) & mask);
 }
 
+static __device__ __forceinline__ int hx_least(int a, int b) {
+    int chosen;
+    asm("{ .reg .pred p; setp.lt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }" : "=r"(chosen) : "r"(a), "r"(b));
+    return chosen;
+}
+
+static __device__ __forceinline__ int hx_most(int a, int b) {
+    int chosen;
+    asm("{ .reg .pred p; setp.gt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }" : "=r"(chosen) : "r"(a), "r"(b));
+    return chosen;
+}
+
 extern "C" __global__ void __launch_bounds__(128, 1) operators(
     const unsigned char* __restrict__ in_bool_t,
     unsigned char* __restrict__ out_bool_t,
@@ -340,9 +352,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // -$0
     out_i32[11] = (int)(-(unsigned)in_i32[1]);
     // min($0, $1)
-    out_i32[12] = in_i32[1] < in_i32[2] ? in_i32[1] : in_i32[2];
+    out_i32[12] = hx_least(in_i32[1], in_i32[2]);
     // max($0, $1)
-    out_i32[13] = in_i32[1] > in_i32[2] ? in_i32[1] : in_i32[2];
+    out_i32[13] = hx_most(in_i32[1], in_i32[2]);
     // where($0, $1, $2)
     out_i32[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_i32[2] : in_i32[3];
     // abs($0)
