@@ -86,13 +86,13 @@ fn an_edited_body_solves_its_kernel_alone() {
     let [before, after] = check(
         edit,
         expect![[r#"
-        cuda_source × 1
-        infer_body × 1
-        solution × 1
-        synchronization × 1
-        thread_program × 1
-        tile_program × 1
-    "#]],
+            cuda_source × 1
+            infer_body × 1
+            solution × 1
+            synchronization × 1
+            thread_program × 1
+            tile_program × 2
+        "#]],
     );
     assert!(before[0] == after[0]);
     assert!(before[1] != after[1]);
