@@ -12,7 +12,7 @@ use crate::support::root;
 /// A program to check: its files by their paths, in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    /// Where the program comes from, as `tests/spec/types/casts.md:12`.
+    /// The origin of the program, such as `tests/spec/types/casts.md:12`.
     pub(super) name: String,
     pub(super) files: Vec<(String, String)>,
     pub(super) arch: Arch,

@@ -18,7 +18,7 @@ const SIXTY_FOUR: &str = "a tile of A has 64 rows, 128 bytes, for which the wide
 
 /// Every part of the language that programs of tasks must cover.
 pub(super) const TASK_PARTS: &[&str] = &[
-    // How tiles come into shared memory.
+    // Ways of tiles into shared memory.
     "roles",
     "roles of single groups",
     "two producers",
@@ -39,7 +39,7 @@ pub(super) const TASK_PARTS: &[&str] = &[
     "trip counts from memory",
     "cluster",
     "cluster along two axes",
-    // What is computed.
+    // Work on the tiles.
     "product by descriptor",
     "product in flight",
     "product of a product",
@@ -51,7 +51,7 @@ pub(super) const TASK_PARTS: &[&str] = &[
     "running sums",
     "stages copied out",
     "masked rows",
-    // How results reach global memory.
+    // Ways of results to global memory.
     "stores in boxes",
     "bulk stores",
     "bulk sums",

@@ -35,7 +35,7 @@ pub(super) struct Judged {
     pub(super) time: Duration,
 }
 
-/// What a judging thread finds.
+/// The findings of a judging thread.
 #[derive(Default)]
 struct Found {
     fault: Option<Fault>,
@@ -99,7 +99,7 @@ pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
     Judged { fault, unchecked, rows, time: start.elapsed() }
 }
 
-/// What precedes the kind of a finding of `hx check`.
+/// The prefix of the kinds that `hx check` finds.
 const CHECKED: &str = "check: ";
 
 /// Findings that a right program may have: they say what costs time, and that padding takes part in a result. The reference of a

@@ -11,7 +11,7 @@
 //! Some of what it takes for granted is not proven, so that right programs raise nothing: tensors hold finite numbers, data name
 //! elements that exist, and a mask that data decide begins where the padding does. See [`region::Ground`] for masks.
 //!
-//! Start at [`mixtures`].
+//! Start at [`follow`].
 
 mod combine;
 mod count;
@@ -65,7 +65,7 @@ pub(crate) struct Mixture {
     /// The operation that combines the padding with elements.
     pub(crate) op: OpId,
     pub(crate) way: Way,
-    /// Where the padding begins.
+    /// The end of the tensor behind which the padding lies.
     pub(crate) edge: Edge,
     /// The value of the padding where it enters.
     pub(crate) value: Number,
@@ -76,10 +76,18 @@ pub(crate) struct Mixture {
     pub(crate) shape: Vec<i64>,
 }
 
+/// The results of a program that padding enters, in program order.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(crate) struct Followed {
+    pub(crate) mixtures: Vec<Mixture>,
+    /// Whether all results were judged. A program may need too many proofs.
+    pub(crate) is_whole: bool,
+}
+
 /// Padding that took part in an element of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TookPart {
-    /// Where the padding lies, as in `beyond the end of x`.
+    /// The place of the padding in words, such as `beyond the end of x`.
     pub place: String,
     /// The value with which it took part, if that is known.
     pub value: Option<String>,
@@ -99,7 +107,7 @@ pub fn took_part(
 ) -> Vec<TookPart> {
     let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
     let program = &lowered.program;
-    let mixtures = of_form::mixtures(db, instance.form(db)).iter();
+    let mixtures = of_form::followed(db, instance.form(db)).mixtures.iter();
     let mut found: Vec<TookPart> = Vec::new();
     for mixture in mixtures.filter(|mixture| count::leads_to(program, mixture.op, stored)) {
         let count = mixture.count(program, env);
@@ -113,8 +121,8 @@ pub fn took_part(
     found
 }
 
-/// Returns the results of a program that padding enters, in program order.
-pub(crate) fn mixtures(lowered: &Lowered) -> Vec<Mixture> {
+/// Follows the padding of a program.
+pub(crate) fn follow(lowered: &Lowered) -> Followed {
     walk::Walk::run(lowered)
 }
 
@@ -123,24 +131,24 @@ pub(crate) fn mixtures(lowered: &Lowered) -> Vec<Mixture> {
 pub(crate) fn padded_program<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
-) -> Option<(&'db Lowered, &'db [Mixture])> {
+) -> Option<(&'db Lowered, &'db Followed)> {
     let weakest = instance
         .with_facts(db, LaunchFacts { units: instance.facts(db).units.clone(), ..LaunchFacts::none() });
     let with = |instance: Instance<'db>| {
         let lowered = tile_program(db, instance).as_ref().ok()?;
-        Some((lowered, of_form::mixtures(db, instance.form(db)).as_slice()))
+        Some((lowered, of_form::followed(db, instance.form(db))))
     };
     with(weakest).or_else(|| with(instance))
 }
 
 mod of_form {
-    use super::{Db, Mixture, walk};
+    use super::{Db, Followed, follow};
     use crate::instance::Form;
     use crate::stages::program_of_form;
 
     /// Follows the program of a form once.
     #[salsa::tracked]
-    pub(super) fn mixtures<'db>(db: &'db dyn Db, form: Form<'db>) -> Vec<Mixture> {
-        program_of_form(db, form).as_ref().map(walk::Walk::run).unwrap_or_default()
+    pub(super) fn followed<'db>(db: &'db dyn Db, form: Form<'db>) -> Followed {
+        program_of_form(db, form).as_ref().map(follow).unwrap_or_default()
     }
 }

@@ -318,6 +318,25 @@ fn check(text: &str, expected: Expect) {
     expected.assert_eq(&drawn(text, check_file(&db, file, ARCH)));
 }
 
+/// Checks a file, then applies every fix and checks again. Nothing is left if there was a fix.
+fn check_fixes(text: &str, expected: Expect) {
+    let (db, file) = TestDb::with_file(text);
+    let found = check_file(&db, file, Arch::Sm90a);
+    expected.assert_eq(&drawn(text, found));
+    let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
+    if edits.is_empty() {
+        return;
+    }
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+    let mut text = text.to_owned();
+    for edit in edits {
+        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+    }
+    let (db, file) = TestDb::with_file(&text);
+    let left = check_file(&db, file, Arch::Sm90a);
+    assert!(left.is_empty(), "{text}\n{left:#?}");
+}
+
 /// Formats diagnostics with the text that they mark.
 fn drawn(text: &str, found: &[hx_base::Diagnostic]) -> String {
     let mut out = String::new();

@@ -10,7 +10,7 @@ use crate::value::{SymMode, Tensor, Value};
 
 /// A proof that was not found.
 pub(crate) struct Missing {
-    /// What may happen in a launch.
+    /// The launch in which the view leaves its tensor, in words.
     pub(crate) why: String,
     /// The condition to prove.
     pub(crate) cond: Cond,

@@ -18,7 +18,7 @@ use crate::made::{Made, MadeBy};
 use crate::stmt::permuted;
 use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
 
-/// What lies outside of a view.
+/// The value that reads outside of a view return.
 pub(crate) struct Pad {
     value: f64,
     made: MadeBy,

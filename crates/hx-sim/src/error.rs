@@ -95,7 +95,7 @@ pub struct LeftOut {
     pub blocks: u64,
     /// The blocks that run.
     pub running: u64,
-    /// What the device holds; `None` if other launches hold a part of it.
+    /// The room of the device; `None` if other launches hold a part of it.
     pub room: Option<Room>,
 }
 

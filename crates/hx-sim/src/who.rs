@@ -14,7 +14,7 @@ pub(crate) struct Who<'c> {
     pub(crate) run: u32,
     /// `None` if races are not checked.
     pub(crate) clock: Option<&'c Clock>,
-    /// What the run has heard of others; `None` if blocks do not communicate.
+    /// The messages of other blocks that the run has acquired; `None` if blocks do not communicate.
     pub(crate) heard: Option<&'c Heard>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) trait Follow {
     fn op(&mut self, op: &Op, debts: &mut Debts<Self::Key>, here: &Here<'_>);
 }
 
-/// What is known at an operation.
+/// The facts that hold at an operation.
 pub(crate) struct Here<'a> {
     pub(crate) facts: &'a Facts,
     /// The conditions around the operation that the facts do not decide, each with its truth.

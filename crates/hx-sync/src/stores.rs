@@ -1,7 +1,7 @@
 //! Finds accesses to global memory that a bulk store of the same scope is still writing.
 //!
-//! What a store writes is in flight until the scope waits for the writes of its stores, and other threads see it after a barrier
-//! behind that wait. In between nothing may access the elements, except that sums may meet sums. Elements are compared by ranges
+//! The elements that a store writes are in flight until the scope waits for the writes of its stores. Other threads see them
+//! after a barrier behind that wait. In between nothing may access the elements, except that sums may meet sums. Elements are compared by ranges
 //! of coordinates: a finding is an access that certainly meets elements of the store, in the same round or in the first block of
 //! the grid. The simulator covers the rest, also what blocks do to each other.
 //!

@@ -99,7 +99,7 @@ impl Suspects<'_> {
     }
 }
 
-/// What an operation does to a register tensor. Reads come first.
+/// An access of an operation to a register tensor. Reads come before writes.
 enum Touch<'a> {
     /// Reads what the view shows, or everything.
     Read(TensorId, Option<&'a View>),

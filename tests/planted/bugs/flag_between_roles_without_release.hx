@@ -1,4 +1,4 @@
-// planted: HX0618 in test
+// planted: HX0401 in check
 // The role that sets the flag does not release what it wrote.
 kernel relay(x: f32[128], y: mut f32[128])
     grid [2]

@@ -1,4 +1,4 @@
-// planted: HX0310 in check
+// planted: HX0612 in test
 // The element at the length counts, too. Shows on rows shorter than n with an element that is not zero behind their end: it is
 // the last one.
 /// The position of the last element that is not zero in each row of a batch of rows with lengths of their own, and the smallest magnitude before the length:

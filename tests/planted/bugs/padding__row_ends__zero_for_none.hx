@@ -1,4 +1,4 @@
-// planted: HX0310 in check
+// planted: HX0612 in test
 // The position starts at 0 and not at -1. Shows on empty rows and on rows of zeros: the last element seems to be the first one.
 /// The position of the last element that is not zero in each row of a batch of rows with lengths of their own, and the smallest magnitude before the length:
 /// the lengths are in memory, and what is behind them is rubbish.

@@ -1,4 +1,4 @@
-// planted: HX0310 in check
+// planted: HX0612 in test
 // The sum so far is not scaled when the maximum grows. Shows for n > 256 on rows whose largest element is not in the first tile:
 // the sum has parts relative to different maxima.
 use std::math::LOG2E;

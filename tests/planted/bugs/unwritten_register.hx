@@ -1,4 +1,4 @@
-// planted: HX0617 in test
+// planted: HX0420 in check
 // The accumulator is never filled.
 kernel product(a: f16[32, 32], b: f16[32, 32], c: mut f32[32, 32])
     grid [1]

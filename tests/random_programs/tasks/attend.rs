@@ -6,7 +6,7 @@ use super::super::program::Range;
 use super::super::write::number;
 use super::sheet::{Begin, Kernel, Lines, Sheet, Tensor};
 
-/// How the queries come to shared memory.
+/// The way of the queries to shared memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queries {
     /// Through a ring with one stage.

@@ -8,7 +8,7 @@ use super::sheet::{Kernel, Lines, Sheet, Tensor};
 /// Elements of a tile.
 const TILES: &[i64] = &[256, 128, 512, 96];
 
-/// What a kernel of the chain does.
+/// The work of a kernel of the chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
     /// A tile becomes that of another block, plus a number.

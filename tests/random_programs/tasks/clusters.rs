@@ -6,7 +6,7 @@ use super::super::program::Range;
 use super::super::write::number;
 use super::sheet::{Begin, Kernel, Lines, Sheet, Tensor};
 
-/// Where a sum goes.
+/// The blocks that receive a sum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sum {
     All,

@@ -7,7 +7,7 @@ use super::super::program::Range;
 use super::super::write::number;
 use super::sheet::{Begin, Kernel, Lines, Sheet, Tensor};
 
-/// How the padding is kept out of a result.
+/// The way to keep padding out of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mask {
     /// `where` the position is inside.

@@ -101,4 +101,8 @@ family! {
     /// }
     /// ```
     PADDED_REDUCTION = "HX0310", "padded-reduction", Warning, "padding beyond the end of a tensor enters a result";
+
+    /// The search for results that padding enters ended before it had judged all of them: the conditions that decide where padding
+    /// lies are too large, or there are too many. Later results of the kernel may contain padding; a test over ragged sizes shows it.
+    PADDING_NOT_FOLLOWED = "HX0311", "padding-not-followed", Note, "padding was not followed to all results of a kernel";
 }

@@ -55,7 +55,7 @@ fn diagnostic(places: &Places<'_>, lowered: &Lowered, op: &Op, example: &Counter
         .help(example.help())
 }
 
-/// What the values of a counterexample have in common.
+/// A class of values to search for a counterexample, the plainest first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tier {
     /// Small numbers, none of them negative, with finite results.

@@ -13,7 +13,8 @@ use crate::padding::{Edge, Mixture, Way, padded_program};
 
 /// Returns a diagnostic for each result of an instance that padding enters.
 pub(super) fn results(places: &Places<'_>) -> Vec<Diagnostic> {
-    let Some((lowered, mixtures)) = padded_program(places.db, places.instance) else { return Vec::new() };
+    let Some((lowered, followed)) = padded_program(places.db, places.instance) else { return Vec::new() };
+    let mixtures = &followed.mixtures;
     let mut told = BTreeSet::new();
     let mut found = Vec::new();
     for mixture in mixtures {
@@ -23,6 +24,12 @@ pub(super) fn results(places: &Places<'_>) -> Vec<Diagnostic> {
         if told.insert((origin, diagnostic.message.clone())) {
             found.push(diagnostic);
         }
+    }
+    if !followed.is_whole {
+        let (file, range) = places.kernel();
+        let message = "padding of this kernel was not followed to all results";
+        let note = Diagnostic::new(&codes::PADDING_NOT_FOLLOWED, file, range, message);
+        found.push(note.note("the conditions on which padding depends are too large to decide"));
     }
     found
 }

@@ -51,7 +51,7 @@ impl<'a> Walk<'a> {
                 }
                 continue;
             }
-            // Where every element of a row is padding, so is the result.
+            // A row of padding alone reduces to padding.
             if let Some(region) = self.all_along(&pad.region, axis, shape) {
                 let value = repeated(operator, &pad.value, extent);
                 reduced.add(Pad { region, ..pad.with(value, op.id) });

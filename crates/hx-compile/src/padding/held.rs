@@ -1,4 +1,4 @@
-//! What is known of the elements of tensors, and how two paths meet.
+//! The state of the analysis: the elements that each tensor is known to hold, and the join of the states of two paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -206,7 +206,7 @@ pub(crate) fn join(
     joined
 }
 
-/// How a symbol is replaced.
+/// Replaces a symbol in the state.
 pub(crate) struct Replace<'r> {
     /// Replaces it in an expression.
     pub(crate) symbol: &'r dyn Fn(&Expr, &Expr) -> Expr,

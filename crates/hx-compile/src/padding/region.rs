@@ -1,6 +1,7 @@
 //! The elements of a tensor that lie beyond an end, as conditions on their coordinates, and proofs about them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
 
@@ -44,8 +45,11 @@ pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
 /// The number of quotients inside of one another that statements are freed of.
 const QUOTIENTS: usize = 2;
 
-/// The most proofs for one program. Results that come after them are not judged: without proofs, right programs would raise alarms.
-const PROOFS: usize = 500;
+/// The most work for one program, in proofs about small expressions. Results behind it are not judged.
+const WORK: usize = 2500;
+
+/// The work of a proof about an expression with more terms and factors than this, the largest first.
+const WORK_OF_SIZE: [(usize, usize); 2] = [(48, 10), (24, 3)];
 
 fn at_least_0(e: &Expr) -> Cond {
     Cond::Cmp(CmpOp::Le, Expr::default(), e.clone())
@@ -100,21 +104,6 @@ impl Region {
     }
 }
 
-/// Returns expressions that are at least 0 if `e` is, each without a quotient: `x / 8 ≥ j` implies `x ≥ 8 j`.
-fn without_quotients(e: &Expr, facts: &Facts) -> Vec<Expr> {
-    let quotient = |(monomial, c): (&Vec<Atom>, i64)| {
-        let [Atom::Div(x, by)] = &monomial[..] else { return None };
-        if !facts.proves_lt(&Expr::default(), by) {
-            return None;
-        }
-        let rest = e.clone() - Expr::atom(monomial[0].clone()).scale(c);
-        // `x - d + 1 ≤ d · (x / d) ≤ x`
-        let least = if c > 0 { x.clone() } else { x.clone() - by.clone() + Expr::constant(1) };
-        Some(&rest * by + least.scale(c))
-    };
-    e.terms().filter_map(quotient).collect()
-}
-
 /// Returns an expression with atoms replaced, from the inside out: an atom for which `f` returns nothing stays.
 fn rewritten(e: &Expr, facts: &Facts, f: &dyn Fn(&Atom) -> Option<Expr>) -> Expr {
     let inner = |e: &Expr| rewritten(e, facts, f);
@@ -157,24 +146,49 @@ pub(crate) struct Ground {
     pub(crate) counters: Vec<(Symbol, Expr)>,
     /// The integers that never change, in terms of others.
     pub(crate) defined: BTreeMap<Symbol, Expr>,
-    /// The number of proofs so far.
-    proofs: usize,
+    /// The proofs so far: by a hash of the facts, the expressions that are at least 0 in a region, or not proven to be.
+    proven: HashMap<(u64, Vec<Expr>, Expr), bool>,
+    /// The work of these proofs, in proofs of small expressions.
+    work: usize,
 }
 
 impl Ground {
     pub(crate) fn new(facts: Facts, data: BTreeSet<Symbol>) -> Ground {
-        Ground { facts, shape: Vec::new(), data, counters: Vec::new(), defined: BTreeMap::new(), proofs: 0 }
-    }
-
-    /// Counts a proof. Reports whether the program may still have it.
-    fn may_prove(&mut self) -> bool {
-        self.proofs += 1;
-        self.proofs <= PROOFS
+        Ground {
+            facts,
+            shape: Vec::new(),
+            data,
+            counters: Vec::new(),
+            defined: BTreeMap::new(),
+            proven: HashMap::new(),
+            work: 0,
+        }
     }
 
     /// Reports whether the program had all proofs that it wanted.
     pub(crate) fn is_decided(&self) -> bool {
-        self.proofs <= PROOFS
+        self.work <= WORK
+    }
+
+    /// Reports whether `e` is at least 0 where the others are. A loop is walked several times under the same facts, so the answers
+    /// are kept.
+    fn proves(&mut self, others: &[Expr], e: &Expr) -> bool {
+        let mut hasher = DefaultHasher::new();
+        self.facts.hash(&mut hasher);
+        let key = (hasher.finish(), others.to_vec(), e.clone());
+        if let Some(known) = self.proven.get(&key) {
+            return *known;
+        }
+        if !self.is_decided() {
+            return false;
+        }
+        let stated: Vec<Expr> = others.iter().flat_map(|known| self.state(known)).collect();
+        let holds = self.facts.proves_le(&Expr::default(), e);
+        self.facts.forget(&stated);
+        let work = WORK_OF_SIZE.iter().find(|(size, _)| e.is_larger_than(*size));
+        self.work += work.map_or(1, |(_, work)| *work);
+        self.proven.insert(key, holds);
+        holds
     }
 
     /// Reports whether data decide the symbol.
@@ -197,10 +211,9 @@ impl Ground {
     /// Reports whether no element of a tensor of this shape is in the region.
     pub(crate) fn is_empty(&mut self, region: &Region, shape: &[i64]) -> bool {
         self.of_shape(shape);
-        let zero = Expr::default();
         region.0.iter().any(|e| {
             let most = self.most(e, shape);
-            self.may_prove() && self.facts.proves_lt(&most, &zero)
+            self.proves(&[], &(Expr::constant(-1) - most))
         })
     }
 
@@ -229,13 +242,7 @@ impl Ground {
         if region.0.iter().any(plain) || e.as_const().is_some_and(|value| value >= 0) {
             return true;
         }
-        if !self.may_prove() {
-            return false;
-        }
-        let stated: Vec<Expr> = region.0.iter().flat_map(|known| self.state(known)).collect();
-        let holds = self.facts.proves_le(&Expr::default(), e);
-        self.facts.forget(&stated);
-        holds
+        self.proves(&region.0, e)
     }
 
     /// Reports whether every element of the region is in the other one.
@@ -263,6 +270,23 @@ impl Ground {
         }
     }
 
+    /// Returns expressions that are at least 0 if `e` is, each without a quotient: `x / 8 ≥ j` implies `x ≥ 8 j`.
+    fn without_quotients(&mut self, e: &Expr) -> Vec<Expr> {
+        let mut found = Vec::new();
+        for (monomial, c) in e.terms() {
+            let [Atom::Div(x, by)] = &monomial[..] else { continue };
+            let least = self.facts.range(by).0;
+            if least.is_none_or(|least| least < 1) && !self.proves(&[], &(by.clone() - Expr::constant(1))) {
+                continue;
+            }
+            let rest = e.clone() - Expr::atom(monomial[0].clone()).scale(c);
+            // `x - d + 1 ≤ d · (x / d) ≤ x`
+            let least = if c > 0 { x.clone() } else { x.clone() - by.clone() + Expr::constant(1) };
+            found.push(&rest * by + least.scale(c));
+        }
+        found
+    }
+
     /// States that an expression is at least 0.
     pub(crate) fn state(&mut self, e: &Expr) -> Vec<Expr> {
         self.holds(&at_least_0(e))
@@ -273,11 +297,11 @@ impl Ground {
         let mut stated = self.facts.holds(cond);
         for e in stated.clone() {
             // The dividend of a quotient may have a quotient in turn, as `(cdiv(n, 8) - block_idx) / grid_dim` has.
-            let mut open = without_quotients(&e, &self.facts);
+            let mut open = self.without_quotients(&e);
             for _ in 0..QUOTIENTS {
                 let stated_here =
                     open.iter().flat_map(|e| self.facts.holds(&at_least_0(e))).collect::<Vec<_>>();
-                open = open.iter().flat_map(|e| without_quotients(e, &self.facts)).collect();
+                open = open.iter().flat_map(|e| self.without_quotients(e)).collect();
                 stated.extend(stated_here);
             }
         }

@@ -12,7 +12,7 @@ use super::held::{Edge, Held, Pad, Replace, State, change, join};
 use super::number::Number;
 use super::region::{Ground, Region};
 use super::rings::{Filled, Rings};
-use super::{Mixture, Way};
+use super::{Followed, Mixture, Way};
 
 /// The most passes over a loop. A pass beyond the second makes what is known of a symbol or of bounds coarser, so few are needed.
 const PASSES: usize = 8;
@@ -33,7 +33,7 @@ pub(crate) struct Walk<'a> {
     depth: u32,
     /// The integers that are assigned to.
     assigned: BTreeSet<Symbol>,
-    /// What filled the stages of pipelines.
+    /// The copies that filled the stages of pipelines.
     rings: Rings,
     /// For each pipeline, the operation that acquired the stage that copies fill now.
     acquired: BTreeMap<PipeId, OpId>,
@@ -45,7 +45,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Follows a program and returns what padding enters.
-    pub(crate) fn run(lowered: &'a Lowered) -> Vec<Mixture> {
+    pub(crate) fn run(lowered: &'a Lowered) -> Followed {
         let program = &lowered.program;
         let mut data = BTreeSet::new();
         // An integer may come from data by way of one that is assigned later in the text.
@@ -74,7 +74,7 @@ impl<'a> Walk<'a> {
         }
         walk.rings = Rings::of(program, &walk.ground);
         walk.body(&program.body);
-        walk.found.into_values().collect()
+        Followed { is_whole: walk.ground.is_decided(), mixtures: walk.found.into_values().collect() }
     }
 
     /// Records that padding enters a result.

@@ -1,9 +1,9 @@
 //! Launches that overlap the ones before them: every access before the wait is told with both places, and every fix is applied.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use hx_target::Arch;
 
-use super::drawn;
+use super::{check_fixes as check, drawn};
 use crate::{check_file, test_db::TestDb};
 
 /// Returns a kernel that waits for the launches before it, with these statements.
@@ -18,25 +18,6 @@ fn kernel(body: &str) -> String {
 {body}}}
 "
     )
-}
-
-/// Checks a kernel, then applies every fix and checks again. Nothing is left if there was a fix.
-fn check(text: &str, expected: Expect) {
-    let (db, file) = TestDb::with_file(text);
-    let found = check_file(&db, file, Arch::Sm90a);
-    expected.assert_eq(&drawn(text, found));
-    let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
-    if edits.is_empty() {
-        return;
-    }
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    let mut text = text.to_owned();
-    for edit in edits {
-        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Arch::Sm90a);
-    assert!(left.is_empty(), "{text}\n{left:#?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_target::Arch;
 
-use super::drawn;
+use super::{check_fixes, drawn};
 use crate::{check_file, test_db::TestDb};
 
 /// Returns a kernel with a tile in shared memory that its threads have written, and with these statements.
@@ -23,24 +23,9 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Checks a kernel, then applies every fix and checks again. Nothing is left if there was a fix.
+/// Checks a kernel and its fixes.
 fn check(body: &str, expected: Expect) {
-    let text = kernel(body);
-    let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, Arch::Sm90a);
-    expected.assert_eq(&drawn(&text, found));
-    let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
-    if edits.is_empty() {
-        return;
-    }
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    let mut text = text.to_owned();
-    for edit in edits {
-        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Arch::Sm90a);
-    assert!(left.is_empty(), "{text}\n{left:#?}");
+    check_fixes(&kernel(body), expected);
 }
 
 /// Checks that a kernel is right.

@@ -8,7 +8,7 @@ use hx_base::{Applicability, Diagnostic, codes};
 use super::Reporter;
 use crate::{Builtin, Elem, Expr, ExprId, KernelFn, MemorySpace, Resolution, Ty, infer_body};
 
-/// How an operation uses two operands whose types differ.
+/// The operation that needs two operands of one type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// The operands of a matrix product.

@@ -16,7 +16,7 @@ pub(crate) struct Launch {
     pub(crate) pattern: Pattern,
 }
 
-/// How the data of a source vary: each element is the level of the source times a weight.
+/// The variation of the data of a source. Each element is the level of the source times a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pattern {
     /// All elements are equal: lengths.

@@ -32,7 +32,7 @@ pub struct Orders {
     pub launches: usize,
     /// The number of different states of all launches.
     pub states: usize,
-    /// What goes wrong in some order of some launch.
+    /// The first fault that some order of some launch shows.
     pub wrong: Option<Wrong>,
     /// Whether a launch had more states than the limit, or none had enough rounds.
     pub cut: bool,

@@ -272,6 +272,16 @@ impl Protocol {
 }
 
 impl Act {
+    /// Returns the parts of shared tensors that the act names.
+    pub(crate) fn places(&self) -> Vec<&Place> {
+        match self {
+            Act::Copy { into: place } | Act::Access { place, .. } | Act::Atomic { place, .. } => vec![place],
+            Act::Fill { into: place, .. } | Act::Store { from: place } => place.iter().collect(),
+            Act::Multiply(operands) => operands.shared.iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn counts(&self) -> bool {
         match self {
             Act::Acquire { .. }

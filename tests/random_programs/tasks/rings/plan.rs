@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     pub(crate) sources: Vec<Source>,
     /// Stages of each ring.
     pub(crate) stages: Vec<i64>,
-    /// What the threads do with the stages: one work for each role that reads them.
+    /// The work of each role that reads the stages.
     pub(crate) works: Vec<Task>,
     pub(crate) form: Form,
     pub(crate) walk: Walk,
@@ -95,7 +95,7 @@ pub(crate) enum Work {
     Carry { dtype: DType },
 }
 
-/// Where a product takes its left operand from.
+/// The memory of a product's left operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Held {
     Shared,
@@ -165,7 +165,7 @@ pub(crate) enum Length {
     Clamped,
 }
 
-/// When a stage is given back.
+/// The point at which a role gives a stage back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Release {
     /// As soon as it was read.

@@ -5,7 +5,7 @@ mod forms;
 use super::super::sheet::{Kernel, Lines, Sheet, Tensor};
 use super::plan::{Form, Length, Plan, Release, Source, Trips, Walk, Work};
 
-/// How the text expresses what the launch knows, too.
+/// The texts of numbers that the launch knows, too.
 pub(crate) struct Spelling {
     /// The number of columns of tiles, as text.
     columns: String,

@@ -11,7 +11,7 @@ use hx_syntax::ast::{self, AstNode};
 use hx_tile::{Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
 
 use super::super::{Places, repair};
-use crate::padding::{Mixture, Way, along, axis_of, literal, mixtures};
+use crate::padding::{Mixture, Way, along, axis_of, follow, literal};
 
 /// Returns the edit that keeps padding out of a result: `pad:` of the view, else a mask of the operand.
 pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
@@ -51,7 +51,9 @@ fn values(mixture: &Mixture, dtype: DType) -> Vec<f64> {
 fn is_better(changed: &Lowered, all: &[Mixture], without: &Mixture) -> bool {
     let key = |mixture: &Mixture| (mixture.op, mixture.way, mixture.edge);
     let before: BTreeSet<_> = all.iter().map(key).collect();
-    mixtures(changed).iter().map(key).all(|found| found != key(without) && before.contains(&found))
+    let after = follow(changed);
+    let is_better = |found| found != key(without) && before.contains(&found);
+    after.is_whole && after.mixtures.iter().map(key).all(is_better)
 }
 
 /// Returns the edit that gives the view of the padding another `pad:`.

@@ -30,7 +30,7 @@ pub(super) struct Unroller<'a> {
     pub(super) names: &'a mut Names,
     /// The name of the data that a register tensor holds.
     pub(super) data: BTreeMap<TensorId, u64>,
-    /// How often the group has read data from a place whose data change.
+    /// The number of reads of the group from each place whose data change.
     pub(super) turns: BTreeMap<u64, u64>,
     /// Floating-point numbers are bits of their types.
     pub(super) locals: Vec<(Symbol, Option<i64>)>,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Cond, Expr, Symbol};
 
-use super::super::Place;
 use super::super::program::Number;
 use super::{Act, Launchable, Pattern, Protocol, REGISTERS, Stmt, level};
 use hx_tile::Scalar;
@@ -134,31 +133,12 @@ impl Seen {
     }
 
     fn act(&mut self, act: &Act) {
-        let places: Vec<&Place> = match act {
-            Act::Skip { count, .. } => return self.expr(count),
-            Act::Fill { into, multicast, .. } => {
-                multicast.iter().flat_map(|cast| &cast.source).for_each(|expr| self.expr(expr));
-                into.iter().collect()
-            }
-            Act::Copy { into: place } | Act::Access { place, .. } | Act::Atomic { place, .. } => vec![place],
-            Act::Store { from } => from.iter().collect(),
-            Act::Multiply(operands) => operands.shared.iter().collect(),
-            Act::Acquire { .. }
-            | Act::Wait { .. }
-            | Act::Release { .. }
-            | Act::Commit
-            | Act::WaitCopies { .. }
-            | Act::Touch { .. }
-            | Act::WaitProducts { .. }
-            | Act::WaitStores { .. }
-            | Act::Take { .. }
-            | Act::Pass { .. }
-            | Act::Sync
-            | Act::Meet { .. }
-            | Act::AwaitFlag { .. }
-            | Act::SyncCluster => Vec::new(),
-        };
-        places.into_iter().flat_map(|place| &place.ranges).for_each(|(start, _)| self.expr(start));
+        match act {
+            Act::Skip { count, .. } => self.expr(count),
+            Act::Fill { multicast: Some(cast), .. } => cast.source.iter().for_each(|expr| self.expr(expr)),
+            _ => {}
+        }
+        act.places().into_iter().flat_map(|place| &place.ranges).for_each(|(start, _)| self.expr(start));
     }
 
     fn expr(&mut self, expr: &Expr) {
