@@ -36,7 +36,7 @@ fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
     Some(found)
 }
 
-/// The estimate is within 0.5 to 1.5 times the number that ptxas reports, and within 15 % for half of the kernels. That suffices
+/// The estimate is within 0.5 to 1.5 times the number that ptxas reports, and within 20 % for 3 of 5 kernels. That suffices
 /// to find large kernels, but not to draw conclusions.
 #[test]
 fn the_estimate_is_within_half_of_ptxas() {
@@ -45,8 +45,8 @@ fn the_estimate_is_within_half_of_ptxas() {
     let ratio = |(_, estimate, reported): &(String, u32, u32)| f64::from(*estimate) / f64::from(*reported);
     let far: Vec<_> = measured.iter().filter(|found| !(0.5..=1.5).contains(&ratio(found))).collect();
     assert!(far.is_empty(), "{far:?}");
-    let near = measured.iter().filter(|found| (ratio(found) - 1.0).abs() <= 0.15).count();
-    assert!(2 * near >= measured.len(), "{near} of {} within 15 %: {measured:?}", measured.len());
+    let near = measured.iter().filter(|found| (ratio(found) - 1.0).abs() <= 0.2).count();
+    assert!(5 * near >= 3 * measured.len(), "{near} of {} within 20 %: {measured:?}", measured.len());
 }
 
 const KERNEL: &str = "kernel twice(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {

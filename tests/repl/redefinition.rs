@@ -45,6 +45,15 @@ fn redefinition_reaches_what_depends_on_it() {
             ! error[HX0612]: `c[0] == 2.0` does not hold
             !    ╭─[ cell 9:7:55 ]
             !    │
+            !  3 │ fill(r, 1.0);
+            !    │ ──────┬─────
+            !    │       ╰─────── `r` = 1.0
+            !  4 │ copy(scaled(r), tile(c, [32])[.., 0]);
+            !    │ ─────────┬────────┬──────────────────
+            !    │          ╰───────────────────────────── value 3.0
+            !    │                   │
+            !    │                   ╰──────────────────── block [0] writes `c[0..32]`
+            !    │
             !  7 │ test "first" { let c = empty(f32, [32]); k(c); assert(c[0] == 2.0); }
             !    │                                                       ─────┬─────
             !    │                                                            ╰─────── here
@@ -52,6 +61,8 @@ fn redefinition_reaches_what_depends_on_it() {
             !    │ Note 1: left: 3.0
             !    │
             !    │ Note 2: right: 2.0
+            !    │
+            !    │ Note 3: `c[0]` was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0); the lines show the values that led to it
             ! ───╯
             ! error[HX0222]: `scaled` lacks the argument `y`
             !    ╭─[ cell 15:4:6 ]

@@ -6,7 +6,8 @@ use hx_thread::{Arrivals, Counter, Draw, Drawn};
 use hx_tile::TICKET_BYTES;
 
 use crate::asm::{Operand, Slots};
-use crate::emit::{Emitter, MalformedProgram, SHARED_MEMORY};
+use crate::emit::{Emitter, MalformedProgram};
+use crate::names::SHARED_MEMORY;
 
 /// The variable with the number that a thread has drawn.
 const NUMBER: &str = "hx_number";

@@ -139,8 +139,6 @@ pub(crate) struct Executing {
 }
 
 pub(crate) const THREAD: &str = "thread";
-/// A pointer to the start of shared memory, and its address in the shared address space.
-pub(crate) const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
 /// The line of the kernel's header. Statements outside of operations are attributed to it.
 const HEADER: u32 = 1;
 

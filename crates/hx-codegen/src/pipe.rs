@@ -6,8 +6,9 @@ use hx_thread::{Arrivals, Barrier};
 use hx_tile::BARRIER_BYTES;
 
 use crate::asm::{Operand, Slots};
-use crate::emit::{Emitter, MalformedProgram, SHARED_MEMORY};
+use crate::emit::{Emitter, MalformedProgram};
 use crate::instruction::Sequence;
+use crate::names::SHARED_MEMORY;
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 

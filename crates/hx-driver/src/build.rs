@@ -16,11 +16,11 @@ use hx_dtype::DType;
 use hx_hir::{Kernel, Name, kernel_signature, signature_names};
 use hx_index::Symbol;
 use hx_lower::LaunchFacts;
-use hx_worker::Want;
 use hx_worker::log::KernelResources;
+use hx_worker::{Limits, Want};
 use serde::Serialize;
 
-use crate::emit::{EmitError, Overrides, compile, found, instance, kernels};
+use crate::emit::{COMPILE_LIMIT, EmitError, Overrides, compile, found, instance, kernels};
 use crate::machine::Setup;
 use crate::spills::spilled_in;
 
@@ -210,7 +210,8 @@ fn compiled<'db>(
         BuildKind::Cubin | BuildKind::C => {
             let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
             resources = compiled.kernel(&source.symbol).cloned();
-            found.extend(spilled_in(db, instance, resources.as_ref(), &compiled.code, setup));
+            let limits = Limits::within(COMPILE_LIMIT);
+            found.extend(spilled_in(db, instance, resources.as_ref(), &compiled.code, setup, &limits));
             compiled.code
         }
     };

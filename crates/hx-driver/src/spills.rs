@@ -11,7 +11,6 @@ use hx_lower::{At, Place};
 use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Listing, disassemble};
 
-use crate::emit::COMPILE_LIMIT;
 use crate::machine::Setup;
 
 /// The most lines that are shown.
@@ -57,9 +56,10 @@ pub(crate) fn spilled_in(
     resources: Option<&KernelResources>,
     code: &[u8],
     setup: &Setup,
+    limits: &Limits,
 ) -> Option<Diagnostic> {
     spilled(db, instance, resources, None)?;
-    let listing = disassemble(&setup.search, code, &Limits::within(COMPILE_LIMIT)).ok();
+    let listing = disassemble(&setup.search, code, limits).ok();
     spilled(db, instance, resources, listing.as_ref())
 }
 

@@ -3,7 +3,10 @@
 
 use hx_dtype::DType;
 
-use crate::compute::is_fill;
+/// Reports whether these bits are the fill of memory never written: a NaN that no computation produces.
+pub(crate) fn is_fill(dtype: DType, bits: u64) -> bool {
+    dtype.is_float() && bits == dtype.mask()
+}
 
 /// Converts the value of each thread.
 pub(crate) fn cast(from: DType, to: DType, out: &mut [u64], x: &[u64]) {

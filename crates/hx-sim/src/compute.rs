@@ -6,7 +6,7 @@
 use hx_dtype::{DType, Operator};
 
 use crate::block::Block;
-use crate::cast::{cast, integer_bits};
+use crate::cast::{cast, integer_bits, is_fill};
 use crate::code::evaluate::{Compute, Evaluate, Micro, Operand, Under};
 use crate::code::{From, LaneExchange, SetNumber};
 use crate::error::{Fault, SimError};
@@ -284,11 +284,6 @@ impl<'a> Block<'a> {
         self.counters[e.site as usize].instructions += e.parts * self.warps() as u64;
         Ok(())
     }
-}
-
-/// Reports whether these bits are the fill of memory never written: a NaN that no computation produces.
-pub(crate) fn is_fill(dtype: DType, bits: u64) -> bool {
-    dtype.is_float() && bits == dtype.mask()
 }
 
 /// Encodes a number as a slot holds it: integers with their sign, truth values as 0 or 1, any other type as its bits.

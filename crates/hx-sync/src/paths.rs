@@ -164,12 +164,10 @@ impl<F: Follow> Walk<'_, F> {
     fn op(&mut self, op: &Op, debts: &mut Debts<F::Key>) {
         let here = Here { facts: &self.facts, open: &self.open, values: &self.values };
         self.follow.op(op, debts, &here);
-        match &op.kind {
-            OpKind::ReadNumber { var, .. }
-            | OpKind::Sync(SyncOp::Acquire { var, .. } | SyncOp::WaitStage { var, .. }) => {
-                self.rebind(var, debts);
-            }
-            _ => {}
+        if let OpKind::ReadNumber { var, .. }
+        | OpKind::Sync(SyncOp::Acquire { var, .. } | SyncOp::WaitStage { var, .. }) = &op.kind
+        {
+            self.rebind(var, debts);
         }
     }
 

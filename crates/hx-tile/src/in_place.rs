@@ -91,33 +91,35 @@ impl<'p> Stores<'p> {
     }
 
     fn op(&mut self, op: &'p Op, loaded: &mut Vec<Loaded<'p>>) {
-        match &op.kind {
-            OpKind::Sync(SyncOp::Scope) => loaded.retain(|load| load.scope != op.scope),
-            OpKind::Copy { src, dst } => match (src.base, dst.base) {
-                (Base::Global(param), Base::Register(_)) => {
-                    if self.program.tensor_param(param).is_some_and(|param| param.mutable) {
-                        loaded.push(Loaded { view: src, to: whole(self.program, dst), scope: op.scope });
-                    }
+        if matches!(op.kind, OpKind::Sync(SyncOp::Scope)) {
+            loaded.retain(|load| load.scope != op.scope);
+        }
+        let OpKind::Copy { src, dst } = &op.kind else { return };
+        match (src.base, dst.base) {
+            (Base::Global(param), Base::Register(_)) => {
+                if self.program.tensor_param(param).is_some_and(|param| param.mutable) {
+                    loaded.push(Loaded { view: src, to: whole(self.program, dst), scope: op.scope });
                 }
-                (Base::Register(_), Base::Global(_)) => {
-                    let from = whole(self.program, src);
-                    let alike = |to: Option<TensorId>| {
-                        to.zip(from).is_some_and(|(to, from)| held_alike(self.solution, to, from))
-                    };
-                    let of_others = |load: &Loaded<'_>| {
-                        load.scope == op.scope
-                            && load.view.base == dst.base
-                            && shows_alike(load.view, dst)
-                            && !alike(load.to)
-                    };
-                    if loaded.iter().any(of_others) {
-                        self.found.insert(op.id);
-                        loaded.retain(|load| load.scope != op.scope);
-                    }
-                }
-                _ => {}
-            },
+            }
+            (Base::Register(_), Base::Global(_)) => self.store(op, [src, dst], loaded),
             _ => {}
+        }
+    }
+
+    /// Records a store of `src` to `dst` that overwrites what other threads loaded.
+    fn store(&mut self, op: &Op, [src, dst]: [&View; 2], loaded: &mut Vec<Loaded<'p>>) {
+        let from = whole(self.program, src);
+        let alike =
+            |to: Option<TensorId>| to.zip(from).is_some_and(|(to, from)| held_alike(self.solution, to, from));
+        let of_others = |load: &Loaded<'_>| {
+            load.scope == op.scope
+                && load.view.base == dst.base
+                && shows_alike(load.view, dst)
+                && !alike(load.to)
+        };
+        if loaded.iter().any(of_others) {
+            self.found.insert(op.id);
+            loaded.retain(|load| load.scope != op.scope);
         }
     }
 }

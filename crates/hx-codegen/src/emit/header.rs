@@ -6,8 +6,9 @@ use hx_target::SWIZZLE_BLOCK_BYTES;
 use hx_thread::Param;
 use hx_tile::ScopeId;
 
-use super::{Emitter, SHARED_MEMORY, THREAD};
+use super::{Emitter, THREAD};
 use crate::log;
+use crate::names::SHARED_MEMORY;
 use crate::storage::{pointee, scalar};
 
 const AXES: [&str; 3] = ["x", "y", "z"];

@@ -213,7 +213,7 @@ impl Emitter<'_> {
             Memory::Global(p) => format!("{}[{offset}]", self.params[p as usize]),
             Memory::Shared(s) => {
                 let first = self.program.shared[s as usize].offset;
-                let memory = crate::emit::SHARED_MEMORY[0];
+                let memory = crate::names::SHARED_MEMORY[0];
                 format!("((const {}*)({memory} + {first}))[{offset}]", crate::storage::pointee(dtype))
             }
         };

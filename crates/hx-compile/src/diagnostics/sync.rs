@@ -147,9 +147,9 @@ pub(super) fn unsignalled(places: &Places<'_>, lowered: &Lowered, copy: OpId) ->
     let OpKind::CopyAsync { dst, signal: None, .. } = &program.op(copy)?.kind else { return None };
     let is_stage = |var: &Symbol| dst.offsets.contains(&Expr::symbol(var.clone()));
     let ops = program.ops(1.0);
-    let (acquire, pipe) = ops.iter().find_map(|(op, _)| match &op.kind {
-        OpKind::Sync(SyncOp::Acquire { pipe, var }) if is_stage(var) => Some((op.id, *pipe)),
-        _ => None,
+    let (acquire, pipe) = ops.iter().find_map(|(op, _)| {
+        let OpKind::Sync(SyncOp::Acquire { pipe, var }) = &op.kind else { return None };
+        is_stage(var).then_some((op.id, *pipe))
     })?;
     let pipe = &program.pipe(pipe).name;
     let (file, range) = places.op(lowered, copy)?;

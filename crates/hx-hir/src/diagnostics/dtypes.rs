@@ -88,16 +88,8 @@ fn use_of(at: &Reporter<'_>, expr: ExprId, other: ExprId) -> Use {
                 if !has(expr) || !has(other) {
                     continue;
                 }
-                return match names.exprs.get(*callee) {
-                    Some(Resolution::Builtin(Builtin::Kernel(KernelFn::Gemm | KernelFn::GemmAsync))) => {
-                        Use::Product
-                    }
-                    Some(Resolution::Builtin(Builtin::Common(_))) => Use::Elementwise,
-                    Some(Resolution::Builtin(Builtin::Kernel(function))) if is_elementwise(*function) => {
-                        Use::Elementwise
-                    }
-                    _ => Use::Write,
-                };
+                let Some(Resolution::Builtin(called)) = names.exprs.get(*callee) else { return Use::Write };
+                return use_by(called);
             }
             Expr::Binary { lhs, rhs, .. }
                 if [*lhs, *rhs] == [other, expr] || [*lhs, *rhs] == [expr, other] =>
@@ -110,8 +102,16 @@ fn use_of(at: &Reporter<'_>, expr: ExprId, other: ExprId) -> Use {
     Use::Write
 }
 
-fn is_elementwise(function: KernelFn) -> bool {
-    matches!(function, KernelFn::Max | KernelFn::Min | KernelFn::Concat)
+/// Returns the use that a call makes of its operands.
+fn use_by(called: &Builtin) -> Use {
+    if matches!(called, Builtin::Kernel(KernelFn::Gemm | KernelFn::GemmAsync)) {
+        return Use::Product;
+    }
+    let is_elementwise = matches!(
+        called,
+        Builtin::Common(_) | Builtin::Kernel(KernelFn::Max | KernelFn::Min | KernelFn::Concat)
+    );
+    if is_elementwise { Use::Elementwise } else { Use::Write }
 }
 
 /// Reports whether every value of the type `narrow` is one of the type `wide`.

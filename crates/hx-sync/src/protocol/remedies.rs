@@ -146,11 +146,10 @@ fn unreleased(protocol: &Protocol, pipe: u32, wait: OpId) -> Vec<Fix> {
 /// Returns the changes that pass a turn behind an operation instead of before it.
 fn passes(protocol: &Protocol, used: OpId) -> Vec<Fix> {
     let mut all = Vec::new();
-    protocol.visit(&mut |stmt| match stmt {
-        Stmt::Act(op, Act::Pass { .. }) => {
+    protocol.visit(&mut |stmt| {
+        if let Stmt::Act(op, Act::Pass { .. }) = stmt {
             all.push(Fix { at: FixAt::Move { op: *op, after: used }, with: Vec::new() });
         }
-        _ => {}
     });
     all
 }

@@ -41,7 +41,28 @@ test \"twice\" {
 
 #[test]
 fn a_build_says_so() {
-    check(&[TWICE], &["build", "k.hx", "--emit", "cuda", "-o", "k"], expect![[""]]);
+    check(
+        &[TWICE],
+        &["build", "k.hx", "--emit", "cuda", "-o", "k"],
+        expect![[r#"
+        exit 0
+        --
+        warning[HX0419]: the pipelines of this kernel were not checked: no launch was found in which `m * m == 2` holds
+            ╭─[ k.hx:12:13 ]
+            │
+         12 │ ╭─▶             for i in 0..cdiv(m, 256) {
+            ┆ ┆
+         20 │ ├─▶             }
+            │ │
+            │ ╰─────────────────── here
+            │
+            │     Note: a fault in them would be seen by the simulator, in a launch that shows it
+        ────╯
+
+        built `twice`: k.cu and k.json
+        assumed of every launch: `m` multiples of 16; `x`, `y` aligned to 16 bytes; `--facts` says what else to rely on
+    "#]],
+    );
 }
 
 #[test]

@@ -118,9 +118,12 @@ impl Machine<'_> {
     /// Returns the first wait of a group for a pipe, whether or not this launch comes to it.
     fn wait_of(&self, group: u32, pipe: u32) -> Option<OpId> {
         let mut found = None;
-        self.protocol.visit_group(group, &mut |stmt| match stmt {
-            Stmt::Act(op, Act::Wait { pipe: of, .. }) if *of == pipe => found = found.or(Some(*op)),
-            _ => {}
+        self.protocol.visit_group(group, &mut |stmt| {
+            if let Stmt::Act(op, Act::Wait { pipe: of, .. }) = stmt
+                && *of == pipe
+            {
+                found = found.or(Some(*op));
+            }
         });
         found
     }
@@ -138,9 +141,12 @@ impl Machine<'_> {
             }
         }
         // A launch may have no round of the loop that acquires.
-        self.protocol.visit(&mut |stmt| match stmt {
-            Stmt::Act(op, Act::Acquire { pipe: of, .. }) if *of == pipe => acquire = acquire.or(Some(*op)),
-            _ => {}
+        self.protocol.visit(&mut |stmt| {
+            if let Stmt::Act(op, Act::Acquire { pipe: of, .. }) = stmt
+                && *of == pipe
+            {
+                acquire = acquire.or(Some(*op));
+            }
         });
         (expected == 0, Want::Fill { pipe, acquire, number: n + 1, acquired })
     }
