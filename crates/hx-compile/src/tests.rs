@@ -29,8 +29,7 @@ use hx_hir::file_items;
 use hx_target::Arch;
 
 use crate::{
-    Emit, Instance, candidates, check_file, cuda_source, default_instance, emit,
-    solution, test_db::TestDb,
+    Emit, Instance, candidates, check_file, cuda_source, default_instance, emit, solution, test_db::TestDb,
 };
 
 const ARCH: Arch = Arch::Sm80;
