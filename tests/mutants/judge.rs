@@ -9,6 +9,8 @@ use hx_base::{Severity, codes};
 use hx_compile::{CtValue, Instance, LaunchFacts, check_file, default_instance, tile_program};
 use hx_hir::{Kernel, file_items};
 use hx_sync::protocol::orders;
+use hx_syntax::ast::{AstNode, Test};
+use hx_syntax::parse;
 use hx_target::Arch;
 use hx_workspace::Database;
 
@@ -60,7 +62,7 @@ impl Judge {
         let kernel = file_items(db, file).kernels().find(|kernel| kernel.name(db).as_str() == mutant.kernel);
         let Some(kernel) = kernel else { return Verdict::Broken };
         match followed(db, kernel) {
-            Ok(()) => match tested(path, &mutant.text) {
+            Ok(()) => match tested(path, mutant) {
                 Ok(()) => Verdict::Harmless,
                 Err(why) => Verdict::Missed(why),
             },
@@ -95,12 +97,12 @@ fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
     }
 }
 
-/// Runs the tests of a file on the simulator, each in several orders.
-fn tested(path: &Path, text: &str) -> Result<(), String> {
+/// Runs the tests that launch the kernel of a mutant on the simulator, each in several orders.
+fn tested(path: &Path, mutant: &Mutant) -> Result<(), String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("mutant.hx");
     let sandbox = Sandbox::new();
-    sandbox.write(name, text.as_bytes());
-    let ran = sandbox.run(&["test", name, "--device", "sim", "--orders", "4"]);
+    sandbox.write(name, launching(&mutant.text, &mutant.kernel).as_bytes());
+    let ran = sandbox.run(&["test", name, "--device", "sim", "--orders", "4", "--fail-fast"]);
     match ran.code {
         0 => Ok(()),
         _ => {
@@ -108,4 +110,22 @@ fn tested(path: &Path, text: &str) -> Result<(), String> {
             Err(format!("the simulator finds it: {first}"))
         }
     }
+}
+
+/// Returns the text without the tests that do not name the kernel; the whole text if no test names it.
+fn launching(text: &str, kernel: &str) -> String {
+    let root = parse(text).syntax_node();
+    let names = |test: &Test| {
+        let tokens = test.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
+        tokens.map(|token| token.text() == kernel).any(|is_name| is_name)
+    };
+    let (named, others): (Vec<Test>, Vec<Test>) = root.descendants().filter_map(Test::cast).partition(names);
+    let mut rest = text.to_owned();
+    if named.is_empty() {
+        return rest;
+    }
+    for test in others.iter().rev() {
+        rest.replace_range(std::ops::Range::<usize>::from(test.syntax().text_range()), "");
+    }
+    rest
 }

@@ -524,6 +524,38 @@ test \"widened\" {
     );
 }
 
+/// The number that is asked for is that of a byte's elements.
+#[test]
+fn eight_truth_bits_are_asked_for_where_a_byte_has_eight() {
+    check(
+        "kernel same(x: i1[n], y: mut i1[n]) grid [1] threads 32 {
+    copy(load(tile(x, [256])[.., 0]), tile(y, [256])[.., 0]);
+}
+kernel rows(x: i1[m, n], y: mut i1[m, n]) grid [1] threads 32 {
+    copy(load(tile(x, [8, 32])[.., .., 0, 0]), tile(y, [8, 32])[.., .., 0, 0]);
+}
+test \"edge\" {
+    let y = empty(i1, [30]);
+    same(cast(full(i8, [30], 0), i1), y);
+}
+test \"stride\" {
+    let y = empty(i1, [8, 31]);
+    rows(cast(full(i8, [8, 31], 0), i1), y);
+}
+",
+        expect![[r#"
+            t.hx::edge: failed
+            HX0302 `copy(load(tile(x, [256])[.., 0]), tile(y, [256])[.., 0])`: no instruction of sm_90a stores single elements of type `i1` to global memory
+              at `same(cast(full(i8, [30], 0), i1), y)`: in this launch
+              note: bytes are moved whole, 8 neighbours from a multiple of 8 on: the edge `n` of `y` is known to be divisible by 2 only
+            t.hx::stride: failed
+            HX0302 `copy(load(tile(x, [8, 32])[.., .., 0, 0]), tile(y, [8, 32])[.., .., 0, 0])`: no instruction of sm_90a stores single elements of type `i1` to global memory
+              at `rows(cast(full(i8, [8, 31], 0), i1), y)`: in this launch
+              note: bytes are moved whole, 8 neighbours from a multiple of 8 on: the stride `n` of `y` is not known to be divisible by 8
+        "#]],
+    );
+}
+
 #[test]
 fn divisions_by_zero_are_reported_at_their_place() {
     check(

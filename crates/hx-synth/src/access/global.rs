@@ -77,11 +77,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
             continue;
         }
         widest.narrow(facts.divisor(extent), |n| match n {
-            1 if param.dtype.bits() < 4 => {
-                let wanted = 8 / param.dtype.bits();
-                format!("the edge `{extent}` of `{}` is not known to be divisible by {wanted}", param.name)
-            }
-            1 => format!("the edge `{extent}` of `{}` is not known to be even", param.name),
+            1 => format!("the edge `{extent}` of `{}` is not known to be {}", param.name, wanted(param)),
             _ => format!("the edge `{extent}` of `{}` is known to be divisible by {n} only", param.name),
         });
     }
@@ -93,8 +89,16 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
 fn steps(param: &TensorParam, stride: &Expr, n: i64) -> String {
     match n {
         1 if stride.as_const().is_some() => format!("the stride `{stride}` of `{}` is odd", param.name),
-        1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
+        1 => format!("the stride `{stride}` of `{}` is not known to be {}", param.name, wanted(param)),
         _ => format!("the stride `{stride}` of `{}` is known to be divisible by {n} only", param.name),
+    }
+}
+
+/// Returns the least that a number of elements must be, so that more than one is accessed at once.
+fn wanted(param: &TensorParam) -> String {
+    match param.dtype.bits() {
+        bits if bits < 4 => format!("divisible by {}", 8 / bits),
+        _ => "even".to_owned(),
     }
 }
 
