@@ -313,3 +313,45 @@ test "a stride that no box has is added by threads" {
     assert(!uses("tma") && uses("red.global.add"));
     assert_close(z, sum(x, axis: 0), rtol: 1e-5, atol: 1e-5);
 }
+
+/// y[m, n] += x[m, n], or y[m, n] = x[m, n], of rows that begin `BM` before those of `y`: row i of `x` goes to row i - BM of `y`.
+kernel shifted<BM = 32, BN = 32, ADDS = false>(x: f32[m, n], y: mut f32[m, n])
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(f32, [BM, BN]);
+    copy(tile(x, [BM, BN])[.., .., bm, bn], s);
+    sync();
+    copy_async(s, tile(y, [BM, BN])[.., .., bm - 1, bn], add: ADDS);
+}
+
+/// As `shifted`; the first block stores nothing.
+kernel shifted_under_a_condition<BM = 32, BN = 32>(x: f32[m, n], y: mut f32[m, n])
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(f32, [BM, BN]);
+    copy(tile(x, [BM, BN])[.., .., bm, bn], s);
+    sync();
+    if bm > 0 {
+        copy_async(s, tile(y, [BM, BN])[.., .., bm - 1, bn]);
+    }
+}
+
+/// A GPU writes no boxes that begin before their tensor.
+test "rows before the tensor are written by threads" for m in [32, 96] {
+    let (x, y) = (cast(uniform(i32, [m, 64], low: -8, high: 8, seed: 16), f32), zeros(f32, [m, 64]));
+    shifted(x, y);
+    assert(!uses("tma"));
+    assert_eq(y[0..m - 32], x[32..]);
+    let z = ones(f32, [m, 64]);
+    shifted<ADDS = true>(x, z);
+    assert(!uses("tma") && uses("red.global.add"));
+    assert_eq(z[0..m - 32], x[32..] + 1.0);
+    let w = zeros(f32, [m, 64]);
+    shifted_under_a_condition(x, w);
+    assert(uses("tma.store"));
+    assert_eq(w, y);
+}

@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_dtype::AtomicOp;
 use hx_hir::ExprId;
-use hx_index::Expr;
+use hx_index::{Expr, Symbol};
 use hx_target::{Space, catalogue};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View};
 
@@ -162,8 +162,8 @@ impl Cx<'_> {
     }
 
     /// Returns why the strides, the address or the ends of rows of a tensor are not known to be multiples of what a tensor map and its
-    /// boxes need, as far as a launch decides that; `None` if they are. A store of such a tensor goes through registers, and is
-    /// complete when it returns.
+    /// boxes need, as far as a launch decides that, or why a box would be written before the tensor; `None` if boxes are written. Any
+    /// other store goes through registers, and is complete when it returns.
     fn unaligned_for_boxes(&self, view: &View) -> Option<String> {
         let Base::Global(id) = view.base else { return Some("it is no parameter".to_owned()) };
         let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
@@ -184,6 +184,20 @@ impl Cx<'_> {
                 "stride `{stride}` of `{name}` is a multiple of {known} B, not of {unit} B"
             ));
         }
+        if let Some(start) = view.offsets.iter().find(|start| self.begins_before(start)) {
+            return Some(format!(
+                "the tile begins before `{name}` in the first block and round, at `{start}`"
+            ));
+        }
         view.box_rows(param, &catalogue().map, true, &self.facts).err()
+    }
+
+    /// Reports whether a start of a view is below 0 in the first block and the first rounds of the loops around, unless a condition
+    /// around excludes that. A box that is written at such a coordinate is an illegal instruction on an H200.
+    fn begins_before(&self, start: &Expr) -> bool {
+        let zero = Expr::default();
+        let first = |s: &Symbol| matches!(s, Symbol::BlockIdx(_) | Symbol::Var(..)).then(Expr::default);
+        let is_below = |e: &Expr| self.facts.proves_lt(e, &zero);
+        !self.facts.proves_le(&zero, start) && is_below(&start.substitute(&self.facts, &first))
     }
 }
