@@ -124,7 +124,6 @@ kernel restacked<N = 32>(x: f32[64, N], y: mut f32[4, 16, N], z: mut f32[16, N])
     sync();
     let (top, bottom) = split(s, 2, axis: 0);
     copy(load(top), bottom);
-    sync();
 }
 
 test "stacks" for n in [32, 20] {

@@ -86,7 +86,6 @@ kernel moved<M = 64, D = 64>(x: f16[b, h, m, D], y: mut f16[b, h, m, D], first: 
     let stage = pipe.acquire();
     copy_async(tile(x[batch, head, first..end], [M, D])[.., .., i, 0], s[.., .., stage], signal: pipe);
     let stage = pipe.wait();
-    sync();
     copy_async(s[.., .., stage], tile(y[batch, head, first..end], [M, D])[.., .., i, 0]);
 }
 

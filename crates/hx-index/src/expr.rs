@@ -1,7 +1,10 @@
 //! The canonical form of symbolic integers.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Add, Mul, Neg, Sub};
+use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 
@@ -48,9 +51,24 @@ pub enum Atom {
 pub type Monomial = Vec<Atom>;
 
 /// A symbolic integer as a sum of products. No coefficient is zero, so the empty sum is 0.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Default)]
 pub struct Expr {
-    terms: BTreeMap<Monomial, i64>,
+    /// Proofs copy expressions far more often than they change them.
+    terms: Arc<Terms>,
+}
+
+/// The products of a sum, with their coefficients.
+#[derive(Clone, Default)]
+struct Terms {
+    products: BTreeMap<Monomial, i64>,
+    /// The hash of the products, once it was asked for.
+    hash: OnceLock<u64>,
+}
+
+impl From<BTreeMap<Monomial, i64>> for Terms {
+    fn from(products: BTreeMap<Monomial, i64>) -> Terms {
+        Terms { products, hash: OnceLock::new() }
+    }
 }
 
 /// The reason why an expression has no value.
@@ -70,7 +88,7 @@ impl Expr {
         if value != 0 {
             terms.insert(Vec::new(), value);
         }
-        Expr { terms }
+        Expr { terms: Arc::new(terms.into()) }
     }
 
     pub fn symbol(symbol: Symbol) -> Expr {
@@ -83,19 +101,24 @@ impl Expr {
 
     /// Makes the sum of one product of a single atom.
     pub fn atom(atom: Atom) -> Expr {
-        Expr { terms: BTreeMap::from([(vec![atom], 1)]) }
+        Expr::single(vec![atom], 1)
     }
 
     /// Yields the products with their coefficients in a fixed order. The constant term, if any, comes first.
-    pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i64)> {
-        self.terms.iter().map(|(m, c)| (m, *c))
+    pub fn terms(&self) -> impl ExactSizeIterator<Item = (&Monomial, i64)> {
+        self.terms.products.iter().map(|(m, c)| (m, *c))
+    }
+
+    /// Returns the coefficient of a product, if the sum has it.
+    pub(crate) fn coefficient(&self, monomial: &Monomial) -> Option<i64> {
+        self.terms.products.get(monomial).copied()
     }
 
     /// Returns the value, if no symbol occurs.
     pub fn as_const(&self) -> Option<i64> {
-        match self.terms.len() {
+        match self.terms.products.len() {
             0 => Some(0),
-            1 => self.terms.get(&Vec::new()).copied(),
+            1 => self.terms.products.get(&Vec::new()).copied(),
             _ => None,
         }
     }
@@ -103,9 +126,9 @@ impl Expr {
     /// Returns `self - other` if it is a constant as the two stand. Nothing is copied, which matters where both are large.
     pub fn constant_distance(&self, other: &Expr) -> Option<i64> {
         fn varying(e: &Expr) -> impl Iterator<Item = (&Monomial, &i64)> {
-            e.terms.iter().filter(|(m, _)| !m.is_empty())
+            e.terms.products.iter().filter(|(m, _)| !m.is_empty())
         }
-        let fixed = |e: &Expr| e.terms.get(&Vec::new()).copied().unwrap_or(0);
+        let fixed = |e: &Expr| e.terms.products.get(&Vec::new()).copied().unwrap_or(0);
         let alike = std::iter::zip(varying(self), varying(other)).all(|(a, b)| a == b);
         let same = alike && varying(self).count() == varying(other).count();
         same.then(|| fixed(self).checked_sub(fixed(other))).flatten()
@@ -113,8 +136,8 @@ impl Expr {
 
     /// Returns the atom, if the expression is a single one.
     pub fn as_atom(&self) -> Option<&Atom> {
-        match self.terms.iter().next() {
-            Some((m, 1)) if self.terms.len() == 1 && m.len() == 1 => Some(&m[0]),
+        match self.terms.products.iter().next() {
+            Some((m, 1)) if self.terms.products.len() == 1 && m.len() == 1 => Some(&m[0]),
             _ => None,
         }
     }
@@ -122,7 +145,7 @@ impl Expr {
     /// Reports whether the expression has more terms and factors than `limit`, including those inside of divisions and the like.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         fn count(expr: &Expr, left: &mut usize) -> bool {
-            expr.terms.keys().any(|monomial| {
+            expr.terms.products.keys().any(|monomial| {
                 let more = |left: &mut usize| {
                     *left = left.saturating_sub(1);
                     *left == 0
@@ -146,12 +169,16 @@ impl Expr {
     }
 
     pub fn is_zero(&self) -> bool {
-        self.terms.is_empty()
+        self.terms.products.is_empty()
     }
 
     /// Returns the constant part of the sum.
     pub fn constant_term(&self) -> i64 {
-        self.terms.get(&Vec::new()).copied().unwrap_or(0)
+        self.terms.products.get(&Vec::new()).copied().unwrap_or(0)
+    }
+
+    fn single(monomial: Monomial, coefficient: i64) -> Expr {
+        Expr { terms: Arc::new(BTreeMap::from([(monomial, coefficient)]).into()) }
     }
 
     /// Makes the sum of one product.
@@ -162,7 +189,9 @@ impl Expr {
     }
 
     fn add_term(&mut self, monomial: Monomial, coefficient: i64) {
-        let entry = self.terms.entry(monomial);
+        let Terms { products, hash } = Arc::make_mut(&mut self.terms);
+        hash.take();
+        let entry = products.entry(monomial);
         match entry {
             std::collections::btree_map::Entry::Vacant(slot) => {
                 if coefficient != 0 {
@@ -185,7 +214,8 @@ impl Expr {
         if factor == 0 {
             return Expr::default();
         }
-        Expr { terms: self.terms.iter().map(|(m, c)| (m.clone(), c.saturating_mul(factor))).collect() }
+        let scaled = self.terms.products.iter().map(|(m, c)| (m.clone(), c.saturating_mul(factor)));
+        Expr { terms: Arc::new(scaled.collect::<BTreeMap<_, _>>().into()) }
     }
 
     /// Returns `⌊self / divisor⌋`, 0 if the divisor is 0, simplified under `facts`.
@@ -199,8 +229,12 @@ impl Expr {
         // If every product contains the whole divisor, cancel it. A divisor that may be 0 is not cancelled, because then the
         // quotient is 0.
         if let Some((monomial, 1)) = divisor.single_term().filter(|_| facts.is_nonzero(divisor)) {
-            let quotient: Option<Vec<_>> =
-                self.terms.iter().map(|(m, c)| remove_factors(m, monomial).map(|m| (m, *c))).collect();
+            let quotient: Option<Vec<_>> = self
+                .terms
+                .products
+                .iter()
+                .map(|(m, c)| remove_factors(m, monomial).map(|m| (m, *c)))
+                .collect();
             if let Some(terms) = quotient {
                 return terms.into_iter().fold(Expr::default(), |mut e, (m, c)| {
                     e.add_term(m, c);
@@ -221,7 +255,11 @@ impl Expr {
     }
 
     fn single_term(&self) -> Option<(&Monomial, i64)> {
-        if self.terms.len() == 1 { self.terms.iter().next().map(|(m, c)| (m, *c)) } else { None }
+        if self.terms.products.len() == 1 {
+            self.terms.products.iter().next().map(|(m, c)| (m, *c))
+        } else {
+            None
+        }
     }
 
     fn opaque_div(&self, divisor: &Expr) -> Expr {
@@ -416,7 +454,7 @@ impl Expr {
             });
             match exact {
                 Some((others, x, c)) => {
-                    let product = &Expr { terms: BTreeMap::from([(others, c)]) } * &x;
+                    let product = &Expr::single(others, c) * &x;
                     sum = sum + product.simplify(facts);
                 }
                 None => sum.add_term(m.clone(), c),
@@ -435,7 +473,7 @@ impl Expr {
     }
 
     pub(crate) fn visit_symbols(&self, f: &mut dyn FnMut(&Symbol)) {
-        for atom in self.terms.keys().flatten() {
+        for atom in self.terms.products.keys().flatten() {
             match atom {
                 Atom::Symbol(s) => f(s),
                 Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
@@ -455,7 +493,7 @@ impl Expr {
     }
 
     fn collect_divisions(&self, found: &mut Vec<Atom>) {
-        for atom in self.terms.keys().flatten() {
+        for atom in self.terms.products.keys().flatten() {
             match atom {
                 Atom::Symbol(_) => continue,
                 Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
@@ -586,6 +624,42 @@ fn remove_factors(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
     Some(rest)
 }
 
+impl PartialOrd for Expr {
+    fn partial_cmp(&self, other: &Expr) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Expr {
+    fn cmp(&self, other: &Expr) -> Ordering {
+        // Atoms are compared for every term that is added, and most are copies of one another.
+        if Arc::ptr_eq(&self.terms, &other.terms) {
+            return Ordering::Equal;
+        }
+        self.terms.products.cmp(&other.terms.products)
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        Arc::ptr_eq(&self.terms, &other.terms) || self.terms.products == other.terms.products
+    }
+}
+
+impl Eq for Expr {}
+
+impl Hash for Expr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Terms { products, hash } = &*self.terms;
+        let known = hash.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            products.hash(&mut hasher);
+            hasher.finish()
+        });
+        state.write_u64(*known);
+    }
+}
+
 impl From<i64> for Expr {
     fn from(value: i64) -> Expr {
         Expr::constant(value)
@@ -595,7 +669,7 @@ impl From<i64> for Expr {
 impl Add for Expr {
     type Output = Expr;
     fn add(mut self, other: Expr) -> Expr {
-        for (m, c) in other.terms {
+        for (m, c) in Arc::unwrap_or_clone(other.terms).products {
             self.add_term(m, c);
         }
         self
@@ -604,8 +678,11 @@ impl Add for Expr {
 
 impl Sub for Expr {
     type Output = Expr;
-    fn sub(self, other: Expr) -> Expr {
-        self + -other
+    fn sub(mut self, other: Expr) -> Expr {
+        for (m, c) in Arc::unwrap_or_clone(other.terms).products {
+            self.add_term(m, c.saturating_neg());
+        }
+        self
     }
 }
 

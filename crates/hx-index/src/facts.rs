@@ -1,5 +1,6 @@
 //! Facts about symbols, and the conclusions from them.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
@@ -273,6 +274,30 @@ impl Facts {
             hi = hi.zip(h).and_then(|(a, b)| a.checked_add(b));
         }
         (lo, hi)
+    }
+
+    /// Returns the lower end of the range of `a - b` as it stands, without making the difference.
+    pub(crate) fn least_of_difference(&self, a: &Expr, b: &Expr) -> Option<i64> {
+        let (mut a, mut b) = (a.terms().peekable(), b.terms().peekable());
+        let mut least = 0i64;
+        loop {
+            let order = match (a.peek(), b.peek()) {
+                (Some((m, _)), Some((n, _))) => m.cmp(n),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return Some(least),
+            };
+            let (monomial, c) = match order {
+                Ordering::Less => a.next()?,
+                Ordering::Greater => b.next().map(|(m, c)| (m, c.saturating_neg()))?,
+                Ordering::Equal => a.next().zip(b.next()).map(|((m, c), (_, k))| (m, c.saturating_sub(k)))?,
+            };
+            if c != 0 {
+                let start = (Some(c), Some(c));
+                let range = monomial.iter().fold(start, |r, a| mul_range(r, self.atom_range(a, None)));
+                least = least.checked_add(range.0?)?;
+            }
+        }
     }
 
     fn atom_range(&self, atom: &Atom, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {

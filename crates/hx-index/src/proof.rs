@@ -5,7 +5,9 @@
 //! The search tries the replacements in a fixed order and is bounded in depth and in steps, so a failure means only that no
 //! proof was found.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 
@@ -17,6 +19,20 @@ const STEPS: usize = 64;
 const LARGEST: i64 = 1 << 50;
 /// The largest number of terms and factors of an expression worth looking at.
 const SIZE: usize = 96;
+/// The most answers that a thread remembers.
+const MOST_KNOWN: usize = 1 << 16;
+
+thread_local! {
+    /// The answers to earlier questions, by the hashes of the facts and of the difference. An answer depends on nothing else, and the
+    /// analyses of a kernel ask the same again in every round of a loop.
+    static KNOWN: RefCell<HashMap<(u64, u64), bool>> = RefCell::default();
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
 
 impl Facts {
     /// Reports whether `a <= b` in every case.
@@ -33,13 +49,28 @@ impl Facts {
         if let Some(value) = difference.as_const() {
             return value >= 0;
         }
+        let key = (hash_of(self), hash_of(&difference));
+        if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
+            return known;
+        }
+        let found = self.finds_nonnegative(&difference);
+        KNOWN.with_borrow_mut(|known| {
+            if known.len() == MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(key, found);
+        });
+        found
+    }
+
+    fn finds_nonnegative(&self, difference: &Expr) -> bool {
         // Statements may mention quotients and the like, and simplifying those must not consult the statements again.
         let renewed = |e: &Expr| self.with_definitions(e);
-        let local = self.local_to(&difference);
-        let statements =
-            self.statements().chain(&local).map(renewed).filter(|e| e.as_const().is_none()).collect();
+        let local = self.local_to(difference);
+        let statements = self.statements().chain(&local).map(renewed).filter(|e| e.as_const().is_none());
+        let statements = statements.map(|known| (self.range(&known).1, known)).collect();
         let mut search = Search { facts: self, statements, seen: BTreeSet::new(), steps: STEPS };
-        search.holds(renewed(&difference), DEPTH)
+        search.holds(renewed(difference), DEPTH)
     }
 
     /// Tries to prove `difference ≥ 0` by ranges and the bounds of symbols alone. Simplification uses this proof, so it consults
@@ -80,8 +111,8 @@ impl Facts {
 /// A search for one proof.
 struct Search<'f> {
     facts: &'f Facts,
-    /// Expressions that are at least 0.
-    statements: Vec<Expr>,
+    /// Expressions that are at least 0, each behind the upper end of its range.
+    statements: Vec<(Option<i64>, Expr)>,
     /// The expressions that were looked at. None of them was proven.
     seen: BTreeSet<Expr>,
     steps: usize,
@@ -92,8 +123,13 @@ impl Search<'_> {
     fn holds(&mut self, d: Expr, depth: usize) -> bool {
         let facts = self.facts;
         let d = d.simplify(facts);
-        let is_least_0 = |e: &Expr| facts.range(e).0.is_some_and(|lo| lo >= 0);
-        if is_least_0(&d) || self.statements.iter().any(|known| is_least_0(&(d.clone() - known.clone()))) {
+        let is_at_least = |known: &Expr| facts.least_of_difference(&d, known).is_some_and(|lo| lo >= 0);
+        // Without a term that cancels, the lower end is that of `d` less the upper end of the statement, so it is below 0, too.
+        let may_help =
+            |most: Option<i64>, known: &Expr| most.is_some_and(|most| most < 0) || cancels(&d, known);
+        if is_at_least(&Expr::default())
+            || self.statements.iter().any(|(most, known)| may_help(*most, known) && is_at_least(known))
+        {
             return true;
         }
         let is_large =
@@ -187,7 +223,7 @@ impl Search<'_> {
     /// Subtracts statements that cancel a term: `d ≥ 0` follows from `d - n · known ≥ 0`.
     fn by_statements(&mut self, d: &Expr, depth: usize) -> bool {
         for at in 0..self.statements.len() {
-            let known = self.statements[at].clone();
+            let known = self.statements[at].1.clone();
             let cancels = |(monomial, c): (&Monomial, i64)| {
                 let own = known.terms().find(|(m, _)| *m == monomial)?.1;
                 let times = c.checked_div(own)?;
@@ -200,6 +236,14 @@ impl Search<'_> {
         }
         false
     }
+}
+
+/// Reports whether a product has the same sign in both sums, so that subtracting makes it smaller.
+fn cancels(a: &Expr, b: &Expr) -> bool {
+    let (small, large) = if a.terms().len() < b.terms().len() { (a, b) } else { (b, a) };
+    small.terms().any(|(monomial, c)| {
+        !monomial.is_empty() && large.coefficient(monomial).is_some_and(|other| c.signum() == other.signum())
+    })
 }
 
 /// A sum, split by an atom: `rest + Σ factor · atom`. Each factor has one sign.

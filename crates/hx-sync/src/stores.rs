@@ -153,7 +153,9 @@ impl Follow for Stores<'_> {
     fn op(&mut self, op: &Op, debts: &mut Debts<Store>, here: &Here<'_>) {
         let effects = op.kind.effects();
         for access in &effects.accesses {
-            if let (Base::Global(param), Touched::View(view)) = (access.base(), access.region) {
+            if let (Base::Global(param), Touched::View(view)) = (access.base(), access.region)
+                && debts.iter().any(|debt| debt.key.param == param)
+            {
                 let part = Part::of(view, here);
                 debts
                     .iter()

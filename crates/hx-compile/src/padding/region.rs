@@ -51,6 +51,12 @@ const WORK: usize = 2500;
 /// The work of a proof about an expression with more terms and factors than this, the largest first.
 const WORK_OF_SIZE: [(usize, usize); 2] = [(48, 10), (24, 3)];
 
+fn hash_of(facts: &Facts) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    facts.hash(&mut hasher);
+    hasher.finish()
+}
+
 fn at_least_0(e: &Expr) -> Cond {
     Cond::Cmp(CmpOp::Le, Expr::default(), e.clone())
 }
@@ -148,6 +154,8 @@ pub(crate) struct Ground {
     pub(crate) defined: BTreeMap<Symbol, Expr>,
     /// The proofs so far: by a hash of the facts, the expressions that are at least 0 in a region, or not proven to be.
     proven: HashMap<(u64, Vec<Expr>, Expr), bool>,
+    /// The expressions that are below 0, or not proven to be, at all coordinates of a tensor of a shape, by a hash of the facts.
+    empty: HashMap<(u64, Expr, Vec<i64>), bool>,
     /// The work of these proofs, in proofs of small expressions.
     work: usize,
 }
@@ -161,6 +169,7 @@ impl Ground {
             counters: Vec::new(),
             defined: BTreeMap::new(),
             proven: HashMap::new(),
+            empty: HashMap::new(),
             work: 0,
         }
     }
@@ -173,9 +182,7 @@ impl Ground {
     /// Reports whether `e` is at least 0 where the others are. A loop is walked several times under the same facts, so the answers
     /// are kept.
     fn proves(&mut self, others: &[Expr], e: &Expr) -> bool {
-        let mut hasher = DefaultHasher::new();
-        self.facts.hash(&mut hasher);
-        let key = (hasher.finish(), others.to_vec(), e.clone());
+        let key = (hash_of(&self.facts), others.to_vec(), e.clone());
         if let Some(known) = self.proven.get(&key) {
             return *known;
         }
@@ -211,9 +218,16 @@ impl Ground {
     /// Reports whether no element of a tensor of this shape is in the region.
     pub(crate) fn is_empty(&mut self, region: &Region, shape: &[i64]) -> bool {
         self.of_shape(shape);
+        let facts = hash_of(&self.facts);
         region.0.iter().any(|e| {
+            let key = (facts, e.clone(), shape.to_vec());
+            if let Some(known) = self.empty.get(&key) {
+                return *known;
+            }
             let most = self.most(e, shape);
-            self.proves(&[], &(Expr::constant(-1) - most))
+            let is_empty = self.proves(&[], &(Expr::constant(-1) - most));
+            self.empty.insert(key, is_empty);
+            is_empty
         })
     }
 
