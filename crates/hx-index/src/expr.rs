@@ -1,8 +1,8 @@
 //! The canonical form of symbolic integers.
 
-use std::cmp::Ordering;
+mod compare;
+
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::{Arc, OnceLock};
 
@@ -622,42 +622,6 @@ fn remove_factors(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
         rest.remove(at);
     }
     Some(rest)
-}
-
-impl PartialOrd for Expr {
-    fn partial_cmp(&self, other: &Expr) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Expr {
-    fn cmp(&self, other: &Expr) -> Ordering {
-        // Atoms are compared for every term that is added, and most are copies of one another.
-        if Arc::ptr_eq(&self.terms, &other.terms) {
-            return Ordering::Equal;
-        }
-        self.terms.products.cmp(&other.terms.products)
-    }
-}
-
-impl PartialEq for Expr {
-    fn eq(&self, other: &Expr) -> bool {
-        Arc::ptr_eq(&self.terms, &other.terms) || self.terms.products == other.terms.products
-    }
-}
-
-impl Eq for Expr {}
-
-impl Hash for Expr {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Terms { products, hash } = &*self.terms;
-        let known = hash.get_or_init(|| {
-            let mut hasher = DefaultHasher::new();
-            products.hash(&mut hasher);
-            hasher.finish()
-        });
-        state.write_u64(*known);
-    }
 }
 
 impl From<i64> for Expr {

@@ -88,19 +88,17 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
     let Some((mut protocol, launchable)) = translate(tile) else { return barriers };
     let launches = trials::launches(&protocol, &launchable);
     let verdict = follow(&protocol, &launches, None, &|_| false, poll);
-    // If nothing is known, every barrier may be needed.
-    if verdict.launches == 0 {
+    // If nothing is known, every barrier may be needed, and what mends a fault may need one.
+    if verdict.launches == 0 || !verdict.faults.is_empty() {
         return Vec::new();
     }
-    let given: BTreeSet<Key> = verdict.faults.iter().map(|fault| fault.kind.key()).collect();
-    let is_new = |kind: &Kind| !given.contains(&kind.key());
     let mut spare = Vec::new();
     for barrier in barriers {
         let mut without = protocol.clone();
         without
             .bodies_mut(&mut |body| body.retain(|stmt| !matches!(stmt, Stmt::Act(op, _) if *op == barrier)));
-        let verdict = follow(&without, &launches, None, &is_new, poll);
-        if verdict.launches > 0 && !verdict.faults.iter().any(|fault| is_new(&fault.kind)) {
+        let verdict = follow(&without, &launches, None, &|_| true, poll);
+        if verdict.launches > 0 && verdict.faults.is_empty() {
             protocol = without;
             spare.push(barrier);
         }
