@@ -143,6 +143,7 @@ impl<'a> Search<'a> {
         let most = if self.pattern.decides_levels() { MOST } else { FEWER };
         // The launch with the most rounds: what a branch leaves out shows only once a ring has gone round.
         let mut longest: Option<(i64, Values)> = None;
+        let mut tried = vec![start.clone()];
         for wanted in self.combinations(most) {
             let rounds = wanted.iter().map(|(_, wanted)| *wanted).sum::<i64>();
             let (mut values, mut fixed) = (start.clone(), BTreeSet::new());
@@ -157,6 +158,7 @@ impl<'a> Search<'a> {
             if longest.as_ref().is_none_or(|(most, _)| rounds > *most) {
                 longest = Some((rounds, values.clone()));
             }
+            tried.push(values.clone());
             // The last block of the grid can have fewer rounds than the first.
             if let Some(last) = self.last_block(&values) {
                 self.add(&last);
@@ -164,7 +166,8 @@ impl<'a> Search<'a> {
         }
         let longest = longest.map(|(_, values)| values).filter(|values| *values != start);
         if self.multicast && self.pattern.decides_levels() {
-            self.other_clusters(&start);
+            tried.dedup();
+            tried.iter().for_each(|values| self.other_clusters(values));
         }
         for cond in self.conds.clone() {
             // Lengths and indices decide rounds and conditions together; data decide a condition in any launch.
@@ -180,7 +183,7 @@ impl<'a> Search<'a> {
     }
 
     /// Adds launches seen from other clusters than the first: `block_idx / 3` is the same in the first two blocks, and differs between
-    /// the next two.
+    /// the next two; `block_idx > k` differs where the blocks of a cluster have `k` between them.
     fn other_clusters(&mut self, start: &Values) {
         for axis in 0..self.known.grid.len() as u8 {
             let size = self.space.cluster(axis);
