@@ -59,6 +59,10 @@ fn of_statement(text: &str, kernel: &str, stmts: &[Stmt], at: usize, all: &mut V
     }
     for (other, way) in [(at.wrapping_sub(1), "up"), (at + 1, "down")] {
         let Some(other) = stmts.get(other) else { continue };
+        // Behind the other statement, or before it, the name would be that of another stage, or of none.
+        if name(&stmts[at]).is_some_and(|name| mentions(other, &name)) {
+            continue;
+        }
         let other = trimmed(text, other.syntax().text_range());
         let (first, second) = if other.start() < range.start() { (other, range) } else { (range, other) };
         let mut moved = text.to_owned();
@@ -66,6 +70,18 @@ fn of_statement(text: &str, kernel: &str, stmts: &[Stmt], at: usize, all: &mut V
         moved.replace_range(std::ops::Range::<usize>::from(first), &text[second]);
         add(format!("`{source}` moves {way}"), moved);
     }
+}
+
+/// Returns the name that a statement defines.
+fn name(stmt: &Stmt) -> Option<String> {
+    let Stmt::LetStmt(stmt) = stmt else { return None };
+    let tokens = stmt.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
+    tokens.map(|token| token.text().to_owned()).find(|text| text != "let" && !text.trim().is_empty())
+}
+
+fn mentions(stmt: &Stmt, name: &str) -> bool {
+    let tokens = stmt.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
+    tokens.map(|token| token.text() == name).any(|is_name| is_name)
 }
 
 /// Returns the name of the call that synchronizes, if the statement is one.
