@@ -30,15 +30,22 @@ pub(super) enum Verdict {
     Missed(String),
 }
 
+/// The most mutants that share a database, which keeps what it knows of each.
+const SHARED: usize = 16;
+
 /// A database for the mutants of one file after the other.
 #[derive(Default)]
 pub(super) struct Judge {
     known: Option<(std::path::PathBuf, Database)>,
+    /// The number of mutants that the database has seen.
+    seen: usize,
 }
 
 impl Judge {
     pub(super) fn judge(&mut self, path: &Path, mutant: &Mutant) -> Verdict {
-        if self.known.as_ref().is_none_or(|(known, _)| known != path) {
+        self.seen += 1;
+        if self.seen > SHARED || self.known.as_ref().is_none_or(|(known, _)| known != path) {
+            self.seen = 1;
             self.known = Some((path.to_owned(), Database::new(Arc::new(MemorySystem::default()))));
         }
         let Some((_, db)) = &mut self.known else { return Verdict::Broken };

@@ -52,6 +52,9 @@ const RINGS: &[Ring<'_>] = &[
         "let (a, b) = (block_idx * m / 256 / grid_dim, (block_idx + 1) * m / 256 / grid_dim);",
         "a..b",
     ],
+    // Blocks that all run at the same time, of which the facts know that they are a multiple of 16.
+    ["where e <= multiprocessors grid [e]", "", "0..cdiv(m, 256)"],
+    ["where e <= 2 * multiprocessors, m >= 2048 grid [e]", "", "0..cdiv(m, 256)"],
     // The index of a block.
     ["grid [cdiv(m, 256)]", "", "0..block_idx + 1"],
     ["grid [cdiv(m, 256)]", "let n = min(cdiv(m, 256), block_idx + 1);", "0..n"],

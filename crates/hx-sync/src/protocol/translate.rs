@@ -18,6 +18,8 @@ use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt,
 const GROUP: u32 = 128;
 /// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
 const MULTIPROCESSORS: i64 = 2;
+/// As [`MULTIPROCESSORS`], where the header bounds its blocks by them: the number of blocks may be known to be a multiple of 16.
+const MANY_MULTIPROCESSORS: i64 = 32;
 
 /// Returns the protocol of a program and what is known of its launches; `None` if nothing in the program needs the machine.
 pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
@@ -61,11 +63,17 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
         requires: tile.requires.iter().map(|requirement| requirement.cond.clone()).collect(),
         grid: tile.grid.iter().map(|axis| axis.blocks.clone()).collect(),
         derived: (0..).zip(&tile.grid).map(|(at, axis)| (Symbol::GridDim(at), axis.blocks.clone())).collect(),
-        given: vec![(Symbol::Multiprocessors, MULTIPROCESSORS * blocks)],
+        given: vec![(Symbol::Multiprocessors, multiprocessors(tile) * blocks)],
         cluster,
         drawn,
     };
     Some((protocol, launchable))
+}
+
+fn multiprocessors(tile: &TileProgram) -> i64 {
+    let mut conds = tile.requires.iter().map(|requirement| &requirement.cond);
+    let is_bound = conds.any(|cond| cond.symbols().contains(&Symbol::Multiprocessors));
+    if is_bound { MANY_MULTIPROCESSORS } else { MULTIPROCESSORS }
 }
 
 /// Reports whether others wait for the operation, or it for others, in a way that the machine follows.

@@ -66,7 +66,8 @@ impl<'a> Space<'a> {
                 matches!(symbol, Symbol::Dim(_)) && !self.in_counts.contains(symbol) && !is_level(symbol);
             (symbol.clone(), self.allowed(symbol, if few { least.max(FEW) } else { least }))
         };
-        self.symbols.iter().map(value).collect()
+        // A condition of the header may mention what is given, though no loop does.
+        self.symbols.iter().map(value).chain(self.known.given.iter().cloned()).collect()
     }
 
     /// Returns the number that divides every value of the symbol.
