@@ -35,8 +35,7 @@ family! {
     /// The barrier orders no accesses, whatever the layouts: without it the kernel computes the same and waits less. The
     /// usual case is a second `sync()` with no shared access since the first. A barrier between a copy to shared memory and a
     /// load from it is not reported, even if each thread reads back only its own writes: the layouts of another instance may
-    /// need it. Barriers of a role are judged like those of a block, once its pipelines have no fault; `release()` needs none
-    /// before it.
+    /// need it. Barriers of roles are not judged.
     IDLE_BARRIER = "HX0402", "idle-barrier", Warning, "a barrier orders nothing";
 
     /// The data of an asynchronous copy are used before a wait for the copy. `commit()` closes a group of copies, `wait(n)`

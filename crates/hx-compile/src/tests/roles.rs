@@ -54,34 +54,3 @@ fn a_barrier_of_the_block_orders_what_stands_before_the_roles() {
         "#]],
     );
 }
-
-/// The warps of a role give a stage back one by one, so they need not meet before. A barrier between a write and a read of other
-/// threads of the role is needed.
-#[test]
-fn barriers_of_a_role_that_order_nothing() {
-    check_roles(
-        "    let pipe = pipeline(1);
-    warp_groups {
-        producer {
-            let _stage = pipe.acquire();
-            copy_async(x, s, signal: pipe);
-        }
-        consumer {
-            let own = shared_tensor(f32, [16, 16]);
-            let _stage = pipe.wait();
-            let v = load(s);
-            sync();
-            pipe.release();
-            copy(reshape(v, [16, 16]), own);
-            sync();
-            copy(reshape(load(own.T), [256]), y);
-        }
-    }
-",
-        expect![[r#"
-            HX0402 `sync()` this barrier orders nothing
-              note: no write to a shared tensor and other use of it have only this barrier between them
-              fix: remove it
-        "#]],
-    );
-}
