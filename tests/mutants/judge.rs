@@ -14,7 +14,7 @@ use hx_syntax::parse;
 use hx_target::Arch;
 use hx_workspace::Database;
 
-use super::mutate::Mutant;
+use super::mutate::{Mutant, mentions};
 use crate::support::Sandbox;
 
 /// The most states of a launch that are visited.
@@ -122,11 +122,8 @@ fn tested(path: &Path, mutant: &Mutant) -> Result<(), String> {
 /// Returns the text without the tests that do not name the kernel; the whole text if no test names it.
 fn launching(text: &str, kernel: &str) -> String {
     let root = parse(text).syntax_node();
-    let names = |test: &Test| {
-        let tokens = test.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
-        tokens.map(|token| token.text() == kernel).any(|is_name| is_name)
-    };
-    let (named, others): (Vec<Test>, Vec<Test>) = root.descendants().filter_map(Test::cast).partition(names);
+    let tests = root.descendants().filter_map(Test::cast);
+    let (named, others): (Vec<Test>, Vec<Test>) = tests.partition(|test| mentions(test, kernel));
     let mut rest = text.to_owned();
     if named.is_empty() {
         return rest;

@@ -75,13 +75,13 @@ fn of_statement(text: &str, kernel: &str, stmts: &[Stmt], at: usize, all: &mut V
 /// Returns the name that a statement defines.
 fn name(stmt: &Stmt) -> Option<String> {
     let Stmt::LetStmt(stmt) = stmt else { return None };
-    let tokens = stmt.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
-    tokens.map(|token| token.text().to_owned()).find(|text| text != "let" && !text.trim().is_empty())
+    stmt.pattern().map(|pattern| pattern.syntax().text().to_string())
 }
 
-fn mentions(stmt: &Stmt, name: &str) -> bool {
-    let tokens = stmt.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
-    tokens.map(|token| token.text() == name).any(|is_name| is_name)
+/// Reports whether a part of the text has this name.
+pub(super) fn mentions(part: &impl AstNode, name: &str) -> bool {
+    let mut tokens = part.syntax().descendants_with_tokens().filter_map(|element| element.into_token());
+    tokens.any(|token| token.text() == name)
 }
 
 /// Returns the name of the call that synchronizes, if the statement is one.

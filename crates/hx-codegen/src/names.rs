@@ -8,6 +8,7 @@ use hx_thread::Barrier;
 
 /// A pointer to the start of shared memory, and its address in the shared address space.
 pub(crate) const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
+
 /// Words that a local name must not be: keywords, and names to which the emitted text itself refers.
 const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class \
     compl concept const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double \

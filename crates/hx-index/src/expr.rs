@@ -84,11 +84,7 @@ pub enum EvalError {
 
 impl Expr {
     pub fn constant(value: i64) -> Expr {
-        let mut terms = BTreeMap::new();
-        if value != 0 {
-            terms.insert(Vec::new(), value);
-        }
-        Expr { terms: Arc::new(terms.into()) }
+        Expr::product(Vec::new(), value)
     }
 
     pub fn symbol(symbol: Symbol) -> Expr {
@@ -101,7 +97,7 @@ impl Expr {
 
     /// Makes the sum of one product of a single atom.
     pub fn atom(atom: Atom) -> Expr {
-        Expr::single(vec![atom], 1)
+        Expr::product(vec![atom], 1)
     }
 
     /// Yields the products with their coefficients in a fixed order. The constant term, if any, comes first.
@@ -177,15 +173,10 @@ impl Expr {
         self.terms.products.get(&Vec::new()).copied().unwrap_or(0)
     }
 
-    fn single(monomial: Monomial, coefficient: i64) -> Expr {
-        Expr { terms: Arc::new(BTreeMap::from([(monomial, coefficient)]).into()) }
-    }
-
     /// Makes the sum of one product.
     pub(crate) fn product(monomial: Monomial, coefficient: i64) -> Expr {
-        let mut sum = Expr::default();
-        sum.add_term(monomial, coefficient);
-        sum
+        let products = (coefficient != 0).then_some((monomial, coefficient));
+        Expr { terms: Arc::new(products.into_iter().collect::<BTreeMap<_, _>>().into()) }
     }
 
     fn add_term(&mut self, monomial: Monomial, coefficient: i64) {
@@ -454,7 +445,7 @@ impl Expr {
             });
             match exact {
                 Some((others, x, c)) => {
-                    let product = &Expr::single(others, c) * &x;
+                    let product = &Expr::product(others, c) * &x;
                     sum = sum + product.simplify(facts);
                 }
                 None => sum.add_term(m.clone(), c),

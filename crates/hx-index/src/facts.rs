@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
 
@@ -24,6 +25,13 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Returns a hash of all facts, by which answers under them can be remembered. It is the same in every process.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// States that `divisor` divides `symbol`, in addition to known divisors.
     pub fn divisible(&mut self, symbol: Symbol, divisor: i64) {
         let known = self.divisors.entry(symbol).or_insert(1);

@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 
@@ -23,15 +22,9 @@ const SIZE: usize = 96;
 const MOST_KNOWN: usize = 1 << 16;
 
 thread_local! {
-    /// The answers to earlier questions, by the hashes of the facts and of the difference. An answer depends on nothing else, and the
-    /// analyses of a kernel ask the same again in every round of a loop.
-    static KNOWN: RefCell<HashMap<(u64, u64), bool>> = RefCell::default();
-}
-
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    /// The answers to earlier questions, by the fingerprint of the facts and the difference. An answer depends on nothing else, and
+    /// the analyses of a kernel ask the same again in every round of a loop.
+    static KNOWN: RefCell<HashMap<(u64, Expr), bool>> = RefCell::default();
 }
 
 impl Facts {
@@ -49,7 +42,7 @@ impl Facts {
         if let Some(value) = difference.as_const() {
             return value >= 0;
         }
-        let key = (hash_of(self), hash_of(&difference));
+        let key = (self.fingerprint(), difference.clone());
         if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
             return known;
         }

@@ -134,7 +134,7 @@ impl Cx<'_> {
         let (view, dst) = (self.static_view(src, from)?, self.static_view(dst, to)?);
         let is_bulk = catalogue().bulks.iter().any(|row| !row.is_load() && row.moves(to.dtype, adds));
         let reason = match is_bulk {
-            true => self.unaligned_for_boxes(&dst),
+            true => self.unfit_for_boxes(&dst),
             false => Some(format!("no bulk copy adds elements of type `{}`", to.dtype)),
         };
         let Some(reason) = reason else {
@@ -164,7 +164,7 @@ impl Cx<'_> {
     /// Returns why the strides, the address or the ends of rows of a tensor are not known to be multiples of what a tensor map and its
     /// boxes need, as far as a launch decides that, or why a box would be written before the tensor; `None` if boxes are written. Any
     /// other store goes through registers, and is complete when it returns.
-    fn unaligned_for_boxes(&self, view: &View) -> Option<String> {
+    fn unfit_for_boxes(&self, view: &View) -> Option<String> {
         let Base::Global(id) = view.base else { return Some("it is no parameter".to_owned()) };
         let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
             return Some("it is no tensor".to_owned());

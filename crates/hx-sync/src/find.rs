@@ -25,9 +25,10 @@ pub enum Asked {
 /// now and then, and may unwind. Follows what the block executes, and then each role for itself; [`protocol`] follows what
 /// the roles do to each other.
 pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
-    let mut found = find_in(tile, threads, asked, poll);
+    let mut found = find_in(tile, threads, asked, true, poll);
     for (first, role) in roles(threads) {
-        let Findings { mut hazards, idle_waits, unwaited, .. } = find_in(tile, &role, asked, poll);
+        // Its idle barriers are not searched for: a short ring may order what they order, and that is no reason to remove them.
+        let Findings { mut hazards, idle_waits, unwaited, .. } = find_in(tile, &role, asked, false, poll);
         for hazard in &mut hazards {
             let others = hazard.others.iter_mut().map(|(_, touch)| touch);
             [&mut hazard.earlier, &mut hazard.later]
@@ -36,7 +37,6 @@ pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dy
                 .for_each(|t| t.thread += first);
         }
         found.hazards.extend(hazards);
-        // A ring may order what a barrier of a role orders, as long as it has so few stages: that is no reason to remove the barrier.
         found.idle_waits.extend(idle_waits);
         found.unwaited.extend(unwaited);
     }
@@ -56,7 +56,14 @@ fn roles(threads: &ThreadProgram) -> Vec<(u32, ThreadProgram)> {
     roles.iter().map(alone).collect()
 }
 
-fn find_in(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
+/// Follows threads that run the same statements. `barriers`: whether to search for those that order nothing.
+fn find_in(
+    tile: &TileProgram,
+    threads: &ThreadProgram,
+    asked: Asked,
+    barriers: bool,
+    poll: &dyn Fn(),
+) -> Findings {
     let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
     // The buffers of tensors in the source come first. The compiler's scratch buffers follow and are not analysed.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
@@ -69,7 +76,7 @@ fn find_in(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn
     // The first trace holds for every launch.
     let any = &traces[0];
     let search = asked == Asked::All && hazards.is_empty();
-    let mut idle = if search && any.complete { idle(&traces, poll) } else { Vec::new() };
+    let mut idle = if barriers && search && any.complete { idle(&traces, poll) } else { Vec::new() };
     idle.retain(|barrier| !parts_reused_memory(any, &threads.shared, *barrier));
     let idle = protocol::spare(tile, idle, poll);
     let copies = copies::copies(&traces);

@@ -63,7 +63,9 @@ pub(crate) fn allowed(atom: &Atom, value: i64, facts: &Facts) -> i64 {
     let expr = Expr::atom(atom.clone());
     let (low, high) = facts.range(&expr);
     let divisor = facts.divisor(&expr).max(1);
-    let least = value.max(low.unwrap_or(value));
+    // The range does not know that a multiple of 16 that is at least 1 is at least 16.
+    let positive = i64::from(value < 1 && facts.proves_lt(&Expr::default(), &expr));
+    let least = value.max(low.unwrap_or(value)).max(positive);
     let least = least.saturating_add((divisor - least.rem_euclid(divisor)) % divisor);
     high.map_or(least, |high| least.min(high))
 }

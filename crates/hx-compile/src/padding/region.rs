@@ -1,7 +1,6 @@
 //! The elements of a tensor that lie beyond an end, as conditions on their coordinates, and proofs about them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
 
@@ -50,12 +49,6 @@ const WORK: usize = 2500;
 
 /// The work of a proof about an expression with more terms and factors than this, the largest first.
 const WORK_OF_SIZE: [(usize, usize); 2] = [(48, 10), (24, 3)];
-
-fn hash_of(facts: &Facts) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    facts.hash(&mut hasher);
-    hasher.finish()
-}
 
 fn at_least_0(e: &Expr) -> Cond {
     Cond::Cmp(CmpOp::Le, Expr::default(), e.clone())
@@ -182,7 +175,7 @@ impl Ground {
     /// Reports whether `e` is at least 0 where the others are. A loop is walked several times under the same facts, so the answers
     /// are kept.
     fn proves(&mut self, others: &[Expr], e: &Expr) -> bool {
-        let key = (hash_of(&self.facts), others.to_vec(), e.clone());
+        let key = (self.facts.fingerprint(), others.to_vec(), e.clone());
         if let Some(known) = self.proven.get(&key) {
             return *known;
         }
@@ -218,7 +211,7 @@ impl Ground {
     /// Reports whether no element of a tensor of this shape is in the region.
     pub(crate) fn is_empty(&mut self, region: &Region, shape: &[i64]) -> bool {
         self.of_shape(shape);
-        let facts = hash_of(&self.facts);
+        let facts = self.facts.fingerprint();
         region.0.iter().any(|e| {
             let key = (facts, e.clone(), shape.to_vec());
             if let Some(known) = self.empty.get(&key) {

@@ -529,3 +529,36 @@ fn lanes_that_address_nothing_do_not_race() {
 ";
     check(text, expect![[""]]);
 }
+
+/// A dimension that is at least 1 and a multiple of 16 gives a loop of `k / 16` rounds at least one.
+#[test]
+fn a_loop_with_a_round_in_every_launch_orders_what_is_behind_it() {
+    let kernel = |header: &str| {
+        format!(
+            "kernel last(x: f32[32, k], y: mut f32[32, 32]) {header} grid [1] threads 64 {{
+    let s = shared_tensor(f32, [32, 32]);
+    let sum = register_tensor(f32, [32, 32]);
+    fill(sum, 0.0);
+    copy(tile(x, [32, 32])[.., .., 0, 0], s);
+    for _ in 0..k / 16 {{
+        sync();
+        sum = sum + load(s);
+    }}
+    copy(sum + load(s.T), y);
+}}
+"
+        )
+    };
+    check(&kernel("where k >= 1"), expect![[""]]);
+    check(
+        &kernel(""),
+        expect![[r#"
+        HX0401 `load(s.T)` threads race on `s`: nothing orders the accesses
+          `load(s.T)`: thread 1 reads `s` here
+          `copy(tile(x, [32, 32])[.., .., 0, 0], s)`: thread 32 writes `s` here
+          note: both touch `s[4, 0]`
+          note: this is so where a loop whose length a launch decides has 0 rounds
+          fix: insert `sync()`
+    "#]],
+    );
+}

@@ -278,7 +278,21 @@ impl Act {
             Act::Copy { into: place } | Act::Access { place, .. } | Act::Atomic { place, .. } => vec![place],
             Act::Fill { into: place, .. } | Act::Store { from: place } => place.iter().collect(),
             Act::Multiply(operands) => operands.shared.iter().collect(),
-            _ => Vec::new(),
+            Act::Acquire { .. }
+            | Act::Wait { .. }
+            | Act::Release { .. }
+            | Act::Skip { .. }
+            | Act::Commit
+            | Act::WaitCopies { .. }
+            | Act::AwaitFlag { .. }
+            | Act::Touch { .. }
+            | Act::WaitProducts { .. }
+            | Act::WaitStores { .. }
+            | Act::Take { .. }
+            | Act::Pass { .. }
+            | Act::Sync
+            | Act::Meet { .. }
+            | Act::SyncCluster => Vec::new(),
         }
     }
 

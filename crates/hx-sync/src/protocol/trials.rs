@@ -166,7 +166,6 @@ impl<'a> Search<'a> {
         }
         let longest = longest.map(|(_, values)| values).filter(|values| *values != start);
         if self.multicast && self.pattern.decides_levels() {
-            tried.dedup();
             tried.iter().for_each(|values| self.other_clusters(values));
         }
         for cond in self.conds.clone() {

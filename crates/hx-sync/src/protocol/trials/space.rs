@@ -58,9 +58,6 @@ impl<'a> Space<'a> {
     /// Returns the smallest usual value of every symbol.
     pub(super) fn start(&self) -> Values {
         let value = |symbol: &Symbol| {
-            if let Some((_, value)) = self.known.given.iter().find(|(given, _)| given == symbol) {
-                return (symbol.clone(), *value);
-            }
             let least = if matches!(symbol, Symbol::BlockIdx(_)) { 0 } else { self.step(symbol) };
             let few =
                 matches!(symbol, Symbol::Dim(_)) && !self.in_counts.contains(symbol) && !is_level(symbol);
