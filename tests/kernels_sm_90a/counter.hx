@@ -194,3 +194,54 @@ test "groups multiply every other tile drawn" for (m, n, k) in [(64, 64, 32), (3
     assert(next[0] == 0);
     assert_close(c, a @ b.T, ulp: 4);
 }
+
+/// The sums of the rows of x. A block draws so little that it fills no stage twice, or hardly. The warp that draws the numbers is
+/// late for the stages then: it must not wait for them.
+kernel row_sums<BM = 32, BK = 32, STAGES = 4>(x: f32[m, k], y: mut f32[m], c: mut i32[1])
+    where k % 4 == 0
+    grid [3]
+{
+    let s = shared_tensor(f32, [BM, BK, STAGES]);
+    let pipe = pipeline(STAGES);
+    let work = counter(c, cdiv(m, BM));
+    warp_groups {
+        producer {
+            for t in work {
+                for i in 0..min(cdiv(k, BK), t + 1) {
+                    let stage = pipe.acquire();
+                    copy_async(tile(x, [BM, BK])[.., .., t, i], s[.., .., stage], signal: pipe);
+                }
+            }
+        }
+        consumer {
+            for t in work {
+                let total = register_tensor(f32, [BM, 1]);
+                fill(total, 0.0);
+                for _ in 0..min(cdiv(k, BK), t + 1) {
+                    let stage = pipe.wait();
+                    total = total + sum(load(s[.., .., stage]), axis: 1);
+                    pipe.release();
+                }
+                copy(total[.., 0], tile(y, [BM])[.., t]);
+            }
+        }
+    }
+}
+
+test "a late warp waits for no stage" for (m, k) in [
+    (96, 32),
+    (192, 40),
+    (128, 64),
+    (96, 128),
+    (32, 200),
+    (300, 96),
+] {
+    let x = randn(f32, [m, k], seed: 1);
+    let y = empty(f32, [m]);
+    let c = zeros(i32, [1]);
+    row_sums(x, y, c);
+    for t in 0..cdiv(m, 32) {
+        let (to, columns) = (min(t * 32 + 32, m), min(t * 32 + 32, k));
+        assert_close(y[t * 32..to], sum(x[t * 32..to, ..columns], axis: 1), rtol: 1e-5, atol: 1e-5);
+    }
+}

@@ -2,7 +2,7 @@
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_target::WARP;
-use hx_thread::{Arrivals, Counter, Draw, Drawn};
+use hx_thread::{Arrivals, Counter, Draw, Drawn, Waiters};
 use hx_tile::TICKET_BYTES;
 
 use crate::asm::{Operand, Slots};
@@ -39,7 +39,7 @@ impl Emitter<'_> {
         let title = format!("draw from {}", counter.name);
         self.at(counter.origin, &title, |e| {
             e.block(&format!("if ({drawing})"), |e| {
-                e.await_phase(counter.empty, index, parity)?;
+                e.await_phase(counter.empty, index, parity, Waiters::All)?;
                 e.statement(&format!("int {NUMBER};"));
                 let tensor = Operand { constraint: 'l', text: e.params[counter.param as usize].clone() };
                 let last =
@@ -89,7 +89,7 @@ impl Emitter<'_> {
         // The front end would peel the loop otherwise, and the code would be several times as long.
         self.statement("#pragma unroll 1");
         self.block("for (;;)", |e| {
-            e.await_phase(counter.full, index, parity)?;
+            e.await_phase(counter.full, index, parity, Waiters::All)?;
             e.statement(&format!("int {NUMBER} = 0;"));
             let ticket = Operand { constraint: 'r', text: e.ticket(*number, index)? };
             // The lane that reads the ticket is the one that gives it back, so its own order is enough, and tools that follow

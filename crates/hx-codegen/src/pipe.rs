@@ -2,7 +2,7 @@
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_target::{GROUP, WARP, catalogue};
-use hx_thread::{Arrivals, Barrier};
+use hx_thread::{Arrivals, Barrier, Waiters};
 use hx_tile::BARRIER_BYTES;
 
 use crate::asm::{Operand, Slots};
@@ -67,11 +67,22 @@ impl Emitter<'_> {
         self.sync_row("cluster.sync", Vec::new(), &|_| None)
     }
 
-    pub(crate) fn await_phase(&mut self, barrier: u32, index: &Expr, parity: &Expr) -> Result<()> {
+    pub(crate) fn await_phase(
+        &mut self,
+        barrier: u32,
+        index: &Expr,
+        parity: &Expr,
+        by: Waiters,
+    ) -> Result<()> {
         let address = self.barrier_address(barrier, index)?;
         let parity = self.expr(parity)?.text;
-        self.barrier_row("barrier.await", vec![address, parity], None, &|name| match name {
+        let first = if by == Waiters::First { self.one_thread()? } else { None };
+        let row = if first.is_some() { "barrier.await.one" } else { "barrier.await" };
+        let first = first.map(|first| format!("(int)({first})"));
+        let inputs = [address, parity].into_iter().chain(first).collect();
+        self.barrier_row(row, inputs, None, &|name| match name {
             "p" => Some(Slots::Input(1)),
+            "q" => Some(Slots::Input(2)),
             "u" => Some(Slots::Unique),
             _ => None,
         })

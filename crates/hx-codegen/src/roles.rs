@@ -4,7 +4,7 @@
 //! Each branch begins with the change of the thread's registers, which all four warps of a group run together.
 
 use hx_index::{Expr, Symbol};
-use hx_target::GROUP;
+use hx_target::{GROUP, WARP};
 use hx_thread::{Lanes, Role, Stmt};
 use hx_tile::{Scope, ScopeId};
 
@@ -58,12 +58,7 @@ impl Emitter<'_> {
         });
         let body = self.apart(|e| match role.lanes {
             Lanes::All => e.body(&role.body),
-            Lanes::Elected => {
-                e.elected = true;
-                let body = e.elected(role);
-                e.elected = false;
-                body
-            }
+            Lanes::FirstWarp => e.first_warp(role),
         })?;
         self.deeper(1);
         if let Some(registers) = role.registers {
@@ -110,15 +105,19 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes a body that one thread of the first warp runs.
-    fn elected(&mut self, role: &Role) -> Result<()> {
-        self.statement("unsigned hx_elected = 0;");
-        let first = self.program.scope(role.scope).first / hx_target::WARP;
-        self.block(&format!("if ((int)threadIdx.x / {} == {first})", hx_target::WARP), |e| {
-            let chosen = Operand { constraint: 'r', text: "hx_elected".to_owned() };
-            e.sync_output("elect", chosen, Vec::new())
-        })?;
-        self.block("if (hx_elected)", |e| e.body(&role.body))
+    /// Writes a body that the first warp of each group runs. All threads of a warp get the condition from its first one, so the CUDA
+    /// compiler knows that they agree.
+    fn first_warp(&mut self, role: &Role) -> Result<()> {
+        let scope = *self.program.scope(role.scope);
+        let thread = match scope.first {
+            0 => "(int)threadIdx.x".to_owned(),
+            first => format!("((int)threadIdx.x - {first})"),
+        };
+        let warp = match scope.groups {
+            1 => format!("{thread} / {WARP}"),
+            _ => format!("{thread} % {} / {WARP}", scope.threads),
+        };
+        self.block(&format!("if (__shfl_sync(0xffffffff, {warp}, 0) == 0)"), |e| e.body(&role.body))
     }
 
     /// Gives each thread of the executing groups this many registers.

@@ -312,8 +312,8 @@ impl<'a> Block<'a> {
             Step::BulkStore(c) => self.bulk_store(c)?,
             Step::BulkCommit { site } => self.bulk_commit(*site),
             Step::BulkWait { site, leave, completes } => self.bulk_wait(*site, *leave, completes)?,
-            Step::Await { site, barrier, index, parity } => {
-                self.await_phase(*site, *barrier, index, parity)?
+            Step::Await { site, barrier, index, parity, by } => {
+                self.await_phase(*site, (*barrier, index), parity, *by)?
             }
             Step::Arrive { site, barrier, index, by, blocks } => {
                 self.arrive(*site, (*barrier, index), *by, blocks)?;

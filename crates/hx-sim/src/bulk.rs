@@ -236,6 +236,7 @@ impl<'a> Block<'a> {
             stage,
             proxy: c.local.proxy,
             pieces: box_bytes.into(),
+            waits: self.clock.passes(self.agent.who.first()),
         };
         if c.blocks.is_empty() {
             return self.filled(&filled);
@@ -248,7 +249,7 @@ impl<'a> Block<'a> {
 
     /// Receives a box that a thread of this or of another block has sent. The thread must know that nobody uses its place.
     pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
-        let Filled { site, from, thread, tensor, barrier, stage, proxy, ref pieces } = *filled;
+        let Filled { site, from, thread, tensor, barrier, stage, proxy, ref pieces, ref waits } = *filled;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
         self.phases.remember(&self.clock, epoch, (site, tensor));
         let touch = |at: usize| Touch { at, len: PIECE, tensor, epoch, site };
@@ -272,7 +273,8 @@ impl<'a> Block<'a> {
             group.add((thread as usize, site), *at, bytes);
         }
         let bytes = (pieces.len() * PIECE) as u32;
-        let known = self.clock.filled(epoch);
+        let mut known = self.clock.filled(epoch);
+        known.join(waits);
         self.phases.issue((barrier, stage), bytes, known, group);
         Ok(())
     }
@@ -312,6 +314,7 @@ impl<'a> Block<'a> {
             stage,
             proxy: catalogue().asynchronous(Form::Send).access(Space::Shared).proxy,
             pieces: pieces.into(),
+            waits: self.clock.passes(self.agent.who),
         };
         for rank in self.ranks(s.site, std::slice::from_ref(&s.block))? {
             self.send(rank, Effect::Filled(filled.clone()))?;

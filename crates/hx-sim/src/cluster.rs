@@ -48,6 +48,8 @@ pub(crate) struct Filled {
     pub(crate) proxy: Proxy,
     /// The places in shared memory, each with its bytes.
     pub(crate) pieces: Rc<[(usize, [u8; PIECE])]>,
+    /// The waits that its senders know to have been passed.
+    pub(crate) waits: Knowledge,
 }
 
 /// A change of a block by a step of this or of another block.

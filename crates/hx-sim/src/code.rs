@@ -12,7 +12,7 @@ use hx_dtype::{AtomicOp, DType};
 use hx_index::Symbol;
 use hx_layout::Swizzle;
 use hx_target::{AsynchronousAccess, Completion, GROUP};
-use hx_thread::{Arrivals, Fence, LogEntry, Warps};
+use hx_thread::{Arrivals, Fence, LogEntry, Waiters, Warps};
 use hx_tile::{MemoryOrder, OpId, Origin};
 
 pub(crate) use counter::{CounterCode, DrawCode, DrawnCode};
@@ -253,6 +253,7 @@ pub(crate) enum Step {
         barrier: usize,
         index: Formula,
         parity: Formula,
+        by: Waiters,
     },
     Arrive {
         site: SiteId,

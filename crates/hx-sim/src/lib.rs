@@ -47,6 +47,7 @@ mod formula;
 mod global;
 mod grid;
 mod history;
+mod late;
 mod launch;
 mod log;
 mod operators;

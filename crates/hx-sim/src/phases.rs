@@ -7,7 +7,7 @@
 //! program that reads a stage too early meets the old bytes at least with the seed that lets copies arrive last.
 
 use hx_target::{GROUP, WARP};
-use hx_thread::{Arrivals, BarrierKind, Clock, Epoch, Knowledge, Phase, Warps};
+use hx_thread::{Arrivals, BarrierKind, Clock, Epoch, Knowledge, Phase, Waiters, Warps};
 use hx_tile::Origin;
 
 use crate::block::Block;
@@ -16,6 +16,7 @@ use crate::code::{Code, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
+use crate::late::Passed;
 use crate::turn::{Until, Waiting};
 
 /// The barriers of a block.
@@ -27,6 +28,8 @@ pub(crate) struct Phases {
     first: Vec<usize>,
     /// The last operation that arrived on each.
     last: Vec<Vec<Option<SiteId>>>,
+    /// The waits for each that were passed, and after which no phase has become complete.
+    pub(crate) passed: Vec<Vec<Vec<Passed>>>,
     /// The bulk copies that no thread may have waited for: the time, the operation and the shared tensor.
     unwaited: Vec<(Epoch, SiteId, usize)>,
     /// The copies that have not arrived, in the order in which they were issued.
@@ -79,6 +82,7 @@ impl Phases {
             first: first.collect(),
             barriers: code.barriers.iter().map(stages).collect(),
             last: code.barriers.iter().map(|b| vec![None; b.stages as usize]).collect(),
+            passed: code.barriers.iter().map(|b| vec![Vec::new(); b.stages as usize]).collect(),
             unwaited: Vec::new(),
             arriving: Vec::new(),
             seed,
@@ -109,6 +113,16 @@ impl Phases {
     /// Returns what an agent learns that waits for a phase; `None` if the phase is not complete.
     pub(crate) fn awaited(&self, barrier: usize, stage: usize, parity: i64) -> Option<&Knowledge> {
         self.barriers[barrier][stage].awaited(parity)
+    }
+
+    /// Returns the number of complete phases of a stage.
+    pub(crate) fn complete(&self, barrier: usize, stage: usize) -> u64 {
+        self.barriers[barrier][stage].complete()
+    }
+
+    /// Returns what those know who have completed phases of a stage.
+    pub(crate) fn told(&self, barrier: usize, stage: usize) -> &Knowledge {
+        self.barriers[barrier][stage].told()
     }
 
     /// Returns the epoch of a bulk copy that a thread issues now and that signals a stage.
@@ -236,7 +250,7 @@ impl Block<'_> {
     ) -> Result<(), SimError> {
         let phase = &mut self.phases.barriers[barrier][stage];
         if phase.arrive(arrivals, known) {
-            return Ok(());
+            return self.expect_in_time(barrier, stage);
         }
         let (pipe, bytes) = (&self.code.barriers[barrier].pipe, phase.bytes());
         let text =
@@ -248,14 +262,18 @@ impl Block<'_> {
     pub(crate) fn await_phase(
         &mut self,
         site: SiteId,
-        barrier: usize,
-        index: &Formula,
+        (barrier, index): (usize, &Formula),
         parity: &Formula,
+        by: Waiters,
     ) -> Result<(), SimError> {
         let stage = self.stage_of(site, barrier, index)?;
         let parity = parity.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
-        self.counters[site as usize].instructions += self.agent.warps() as u64;
-        self.agent.waiting = Some(Waiting { site, until: Until::Phase { barrier, stage, parity } });
+        let (warps, waiters) = match by {
+            Waiters::All => (self.agent.warps(), self.agent.who),
+            Waiters::First => (1, self.agent.who.first()),
+        };
+        self.counters[site as usize].instructions += warps as u64;
+        self.agent.waiting = Some(Waiting { site, until: Until::Phase { barrier, stage, parity, waiters } });
         Ok(())
     }
 
@@ -269,6 +287,7 @@ impl Block<'_> {
         self.land(copies);
         if bytes > 0 {
             self.phases.barriers[barrier][stage].receive(bytes, &known);
+            self.expect_in_time(barrier, stage)?;
         }
         if arrivals > 0 {
             let site = self.phases.last[barrier][stage].unwrap_or_default();

@@ -12,6 +12,7 @@ mod elementwise;
 mod errors;
 mod expressions;
 mod formulas;
+mod late;
 mod log;
 mod matmul;
 mod memory;

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use hx_target::WARP;
-use hx_thread::Knowledge;
+use hx_thread::{Knowledge, Warps};
 
 use crate::agent::Agent;
 use crate::block::Block;
@@ -43,7 +43,7 @@ pub(crate) enum Until {
     /// Enough threads have arrived at this named barrier.
     Named(usize),
     /// The phase of this parity of a barrier in memory is complete.
-    Phase { barrier: usize, stage: usize, parity: i64 },
+    Phase { barrier: usize, stage: usize, parity: i64, waiters: Warps },
     /// The ticket of a counter holds a number: the same for its full barrier.
     Ticket { barrier: usize, stage: usize, parity: i64 },
     /// The agent's own draw, which waits for this empty barrier.
@@ -182,7 +182,7 @@ impl<'a> Block<'a> {
             }
             // The last thread that arrives ends the wait of all others.
             Until::Named(_) => false,
-            Until::Phase { barrier, stage, parity } | Until::Ticket { barrier, stage, parity } => {
+            Until::Phase { barrier, stage, parity, .. } | Until::Ticket { barrier, stage, parity } => {
                 self.phases.awaited(*barrier, *stage, *parity).is_some()
             }
             Until::Drawn { .. } => agent.drawing.is_none(),
@@ -195,11 +195,12 @@ impl<'a> Block<'a> {
         let waiting = self.agent.waiting.as_ref();
         let over = waiting.is_none_or(|waiting| self.is_over(&self.agent, &waiting.until, &self.overlays));
         if over
-            && let Some(Waiting { until: Until::Phase { barrier, stage, parity }, .. }) =
+            && let Some(Waiting { site, until: Until::Phase { barrier, stage, parity, waiters } }) =
                 self.agent.waiting.take()
             && let Some(known) = self.phases.awaited(barrier, stage, parity)
         {
-            self.clock.acquire(self.agent.who, known);
+            self.clock.acquire(waiters, known);
+            self.pass(site, (barrier, stage), waiters);
         }
         over
     }

@@ -51,6 +51,17 @@ impl Warps {
         Warps::of(Warps::of_threads(first + threads).set & !Warps::of_threads(first).set)
     }
 
+    /// Reports whether it is no more than one warp.
+    pub fn is_single(self) -> bool {
+        self == self.first()
+    }
+
+    /// Returns the first of the warps alone.
+    #[must_use]
+    pub fn first(self) -> Warps {
+        Warps { set: self.set & self.set.wrapping_neg(), ..self }
+    }
+
     /// Returns the warps all of whose threads are in a set of threads.
     pub fn all_of(threads: &[bool]) -> Warps {
         let warps = threads.chunks(WARP as usize).take(u64::BITS as usize).enumerate();
@@ -93,6 +104,8 @@ enum Agent {
     /// A bulk copy that signals this stage, in flight until some thread waits for the phase. All stages of all barriers are
     /// numbered.
     Stage(u32),
+    /// A wait that the warp has passed.
+    Waits,
 }
 
 impl Epoch {
@@ -104,7 +117,7 @@ impl Epoch {
     /// Reports whether the access is an asynchronous copy.
     #[inline]
     pub fn is_copy(self) -> bool {
-        !matches!(self.agent, Agent::Warp | Agent::Proxy)
+        !matches!(self.agent, Agent::Warp | Agent::Proxy | Agent::Waits)
     }
 
     /// Returns the epoch of the same access if an instruction makes it through this proxy.
@@ -189,11 +202,13 @@ impl Knowledge {
 }
 
 /// The number of agents of each warp.
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 /// The agents of copies that signal, in units of the number of warps.
 const SIGNALS: usize = 4;
 /// The agents for what fences make visible of copies that signal.
 const FENCED_SIGNALS: usize = 5;
+/// The agents for the waits that warps have passed. Whoever learns of anything that a warp did later knows of these.
+const WAITS: usize = 6;
 
 /// The clocks of the agents of a block, or of the blocks of a cluster. The blocks number their warps one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -204,8 +219,8 @@ pub struct Clock {
     stride: usize,
     /// The number of warps of all blocks. Warp `w` is agent `w`; its copies are agent `warps + w`. Further agents stand for what fences make
     /// visible to the asynchronous proxy: `2 · warps + w` of the warp, and `3 · warps + w` of its copies. Its copies that signal
-    /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed. The stages
-    /// of barriers are the last agents.
+    /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed. Agent
+    /// `6 · warps + w` stands for the waits that the warp has passed. The stages of barriers are the last agents.
     warps: usize,
     /// The number of stages of barriers of all blocks.
     stages: usize,
@@ -331,6 +346,28 @@ impl Clock {
         told
     }
 
+    /// Notes that these warps pass a wait now. Returns when each of them does.
+    pub fn pass(&mut self, who: Warps) -> Vec<Epoch> {
+        let mut pass = |warp: usize| {
+            let now = &mut self.now[WAITS * self.warps + warp];
+            *now += 1;
+            Epoch { thread: warp as u32 * WARP, time: *now - 1, lanes: 1, agent: Agent::Waits }
+        };
+        who.iter().map(&mut pass).collect()
+    }
+
+    /// Returns which waits have been passed, as far as these warps know.
+    pub fn passes(&self, who: Warps) -> Knowledge {
+        let mut told = Knowledge(vec![1; self.agents()]);
+        let waits = WAITS * self.warps..(WAITS + 1) * self.warps;
+        for warp in who.iter() {
+            let row = &self.known[warp * self.agents()..][waits.clone()];
+            told.0[waits.clone()].iter_mut().zip(row).for_each(|(told, known)| *told = (*told).max(*known));
+        }
+        who.iter().for_each(|warp| told.0[waits.start + warp] = self.now[waits.start + warp]);
+        told
+    }
+
     /// Passes a barrier that joins these warps.
     pub fn barrier(&mut self, who: Warps) {
         self.join(who);
@@ -356,6 +393,7 @@ impl Clock {
             joined[self.warps + warp] = self.landed[warp];
             joined[2 * self.warps + warp] = self.fenced[warp];
             joined[3 * self.warps + warp] = self.fenced[self.warps + warp];
+            joined[WAITS * self.warps + warp] = self.now[WAITS * self.warps + warp];
         }
         for warp in who.iter() {
             self.known[warp * agents..(warp + 1) * agents].copy_from_slice(&joined);
@@ -383,6 +421,7 @@ impl Clock {
             told.0[self.warps + warp] = self.landed[warp];
             told.0[2 * self.warps + warp] = self.fenced[warp];
             told.0[3 * self.warps + warp] = self.fenced[self.warps + warp];
+            told.0[WAITS * self.warps + warp] = self.now[WAITS * self.warps + warp];
         }
         told
     }
@@ -424,7 +463,7 @@ impl Clock {
     /// Ends the epoch of the signalling copies of these warps: they tell a barrier in memory when they have arrived. Returns
     /// what a thread that waits for the barrier learns of them.
     pub fn signal_arrivals(&mut self, who: Warps) -> Knowledge {
-        let mut told = Knowledge(vec![1; self.agents()]);
+        let mut told = self.passes(who);
         for warp in who.iter() {
             let agent = SIGNALS * self.warps + warp;
             self.now[agent] += 1;
@@ -489,7 +528,7 @@ impl Clock {
             Agent::Copies => 3,
             Agent::Signals => FENCED_SIGNALS,
             // It is an access through the same proxy.
-            Agent::Proxy | Agent::Stage(_) => return true,
+            Agent::Proxy | Agent::Stage(_) | Agent::Waits => return true,
         };
         let knows =
             |to: usize, from: usize| earlier.time < self.known[to * self.agents() + kind * self.warps + from];
@@ -531,6 +570,7 @@ impl Clock {
             Agent::Copies => self.warps + from,
             Agent::Signals => SIGNALS * self.warps + from,
             Agent::Stage(stage) => KINDS * self.warps + stage as usize,
+            Agent::Waits => WAITS * self.warps + from,
         }
     }
 
@@ -545,7 +585,7 @@ impl Clock {
     #[inline]
     pub fn is_in_flight(&self, earlier: Epoch) -> bool {
         match earlier.agent {
-            Agent::Warp | Agent::Proxy => false,
+            Agent::Warp | Agent::Proxy | Agent::Waits => false,
             Agent::Copies => earlier.time >= self.landed[earlier.warp()],
             Agent::Signals => earlier.time >= self.landed[self.warps + earlier.warp()],
             Agent::Stage(stage) => earlier.time >= self.landed[2 * self.warps + stage as usize],

@@ -37,7 +37,7 @@ pub use phase::Phase;
 pub use program::{
     Arrivals, AsyncCopy, AtomicUse, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange,
     Fence, Fill, Group, Lane, Lanes, Log, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray,
-    Registers, Role, SendChunk, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer,
+    Registers, Role, SendChunk, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer, Waiters,
 };
 pub use reached::Runs;
 pub use text::emit_thread;

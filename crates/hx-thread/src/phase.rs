@@ -70,6 +70,11 @@ impl Phase {
         (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
     }
 
+    /// Returns what the threads know that arrived in complete phases.
+    pub fn told(&self) -> &Knowledge {
+        &self.told
+    }
+
     /// Returns how many arrivals a phase needs.
     pub fn count(&self) -> u32 {
         self.count

@@ -127,6 +127,17 @@ pub enum Arrivals {
     Groups,
 }
 
+/// The warps of a scope that wait for a phase.
+///
+/// A wait compares parities, so a warp that comes two phases late waits for a phase that may never end. Nothing keeps the warps of a
+/// scope together. So all of them wait only where no phase can follow without each of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Waiters {
+    All,
+    /// The warp whose first thread makes the bulk copies of the scope. The others go on.
+    First,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegId(pub u32);
 
@@ -271,6 +282,7 @@ pub enum Stmt {
         barrier: u32,
         index: Expr,
         parity: Expr,
+        by: Waiters,
     },
     /// Arrives on a barrier of the blocks with these ranks in the cluster; without ranks, on that of the executing block.
     Arrive {
@@ -317,8 +329,8 @@ pub struct Role {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lanes {
     All,
-    /// One thread of the scope's first warp, which the hardware chooses.
-    Elected,
+    /// Those of the scope's first warp. The other warps have nothing to do.
+    FirstWarp,
 }
 
 /// A single execution of a print or an assertion. Either all threads reach it together, or none does.

@@ -7,7 +7,7 @@ use hx_tile::{Scalar, ScopeId};
 
 use crate::{
     Address, Arrivals, AtomicUse, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory,
-    MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram,
+    MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram, Waiters,
 };
 
 /// Returns the program as text, one instruction a line.
@@ -171,8 +171,9 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::ReadIndex { var, src } => format!("let {var} = {}", registers(src)),
         Stmt::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
         Stmt::Log(l) => log_text(program, l.entry),
-        Stmt::Await { barrier, index, parity } => {
-            format!("await {}[{index}] parity {parity}", barrier_text(program, *barrier))
+        Stmt::Await { barrier, index, parity, by } => {
+            let by = if *by == Waiters::First { " by the first warp" } else { "" };
+            format!("await {}[{index}] parity {parity}{by}", barrier_text(program, *barrier))
         }
         Stmt::Arrive { barrier, index, by, blocks } => arrive_text(program, *barrier, index, *by, blocks),
         Stmt::Expect { barrier, index, bytes } => {
@@ -250,7 +251,7 @@ fn role_text(program: &ThreadProgram, role: &Role) -> String {
     let registers = role.registers.map_or(String::new(), |r| format!(", {r} registers"));
     let lanes = match role.lanes {
         Lanes::All => "",
-        Lanes::Elected => ", one thread",
+        Lanes::FirstWarp => ", first warp",
     };
     format!("{}{index}{registers}{lanes}", program.scope(role.scope))
 }

@@ -88,7 +88,7 @@ impl Emitter<'_> {
             Stmt::Roles(roles) => self.roles(roles),
             Stmt::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
             Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
-            Stmt::Await { barrier, index, parity } => self.await_phase(*barrier, index, parity),
+            Stmt::Await { barrier, index, parity, by } => self.await_phase(*barrier, index, parity, *by),
             Stmt::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
             Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
         }

@@ -6,7 +6,7 @@ use hx_index::{Expr, Facts};
 use hx_target::SwizzleMode;
 use hx_thread::{
     Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Outside, Part, SharedBuffer,
-    Stmt, TensorMap, ThreadProgram,
+    Stmt, TensorMap, ThreadProgram, Waiters,
 };
 use hx_tile::Origin;
 
@@ -80,7 +80,7 @@ fn loaded() -> ThreadProgram {
         })
     };
     let expect = Stmt::Expect { barrier: 0, index: stage(), bytes: 2048 };
-    let wait = Stmt::Await { barrier: 0, index: stage(), parity: c(0) };
+    let wait = Stmt::Await { barrier: 0, index: stage(), parity: c(0), by: Waiters::All };
     let registers = regs(0, c(0), 0..8);
     let read = load(16, registers.clone(), Memory::Shared(0), stage().scale(1024) + thread().scale(8));
     let write = store(16, registers, Memory::Global(1), thread().scale(8));

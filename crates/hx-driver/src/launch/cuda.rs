@@ -136,7 +136,10 @@ impl<'a> Launcher<'a> {
         match error {
             CompileError::Absent(absence) => LaunchError::call(absence_error(&absence)),
             CompileError::Refused { log, .. } => {
-                let shown: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(3).collect();
+                // The last line of the assembler only says that there were errors.
+                let tells = |line: &&str| line.contains("error") || line.contains("fatal");
+                let says = |line: &&str| !line.contains("assembly aborted");
+                let shown: Vec<&str> = log.lines().filter(tells).filter(says).take(3).collect();
                 let error =
                     HostError::new(&codes::INTERNAL_ERROR, "the CUDA compiler refused the generated text");
                 LaunchError::call(shown.iter().fold(error, |e, line| e.note(line.trim())))

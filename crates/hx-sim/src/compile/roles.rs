@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hx_index::Symbol;
+use hx_target::WARP;
 use hx_thread::{Lanes, Role, Warps};
 use hx_tile::ScopeId;
 
@@ -24,7 +25,7 @@ impl<'a> Compilation<'a> {
         let scope = *self.program.scope(role.scope);
         let threads = match role.lanes {
             Lanes::All => scope.threads as usize,
-            Lanes::Elected => 1,
+            Lanes::FirstWarp => scope.threads.min(WARP) as usize,
         };
         if threads == 0 || scope.end() > u64::from(self.program.block_threads()) {
             return self.malformed(format!("the {scope} is no part of the block"));

@@ -103,9 +103,9 @@ impl<'a> Compilation<'a> {
                 self.bind(var, made, hidden)
             }
             Stmt::AssignNumber { var, value } => self.assign_number(var, value)?,
-            Stmt::Await { barrier, index, parity } => {
+            Stmt::Await { barrier, index, parity, by } => {
                 let (barrier, index) = self.stage(*barrier, index)?;
-                Step::Await { site, barrier, index, parity: self.uniform(parity, "the parity")? }
+                Step::Await { site, barrier, index, parity: self.uniform(parity, "the parity")?, by: *by }
             }
             Stmt::Arrive { barrier, index, by, blocks } => {
                 let (barrier, index) = self.stage(*barrier, index)?;

@@ -8,7 +8,7 @@ use hx_index::{Expr, Symbol};
 use hx_target::SwizzleMode;
 use hx_thread::{
     Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, Part, RegId, SendChunk, Stmt,
-    TensorMap,
+    TensorMap, Waiters,
 };
 use hx_tile::Origin;
 
@@ -82,7 +82,7 @@ impl Loaded {
     }
 
     fn wait(&mut self, barrier: u32, parity: i64) {
-        self.k.op("wait()", vec![Stmt::Await { barrier, index: c(0), parity: c(parity) }]);
+        self.k.op("wait()", vec![Stmt::Await { barrier, index: c(0), parity: c(parity), by: Waiters::All }]);
     }
 
     fn release(&mut self) {
@@ -377,7 +377,7 @@ fn sends(early: bool) -> (Kernel, [Memory; 2]) {
     k.op("load(x)", vec![global("ld.global.v4.b32", x)]);
     for round in 0..2 {
         let other = c(1) - rank.clone();
-        let free = Stmt::Await { barrier: EMPTY, index: c(0), parity: c(1 - round) };
+        let free = Stmt::Await { barrier: EMPTY, index: c(0), parity: c(1 - round), by: Waiters::All };
         let send = Stmt::Send(SendChunk {
             row: "send.v4.b32".into(),
             registers: own.clone(),
@@ -391,7 +391,7 @@ fn sends(early: bool) -> (Kernel, [Memory; 2]) {
             "receive",
             vec![
                 Stmt::Expect { barrier: FULL, index: c(0), bytes: 512 },
-                Stmt::Await { barrier: FULL, index: c(0), parity: c(round) },
+                Stmt::Await { barrier: FULL, index: c(0), parity: c(round), by: Waiters::All },
                 transfer("ld.shared.v4.b32", own.clone(), slot, place.clone()),
                 Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks: vec![other] },
             ],

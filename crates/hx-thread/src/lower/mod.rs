@@ -25,6 +25,7 @@ mod sum;
 mod temporaries;
 #[cfg(test)]
 mod tests;
+mod waiters;
 mod zero;
 
 use std::collections::{BTreeMap, BTreeSet};

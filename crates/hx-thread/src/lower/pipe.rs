@@ -14,8 +14,9 @@ use hx_tile::{
 };
 
 use super::signal::{self, Fills, barrier_of};
+use super::waiters::waiters;
 use super::{LowerError, Lowering, cluster};
-use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt};
+use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt, Waiters};
 
 /// Positions have numbers from this one on, above all other locals.
 const POSITIONS: u32 = 1 << 30;
@@ -264,12 +265,13 @@ impl Lowering<'_> {
 
     pub(super) fn acquire(&self, op: &Op, pipe: PipeId, var: &Symbol) -> Result<Body, LowerError> {
         let position = self.position(op, pipe, Side::Write)?;
-        Ok(self.next_stage(op, pipe, var, position, BarrierKind::Empty))
+        let by = waiters(self.program, self.solution, op.scope);
+        Ok(self.next_stage(op, pipe, var, position, (BarrierKind::Empty, by)))
     }
 
     pub(super) fn wait_stage(&self, op: &Op, pipe: PipeId, var: &Symbol) -> Result<Body, LowerError> {
         let position = self.position(op, pipe, Side::Read)?;
-        let mut body = self.next_stage(op, pipe, var, position, BarrierKind::Full);
+        let mut body = self.next_stage(op, pipe, var, position, (BarrierKind::Full, Waiters::All));
         if self.pipes.counts(self.program, op.scope, pipe) {
             body.push(changed(&position.held, 1));
         }
@@ -283,11 +285,11 @@ impl Lowering<'_> {
         pipe: PipeId,
         var: &Symbol,
         position: &Position,
-        kind: BarrierKind,
+        (kind, by): (BarrierKind, Waiters),
     ) -> Body {
         let index = self.index_of(pipe, &position.index);
         let (barrier, parity) = (barrier_of(pipe, kind), Expr::symbol(position.parity.clone()));
-        let wait = Stmt::Await { barrier, index: index.clone(), parity };
+        let wait = Stmt::Await { barrier, index: index.clone(), parity, by };
         let mut body = vec![self.group(op, vec![wait]), Stmt::Let { var: var.clone(), value: index }];
         body.extend(self.advance(pipe, &position.index, Some(&position.parity)));
         body

@@ -8,7 +8,8 @@ use hx_index::{CmpOp, Cond, Expr};
 use hx_tile::{Op, Role as TileRole, TurnsId};
 
 use super::{LowerError, Lowering};
-use crate::{Body, Lanes, Role, Stmt};
+use super::waiters::lanes;
+use crate::{Body, Role, Stmt};
 
 impl Lowering<'_> {
     pub(super) fn role(&self, role: &TileRole) -> Result<Role, LowerError> {
@@ -19,7 +20,7 @@ impl Lowering<'_> {
             scope: role.scope,
             registers: role.registers,
             index: role.index.clone(),
-            lanes: Lanes::All,
+            lanes: lanes(self.program, self.solution, role.scope),
             body,
         })
     }

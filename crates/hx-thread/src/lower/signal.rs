@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use hx_index::{Expr, Symbol};
 use hx_tile::{Base, Choice, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
 
-use super::{LowerError, Lowering};
+use super::{LowerError, Lowering, waiters};
 use crate::{Arrivals, BarrierKind, Body, Stmt};
 
 /// The barriers of a pipeline, as positions in [`crate::ThreadProgram::barriers`].
@@ -27,12 +27,14 @@ pub(super) struct Fills {
     in_boxes: bool,
     /// The threads of the scope that makes the others; 0 if there are none.
     threads: u32,
+    /// The warps that arrive although they make no copy; see [`super::waiters`].
+    warps: u32,
 }
 
 impl Fills {
     /// Returns the number of arrivals when a stage is full.
     pub(super) fn arrivals(&self) -> u32 {
-        u32::from(self.in_boxes) + self.threads
+        u32::from(self.in_boxes) + self.threads + self.warps
     }
 }
 
@@ -48,10 +50,13 @@ pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<Pipe
             fills.threads = fills.threads.max(program.threads_of(op));
         }
     }
+    for (pipe, fills) in &mut out {
+        fills.warps = waiters::arriving(program, solution, *pipe);
+    }
     out
 }
 
-fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
+pub(super) fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
     matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
 }
 
@@ -141,8 +146,14 @@ impl Lowering<'_> {
         for Stage { pipe, var, bytes, copies } in stages {
             let Some([first, last]) = copies else { continue };
             let (barrier, index) = (barrier_of(pipe, BarrierKind::Full), self.index_of(pipe, &var));
-            let Fills { in_boxes, threads } = self.pipes.fills.get(&pipe).copied().unwrap_or_default();
+            let Fills { in_boxes, threads, warps } = self.pipes.fills.get(&pipe).copied().unwrap_or_default();
             let name = &self.program.pipe(pipe).name;
+            if warps > 0 {
+                let (index, by) = (index.clone(), Arrivals::Warps);
+                let arrive = vec![Stmt::Arrive { barrier, index, by, blocks: Vec::new() }];
+                let title = format!("each warp has the stage of {name}");
+                out.entry(first.0).or_default().before.push(self.titled(&first.1, title, arrive));
+            }
             if in_boxes {
                 let too_many = |_| self.error(&first.1, "a stage has too many bytes");
                 let bytes = u32::try_from(bytes).map_err(too_many)?;

@@ -29,7 +29,7 @@ use super::scalar::hardware;
 use super::{COUNTED, LowerError, Lowering, counted};
 use crate::{
     Address, Arrivals, Barrier, BarrierKind, Body, Compute, Convert, Memory, RegId, Registers, SendChunk,
-    SharedBuffer, Stmt, Transfer,
+    SharedBuffer, Stmt, Transfer, Waiters,
 };
 
 /// The parities have numbers from this one on, above those of pipelines and counters.
@@ -204,6 +204,7 @@ impl Lowering<'_> {
             barrier: sum.full + 1,
             index: self.empty_of(sum, Expr::constant(i64::from(target))),
             parity: free,
+            by: Waiters::All,
         }];
         let block = self.rank(sums.axis, &Expr::constant(i64::from(target)));
         let row = "send.v4.b32".to_owned();
@@ -236,7 +237,7 @@ impl Lowering<'_> {
         let bytes = round.count * sums.threads * SUM_CHUNK * (sums.blocks - 1);
         let mut body = vec![
             Stmt::Expect { barrier, index: index.clone(), bytes },
-            Stmt::Await { barrier, index, parity: phase },
+            Stmt::Await { barrier, index, parity: phase, by: Waiters::All },
         ];
         let load = self.chunk_load(sum)?;
         let dtype = self.program.tensor(sum.x).dtype;
