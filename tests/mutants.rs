@@ -64,7 +64,7 @@ fn mutants_are_errors_or_harmless() {
     }
     let every = every.unwrap_or(if wanted.is_empty() { SPARSE } else { 1 });
     work = work.into_iter().step_by(every.max(1)).collect();
-    let rows = judged(&work);
+    let rows = judged(&work, shows);
     let mut table = String::new();
     let mut sum = Row::default();
     for (kernel, row) in &rows {
@@ -90,7 +90,8 @@ fn mutants_are_errors_or_harmless() {
 }
 
 /// Judges the mutants on as many threads as there are cores. Returns the rows by file and kernel, in the order of the work.
-fn judged(work: &[(PathBuf, Mutant)]) -> Vec<(String, Row)> {
+/// With `shows`, prints the missed ones as they are found.
+fn judged(work: &[(PathBuf, Mutant)], shows: bool) -> Vec<(String, Row)> {
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<(usize, Verdict)>> = Mutex::new(Vec::new());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -102,6 +103,9 @@ fn judged(work: &[(PathBuf, Mutant)]) -> Vec<(String, Row)> {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some((path, mutant)) = work.get(at) else { break };
                     let verdict = judge.judge(path, mutant);
+                    if let (true, Verdict::Missed(why)) = (shows, &verdict) {
+                        println!("{at} of {}: {}: {why}", work.len(), named(path, mutant));
+                    }
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((at, verdict));
                 }
             });
@@ -116,18 +120,22 @@ fn judged(work: &[(PathBuf, Mutant)]) -> Vec<(String, Row)> {
         if rows.last().is_none_or(|(last, _)| *last != name) {
             rows.push((name, Row::default()));
         }
-        let Some((name, row)) = rows.last_mut() else { continue };
+        let Some((_, row)) = rows.last_mut() else { continue };
         row.mutants += 1;
         match verdict {
             Verdict::Error => row.errors += 1,
             Verdict::Broken => row.broken += 1,
             Verdict::Harmless => row.harmless += 1,
             Verdict::Missed(why) => {
-                row.missed.push(format!("{name}:{}: {}: {why}", mutant.line, mutant.change))
+                row.missed.push(format!("{}: {why}", named(path, mutant)))
             }
         }
     }
     rows
+}
+
+fn named(path: &Path, mutant: &Mutant) -> String {
+    format!("{}::{}:{}: {}", shown(path), mutant.kernel, mutant.line, mutant.change)
 }
 
 fn shown(path: &Path) -> String {

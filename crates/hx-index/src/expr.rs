@@ -2,7 +2,7 @@
 
 mod compare;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::{Arc, OnceLock};
 
@@ -455,8 +455,8 @@ impl Expr {
     }
 
     /// Returns all symbols that occur, in order and without repetition.
-    pub fn symbols(&self) -> std::collections::BTreeSet<Symbol> {
-        let mut out = std::collections::BTreeSet::new();
+    pub fn symbols(&self) -> BTreeSet<Symbol> {
+        let mut out = BTreeSet::new();
         self.visit_symbols(&mut |s| {
             out.insert(s.clone());
         });
@@ -474,6 +474,27 @@ impl Expr {
                 Atom::And(a, _) | Atom::Wrap(a, _) => a.visit_symbols(f),
             }
         }
+    }
+
+    /// Returns how soon the remainders by constants inside come again, in steps of the number that is divided: 8 for `i % 8`, 32 for
+    /// `i / 4 % 8`.
+    pub fn periods(&self) -> BTreeSet<i64> {
+        let mut found = BTreeSet::new();
+        for atom in self.terms.products.keys().flatten() {
+            let (inside, period) = match atom {
+                Atom::Symbol(_) => continue,
+                Atom::Mod(a, b) => (vec![a, b], b.as_const()),
+                Atom::And(a, mask) => (vec![a], mask.checked_add(1)),
+                Atom::Wrap(a, _) => (vec![a], None),
+                Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => (vec![a, b], None),
+            };
+            let steps = inside.iter().flat_map(|inside| inside.terms.products.keys().flatten());
+            let steps = steps.filter_map(|atom| if let Atom::Div(_, by) = atom { by.as_const() } else { None });
+            let steps = steps.max().unwrap_or(1);
+            found.extend(period.and_then(|period| period.checked_mul(steps)).filter(|period| *period > 0));
+            found.extend(inside.into_iter().flat_map(Expr::periods));
+        }
+        found
     }
 
     /// Returns the quotients and remainders whose divisor may be 0, each once.

@@ -20,6 +20,7 @@ mod knowledge;
 mod launch;
 mod machine;
 mod orders;
+mod periods;
 mod program;
 mod reach;
 mod remedies;

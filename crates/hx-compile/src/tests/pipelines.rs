@@ -306,3 +306,55 @@ fn a_producer_fills_a_stage_twice() {
         "#]],
     );
 }
+
+/// A ring of 2 stages goes round in few rounds. The slots for the stores come again after 7.
+#[test]
+fn slots_come_again_after_more_rounds_than_a_ring_has() {
+    let kernel = |wait: &str, slot: &str| {
+        format!(
+            "kernel slots<N = 7>(x: f32[m, 64], y: mut f32[m, 64]) grid [1] {{
+    let s = shared_tensor(f32, [16, 64, 2]);
+    let out = shared_tensor(f32, [16, 64, N]);
+    let pipe = pipeline(2);
+    warp_groups {{
+        producer {{
+            for i in 0..cdiv(m, 16) {{
+                let p = pipe.acquire();
+                copy_async(tile(x, [16, 64])[.., .., i, 0], s[.., .., p], signal: pipe);
+            }}
+        }}
+        consumer {{
+            for i in 0..cdiv(m, 16) {{
+                let slot = {slot};
+                let q = pipe.wait();
+                let v = load(s[.., .., q]);
+                pipe.release();
+                {wait}
+                copy(v + 1.0, out[.., .., slot]);
+                sync();
+                copy_async(out[.., .., slot], tile(y, [16, 64])[.., .., i, 0]);
+            }}
+            wait_stores(0);
+        }}
+    }}
+}}
+"
+        )
+    };
+    let found = |wait: &str, slot: &str| {
+        let text = kernel(wait, slot);
+        let (db, file) = TestDb::with_file(&text);
+        let found = check_file(&db, file, Arch::Sm90a);
+        found.iter().map(|found| format!("{} {}\n", found.code.id, found.message)).collect::<String>()
+    };
+    expect![[r#"
+        HX0401 `out` is written while a store still reads it
+    "#]].assert_eq(&found("", "i % N"));
+    expect![""].assert_eq(&found("wait_stores(N - 1, read: true); sync();", "i % N"));
+    expect![[r#"
+        HX0401 `out` is written while a store still reads it
+    "#]].assert_eq(&found("wait_stores(N, read: true); sync();", "i % N"));
+    expect![[r#"
+        HX0401 `out` is written while a store still reads it
+    "#]].assert_eq(&found("", "min(i % (N + 1), N - 1)"));
+}

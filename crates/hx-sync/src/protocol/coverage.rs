@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::OpId;
 
+use super::periods::periods;
 use super::script::{Sight, Unfollowed};
 use super::{Act, Protocol, Stmt};
 
@@ -204,10 +205,11 @@ impl Coverage {
     }
 }
 
-/// Returns the number of rounds of a loop that show what its rings do when they are full.
+/// Returns the number of rounds of a loop that show what its rings do when they are full, and its places when they come again.
 fn rounds_of(protocol: &Protocol, stmt: &Stmt) -> i64 {
     let mut rounds = 2;
     let probe = Protocol { body: vec![stmt.clone()], ..Protocol::default() };
+    rounds = rounds.max(periods(protocol, &probe).last().map_or(0, |period| period + 1));
     probe.visit(&mut |stmt| {
         if let Stmt::Act(_, Act::Acquire { pipe, .. } | Act::Wait { pipe, .. }) = stmt {
             rounds = rounds.max(i64::from(protocol.pipes[*pipe as usize].stages) + 1);

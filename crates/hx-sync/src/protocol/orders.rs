@@ -16,6 +16,7 @@ mod state;
 mod tests;
 
 use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hx_tile::{OpId, TileProgram};
 
@@ -119,7 +120,7 @@ struct Found {
 /// Visits the states of a launch, depth first.
 fn follow(protocol: &Protocol, scripts: &[Script], limit: usize, poll: &dyn Fn()) -> Found {
     let table = Table::new(protocol, scripts);
-    let mut met: HashSet<State> = HashSet::new();
+    let mut met: HashSet<u128> = HashSet::new();
     let mut reads: BTreeMap<(usize, usize, usize), Vec<Writer>> = BTreeMap::new();
     let mut open = vec![State::new(&table)];
     let mut found = Found { states: 0, wrong: None, cut: false };
@@ -128,7 +129,7 @@ fn follow(protocol: &Protocol, scripts: &[Script], limit: usize, poll: &dyn Fn()
             found.wrong = Some(wrong);
             return found;
         }
-        if met.contains(&state) {
+        if !met.insert(mark(&state)) {
             continue;
         }
         found.states += 1;
@@ -156,7 +157,17 @@ fn follow(protocol: &Protocol, scripts: &[Script], limit: usize, poll: &dyn Fn()
             }
             open.push(next);
         }
-        met.insert(state);
     }
     found
+}
+
+/// Returns a number that stands for a state: a state has thousands of bytes, and a launch has millions of states. Two states of a
+/// launch have the same number with a probability below 10⁻²⁰.
+fn mark(state: &State) -> u128 {
+    let half = |first: u8| {
+        let mut hasher = DefaultHasher::new();
+        (first, state).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
 }
