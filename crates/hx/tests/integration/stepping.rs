@@ -95,7 +95,7 @@ fn a_race_is_stepped_back_to_the_write() {
         &[],
         &commands,
         expect![[r#"
-            recorded `turn`, block [0, 0, 0] of [1, 1, 1]: 3 steps, 10.0 KiB
+            recorded `turn`, block [0, 0, 0] of [1, 1, 1]: 3 steps, 10.1 KiB
             #2 `copy(s[0..8, 0..8] permuted [1, 0], s_tile)`  step 3 of 3, block [0, 0, 0], threads 0 to 31, thread 1
                 2 │ kernel turn(x: f32[8, 8], y: mut f32[8, 8]) grid [1] threads 32 {
                 3 │     let s = shared_tensor(f32, [8, 8]);
@@ -271,7 +271,7 @@ fn a_deadlock_shows_who_waits_for_what() {
         &[],
         &["agents", "barriers", "ints", "op back wait", "quit"],
         expect![[r#"
-            recorded `relay`, block [0, 0, 0] of [1, 1, 1]: 42 steps, 19.7 KiB
+            recorded `relay`, block [0, 0, 0] of [1, 1, 1]: 42 steps, 19.8 KiB
             #0 `s = pipe.acquire()`  step 42 of 42, block [0, 0, 0], threads 0 to 63, thread 0, waits for the release of stage 0 of `pipe` (2 of 2 arrivals are missing)
                 3 │     let stages = shared_tensor(f32, [256, 2]);
                 4 │     let pipe = pipeline(2);
