@@ -126,9 +126,7 @@ fn judged(work: &[(PathBuf, Mutant)], shows: bool) -> Vec<(String, Row)> {
             Verdict::Error => row.errors += 1,
             Verdict::Broken => row.broken += 1,
             Verdict::Harmless => row.harmless += 1,
-            Verdict::Missed(why) => {
-                row.missed.push(format!("{}: {why}", named(path, mutant)))
-            }
+            Verdict::Missed(why) => row.missed.push(format!("{}: {why}", named(path, mutant))),
         }
     }
     rows

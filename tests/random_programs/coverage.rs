@@ -8,12 +8,14 @@ use hx_target::catalogue;
 /// often enough, and every other row does.
 pub(super) const BEYOND: &[(&str, &str)] = &[
     ("elect", "no role runs on one thread alone: the first thread of a scope does what one thread does"),
-    ("a.k.16B", "a step of K has 32 bytes, for which a wider swizzle costs less"),
+    ("a.k.16B", THIRTY_TWO),
+    ("b.k.16B", THIRTY_TWO),
     ("a.mn.16B", SIXTY_FOUR),
     ("a.mn.32B", SIXTY_FOUR),
     ("a.mn.64B", SIXTY_FOUR),
 ];
 
+const THIRTY_TWO: &str = "a step of K has 32 bytes, for which a wider swizzle costs less";
 const SIXTY_FOUR: &str = "a tile of A has 64 rows, 128 bytes, for which the widest swizzle costs less";
 
 /// Every part of the language that programs of tasks must cover.

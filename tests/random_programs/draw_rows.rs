@@ -30,12 +30,20 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
+    let is_packed = |row: &&GemmRow| row.is_swapped && row.a.dtype().bits() < 8;
+    all.extend(
+        gemms
+            .iter()
+            .copied()
+            .filter(is_packed)
+            .flat_map(|row| [Asked::Gemm(row), Asked::Gemm(row), Asked::Gemm(row)]),
+    );
     let (swapped, plain): (Vec<&GemmRow>, Vec<&GemmRow>) = gemms.into_iter().partition(|row| row.is_swapped);
-    all.extend(swapped.into_iter().map(Asked::Gemm));
     // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {
-        all.extend(plain.iter().copied().map(Asked::Gemm));
-        all.extend(converts.iter().filter(|row| row.values >= 16).map(Asked::Convert));
+        all.extend(plain.iter().chain(&swapped).copied().map(Asked::Gemm));
+        let is_rare = |row: &&ConvertRow| row.values >= 16 || !row.order.is_empty();
+        all.extend(converts.iter().filter(is_rare).map(Asked::Convert));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
         all.extend(copies.iter().filter(|row| row.is_collective() && !row.is_load()).map(Asked::Matrices));
         let turned = exchanges.iter().filter(|row| row.held.is_some());

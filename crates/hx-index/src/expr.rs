@@ -489,7 +489,8 @@ impl Expr {
                 Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => (vec![a, b], None),
             };
             let steps = inside.iter().flat_map(|inside| inside.terms.products.keys().flatten());
-            let steps = steps.filter_map(|atom| if let Atom::Div(_, by) = atom { by.as_const() } else { None });
+            let steps =
+                steps.filter_map(|atom| if let Atom::Div(_, by) = atom { by.as_const() } else { None });
             let steps = steps.max().unwrap_or(1);
             found.extend(period.and_then(|period| period.checked_mul(steps)).filter(|period| *period > 0));
             found.extend(inside.into_iter().flat_map(Expr::periods));

@@ -349,12 +349,15 @@ fn slots_come_again_after_more_rounds_than_a_ring_has() {
     };
     expect![[r#"
         HX0401 `out` is written while a store still reads it
-    "#]].assert_eq(&found("", "i % N"));
+    "#]]
+    .assert_eq(&found("", "i % N"));
     expect![""].assert_eq(&found("wait_stores(N - 1, read: true); sync();", "i % N"));
     expect![[r#"
         HX0401 `out` is written while a store still reads it
-    "#]].assert_eq(&found("wait_stores(N, read: true); sync();", "i % N"));
+    "#]]
+    .assert_eq(&found("wait_stores(N, read: true); sync();", "i % N"));
     expect![[r#"
         HX0401 `out` is written while a store still reads it
-    "#]].assert_eq(&found("", "min(i % (N + 1), N - 1)"));
+    "#]]
+    .assert_eq(&found("", "min(i % (N + 1), N - 1)"));
 }

@@ -7,8 +7,8 @@
 use hx_index::{CmpOp, Cond, Expr};
 use hx_tile::{Op, Role as TileRole, TurnsId};
 
-use super::{LowerError, Lowering};
 use super::waiters::lanes;
+use super::{LowerError, Lowering};
 use crate::{Body, Role, Stmt};
 
 impl Lowering<'_> {

@@ -10,9 +10,7 @@
 use std::collections::BTreeSet;
 
 use hx_target::WARP;
-use hx_tile::{
-    Base, OpId, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram,
-};
+use hx_tile::{Base, OpId, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
 
 use super::signal::is_in_boxes;
 use crate::{Lanes, Waiters};
@@ -50,7 +48,12 @@ pub(super) fn arriving(program: &TileProgram, solution: &Solution, pipe: PipeId)
         waiters(program, solution, *scope) == Waiters::All && !needs_each(program, solution, *scope, pipe)
     };
     let scopes = scopes(program, |sync| matches!(sync, SyncOp::Acquire { pipe: own, .. } if *own == pipe));
-    scopes.iter().filter(|scope| late(scope)).map(|scope| program.scope(*scope).threads / WARP).max().unwrap_or(0)
+    scopes
+        .iter()
+        .filter(|scope| late(scope))
+        .map(|scope| program.scope(*scope).threads / WARP)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Returns the scopes with an operation of synchronization.
@@ -64,7 +67,8 @@ fn scopes(program: &TileProgram, is: impl Fn(&SyncOp) -> bool) -> BTreeSet<Scope
 fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> bool {
     let is_one = program.scope(scope).threads <= WARP || lanes(program, solution, scope) == Lanes::FirstWarp;
     let copies = |id: OpId, kind: &OpKind| {
-        matches!(kind, OpKind::CopyAsync { signal: Some(own), .. } if *own == pipe) && !is_in_boxes(solution, id)
+        matches!(kind, OpKind::CopyAsync { signal: Some(own), .. } if *own == pipe)
+            && !is_in_boxes(solution, id)
     };
     let by_threads = program.ops(1.0).into_iter().any(|(op, _)| copies(op.id, &op.kind));
     let reads = |sync: &SyncOp| matches!(sync, SyncOp::WaitStage { pipe: own, .. } if *own == pipe);
@@ -90,7 +94,9 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
             | TileStmt::Assign { .. }
             | TileStmt::LetNumber { .. }
             | TileStmt::AssignNumber { .. } => true,
-            TileStmt::For { .. } | TileStmt::While { .. } | TileStmt::If { .. } | TileStmt::Roles(_) => within(),
+            TileStmt::For { .. } | TileStmt::While { .. } | TileStmt::If { .. } | TileStmt::Roles(_) => {
+                within()
+            }
         }
     }
     role.body.iter().all(|stmt| is_plain(program, solution, stmt))
