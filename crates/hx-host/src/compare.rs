@@ -315,10 +315,11 @@ fn header(x: &Tensor, wrong: &[bool], what: &str) -> HostError {
     HostError::assertion(message)
 }
 
-/// Formats the stored value of element `i`.
+/// Formats the stored value of element `i`. Unwritten memory may have been stored there by a kernel that read it, so nothing is said of
+/// who wrote the element.
 fn show_element(x: &Tensor, bits: &[u64], i: usize) -> String {
     if is_poison(x.dtype(), bits[i]) && x.dtype().is_float() {
-        return "never written".to_owned();
+        return "unwritten memory".to_owned();
     }
     show_exact(x.dtype(), bits[i])
 }
@@ -386,7 +387,7 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> H
     let poison = count(&|i| is_poison(dtype, bits[i]));
     if poison > 0 {
         let sure =
-            if dtype.is_float() { "were never written" } else { "hold the fill of memory never written" };
+            if dtype.is_float() { "are unwritten memory" } else { "hold the fill of unwritten memory" };
         out.push(format!("{} {sure}", of(poison)));
     }
     let nan = count(&|i| xs[i].is_nan() && !is_poison(dtype, bits[i]));

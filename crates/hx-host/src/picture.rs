@@ -17,7 +17,7 @@ pub enum Mark {
 /// A picture of a tensor. The last dimension runs from left to right; all others together run from top to bottom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Picture {
-    /// `·` for right elements, `█` for wrong ones, `▒` for a box with both, `○` for elements never written.
+    /// `·` for right elements, `█` for wrong ones, `▒` for a box with both, `○` for unwritten memory.
     pub lines: Vec<String>,
     /// The rows and columns of the box that one character shows.
     pub scale: [usize; 2],
@@ -49,7 +49,7 @@ impl Picture {
     pub fn legend(&self) -> String {
         let [rows, columns] = self.scale;
         let many = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
-        let all = [('·', "right"), ('█', "wrong"), ('▒', "partly wrong"), ('○', "never written")];
+        let all = [('·', "right"), ('█', "wrong"), ('▒', "partly wrong"), ('○', "unwritten memory")];
         let used = all.iter().filter(|(c, _)| self.lines.iter().any(|line| line.contains(*c)));
         let used: Vec<String> = used.map(|(c, meaning)| format!("{c} {meaning}")).collect();
         let one = if self.scale == [1, 1] {

@@ -38,7 +38,7 @@ function legend(picture) {
     ['·', 'grey: right'],
     ['█', 'red: wrong'],
     ['▒', 'pale red: partly wrong'],
-    ['○', 'yellow: never written'],
+    ['○', 'yellow: unwritten memory'],
   ];
   const colours = meanings.filter(([character]) => used(character)).map(([, meaning]) => meaning);
   const scale = rows * columns === 1 ? 'each box is an element' : `each box is ${rows} × ${columns} elements`;

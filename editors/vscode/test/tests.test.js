@@ -69,8 +69,8 @@ test('expected and actual of a comparison', () => {
     comparison: { at: '[64, 0]', actual: '4.5', expected: '3.0' },
     others: [],
   });
-  const unwritten = { message: 'm', children: [{ message: 'first at [0]: got never written, expected -1.87' }] };
-  assert.deepEqual(failure(unwritten).comparison, { at: '[0]', actual: 'never written', expected: '-1.87' });
+  const unwritten = { message: 'm', children: [{ message: 'first at [0]: got unwritten memory, expected -1.87' }] };
+  assert.deepEqual(failure(unwritten).comparison, { at: '[0]', actual: 'unwritten memory', expected: '-1.87' });
   assert.equal(failure({ message: 'a race' }).comparison, null);
 });
 
@@ -82,7 +82,7 @@ test('a picture of the wrong elements', () => {
       '<rect x="0" y="0" width="8" height="8" fill="#8886"/><rect x="8" y="0" width="16" height="8" fill="#e5534b"/>' +
       '<rect x="0" y="8" width="16" height="8" fill="#8886"/><rect x="16" y="8" width="8" height="8" fill="#c69026"/></svg>',
   );
-  assert.match(image(picture), /each box is 8 × 4 elements; grey: right, red: wrong, yellow: never written$/);
+  assert.match(image(picture), /each box is 8 × 4 elements; grey: right, red: wrong, yellow: unwritten memory$/);
 });
 
 test('a failed comparison in Markdown', () => {

@@ -56,9 +56,9 @@ fn failures_tell_the_pattern() {
         ulp(1.0),
         expect![[r#"
             12 of 48 elements of f16[8, 6] are not within ulp: 1 of the reference
-              first at [6, 0]: got never written, expected 36.0
+              first at [6, 0]: got unwritten memory, expected 36.0
               wrong: rows 6..8, the last 2
-              all of them were never written"#]],
+              all of them are unwritten memory"#]],
     );
     let square = counting(DType::F16, &[8, 8]);
     let transposed = square.transposed().expect("a matrix").cast(DType::F64).expect("casts");
@@ -246,8 +246,8 @@ fn scattered_elements_are_drawn() {
     expect![[r#"
         first at [8, 16]: got -1.0, expected 816.0
         wrong: scattered over 50% of rows 8..40, not all in columns 16..100, not all
-        32 of them were never written
-        each character is 4 rows by 4 columns: · right, █ wrong, ○ never written
+        32 of them are unwritten memory
+        each character is 4 rows by 4 columns: · right, █ wrong, ○ unwritten memory
         ·························
         ·························
         ····████·················

@@ -60,11 +60,11 @@ fn nothing_wrote_the_edges() {
                 │     ────────────────┬───────────────
                 │                     ╰───────────────── here
                 │
-                │ Note 1: first at [0, 64]: got never written, expected 0.220825195
+                │ Note 1: first at [0, 64]: got unwritten memory, expected 0.220825195
                 │
                 │ Note 2: wrong: rows from 64 on and columns from 64 on
                 │
-                │ Note 3: all of them were never written
+                │ Note 3: all of them are unwritten memory
                 │
                 │ Note 4: nothing wrote [0, 64]: the only block wrote `c[0..64, 0..64]`
             ────╯
@@ -78,26 +78,26 @@ fn a_grid_has_no_blocks() {
     check(
         &double("[m / 256, n / B]", body),
         expect![[r#"
-        error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
-            ╭─[ k.hx:13:5 ]
-            │
-          2 │     grid [m / 256, n / B]
-            │          ────────┬───────
-            │                  ╰───────── the grid is [0, 1]
-            │
-         13 │     assert_close(c, a * 2.0, ulp: 1);
-            │     ────────────────┬───────────────
-            │                     ╰───────────────── here
-            │
-            │ Note 1: first at [0, 0]: got never written, expected -1.73046875
-            │
-            │ Note 2: wrong: every element
-            │
-            │ Note 3: all of them were never written
-            │
-            │ Note 4: nothing wrote [0, 0]: the grid has no blocks
-        ────╯
-    "#]],
+            error[HX0612]: 7200 of 7200 elements of f16[100, 72] are not within ulp: 1 of the reference
+                ╭─[ k.hx:13:5 ]
+                │
+              2 │     grid [m / 256, n / B]
+                │          ────────┬───────
+                │                  ╰───────── the grid is [0, 1]
+                │
+             13 │     assert_close(c, a * 2.0, ulp: 1);
+                │     ────────────────┬───────────────
+                │                     ╰───────────────── here
+                │
+                │ Note 1: first at [0, 0]: got unwritten memory, expected -1.73046875
+                │
+                │ Note 2: wrong: every element
+                │
+                │ Note 3: all of them are unwritten memory
+                │
+                │ Note 4: nothing wrote [0, 0]: the grid has no blocks
+            ────╯
+        "#]],
     );
 }
 
@@ -359,6 +359,48 @@ test "twice" {
                 │
                 │ Note 3: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,1):(1,0); the lines show the values that led to it
             ────╯
+        "#]],
+    );
+}
+
+/// A maximum would drop the fill of unwritten memory, which is a NaN. It is told as the value that was stored.
+#[test]
+fn a_kernel_stores_what_nothing_wrote() {
+    check(
+        "kernel relu(x: f32[m], y: mut f32[m]) grid [1] threads 32 {
+    copy(max(load(tile(x, [64])[.., 0]), 0.0), tile(y, [64])[.., 0]);
+}
+
+test \"relu\" {
+    let (x, y) = (empty(f32, [64]), empty(f32, [64]));
+    relu(x, y);
+    assert_eq(y, zeros(f32, [64]));
+}
+",
+        expect![[r#"
+            error[HX0612]: 64 of 64 elements of f32[64] are not equal
+               ╭─[ k.hx:8:5 ]
+               │
+             2 │     copy(max(load(tile(x, [64])[.., 0]), 0.0), tile(y, [64])[.., 0]);
+               │     ──────────────────────┬┬────────┬───────────────────────────────
+               │                           ╰─────────────────────────────────────────── block [0] reads `x[0..64]`, value nan
+               │                            │        │
+               │                            ╰────────────────────────────────────────── value nan
+               │                                     │
+               │                                     ╰───────────────────────────────── block [0] writes `y[0..64]`
+               │
+             8 │     assert_eq(y, zeros(f32, [64]));
+               │     ───────────────┬──────────────
+               │                    ╰──────────────── here
+               │
+               │ Note 1: first at [0]: got unwritten memory, expected 0.0
+               │
+               │ Note 2: wrong: every element
+               │
+               │ Note 3: all of them are unwritten memory
+               │
+               │ Note 4: [0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout (32,2):(2,1); the lines show the values that led to it
+            ───╯
         "#]],
     );
 }
