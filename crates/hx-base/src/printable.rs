@@ -17,7 +17,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces each character on which a terminal acts by `�`, one for one, so that positions in the text stay valid.
+/// Replaces each character on which a terminal acts, or of which it shows nothing, by `�`, one for one, so that positions in the text stay valid.
 pub fn masked(text: &str) -> Cow<'_, str> {
     // A carriage return before a line feed is part of a line end, so it is not masked.
     let is_end = |at: usize| text[at..].starts_with("\r\n");
@@ -32,7 +32,9 @@ pub fn masked(text: &str) -> Cow<'_, str> {
 fn is_hidden(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || (c.is_control() && c != '\n' && c != '\t')
+    // Without a width of its own, nothing can be drawn below it. The joiners of emoji are not among these.
+    let is_nothing = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}');
+    turns || is_nothing || (c.is_control() && c != '\n' && c != '\t')
 }
 
 #[cfg(test)]
@@ -43,6 +45,7 @@ mod tests {
     fn what_a_terminal_acts_on_is_escaped() {
         assert_eq!(printable("a\tb\nc é ∀"), "a\tb\nc é ∀");
         assert_eq!(printable("\x1b[2Jx\r\u{7}\u{9b}"), "\\u{1b}[2Jx\\u{d}\\u{7}\\u{9b}");
+        assert_eq!(printable("a\u{200b}b\u{feff}"), "a\\u{200b}b\\u{feff}");
         assert_eq!(printable("a\u{202e}b\u{2066}\u{7f}"), "a\\u{202e}b\\u{2066}\\u{7f}");
     }
 
