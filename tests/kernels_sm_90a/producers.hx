@@ -134,3 +134,91 @@ test "trip counts that memory holds" {
     assert_eq(z[..512], x[..512] * 2.0);
     assert_eq(z[512..], zeros(f32, [488]));
 }
+
+/// Two roles fill a ring in turn. One makes copies and nothing else, so it is one warp; the other one counts its rounds with all its
+/// warps, which arrive at the stages so that none of them is late.
+kernel filled_by_two(x: f32[m, 64], y: mut f32[m, 64], hits: mut i32[1])
+    grid [1]
+{
+    let s = shared_tensor(f32, [32, 64, 4]);
+    let pipe = pipeline(4);
+    warp_groups {
+        producer {
+            for i in 0..cdiv(m, 64) {
+                let p = pipe.acquire();
+                copy_async(tile(x, [32, 64])[.., .., 2 * i, 0], s[.., .., p], signal: pipe);
+                pipe.skip(1);
+            }
+        }
+        producer 2 {
+            let one = register_tensor(i32, [1]);
+            fill(one, 1);
+            for i in 0..cdiv(m, 64) {
+                pipe.skip(1);
+                atomic_add(hits, one);
+                let p = pipe.acquire();
+                copy_async(tile(x, [32, 64])[.., .., 2 * i + 1, 0], s[.., .., p], signal: pipe);
+            }
+        }
+        consumer {
+            for i in 0..cdiv(m, 64) * 2 {
+                let q = pipe.wait();
+                copy(load(s[.., .., q]), tile(y, [32, 64])[.., .., i, 0]);
+                pipe.release();
+            }
+        }
+    }
+}
+
+test "a role of one warp and one of eight fill a ring" for m in [64, 300, 1000] {
+    let x = randn(f32, [m, 64], seed: 1);
+    let y = empty(f32, [m, 64]);
+    let hits = zeros(i32, [1]);
+    filled_by_two(x, y, hits);
+    assert_eq(y, x);
+}
+
+/// Two roles fill a ring in turn, one in boxes, one with copies of its threads: rows of `z` begin at any multiple of 4 bytes. All threads
+/// of both arrive at each stage.
+kernel filled_in_two_ways(x: f32[m, 64], z: f32[m, k], y: mut f32[m, 64], hits: mut i32[1])
+    grid [1]
+{
+    let s = shared_tensor(f32, [32, 64, 4]);
+    let pipe = pipeline(4);
+    warp_groups {
+        producer {
+            for i in 0..cdiv(m, 64) {
+                let p = pipe.acquire();
+                copy_async(tile(x, [32, 64])[.., .., 2 * i, 0], s[.., .., p], signal: pipe);
+                pipe.skip(1);
+            }
+        }
+        producer {
+            for i in 0..cdiv(m, 64) {
+                pipe.skip(1);
+                let p = pipe.acquire();
+                copy_async(tile(z, [32, 64])[.., .., 2 * i + 1, 0], s[.., .., p], signal: pipe);
+            }
+        }
+        consumer {
+            for i in 0..cdiv(m, 64) * 2 {
+                let q = pipe.wait();
+                copy(load(s[.., .., q]), tile(y, [32, 64])[.., .., i, 0]);
+                pipe.release();
+            }
+        }
+    }
+}
+
+test "boxes and copies of threads fill a ring" for m in [64, 300, 1000] {
+    let x = randn(f32, [m, 64], seed: 1);
+    let y = empty(f32, [m, 64]);
+    let hits = zeros(i32, [1]);
+    let wide = randn(f32, [m, 65], seed: 2);
+    filled_in_two_ways(x, wide, y, hits);
+    assert(uses("tma.load") && uses("cp.async"));
+    for i in 0..cdiv(m, 32) {
+        let to = min(i * 32 + 32, m);
+        assert_eq(y[i * 32..to], if i % 2 == 0 { x[i * 32..to] } else { wide[i * 32..to, ..64] });
+    }
+}

@@ -265,7 +265,7 @@ impl Lowering<'_> {
 
     pub(super) fn acquire(&self, op: &Op, pipe: PipeId, var: &Symbol) -> Result<Body, LowerError> {
         let position = self.position(op, pipe, Side::Write)?;
-        let by = waiters(self.program, self.solution, op.scope);
+        let by = waiters(self.program, self.solution, op.scope, pipe);
         Ok(self.next_stage(op, pipe, var, position, (BarrierKind::Empty, by)))
     }
 

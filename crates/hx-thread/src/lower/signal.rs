@@ -27,7 +27,7 @@ pub(super) struct Fills {
     in_boxes: bool,
     /// The threads of the scope that makes the others; 0 if there are none.
     threads: u32,
-    /// The warps that arrive although they make no copy; see [`super::waiters`].
+    /// The arrivals of warps that may make no copy; see [`super::waiters`].
     warps: u32,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<Pipe
         }
     }
     for (pipe, fills) in &mut out {
-        fills.warps = waiters::arriving(program, solution, *pipe);
+        fills.warps = waiters::arrivals(program, solution, *pipe);
     }
     out
 }
@@ -150,7 +150,8 @@ impl Lowering<'_> {
             let name = &self.program.pipe(pipe).name;
             if warps > 0 {
                 let (index, by) = (index.clone(), Arrivals::Warps);
-                let arrive = vec![Stmt::Arrive { barrier, index, by, blocks: Vec::new() }];
+                let times = warps / waiters::warps(self.program, self.solution, first.1.scope);
+                let arrive = vec![Stmt::Arrive { barrier, index, by, blocks: Vec::new() }; times as usize];
                 let title = format!("each warp has the stage of {name}");
                 out.entry(first.0).or_default().before.push(self.titled(&first.1, title, arrive));
             }

@@ -9,8 +9,9 @@
 
 use std::collections::BTreeSet;
 
+use hx_index::gcd;
 use hx_target::WARP;
-use hx_tile::{Base, OpId, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
+use hx_tile::{Base, Op, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
 
 use super::signal::is_in_boxes;
 use crate::{Lanes, Waiters};
@@ -37,23 +38,36 @@ fn is_of_one(stmt: &TileStmt) -> bool {
 }
 
 /// Returns the warps of a scope that wait for a free stage of a pipeline.
-pub(super) fn waiters(program: &TileProgram, solution: &Solution, scope: ScopeId) -> Waiters {
-    let has_more = program.scope(scope).threads > WARP && lanes(program, solution, scope) == Lanes::All;
-    if has_more && only_copies(program, solution, scope) { Waiters::First } else { Waiters::All }
+pub(super) fn waiters(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> Waiters {
+    let may = may_go_on(program, solution, scope) && arrivals(program, solution, pipe) == 0;
+    if may { Waiters::First } else { Waiters::All }
 }
 
-/// Returns the number of warps that arrive at the barrier of a stage behind their wait, because the stage would not need them.
-pub(super) fn arriving(program: &TileProgram, solution: &Solution, pipe: PipeId) -> u32 {
-    let late = |scope: &ScopeId| {
-        waiters(program, solution, *scope) == Waiters::All && !needs_each(program, solution, *scope, pipe)
-    };
+/// Reports whether the warps of a scope that make no copy depend on no stage.
+fn may_go_on(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bool {
+    warps(program, solution, scope) > 1 && only_copies(program, solution, scope)
+}
+
+/// Returns the number of warps that run a scope.
+pub(super) fn warps(program: &TileProgram, solution: &Solution, scope: ScopeId) -> u32 {
+    match lanes(program, solution, scope) {
+        Lanes::All => (program.scope(scope).threads / WARP).max(1),
+        Lanes::FirstWarp => 1,
+    }
+}
+
+/// Returns the number of arrivals at the barrier of a stage by warps behind their wait; 0 if no scope makes them. Whichever scope fills
+/// the stage makes as many: each of its warps arrives that often.
+pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId) -> u32 {
     let scopes = scopes(program, |sync| matches!(sync, SyncOp::Acquire { pipe: own, .. } if *own == pipe));
-    scopes
-        .iter()
-        .filter(|scope| late(scope))
-        .map(|scope| program.scope(*scope).threads / WARP)
-        .max()
-        .unwrap_or(0)
+    let may_be_late = |scope: &ScopeId| {
+        !may_go_on(program, solution, *scope) && !needs_each(program, solution, *scope, pipe)
+    };
+    if !scopes.iter().any(may_be_late) {
+        return 0;
+    }
+    let each = scopes.iter().map(|scope| i64::from(warps(program, solution, *scope)));
+    each.fold(1, |all, each| all / gcd(all, each) * each) as u32
 }
 
 /// Returns the scopes with an operation of synchronization.
@@ -65,14 +79,18 @@ fn scopes(program: &TileProgram, is: impl Fn(&SyncOp) -> bool) -> BTreeSet<Scope
 
 /// Reports whether no phase of the pipeline ends without each warp of a scope.
 fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> bool {
-    let is_one = program.scope(scope).threads <= WARP || lanes(program, solution, scope) == Lanes::FirstWarp;
-    let copies = |id: OpId, kind: &OpKind| {
-        matches!(kind, OpKind::CopyAsync { signal: Some(own), .. } if *own == pipe)
-            && !is_in_boxes(solution, id)
-    };
-    let by_threads = program.ops(1.0).into_iter().any(|(op, _)| copies(op.id, &op.kind));
+    let is_one = warps(program, solution, scope) == 1;
     let reads = |sync: &SyncOp| matches!(sync, SyncOp::WaitStage { pipe: own, .. } if *own == pipe);
-    is_one || by_threads || scopes(program, reads).contains(&scope)
+    is_one || threads_copy(program, solution, pipe) || scopes(program, reads).contains(&scope)
+}
+
+/// Reports whether threads copy into the stages of a pipeline. Then all threads of each scope that fills one arrive.
+fn threads_copy(program: &TileProgram, solution: &Solution, pipe: PipeId) -> bool {
+    let copies = |op: &Op| {
+        matches!(op.kind, OpKind::CopyAsync { signal: Some(own), .. } if own == pipe)
+            && !is_in_boxes(solution, op.id)
+    };
+    program.ops(1.0).into_iter().any(|(op, _)| copies(op))
 }
 
 /// Reports whether the threads of a scope access no memory that another thread writes: they make bulk copies and synchronize.
@@ -82,7 +100,7 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
         let within = || stmt.bodies().all(|body| body.iter().all(|stmt| is_plain(program, solution, stmt)));
         match stmt {
             TileStmt::Op(op) => match &op.kind {
-                OpKind::CopyAsync { signal, .. } => signal.is_some() && is_in_boxes(solution, op.id),
+                OpKind::CopyAsync { signal: Some(pipe), .. } => !threads_copy(program, solution, *pipe),
                 OpKind::Sync(_) => true,
                 _ => false,
             },
