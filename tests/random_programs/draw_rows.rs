@@ -54,7 +54,7 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
 }
 
 /// The number of rows that a program requests, and the number of operators.
-const REQUESTS: u64 = 3;
+const REQUESTS: u64 = 5;
 const OPERATORS: u64 = 3;
 
 /// Returns the place in a list of `of` entries that request `at` of `requests` has in program number `case`.

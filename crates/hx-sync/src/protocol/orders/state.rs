@@ -34,6 +34,8 @@ struct Ring {
     told: Vec<usize>,
     /// By `n`, the number of copies that arrive at the stage.
     expected: BTreeMap<u32, u32>,
+    /// By `n`, the number of groups that acquire the stage together.
+    acquirers: BTreeMap<u32, u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ pub(super) enum Event {
 struct Slot {
     /// The phases of the full barrier that are complete.
     filled: u32,
-    /// Acquires of the phase that is not complete.
+    /// Acquires of the phase that is not complete, by each group.
     armed: u32,
     /// Copies in flight, and those that belong to the phase.
     flying: u32,
@@ -130,8 +132,16 @@ impl<'a> Table<'a> {
                     }
                 }
             }
+            let mut acquirers = BTreeMap::new();
+            for (script, step) in steps() {
+                if let StepKind::Acquire { pipe: of, n } = &step.kind
+                    && (*of as usize, script.block as usize) == (pipe, block)
+                {
+                    acquirers.insert(*n, step.team.groups);
+                }
+            }
             let (stages, readers) = (protocol.pipes[pipe].stages.max(1), protocol.pipes[pipe].readers);
-            Ring { stages, releases: readers * told.len() as u32, told, expected }
+            Ring { stages, releases: readers * told.len() as u32, told, expected, acquirers }
         };
         let pipes = (0..blocks)
             .map(|block| (0..protocol.pipes.len()).map(|pipe| ring(block, pipe)).collect())
@@ -306,7 +316,9 @@ impl State {
                 for (slot, state) in (0u32..).zip(slots) {
                     let n = state.filled * table.pipes[block][pipe].stages + slot;
                     let expected = table.pipes[block][pipe].expected.get(&n).copied().unwrap_or(0);
-                    if state.armed > 0 && expected > 0 && state.issued >= expected {
+                    // No group of a scope is late for a stage that the scope fills: the stage needs each of them, or only one waits.
+                    let groups = table.pipes[block][pipe].acquirers.get(&n).copied().unwrap_or(1);
+                    if state.armed >= groups && expected > 0 && state.issued >= expected {
                         events.push(Event::Arrive { block, pipe, slot });
                     }
                 }
@@ -354,8 +366,10 @@ impl State {
         match event {
             Event::Arrive { block, pipe, slot } => {
                 let state = &mut self.slots[block][pipe][slot as usize];
+                let ring = &table.pipes[block][pipe];
+                let n = state.filled * ring.stages + slot;
                 state.filled += 1;
-                state.armed -= 1;
+                state.armed -= ring.acquirers.get(&n).copied().unwrap_or(1);
                 state.issued = 0;
                 state.flying = 0;
                 self.fills.retain(|(b, p, s, _)| (*b, *p, *s) != (block, pipe, slot));
@@ -385,6 +399,11 @@ impl State {
         // Barriers of one scope are met in order, wherever they are written.
         let arrived = |other: &usize| match step.kind {
             StepKind::Meet { .. } => here(other),
+            // Each role comes to the barrier of the cluster with a scope of its own.
+            StepKind::SyncCluster => {
+                let state = &self.agents[*other];
+                state.arrived && table.step(*other, state.at).is_some_and(|s| s.kind == step.kind)
+            }
             _ => {
                 let state = &self.agents[*other];
                 let same = |s: &Step| s.kind == step.kind && s.team == step.team;
@@ -409,11 +428,8 @@ impl State {
         let (block, op) = (table.block(agent), step.op);
         match &step.kind {
             StepKind::Acquire { pipe, n } => {
-                // The groups of a scope acquire together, and its first group arms the barrier.
-                if table.scripts[agent].group == step.team.first {
-                    let stages = table.pipes[block][*pipe as usize].stages;
-                    self.slots[block][*pipe as usize][(n % stages) as usize].armed += 1;
-                }
+                let stages = table.pipes[block][*pipe as usize].stages;
+                self.slots[block][*pipe as usize][(n % stages) as usize].armed += 1;
             }
             StepKind::Release { pipe, n } => {
                 let ring = &table.pipes[block][*pipe as usize];

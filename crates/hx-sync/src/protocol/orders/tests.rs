@@ -35,6 +35,33 @@ role use 2 {
         .assert_eq(&format!("{found:?}"));
 }
 
+/// The roles of a block come to the barrier of the cluster at the end, each with its own scope. The groups of a role that fills stages
+/// are never late for one.
+#[test]
+fn roles_of_two_blocks_end_together() {
+    let text = "\
+cluster 2
+pipe p 2
+role load 2 {
+    for k in K {
+        acquire p
+        fill s[p] 16
+    }
+    sync_cluster
+}
+role use {
+    for k in K {
+        wait p
+        read s[p]
+        release p
+    }
+    sync_cluster
+}
+";
+    let found = orders(&parse(text));
+    assert_eq!((found.wrong, found.launches > 0), (None, true), "{}", found.states);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
