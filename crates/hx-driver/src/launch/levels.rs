@@ -2,8 +2,11 @@
 
 use hx_base::codes;
 use hx_codegen::{CudaSource, LaunchParam};
+use hx_compile::{Db, tile_program};
+use hx_dtype::AtomicOp;
 use hx_host::HostError;
 use hx_host::device::LaunchError;
+use hx_tile::{Base, Op, OpKind, ParamId};
 use hx_worker::{Launch, LaunchResult};
 
 use super::instance::{self, Checked};
@@ -70,6 +73,12 @@ impl<'a> Launcher<'a> {
                 "the results of `{kernel}` differ from run to run, so those of two levels are not compared"
             )));
         }
+        // One level may repeat an order, and the other another one.
+        if adds_floats(self.db, checked) {
+            return Ok(Some(format!(
+                "the results of `{kernel}` differ between two levels, and are not compared: it adds floats atomically, in any order"
+            )));
+        }
         let Some(BoundParam::Tensor(tensor)) = bound.params.get(found.position) else { return Ok(None) };
         let [optimized, plain] =
             [optimized, &plain].map(|result| element(tensor, &result.outputs[&found.position], found.byte));
@@ -83,6 +92,19 @@ impl<'a> Launcher<'a> {
         let error = HostError::new(&codes::LEVELS_DIFFER, message);
         Err(LaunchError::call(error.help("`--device sim` shows which of the two is right")))
     }
+}
+
+/// Reports whether a kernel adds floating-point numbers to memory that other blocks add to as well.
+fn adds_floats(db: &dyn Db, checked: Checked<'_>) -> bool {
+    let Ok(lowered) = tile_program(db, checked.get()) else { return false };
+    let program = &lowered.program;
+    let is_float = |param: ParamId| program.tensor_param(param).is_some_and(|param| param.dtype.is_float());
+    let adds = |op: &Op| match &op.kind {
+        OpKind::Atomic(atomic) => atomic.op == AtomicOp::Add && program.tensor(atomic.value).dtype.is_float(),
+        OpKind::Store { dst, adds: true, .. } => matches!(dst.base, Base::Global(param) if is_float(param)),
+        _ => false,
+    };
+    program.ops(1.0).into_iter().any(|(op, _)| adds(op))
 }
 
 /// Says of an error that the launch was the one without optimization.
