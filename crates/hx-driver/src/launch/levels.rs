@@ -99,10 +99,12 @@ fn adds_floats(db: &dyn Db, checked: Checked<'_>) -> bool {
     let Ok(lowered) = tile_program(db, checked.get()) else { return false };
     let program = &lowered.program;
     let is_float = |param: ParamId| program.tensor_param(param).is_some_and(|param| param.dtype.is_float());
-    let adds = |op: &Op| match &op.kind {
-        OpKind::Atomic(atomic) => atomic.op == AtomicOp::Add && program.tensor(atomic.value).dtype.is_float(),
-        OpKind::Store { dst, adds: true, .. } => matches!(dst.base, Base::Global(param) if is_float(param)),
-        _ => false,
+    let adds = |op: &Op| {
+        if let OpKind::Atomic(atomic) = &op.kind {
+            return atomic.op == AtomicOp::Add && program.tensor(atomic.value).dtype.is_float();
+        }
+        let OpKind::Store { dst, adds: true, .. } = &op.kind else { return false };
+        matches!(dst.base, Base::Global(param) if is_float(param))
     };
     program.ops(1.0).into_iter().any(|(op, _)| adds(op))
 }

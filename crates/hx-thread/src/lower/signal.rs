@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{Base, Choice, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
+use hx_tile::{Base, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
 
-use super::{LowerError, Lowering, waiters};
+use super::waiters::{self, is_in_boxes};
+use super::{LowerError, Lowering};
 use crate::{Arrivals, BarrierKind, Body, Stmt};
 
 /// The barriers of a pipeline, as positions in [`crate::ThreadProgram::barriers`].
@@ -54,10 +55,6 @@ pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<Pipe
         fills.warps = waiters::arrivals(program, solution, *pipe);
     }
     out
-}
-
-pub(super) fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
-    matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
 }
 
 /// Returns the barrier that a copy signals.

@@ -11,9 +11,10 @@ use std::collections::BTreeSet;
 
 use hx_index::gcd;
 use hx_target::WARP;
-use hx_tile::{Base, Op, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
+use hx_tile::{
+    Base, Choice, Op, OpId, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram,
+};
 
-use super::signal::is_in_boxes;
 use crate::{Lanes, Waiters};
 
 /// Returns the threads that run a role: those of one warp, if the role makes bulk copies into pipelines and does nothing else.
@@ -25,16 +26,14 @@ pub(super) fn lanes(program: &TileProgram, solution: &Solution, scope: ScopeId) 
 
 /// Reports whether a statement needs no more than one warp of its scope.
 fn is_of_one(stmt: &TileStmt) -> bool {
-    let within = || stmt.bodies().all(|body| body.iter().all(is_of_one));
-    match stmt {
-        TileStmt::Op(op) => match &op.kind {
-            OpKind::Sync(sync) => matches!(sync, SyncOp::Acquire { .. } | SyncOp::Skip { .. }),
-            _ => true,
-        },
-        // Each warp reads the number of a round.
-        TileStmt::For { rounds: Rounds::Drawn { .. }, .. } => false,
-        _ => within(),
+    if let TileStmt::Op(op) = stmt
+        && let OpKind::Sync(sync) = &op.kind
+    {
+        return matches!(sync, SyncOp::Acquire { .. } | SyncOp::Skip { .. });
     }
+    // Each warp reads the number of a round.
+    let is_drawn = matches!(stmt, TileStmt::For { rounds: Rounds::Drawn { .. }, .. });
+    !is_drawn && stmt.bodies().all(|body| body.iter().all(is_of_one))
 }
 
 /// Returns the warps of a scope that wait for a free stage of a pipeline.
@@ -84,6 +83,11 @@ fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: 
     is_one || threads_copy(program, solution, pipe) || scopes(program, reads).contains(&scope)
 }
 
+/// Reports whether a copy is made in boxes or runs, by one thread.
+pub(super) fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
+    matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
+}
+
 /// Reports whether threads copy into the stages of a pipeline. Then all threads of each scope that fills one arrive.
 fn threads_copy(program: &TileProgram, solution: &Solution, pipe: PipeId) -> bool {
     let copies = |op: &Op| {
@@ -99,11 +103,11 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
     fn is_plain(program: &TileProgram, solution: &Solution, stmt: &TileStmt) -> bool {
         let within = || stmt.bodies().all(|body| body.iter().all(|stmt| is_plain(program, solution, stmt)));
         match stmt {
-            TileStmt::Op(op) => match &op.kind {
-                OpKind::CopyAsync { signal: Some(pipe), .. } => !threads_copy(program, solution, *pipe),
-                OpKind::Sync(_) => true,
-                _ => false,
-            },
+            TileStmt::Op(op) => {
+                let fills = |pipe: PipeId| !threads_copy(program, solution, pipe);
+                matches!(op.kind, OpKind::CopyAsync { signal: Some(pipe), .. } if fills(pipe))
+                    || matches!(op.kind, OpKind::Sync(_))
+            }
             TileStmt::LoadScalar { src, .. } => match src.base {
                 Base::Global(param) => program.tensor_param(param).is_some_and(|param| !param.mutable),
                 Base::Shared(_) | Base::Register(_) => false,

@@ -86,6 +86,7 @@ pub(super) const ALLOWED: &[Allowed] = &[
             "compute.rs",
             "counter.rs",
             "flight.rs",
+            "late.rs",
             "log.rs",
             "phases.rs",
             "product.rs",
