@@ -476,28 +476,6 @@ impl Expr {
         }
     }
 
-    /// Returns how soon the remainders by constants inside come again, in steps of the number that is divided: 8 for `i % 8`, 32 for
-    /// `i / 4 % 8`.
-    pub fn periods(&self) -> BTreeSet<i64> {
-        let mut found = BTreeSet::new();
-        for atom in self.terms.products.keys().flatten() {
-            let (inside, period) = match atom {
-                Atom::Symbol(_) => continue,
-                Atom::Mod(a, b) => (vec![a, b], b.as_const()),
-                Atom::And(a, mask) => (vec![a], mask.checked_add(1)),
-                Atom::Wrap(a, _) => (vec![a], None),
-                Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => (vec![a, b], None),
-            };
-            let steps = inside.iter().flat_map(|inside| inside.terms.products.keys().flatten());
-            let steps =
-                steps.filter_map(|atom| if let Atom::Div(_, by) = atom { by.as_const() } else { None });
-            let steps = steps.max().unwrap_or(1);
-            found.extend(period.and_then(|period| period.checked_mul(steps)).filter(|period| *period > 0));
-            found.extend(inside.into_iter().flat_map(Expr::periods));
-        }
-        found
-    }
-
     /// Returns the quotients and remainders whose divisor may be 0, each once.
     pub fn divisions(&self) -> Vec<Atom> {
         let mut found = Vec::new();

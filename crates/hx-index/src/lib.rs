@@ -14,6 +14,7 @@ mod cond;
 mod divide;
 mod expr;
 mod facts;
+mod period;
 mod print;
 mod proof;
 #[cfg(test)]

@@ -360,4 +360,17 @@ fn slots_come_again_after_more_rounds_than_a_ring_has() {
         HX0401 `out` is written while a store still reads it
     "#]]
     .assert_eq(&found("", "min(i % (N + 1), N - 1)"));
+    // The first use is in a later round, the slots change in every third one, and a remainder may be written out.
+    expect![[r#"
+        HX0401 `out` is written while a store still reads it
+    "#]]
+    .assert_eq(&found("", "i - i / N * N"));
+    expect![[r#"
+        HX0401 `out` is written while a store still reads it
+    "#]]
+    .assert_eq(&found("", "(i / 3) % N"));
+    expect![[r#"
+        HX0401 `out` is written while a store still reads it
+    "#]]
+    .assert_eq(&found("", "if i >= N - 2 { i % N } else { 0 }"));
 }

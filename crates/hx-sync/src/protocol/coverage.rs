@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::OpId;
 
-use super::periods::periods;
 use super::script::{Sight, Unfollowed};
-use super::{Act, Protocol, Stmt};
+use super::{Act, Protocol, Stmt, periods};
 
 /// A part of a protocol that no launch decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +208,7 @@ impl Coverage {
 fn rounds_of(protocol: &Protocol, stmt: &Stmt) -> i64 {
     let mut rounds = 2;
     let probe = Protocol { body: vec![stmt.clone()], ..Protocol::default() };
-    rounds = rounds.max(periods(protocol, &probe).last().map_or(0, |period| period + 1));
+    rounds = rounds.max(periods::rounds(protocol, &probe).into_iter().max().unwrap_or(0));
     probe.visit(&mut |stmt| {
         if let Stmt::Act(_, Act::Acquire { pipe, .. } | Act::Wait { pipe, .. }) = stmt {
             rounds = rounds.max(i64::from(protocol.pipes[*pipe as usize].stages) + 1);

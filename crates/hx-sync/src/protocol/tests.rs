@@ -187,63 +187,63 @@ fn launches_are_chosen_by_their_loop_counts() {
         3 0: 2 blocks
         1 2: 2 blocks
         1 2: 2 blocks
-        1 3: 2 blocks
-        1 3: 2 blocks
         3 1: 2 blocks
         3 1: 2 blocks
         4 0: 2 blocks
         4 0: 2 blocks
+        1 3: 2 blocks
+        1 3: 2 blocks
         2 2: 2 blocks
         2 2: 2 blocks
-        2 3: 2 blocks
-        2 3: 2 blocks
         4 1: 2 blocks
         4 1: 2 blocks
         5 0: 2 blocks
         5 0: 2 blocks
         1 4: 2 blocks
         1 4: 2 blocks
+        2 3: 2 blocks
+        2 3: 2 blocks
         3 2: 2 blocks
         3 2: 2 blocks
         1 5: 2 blocks
         1 5: 2 blocks
-        3 3: 2 blocks
-        3 3: 2 blocks
         5 1: 2 blocks
         5 1: 2 blocks
         6 0: 2 blocks
         2 4: 2 blocks
         2 4: 2 blocks
+        3 3: 2 blocks
+        3 3: 2 blocks
         4 2: 2 blocks
         4 2: 2 blocks
         2 5: 2 blocks
         2 5: 2 blocks
-        4 3: 2 blocks
-        4 3: 2 blocks
         6 1: 2 blocks
         3 4: 2 blocks
         3 4: 2 blocks
+        4 3: 2 blocks
+        4 3: 2 blocks
         1 6: 2 blocks
         1 6: 2 blocks
         5 2: 2 blocks
         5 2: 2 blocks
         3 5: 2 blocks
         3 5: 2 blocks
-        5 3: 2 blocks
-        5 3: 2 blocks
         8 0: 2 blocks
         4 4: 2 blocks
         4 4: 2 blocks
+        5 3: 2 blocks
+        5 3: 2 blocks
         2 6: 2 blocks
         2 6: 2 blocks
         6 2: 2 blocks
         4 5: 2 blocks
         4 5: 2 blocks
-        6 3: 2 blocks
         8 1: 2 blocks
         9 0: 2 blocks
         5 4: 2 blocks
         5 4: 2 blocks
+        6 3: 2 blocks
         3 6: 2 blocks
         3 6: 2 blocks
         5 5: 2 blocks
@@ -256,16 +256,16 @@ fn launches_are_chosen_by_their_loop_counts() {
         4 6: 2 blocks
         8 2: 2 blocks
         6 5: 2 blocks
+        2 9: 2 blocks
+        2 9: 2 blocks
         8 3: 2 blocks
-        2 9: 2 blocks
-        2 9: 2 blocks
         5 6: 2 blocks
         5 6: 2 blocks
         9 2: 2 blocks
-        9 3: 2 blocks
         3 9: 2 blocks
         3 9: 2 blocks
         8 4: 2 blocks
+        9 3: 2 blocks
         6 6: 2 blocks
         8 5: 2 blocks
         4 9: 2 blocks

@@ -21,8 +21,7 @@ use self::found::Found;
 use self::space::{Space, Values};
 use super::coverage::Coverage;
 use super::launch::{Launch, Pattern, REGISTERS, is_level, level};
-use super::periods::periods;
-use super::{Act, Drawn, Launchable, Protocol, Stmt};
+use super::{Act, Drawn, Launchable, Protocol, Stmt, periods};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
@@ -301,8 +300,8 @@ fn wanted(protocol: &Protocol) -> Vec<i64> {
     let mut wanted: Vec<i64> = Vec::new();
     let stages: BTreeSet<i64> = protocol.pipes.iter().map(|pipe| i64::from(pipe.stages)).collect();
     let lists = stages.iter().map(|s| vec![s + 1, 1, 0, 2 * s + 1, *s, s - 1, s + 2, 2]);
-    let again = periods(protocol, protocol).into_iter().filter(|period| !stages.contains(period));
-    let again: Vec<Vec<i64>> = again.map(|period| vec![period + 1]).collect();
+    let again: Vec<Vec<i64>> =
+        periods::rounds(protocol, protocol).into_iter().map(|rounds| vec![rounds]).collect();
     let lists: Vec<Vec<i64>> = if stages.is_empty() { vec![vec![3, 1, 0, 2, 4, 5]] } else { lists.collect() };
     for at in 0..8 {
         for list in lists.iter().chain(&again) {

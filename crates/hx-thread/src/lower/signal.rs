@@ -26,7 +26,7 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
 pub(super) struct Fills {
     /// Some are bulk copies.
     in_boxes: bool,
-    /// The threads of the scope that makes the others; 0 if there are none.
+    /// The arrivals of threads; 0 if no thread copies.
     threads: u32,
     /// The arrivals of warps that may make no copy; see [`super::waiters`].
     warps: u32,
@@ -48,7 +48,7 @@ pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<Pipe
         if is_in_boxes(solution, op.id) {
             fills.in_boxes = true;
         } else {
-            fills.threads = fills.threads.max(program.threads_of(op));
+            fills.threads = waiters::copying(program, pipe);
         }
     }
     for (pipe, fills) in &mut out {
@@ -160,7 +160,9 @@ impl Lowering<'_> {
                 out.entry(first.0).or_default().before.push(self.titled(&first.1, title, expect));
             }
             if threads > 0 {
-                let arrive = vec![Stmt::Arrive { barrier, index, by: Arrivals::Copies, blocks: Vec::new() }];
+                let times = threads / self.program.threads_of(&last.1).max(1);
+                let arrive = Stmt::Arrive { barrier, index, by: Arrivals::Copies, blocks: Vec::new() };
+                let arrive = vec![arrive; times as usize];
                 let signal = self.titled(&last.1, format!("signal {name}"), arrive);
                 out.entry(last.0).or_default().after.push(signal);
             }

@@ -58,7 +58,7 @@ pub(super) fn warps(program: &TileProgram, solution: &Solution, scope: ScopeId) 
 /// Returns the number of arrivals at the barrier of a stage by warps behind their wait; 0 if no scope makes them. Whichever scope fills
 /// the stage makes as many: each of its warps arrives that often.
 pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId) -> u32 {
-    let scopes = scopes(program, |sync| matches!(sync, SyncOp::Acquire { pipe: own, .. } if *own == pipe));
+    let scopes = filling(program, pipe);
     let may_be_late = |scope: &ScopeId| {
         !may_go_on(program, solution, *scope) && !needs_each(program, solution, *scope, pipe)
     };
@@ -66,7 +66,7 @@ pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId)
         return 0;
     }
     let each = scopes.iter().map(|scope| i64::from(warps(program, solution, *scope)));
-    each.fold(1, |all, each| all / gcd(all, each) * each) as u32
+    each.fold(1, common) as u32
 }
 
 /// Returns the scopes with an operation of synchronization.
@@ -80,7 +80,26 @@ fn scopes(program: &TileProgram, is: impl Fn(&SyncOp) -> bool) -> BTreeSet<Scope
 fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> bool {
     let is_one = warps(program, solution, scope) == 1;
     let reads = |sync: &SyncOp| matches!(sync, SyncOp::WaitStage { pipe: own, .. } if *own == pipe);
-    is_one || threads_copy(program, solution, pipe) || scopes(program, reads).contains(&scope)
+    // With a number of readers, a group may read some stages only, and fill others.
+    let reads_all = program.pipe(pipe).readers.is_none() && scopes(program, reads).contains(&scope);
+    is_one || threads_copy(program, solution, pipe) || reads_all
+}
+
+/// Returns the number of threads that arrive at a stage into which threads copy. Scopes of fewer threads arrive more often.
+pub(super) fn copying(program: &TileProgram, pipe: PipeId) -> u32 {
+    let scopes = filling(program, pipe);
+    let each = scopes.iter().map(|scope| i64::from(program.scope(*scope).threads));
+    each.fold(1, common) as u32
+}
+
+/// Returns the scopes that fill stages of a pipeline.
+fn filling(program: &TileProgram, pipe: PipeId) -> BTreeSet<ScopeId> {
+    scopes(program, |sync| matches!(sync, SyncOp::Acquire { pipe: own, .. } if *own == pipe))
+}
+
+/// Returns the least common multiple.
+fn common(a: i64, b: i64) -> i64 {
+    a / gcd(a, b).max(1) * b
 }
 
 /// Reports whether a copy is made in boxes or runs, by one thread.

@@ -168,11 +168,11 @@ fn stages_are_left_to_others_in_vain() {
         &[["        skip p K\n", ""], ["    skip p g * K\n", ""], ["skip p g * K", "skip p g"]],
         expect![[r#"
             crowded: 25 `release p` by more than 1 groups of p
-              with R = 3, K = 1, (R + 1) / 2 = 2
-            crowded: 24 `release p` by more than 1 groups of p
-              with R = 3, K = 1, (R + 1) / 2 = 2
+              with R = 5, K = 1, (R + 1) / 2 = 3
+            crowded: 20 `release_previous p` by more than 1 groups of p
+              with R = 2, K = 5, (R + 1) / 2 = 1
             crowded: 21 `release_previous p` by more than 1 groups of p
-              with R = 3, K = 2, (R + 1) / 2 = 2
+              with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );
 }
@@ -226,7 +226,7 @@ fn a_turn_is_not_passed() {
         expect![[r#"
             stuck: group 1 of `use` at 16 `take m` wants m from group 0 of `use`
             stuck: group 0 of `use` at 16 `take m` wants m from group 1 of `use`
-              with R = 3, K = 0, (R + 1) / 2 = 2
+              with R = 5, K = 0, (R + 1) / 2 = 3
               fix: pass m after 35 `pass s`
         "#]],
     );
@@ -236,9 +236,9 @@ fn a_turn_is_not_passed() {
         "",
         expect![[r#"
             passed twice: 22 `pass m`
-              with R = 3, K = 0, (R + 1) / 2 = 2
+              with R = 5, K = 0, (R + 1) / 2 = 3
             slip: 17 `wait p` of p
-              with R = 3, K = 3, (R + 1) / 2 = 2
+              with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );
     // Without the turns, a group whose position is two phases ahead falls through the wait.
@@ -247,7 +247,7 @@ fn a_turn_is_not_passed() {
         &without,
         expect![[r#"
             slip: 17 `wait p` of p
-              with R = 3, K = 3, (R + 1) / 2 = 2
+              with R = 2, K = 5, (R + 1) / 2 = 1
         "#]],
     );
 }
@@ -448,7 +448,7 @@ fn a_staging_buffer_is_overwritten_while_a_store_reads_it() {
         "for j in 3",
         expect![[r#"
             race: 34 `store .sc[j % 2]` and 32 `write .sc[j % 2]`, Store
-              with R = 3, K = 0, (R + 1) / 2 = 2
+              with R = 5, K = 0, (R + 1) / 2 = 3
               fix: 29 `wait_stores 1` leaves 0
         "#]],
     );
