@@ -25,7 +25,7 @@ use crate::support::{Ran, Sandbox, root};
 
 /// The minimal numbers of programs: fewer mean that some were lost.
 const BUGS: usize = 345;
-const RIGHT: usize = 189;
+const RIGHT: usize = 190;
 
 /// The most bugs that pass.
 const PASSING: usize = 3;

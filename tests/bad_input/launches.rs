@@ -416,13 +416,13 @@ fn a_result_that_is_not_close() {
             │     ────────────────┬───────────────
             │                     ╰───────────────── here
             │
-            │ Note 1: first at [0, 0]: got never written, expected -7.24259498
+            │ Note 1: first at [0, 0]: got unwritten memory, expected -7.24259498
             │
             │ Note 2: worst at [39, 12]: absolute 18.14, relative 4.88, 9289 ulp of f16 (got -14.421875, expected 3.72118263)
             │
             │ Note 3: wrong: scattered over 99% of the tensor
             │
-            │ Note 4: 512 of them were never written
+            │ Note 4: 512 of them are unwritten memory
             │
             │ Note 5: nothing wrote [0, 0]: the only block wrote `c[8..64, 0..64]`
         ────╯

@@ -20,6 +20,11 @@ impl Knowledge {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
+    /// Reports whether this is all that is known there, and perhaps more.
+    pub(crate) fn covers(&self, other: &Knowledge) -> bool {
+        self.0.iter().zip(&other.0).all(|(mine, theirs)| mine >= theirs)
+    }
+
     /// Learns of everything on a component before `time`.
     pub(crate) fn learn(&mut self, component: usize, time: u32) {
         self.0[component] = self.0[component].max(time);

@@ -164,13 +164,17 @@ impl Machine<'_> {
             if before.released < releases {
                 return false;
             }
+            // Where another scope acquired the stage before, the phase before that may be open, which has the parity of this one.
+            let last = n.checked_sub(2 * stages).map(|last| state.stage(last).given.clone());
+            let own = &self.agents[agent].own;
+            let is_early = last.is_some_and(|given| given.is_none_or(|given| !own.covers(&given)));
             if let Some(given) = &before.given {
                 self.learn(agent, given);
             }
             // A barrier that completes a second phase before a wait reads its parity shows the parity of the wrong phase.
             let known = &self.agents[agent].own;
             overtaken.extend(before.waited.iter().filter(|(_, at)| !known.knows(*at)).map(|(wait, _)| *wait));
-            if before.acquired.is_none_or(|(_, by, at)| by != team && !known.knows(at)) {
+            if before.acquired.is_none_or(|(_, by, _)| by != team && is_early) {
                 overtaken.push(op);
             }
         }
