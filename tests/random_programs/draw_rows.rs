@@ -31,13 +31,7 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
     let is_packed = |row: &&GemmRow| row.is_swapped && row.a.dtype().bits() < 8;
-    all.extend(
-        gemms
-            .iter()
-            .copied()
-            .filter(is_packed)
-            .flat_map(|row| [Asked::Gemm(row), Asked::Gemm(row), Asked::Gemm(row)]),
-    );
+    all.extend(gemms.iter().filter(|row| is_packed(row)).flat_map(|row| [*row; 3].map(Asked::Gemm)));
     let (swapped, plain): (Vec<&GemmRow>, Vec<&GemmRow>) = gemms.into_iter().partition(|row| row.is_swapped);
     // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {

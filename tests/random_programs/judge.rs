@@ -102,9 +102,8 @@ pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
 /// The prefix of the kinds that `hx check` finds.
 const CHECKED: &str = "check: ";
 
-/// Findings that a right program may have: they say what costs time, that nothing uses a name, and that padding takes part in a result
-/// or may. The reference of a
-/// program of tiles counts the padding in.
+/// Findings that a right program may have: an operation costs time, a name is not used, or padding takes part in a result or may. The
+/// reference of a program of tiles counts the padding in.
 const ALLOWED: &[&str] =
     &["HX0106", "HX0305", "HX0306", "HX0307", "HX0309", "HX0310", "HX0311", "HX0418", "HX0423", "HX0503"];
 

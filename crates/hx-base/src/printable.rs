@@ -17,7 +17,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces each character on which a terminal acts, or of which it shows nothing, by `�`, one for one, so that positions in the text stay valid.
+/// Replaces each character on which a terminal acts, or which it does not show, by `�`, one for one, so that positions in the text stay
+/// valid.
 pub fn masked(text: &str) -> Cow<'_, str> {
     // A carriage return before a line feed is part of a line end, so it is not masked.
     let is_end = |at: usize| text[at..].starts_with("\r\n");
@@ -32,9 +33,9 @@ pub fn masked(text: &str) -> Cow<'_, str> {
 fn is_hidden(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    // Without a width of its own, nothing can be drawn below it. The joiners of emoji are not among these.
-    let is_nothing = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}');
-    turns || is_nothing || (c.is_control() && c != '\n' && c != '\t')
+    // A label cannot underline a character without a width. The joiners of emoji stay: they shape their neighbours.
+    let has_no_width = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}');
+    turns || has_no_width || (c.is_control() && c != '\n' && c != '\t')
 }
 
 #[cfg(test)]

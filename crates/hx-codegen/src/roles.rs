@@ -105,19 +105,12 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes a body that the first warp of each group runs. All threads of a warp get the condition from its first one, so the CUDA
-    /// compiler knows that they agree.
+    /// Writes a body that the first warp of each group runs. The condition comes from a lane exchange, so the CUDA compiler knows that
+    /// it is the same in a whole warp, and keeps the body's integers in uniform registers.
     fn first_warp(&mut self, role: &Role) -> Result<()> {
-        let scope = *self.program.scope(role.scope);
-        let thread = match scope.first {
-            0 => "(int)threadIdx.x".to_owned(),
-            first => format!("((int)threadIdx.x - {first})"),
-        };
-        let warp = match scope.groups {
-            1 => format!("{thread} / {WARP}"),
-            _ => format!("{thread} % {} / {WARP}", scope.threads),
-        };
-        self.block(&format!("if (__shfl_sync(0xffffffff, {warp}, 0) == 0)"), |e| e.body(&role.body))
+        let thread = self.expr(&Expr::symbol(Symbol::Thread))?.text;
+        let condition = format!("__shfl_sync(0xffffffff, {thread} / {WARP}, 0) == 0");
+        self.block(&format!("if ({condition})"), |e| e.body(&role.body))
     }
 
     /// Gives each thread of the executing groups this many registers.

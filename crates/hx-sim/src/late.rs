@@ -1,8 +1,8 @@
-//! Warps that may be late for a phase.
+//! Checks that no warp comes too late to a wait for a phase.
 //!
-//! A wait compares parities, so it tells a complete phase from the next one, and no further. The warps of an agent run together here; on
-//! a GPU nothing keeps them together. A warp that comes to its wait when the next phase is complete, too, waits on, perhaps for ever.
-//! So each warp that waits must have passed before the next phase is complete: those who complete it know that it has.
+//! A wait compares parities, so it cannot tell a phase from the phase after the next. The simulator runs the warps of an agent together; on
+//! a GPU each warp goes on by itself. A warp that reaches its wait when the next phase is complete as well waits for one phase more, which
+//! may never end. So whoever completes the next phase must know that each warp has passed its wait.
 
 use hx_thread::{Epoch, Warps};
 

@@ -32,8 +32,8 @@ pub(crate) fn apply(operator: Operator, dtype: DType, out: &mut [u64], args: Arg
     }
 }
 
-/// Lets a maximum or minimum with memory never written be that, too. Its fill is a NaN, which the hardware leaves out: the result
-/// would be the other number, and nothing would show that a GPU finds there what it will.
+/// Makes a maximum or minimum with unwritten memory unwritten memory as well. The fill of unwritten memory is a NaN, which the hardware
+/// drops, so the result would be the other number and hide the read.
 fn keep_unwritten(dtype: DType, out: &mut [u64], args: Args<'_>) {
     let [x, y, _] = args.0;
     if x.iter().chain(y).any(|bits| is_fill(dtype, *bits)) {

@@ -123,7 +123,7 @@ pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> V
         launches.extend(more);
     }
     verdict.open = coverage.open();
-    remedies::add(protocol, &launches, &mut verdict.faults, poll);
+    remedies::add(protocol, &launches, &mut verdict, poll);
     leave_out_consequences(&mut verdict.faults);
     verdict
 }

@@ -129,8 +129,8 @@ pub enum Arrivals {
 
 /// The warps of a scope that wait for a phase.
 ///
-/// A wait compares parities, so a warp that comes two phases late waits for a phase that may never end. Nothing keeps the warps of a
-/// scope together. So all of them wait only where no phase can follow without each of them.
+/// A wait compares parities, and each warp goes on by itself. A warp that comes one phase late waits for a phase that may never end. So
+/// all warps wait only if the next phase needs each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Waiters {
     All,
@@ -329,7 +329,7 @@ pub struct Role {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lanes {
     All,
-    /// Those of the scope's first warp. The other warps have nothing to do.
+    /// The threads of the scope's first warp run the body. The other warps skip it.
     FirstWarp,
 }
 

@@ -306,9 +306,9 @@ family! {
 
     /// The compiler follows pipelines, turns, asynchronous products and barriers under launches that it chooses: with 0, 1, 2 and as
     /// many rounds of each loop as the rings have stages, one and two more, for lengths that a launch passes and for numbers that the
-    /// kernel reads. Slots that the source counts itself, as `out[.., i % 8]`, come again after 8 rounds, and their first use may be
-    /// in a later round, so such a loop runs for 17. What goes wrong in one of these launches is an error. This warning says that a part of the kernel was not decided, and which
-    /// expression stood in the way: no launch satisfies all `where` clauses, a loop cannot be made to run for enough rounds, a condition
+    /// kernel reads. The source may count slots itself: `out[.., i % 8]` uses a slot again after 8 rounds, and first in a later round
+    /// than 0, so such a loop runs for 17 rounds. What goes wrong in one of these launches is an error. This warning says that a part
+    /// of the kernel was not decided, and which expression stood in the way: no launch satisfies all `where` clauses, a loop cannot be made to run for enough rounds, a condition
     /// never changes, or the smallest launches are too long to follow. Such a kernel may hang or race on a GPU.
     ///
     /// ```hx fails

@@ -136,10 +136,11 @@ impl<'a> Launcher<'a> {
         match error {
             CompileError::Absent(absence) => LaunchError::call(absence_error(&absence)),
             CompileError::Refused { log, .. } => {
-                // The last line of the assembler only says that there were errors.
-                let tells = |line: &&str| line.contains("error") || line.contains("fatal");
-                let says = |line: &&str| !line.contains("assembly aborted");
-                let shown: Vec<&str> = log.lines().filter(tells).filter(says).take(3).collect();
+                // The assembler's last line, "Ptx assembly aborted due to errors", gives no reason.
+                let has_reason = |line: &&str| {
+                    (line.contains("error") || line.contains("fatal")) && !line.contains("assembly aborted")
+                };
+                let shown: Vec<&str> = log.lines().filter(has_reason).take(3).collect();
                 let error =
                     HostError::new(&codes::INTERNAL_ERROR, "the CUDA compiler refused the generated text");
                 LaunchError::call(shown.iter().fold(error, |e, line| e.note(line.trim())))

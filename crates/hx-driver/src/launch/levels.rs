@@ -73,7 +73,7 @@ impl<'a> Launcher<'a> {
                 "the results of `{kernel}` differ from run to run, so those of two levels are not compared"
             )));
         }
-        // One level may repeat an order, and the other another one.
+        // Each level may repeat its own order of the additions.
         if adds_floats(self.db, checked) {
             return Ok(Some(format!(
                 "the results of `{kernel}` differ between two levels, and are not compared: it adds floats atomically, in any order"

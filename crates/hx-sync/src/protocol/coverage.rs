@@ -68,7 +68,9 @@ struct Site {
 impl Site {
     /// Returns the number of rounds to see, if as many are possible.
     fn wanted(&self) -> i64 {
-        let possible = [self.most, self.drawn].into_iter().flatten().min().unwrap_or(self.wanted);
+        // Drawn launches have short loops, so they say nothing about loops that must be long.
+        let drawn = self.drawn.filter(|_| self.wanted <= 2 * periods::LONGEST + 1);
+        let possible = [self.most, drawn].into_iter().flatten().min().unwrap_or(self.wanted);
         possible.min(self.wanted)
     }
 

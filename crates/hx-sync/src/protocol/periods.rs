@@ -1,10 +1,13 @@
-//! How soon places in shared memory come again: the rounds after which a loop uses a place anew.
+//! The rounds after which a loop uses a place in shared memory again.
 //!
-//! A ring of a pipeline comes round after as many rounds as it has stages. Slots that the source counts itself, as `out[i % 8]`, come
-//! round after their own number. A launch shows what happens to a place that is used again only if it has more rounds than that.
+//! A pipeline uses a stage again after as many rounds as it has stages. Slots that the source counts itself have a period of their own:
+//! `out[i % 8]` is used again after 8 rounds. A launch shows a conflict between two uses of a slot only if its loop is longer than that.
 //!
-//! Why so many rounds are enough for all: a round does what the round before did, one place further. What two accesses of a place do to
-//! each other depends on how many rounds lie between them, and what is ordered from one use of a place to the next is ordered over all.
+//! This many rounds settle longer loops: each round repeats the round before, one slot further, so the conflict of two accesses depends on
+//! the number of rounds between them alone. If a use of a slot precedes the next use, it precedes all later ones.
+//!
+//! Remainders and quotients by constants have exact periods. A period is a guess if a condition sets a counter back or advances it, as
+//! `if slot == 8 { slot = 0; }` does. A slot that data decide has no period.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +15,7 @@ use hx_index::{Cond, Expr, Symbol};
 
 use super::{Protocol, Stmt};
 
-/// Returns the numbers of rounds that a loop over a body needs before each place has come again, from whichever round it is first used.
+/// Returns the numbers of rounds in which a loop over a body uses each slot twice, even if its first use is in a later round.
 pub(super) fn rounds(protocol: &Protocol, body: &Protocol) -> Vec<i64> {
     let mut values: BTreeMap<&Symbol, Vec<&Expr>> = BTreeMap::new();
     let mut conds: Vec<&Cond> = Vec::new();
@@ -29,31 +32,33 @@ pub(super) fn rounds(protocol: &Protocol, body: &Protocol) -> Vec<i64> {
         let Stmt::Act(_, act) = stmt else { return };
         open.extend(act.places().into_iter().flat_map(|place| place.ranges.iter().map(|(start, _)| start)));
     });
-    let (mut periods, mut met) = (BTreeSet::new(), BTreeSet::new());
+    let (mut exact, mut guessed, mut met) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     while let Some(expr) = open.pop() {
-        periods.extend(expr.periods());
+        exact.extend(expr.periods());
         for symbol in expr.symbols() {
             if let Some(values) = values.get(&symbol)
                 && met.insert(symbol)
             {
-                // A number that is set back to the last slot: `slot = 7`.
-                periods.extend(values.iter().filter_map(|value| value.as_const()).map(|last| last + 1));
+                // An assignment like `slot = 7` sets a counter back to its last slot.
+                guessed.extend(values.iter().filter_map(|value| value.as_const()).map(|last| last + 1));
                 open.extend(values);
             }
         }
     }
-    // A number that the source sets back by itself: `if slot == 8 { slot = 0; }`, or `if slot < 7 { … }`.
+    // A comparison like `slot == 8` or `slot < 7` sets a counter back.
     for cond in conds.iter().filter(|cond| cond.symbols().iter().any(|symbol| met.contains(symbol))) {
-        constants(cond, &mut periods);
+        constants(cond, &mut guessed);
     }
-    // What happens in some rounds only takes as many times longer.
-    let seldom = conds.iter().flat_map(|cond| exprs(cond)).flat_map(Expr::periods).max().unwrap_or(1);
-    let again = periods.into_iter().filter(|period| (2..=LONGEST).contains(period));
-    again.map(|period| 2 * (period * seldom).min(LONGEST) + 1).collect()
+    guessed.retain(|period| *period <= LONGEST);
+    // A counter that advances under `i % 3 == 2` needs 3 times as many rounds.
+    let factor = conds.iter().flat_map(|cond| exprs(cond)).flat_map(Expr::periods).max().unwrap_or(1);
+    let scaled = |period: &i64| period.saturating_mul(factor).min(LONGEST).max(*period);
+    let periods = exact.union(&guessed).filter(|period| **period > 1);
+    periods.map(|period| scaled(period).saturating_mul(2).saturating_add(1)).collect()
 }
 
-/// The longest period that is followed.
-const LONGEST: i64 = 1024;
+/// The longest period that is guessed. An exact period has no limit: if no launch has enough rounds, the loop is told to be unchecked.
+pub(super) const LONGEST: i64 = 1024;
 
 /// Returns the expressions that a condition compares.
 fn exprs(cond: &Cond) -> Vec<&Expr> {

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use hx_tile::OpId;
 
 use super::launch::Launch;
-use super::{Act, Cause, Deed, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Want, follow};
+use super::{Act, Cause, Deed, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Verdict, Want, follow};
 
 /// The most changes that are tried for one fault.
 const TRIED: usize = 24;
 
 /// Adds to each fault a change that removes it. Other faults that the same change removes are counted and left out.
-pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fault>, poll: &dyn Fn()) {
+pub(crate) fn add(protocol: &Protocol, launches: &[Launch], verdict: &mut Verdict, poll: &dyn Fn()) {
+    let (followed, faults) = (verdict.launches, &mut verdict.faults);
     let known: BTreeSet<Key> = faults.iter().map(|fault| fault.kind.key()).collect();
     let kinds: Vec<Kind> = faults.iter().map(|fault| fault.kind.clone()).collect();
     let mut left: Vec<Option<Fault>> = faults.drain(..).map(Some).collect();
@@ -22,11 +23,12 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], faults: &mut Vec<Fau
         for fix in candidates(protocol, &fault.kind, &kinds).into_iter().take(TRIED) {
             let Some(changed) = changed(protocol, &fix) else { continue };
             let is_worse = |kind: &Kind| kind.key() == own || !known.contains(&kind.key());
-            let rest = follow(&changed, launches, None, &is_worse, poll).faults;
-            if rest.iter().any(|fault| is_worse(&fault.kind)) {
+            let found = follow(&changed, launches, None, &is_worse, poll);
+            // A change that makes a launch too long to follow hides the fault.
+            if found.launches < followed || found.faults.iter().any(|fault| is_worse(&fault.kind)) {
                 continue;
             }
-            let rest: BTreeSet<Key> = rest.iter().map(|fault| fault.kind.key()).collect();
+            let rest: BTreeSet<Key> = found.faults.iter().map(|fault| fault.kind.key()).collect();
             if best.as_ref().is_none_or(|(_, best)| rest.len() < best.len()) {
                 let done = rest.is_empty();
                 best = Some((fix, rest));

@@ -1,11 +1,11 @@
-//! Decides which warps wait for a stage before it is filled.
+//! Decides which warps wait for a free stage of a pipeline.
 //!
-//! A wait compares the parity of a phase, and nothing keeps the warps of a scope together. Where one thread makes the copies, a warp
-//! that comes late finds a stage which has been filled and given back since, or twice, and then waits for a phase that may never end.
-//! That cannot happen where the stage needs each warp: where its threads copy, or where they read it and give it back.
+//! A wait compares the parity of a phase, and each warp of a scope goes on by itself. If one thread makes the copies, a late warp may reach
+//! its wait when the stage was filled and given back already. It then waits for the next release, which may never come.
 //!
-//! In all other scopes, warps without a part in the copies do not wait, if nothing that they do depends on it. Otherwise they arrive
-//! at the stage's barrier as well, behind their wait.
+//! - A stage that needs every warp excludes this: the threads copy into it, or the scope also reads and releases it.
+//! - Other warps that access no memory do not wait. A role of such warps alone runs in its first warp.
+//! - All other warps wait, and then arrive at the barrier of the full stage.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +55,8 @@ pub(super) fn warps(program: &TileProgram, solution: &Solution, scope: ScopeId) 
     }
 }
 
-/// Returns the number of arrivals at the barrier of a stage by warps behind their wait; 0 if no scope makes them. Whichever scope fills
-/// the stage makes as many: each of its warps arrives that often.
+/// Returns the number of arrivals with which warps say that they have passed their wait; 0 if no warp needs to. Every scope that fills
+/// a stage makes this many: with 8 arrivals, each of 4 warps arrives twice.
 pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId) -> u32 {
     let scopes = filling(program, pipe);
     let may_be_late = |scope: &ScopeId| {
@@ -69,7 +69,7 @@ pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId)
     each.fold(1, common) as u32
 }
 
-/// Returns the scopes with an operation of synchronization.
+/// Returns the scopes that have an operation of synchronization which `is` accepts.
 fn scopes(program: &TileProgram, is: impl Fn(&SyncOp) -> bool) -> BTreeSet<ScopeId> {
     let ops = program.ops(1.0).into_iter();
     let found = ops.filter(|(op, _)| matches!(&op.kind, OpKind::Sync(sync) if is(sync)));
@@ -80,12 +80,13 @@ fn scopes(program: &TileProgram, is: impl Fn(&SyncOp) -> bool) -> BTreeSet<Scope
 fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> bool {
     let is_one = warps(program, solution, scope) == 1;
     let reads = |sync: &SyncOp| matches!(sync, SyncOp::WaitStage { pipe: own, .. } if *own == pipe);
-    // With a number of readers, a group may read some stages only, and fill others.
+    // Under `readers: 1`, a group may read some stages and fill others.
     let reads_all = program.pipe(pipe).readers.is_none() && scopes(program, reads).contains(&scope);
     is_one || threads_copy(program, solution, pipe) || reads_all
 }
 
-/// Returns the number of threads that arrive at a stage into which threads copy. Scopes of fewer threads arrive more often.
+/// Returns the number of arrivals of threads at a stage of a pipeline into which threads copy. Every scope that fills a stage makes this
+/// many: with 256 arrivals, each of 128 threads arrives twice.
 pub(super) fn copying(program: &TileProgram, pipe: PipeId) -> u32 {
     let scopes = filling(program, pipe);
     let each = scopes.iter().map(|scope| i64::from(program.scope(*scope).threads));

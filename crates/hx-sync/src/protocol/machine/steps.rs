@@ -164,7 +164,8 @@ impl Machine<'_> {
             if before.released < releases {
                 return false;
             }
-            // Where another scope acquired the stage before, the phase before that may be open, which has the parity of this one.
+            // The acquire waits for release `k` of its stage by a parity, which release `k - 2` has as well. If another scope made the
+            // acquire before, this scope may not know of release `k - 1`, and its wait may end with release `k - 2`.
             let last = n.checked_sub(2 * stages).map(|last| state.stage(last).given.clone());
             let own = &self.agents[agent].own;
             let is_early = last.is_some_and(|given| given.is_none_or(|given| !own.covers(&given)));

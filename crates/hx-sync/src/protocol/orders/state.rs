@@ -316,7 +316,7 @@ impl State {
                 for (slot, state) in (0u32..).zip(slots) {
                     let n = state.filled * table.pipes[block][pipe].stages + slot;
                     let expected = table.pipes[block][pipe].expected.get(&n).copied().unwrap_or(0);
-                    // No group of a scope is late for a stage that the scope fills: the stage needs each of them, or only one waits.
+                    // Lowering makes a stage wait for every group of the scope that fills it, so no group is late for the stage.
                     let groups = table.pipes[block][pipe].acquirers.get(&n).copied().unwrap_or(1);
                     if state.armed >= groups && expected > 0 && state.issued >= expected {
                         events.push(Event::Arrive { block, pipe, slot });
@@ -391,24 +391,17 @@ impl State {
     fn meet(&mut self, table: &Table<'_>, agent: usize, step: &Step) {
         self.agents[agent].arrived = true;
         let members = table.members(agent, step);
-        let here = |other: &usize| {
-            let state = &self.agents[*other];
-            state.arrived
-                && table.step(*other, state.at).is_some_and(|s| (s.op, &s.kind) == (step.op, &step.kind))
+        // Threads meet at one operation for a sum. A scope meets at its barriers in order, wherever they are written. All scopes meet at
+        // the barrier of the cluster.
+        let same = |s: &Step| match step.kind {
+            StepKind::Meet { .. } => s.op == step.op,
+            StepKind::SyncCluster => true,
+            _ => s.team == step.team,
         };
-        // Barriers of one scope are met in order, wherever they are written.
-        let arrived = |other: &usize| match step.kind {
-            StepKind::Meet { .. } => here(other),
-            // Each role comes to the barrier of the cluster with a scope of its own.
-            StepKind::SyncCluster => {
-                let state = &self.agents[*other];
-                state.arrived && table.step(*other, state.at).is_some_and(|s| s.kind == step.kind)
-            }
-            _ => {
-                let state = &self.agents[*other];
-                let same = |s: &Step| s.kind == step.kind && s.team == step.team;
-                state.arrived && table.step(*other, state.at).is_some_and(same)
-            }
+        let arrived = |other: &usize| {
+            let state = &self.agents[*other];
+            let is_here = |s: &Step| s.kind == step.kind && same(s);
+            state.arrived && table.step(*other, state.at).is_some_and(is_here)
         };
         if members.iter().all(arrived) {
             for member in members {
