@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hx_base::testing::MemorySystem;
 use hx_base::{Severity, codes};
-use hx_compile::{CtValue, Instance, LaunchFacts, check_file, default_instance, tile_program};
+use hx_compile::{Instance, LaunchFacts, check_file, default_instance, tile_program};
 use hx_hir::{Kernel, file_items};
 use hx_sync::protocol::orders;
 use hx_syntax::ast::{AstNode, Test};
@@ -19,9 +19,6 @@ use crate::support::Sandbox;
 
 /// The most states of a launch that are visited.
 const STATES: usize = 1_500_000;
-
-/// The number of stages of a kernel whose orders are followed, if a parameter decides it: orders of long rings are too many.
-const STAGES: i64 = 3;
 
 pub(super) enum Verdict {
     Error,
@@ -81,12 +78,7 @@ impl Judge {
 /// Follows the launches of a kernel in all orders.
 fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
     let instance = default_instance(db, kernel, Arch::Sm90a).ok_or("no default instance")?;
-    let mut args = instance.args(db).clone();
-    for generic in &hx_hir::kernel_signature(db, kernel).generics {
-        if generic.name.as_str() == "STAGES" {
-            args.insert(generic.name.clone(), CtValue::Int(STAGES));
-        }
-    }
+    let args = instance.args(db).clone();
     // The launches of the check need no divisors.
     let facts = LaunchFacts { rest: 1, ..LaunchFacts::all_16() };
     let small = Instance::chosen(db, kernel, args, Arch::Sm90a, facts);

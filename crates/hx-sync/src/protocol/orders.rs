@@ -1,9 +1,9 @@
 //! Runs a launch in every order of its events: acquires, arrivals of copies, waits, releases, turns and barriers.
 //!
-//! The protocol machine runs a launch in one order and concludes the others from vector clocks. This module concludes nothing: it
-//! visits every state that the groups can reach. Barriers are modelled as the hardware has them, with the parity of a phase, and
-//! shared memory holds the name of the last operation that wrote each part of a tensor. A launch is right if all orders come to
-//! their ends, no operation writes what another one in flight uses, and every read finds the same writer in all orders.
+//! The protocol machine runs a launch in one order and concludes the others from vector clocks. This module concludes less: it
+//! visits the states that the groups can reach, and leaves out only orders of events that do not matter to each other
+//! (`persistent.rs`). Barriers are modelled as the hardware has them, with the parity of a phase, and shared memory holds the name of
+//! the last operation that wrote each part of a tensor. A launch is right if all orders come to their ends, no operation writes what another one in flight uses, and every read finds the same writer in all orders.
 //!
 //! It takes too long for an editor. The mutation tests judge with it what the machine accepts.
 //!
@@ -11,7 +11,9 @@
 //! compared: layouts decide them.
 
 mod memory;
+mod persistent;
 mod state;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +23,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use hx_tile::{OpId, TileProgram};
 
 use self::memory::Writer;
-use self::state::{State, Table};
+use self::persistent::Effects;
+use self::state::State;
+use self::table::Table;
 use super::launch::Launch;
 use super::script::Script;
 use super::{Act, Launchable, Protocol, Stmt, script, translate, trials};
@@ -56,13 +60,23 @@ pub enum Wrong {
 /// stages, and smaller ones. Visits at most `limit` states of each.
 pub fn orders(tile: &TileProgram, limit: usize, poll: &dyn Fn()) -> Option<Orders> {
     let (protocol, launchable) = translate(tile)?;
-    Some(all_orders(&protocol, &launchable, limit, poll))
+    Some(all_orders(&protocol, &launchable, (limit, Follow::Needed), poll))
+}
+
+/// The events of a state that are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follow {
+    /// A persistent set.
+    Needed,
+    /// All of them, which the tests compare with.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare with it"))]
+    All,
 }
 
 pub(crate) fn all_orders(
     protocol: &Protocol,
     launchable: &Launchable,
-    limit: usize,
+    limit: (usize, Follow),
     poll: &dyn Fn(),
 ) -> Orders {
     let launches = chosen(protocol, trials::launches(protocol, launchable));
@@ -118,8 +132,14 @@ struct Found {
 }
 
 /// Visits the states of a launch, depth first.
-fn follow(protocol: &Protocol, scripts: &[Script], limit: usize, poll: &dyn Fn()) -> Found {
+fn follow(
+    protocol: &Protocol,
+    scripts: &[Script],
+    (limit, which): (usize, Follow),
+    poll: &dyn Fn(),
+) -> Found {
     let table = Table::new(protocol, scripts);
+    let effects = Effects::new(&table);
     let mut met: HashSet<u128> = HashSet::new();
     let mut reads: BTreeMap<(usize, usize, usize), Vec<Writer>> = BTreeMap::new();
     let mut open = vec![State::new(&table)];
@@ -149,7 +169,11 @@ fn follow(protocol: &Protocol, scripts: &[Script], limit: usize, poll: &dyn Fn()
             found.wrong = Some(Wrong::Stuck(state.waiting(&table)));
             return found;
         }
-        for event in &events {
+        let needed = match which {
+            Follow::Needed => effects.persistent(&state, &table, &events),
+            Follow::All => events,
+        };
+        for event in &needed {
             let mut next = state.clone();
             if let Err(wrong) = next.apply(&table, *event, &mut reads) {
                 found.wrong = Some(wrong);

@@ -15,7 +15,7 @@
 
 mod drawn;
 mod faults;
-mod kernels;
+pub(super) mod kernels;
 mod laws;
 mod text;
 mod tiles;

@@ -16,7 +16,7 @@ pub(super) enum Writer {
 
 impl Writer {
     /// Returns the writer as if all groups had written their shares.
-    fn whole(self) -> Writer {
+    pub(super) fn whole(self) -> Writer {
         match self {
             Writer::Threads { op, team, turn, .. } => Writer::Threads { op, team, turn, done: u32::MAX },
             fill @ Writer::Fill { .. } => fill,
@@ -47,8 +47,11 @@ impl Memory {
         self.0.push((span.clone(), writer));
     }
 
-    /// Returns the writers of the parts that overlap.
+    /// Returns the writers of the parts that overlap, in an order that does not depend on that of the writes.
     pub(super) fn read(&self, span: &Span) -> Vec<Writer> {
-        self.0.iter().filter(|(of, _)| of.overlaps(span)).map(|(_, writer)| *writer).collect()
+        let here = self.0.iter().filter(|(of, _)| of.overlaps(span));
+        let mut writers: Vec<Writer> = here.map(|(_, writer)| *writer).collect();
+        writers.sort();
+        writers
     }
 }

@@ -4,39 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::{OpId, TensorId};
 
-use super::super::script::{Script, Span, Step, StepKind, Team};
-use super::Protocol;
+use super::super::script::{Span, Step, StepKind, Team};
 use super::Wrong;
 use super::memory::{Memory, Writer};
+use super::table::{Ring, Slot, Table, has_passed, reached};
 
 /// The reads of all orders: by agent, step and operand the writers that they found.
 pub(super) type Reads = BTreeMap<(usize, usize, usize), Vec<Writer>>;
-
-/// The parts of a launch that do not change.
-pub(super) struct Table<'a> {
-    protocol: &'a Protocol,
-    scripts: &'a [Script],
-    blocks: usize,
-    /// By block and pipe.
-    pipes: Vec<Vec<Ring>>,
-    /// The tensors that a single agent accesses.
-    private: BTreeMap<TensorId, usize>,
-    /// By agent and step, how many steps of the same operation come before.
-    turns: Vec<Vec<u32>>,
-}
-
-/// A ring of stages as its barriers know it.
-struct Ring {
-    stages: u32,
-    /// The number of releases that end a phase of an empty barrier.
-    releases: u32,
-    /// The blocks that a release of a group of this block tells.
-    told: Vec<usize>,
-    /// By `n`, the number of copies that arrive at the stage.
-    expected: BTreeMap<u32, u32>,
-    /// By `n`, the number of groups that acquire the stage together.
-    acquirers: BTreeMap<u32, u32>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
@@ -46,27 +20,13 @@ pub(super) enum Event {
     Arrive { block: usize, pipe: usize, slot: u32 },
 }
 
-/// The barriers of one slot of a ring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Slot {
-    /// The phases of the full barrier that are complete.
-    filled: u32,
-    /// Acquires of the phase that is not complete, by each group.
-    armed: u32,
-    /// Copies in flight, and those that belong to the phase.
-    flying: u32,
-    issued: u32,
-    /// Arrivals at the empty barrier, of all phases.
-    given: u32,
-}
-
 /// Something in flight that uses or writes shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Flying {
+pub(super) struct Flying {
     op: OpId,
     kind: Kind,
-    spans: Vec<Span>,
-    block: usize,
+    pub(super) spans: Vec<Span>,
+    pub(super) block: usize,
     /// The register tensors of a product.
     registers: Vec<TensorId>,
     c: Option<TensorId>,
@@ -83,165 +43,30 @@ enum Kind {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Agent {
-    at: usize,
+pub(super) struct Agent {
+    pub(super) at: usize,
     /// Whether the agent has come to the barrier at which it waits.
-    arrived: bool,
-    flying: Vec<Flying>,
+    pub(super) arrived: bool,
+    pub(super) flying: Vec<Flying>,
     /// The number of closed groups of copies.
     groups: u32,
     /// The turns that the group took, by turns.
-    taken: Vec<u32>,
+    pub(super) taken: Vec<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
-    agents: Vec<Agent>,
+    pub(super) agents: Vec<Agent>,
     /// By block, pipe, slot.
-    slots: Vec<Vec<Vec<Slot>>>,
+    pub(super) slots: Vec<Vec<Vec<Slot>>>,
     /// Copies into stages in flight: block, pipe, slot.
-    fills: Vec<(usize, usize, u32, Flying)>,
+    pub(super) fills: Vec<(usize, usize, u32, Flying)>,
     /// By block, turns and group, how often the turn was passed to the group.
-    passed: Vec<Vec<Vec<u32>>>,
+    pub(super) passed: Vec<Vec<Vec<u32>>>,
     /// By block.
     memory: Vec<Memory>,
     /// The scopes that wrote a flag: block, tensor, scope.
-    raised: BTreeSet<(usize, TensorId, Team)>,
-}
-
-impl<'a> Table<'a> {
-    pub(super) fn new(protocol: &'a Protocol, scripts: &'a [Script]) -> Table<'a> {
-        let blocks = scripts.iter().map(|script| script.block as usize + 1).max().unwrap_or(1);
-        let steps = || scripts.iter().flat_map(|script| script.steps.iter().map(move |step| (script, step)));
-        let mut axes: Vec<BTreeSet<u8>> = vec![BTreeSet::new(); protocol.pipes.len()];
-        for (_, step) in steps() {
-            if let StepKind::Fill { pipe, multicast: Some(cast), .. } = &step.kind {
-                axes[*pipe as usize].insert(cast.axis);
-            }
-        }
-        let ring = |block: usize, pipe: usize| {
-            let told = reached(scripts, block, &axes[pipe]);
-            let mut expected = BTreeMap::new();
-            for (script, step) in steps() {
-                if let StepKind::Fill { pipe: of, n, multicast, .. } = &step.kind
-                    && *of as usize == pipe
-                {
-                    let along = multicast.iter().map(|cast| cast.axis).collect();
-                    if reached(scripts, script.block as usize, &along).contains(&block) {
-                        *expected.entry(*n).or_insert(0) += 1;
-                    }
-                }
-            }
-            let mut acquirers = BTreeMap::new();
-            for (script, step) in steps() {
-                if let StepKind::Acquire { pipe: of, n } = &step.kind
-                    && (*of as usize, script.block as usize) == (pipe, block)
-                {
-                    acquirers.insert(*n, step.team.groups);
-                }
-            }
-            let (stages, readers) = (protocol.pipes[pipe].stages.max(1), protocol.pipes[pipe].readers);
-            Ring { stages, releases: readers * told.len() as u32, told, expected, acquirers }
-        };
-        let pipes = (0..blocks)
-            .map(|block| (0..protocol.pipes.len()).map(|pipe| ring(block, pipe)).collect())
-            .collect();
-        let mut users: BTreeMap<TensorId, BTreeSet<usize>> = BTreeMap::new();
-        for (agent, script) in scripts.iter().enumerate() {
-            for step in &script.steps {
-                for span in spans(&step.kind) {
-                    // A copy into a stage runs by itself.
-                    let by = if matches!(step.kind, StepKind::Fill { .. }) { usize::MAX } else { agent };
-                    users.entry(span.tensor).or_default().insert(by);
-                }
-            }
-        }
-        let single = |(tensor, by): (TensorId, BTreeSet<usize>)| {
-            let only = by.first().copied().filter(|agent| by.len() == 1 && *agent != usize::MAX);
-            only.map(|agent| (tensor, agent))
-        };
-        let private = users.into_iter().filter_map(single).collect();
-        let turns = |script: &Script| {
-            let mut met: BTreeMap<OpId, u32> = BTreeMap::new();
-            let turn = |step: &Step| {
-                let turn = met.entry(step.op).or_insert(0);
-                *turn += 1;
-                *turn
-            };
-            script.steps.iter().map(turn).collect()
-        };
-        Table { protocol, scripts, blocks, pipes, private, turns: scripts.iter().map(turns).collect() }
-    }
-
-    fn step(&self, agent: usize, at: usize) -> Option<&Step> {
-        self.scripts[agent].steps.get(at)
-    }
-
-    fn block(&self, agent: usize) -> usize {
-        self.scripts[agent].block as usize
-    }
-
-    /// Returns the agents that come to the barrier of a scope.
-    fn members(&self, agent: usize, step: &Step) -> Vec<usize> {
-        let all = 0..self.scripts.len();
-        match &step.kind {
-            StepKind::SyncCluster => all.collect(),
-            StepKind::Meet { axis } => {
-                let blocks = reached(self.scripts, self.block(agent), &BTreeSet::from([*axis]));
-                let within =
-                    |other: &usize| blocks.contains(&self.block(*other)) && self.is_in(*other, step.team);
-                all.filter(within).collect()
-            }
-            _ => all.filter(|o| self.block(*o) == self.block(agent) && self.is_in(*o, step.team)).collect(),
-        }
-    }
-
-    fn is_in(&self, agent: usize, team: Team) -> bool {
-        (team.first..team.first + team.groups).contains(&self.scripts[agent].group)
-    }
-
-    fn next_group(&self, agent: usize) -> usize {
-        let group = self.scripts[agent].group;
-        let is_mine = |role: &&super::super::Role| (role.first..role.first + role.groups).contains(&group);
-        let role = self.protocol.roles.iter().find(is_mine);
-        role.map_or(group, |role| role.first + (group + 1 - role.first) % role.groups) as usize
-    }
-}
-
-/// Returns the blocks whose place differs from that of a block along one of these axes at most.
-fn reached(scripts: &[Script], block: usize, axes: &BTreeSet<u8>) -> Vec<usize> {
-    let places: BTreeMap<usize, [i64; 3]> =
-        scripts.iter().map(|script| (script.block as usize, script.place)).collect();
-    let here = places[&block];
-    let shares = |place: &[i64; 3]| {
-        let differ: Vec<u8> = (0..3u8).filter(|axis| place[*axis as usize] != here[*axis as usize]).collect();
-        differ.is_empty() || differ.len() == 1 && axes.contains(&differ[0])
-    };
-    places.iter().filter(|(_, place)| shares(place)).map(|(block, _)| *block).collect()
-}
-
-/// Returns the parts of shared memory that a step accesses.
-fn spans(kind: &StepKind) -> Vec<&Span> {
-    match kind {
-        StepKind::Fill { into, .. } => into.iter().collect(),
-        StepKind::Copy(span) | StepKind::Access { span, .. } | StepKind::Atomic { span, .. } => vec![span],
-        StepKind::Multiply { shared, .. } => shared.iter().collect(),
-        StepKind::Store(from) => from.iter().collect(),
-        StepKind::Acquire { .. }
-        | StepKind::Wait { .. }
-        | StepKind::Release { .. }
-        | StepKind::Commit
-        | StepKind::WaitCopies(_)
-        | StepKind::Touch { .. }
-        | StepKind::WaitProducts(_)
-        | StepKind::WaitStores(_)
-        | StepKind::Take(_)
-        | StepKind::Pass(_)
-        | StepKind::AwaitFlag { .. }
-        | StepKind::Sync
-        | StepKind::Meet { .. }
-        | StepKind::SyncCluster => Vec::new(),
-    }
+    pub(super) raised: BTreeSet<(usize, TensorId, Team)>,
 }
 
 impl State {
@@ -314,11 +139,7 @@ impl State {
         for (block, pipes) in self.slots.iter().enumerate() {
             for (pipe, slots) in pipes.iter().enumerate() {
                 for (slot, state) in (0u32..).zip(slots) {
-                    let n = state.filled * table.pipes[block][pipe].stages + slot;
-                    let expected = table.pipes[block][pipe].expected.get(&n).copied().unwrap_or(0);
-                    // Lowering makes a stage wait for every group of the scope that fills it, so no group is late for the stage.
-                    let groups = table.pipes[block][pipe].acquirers.get(&n).copied().unwrap_or(1);
-                    if state.armed >= groups && expected > 0 && state.issued >= expected {
+                    if table.pipes[block][pipe].arrives(slot, state).is_some() {
                         events.push(Event::Arrive { block, pipe, slot });
                     }
                 }
@@ -331,34 +152,39 @@ impl State {
     fn may(&self, table: &Table<'_>, agent: usize) -> bool {
         let Some(step) = table.step(agent, self.agents[agent].at) else { return false };
         let block = table.block(agent);
-        // A barrier has only the parity of its phase.
-        let passed = |complete: u32, phase: u32| complete % 2 != phase % 2;
         match &step.kind {
             StepKind::Acquire { pipe, n } => {
                 let ring = &table.pipes[block][*pipe as usize];
                 let slot = self.slots[block][*pipe as usize][(n % ring.stages) as usize];
                 match (n / ring.stages).checked_sub(1) {
-                    Some(phase) => passed(slot.given / ring.releases.max(1), phase),
+                    Some(phase) => has_passed(slot.given / ring.releases.max(1), phase),
                     None => true,
                 }
             }
             StepKind::Wait { pipe, n } => {
                 let stages = table.pipes[block][*pipe as usize].stages;
                 let slot = self.slots[block][*pipe as usize][(n % stages) as usize];
-                passed(slot.filled, n / stages)
+                has_passed(slot.filled, n / stages)
             }
             StepKind::Take(turns) => {
                 let group = table.scripts[agent].group as usize;
                 let complete = self.passed[block][*turns as usize][group];
-                passed(complete, self.agents[agent].taken[*turns as usize])
+                has_passed(complete, self.agents[agent].taken[*turns as usize])
             }
-            StepKind::AwaitFlag { tensor } => {
-                let mut raised = self.raised.iter();
-                raised.any(|(of, flag, by)| (*of, *flag) == (block, *tensor) && *by != step.team)
-            }
+            StepKind::AwaitFlag { tensor } => State::is_raised(&self.raised, block, *tensor, step.team),
             StepKind::Sync | StepKind::Meet { .. } | StepKind::SyncCluster => !self.agents[agent].arrived,
             _ => true,
         }
+    }
+
+    /// Reports whether another scope than `team` has written a flag.
+    pub(super) fn is_raised(
+        raised: &BTreeSet<(usize, TensorId, Team)>,
+        block: usize,
+        tensor: TensorId,
+        team: Team,
+    ) -> bool {
+        raised.iter().any(|(of, flag, by)| (*of, *flag) == (block, tensor) && *by != team)
     }
 
     /// Makes an event.
@@ -371,7 +197,6 @@ impl State {
                 state.filled += 1;
                 state.armed -= ring.acquirers.get(&n).copied().unwrap_or(1);
                 state.issued = 0;
-                state.flying = 0;
                 self.fills.retain(|(b, p, s, _)| (*b, *p, *s) != (block, pipe, slot));
                 Ok(())
             }
@@ -391,17 +216,9 @@ impl State {
     fn meet(&mut self, table: &Table<'_>, agent: usize, step: &Step) {
         self.agents[agent].arrived = true;
         let members = table.members(agent, step);
-        // Threads meet at one operation for a sum. A scope meets at its barriers in order, wherever they are written. All scopes meet at
-        // the barrier of the cluster.
-        let same = |s: &Step| match step.kind {
-            StepKind::Meet { .. } => s.op == step.op,
-            StepKind::SyncCluster => true,
-            _ => s.team == step.team,
-        };
         let arrived = |other: &usize| {
             let state = &self.agents[*other];
-            let is_here = |s: &Step| s.kind == step.kind && same(s);
-            state.arrived && table.step(*other, state.at).is_some_and(is_here)
+            state.arrived && table.meets(step, *other, state.at)
         };
         if members.iter().all(arrived) {
             for member in members {
@@ -436,7 +253,6 @@ impl State {
                     let slot = n % table.pipes[other][*pipe as usize].stages;
                     let state = &mut self.slots[other][*pipe as usize][slot as usize];
                     state.issued += 1;
-                    state.flying += 1;
                     if let Some(into) = into {
                         self.begins_to_write(other, op, into, None)?;
                         self.memory[other].write(into, Writer::Fill { op, pipe: *pipe, n: *n });
@@ -581,11 +397,18 @@ impl State {
     }
 }
 
+impl Flying {
+    /// Reports whether it writes to shared memory.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.kind, Kind::Copy(_))
+    }
+}
+
 fn flying(op: OpId, kind: Kind, spans: Vec<Span>, block: usize) -> Flying {
     Flying { op, kind, spans, block, registers: Vec::new(), c: None }
 }
 
-fn threads(step: &Step, group: u32, turn: u32) -> Writer {
+pub(super) fn threads(step: &Step, group: u32, turn: u32) -> Writer {
     let done = 1 << (group - step.team.first).min(31);
     Writer::Threads { op: step.op, team: step.team, turn, done }
 }

@@ -7,7 +7,7 @@ use expect_test::expect;
 use super::{check_text, parse, verdict};
 
 /// A persistent product whose groups share each tile.
-pub(super) const COOPERATIVE: &str = "\
+pub(in crate::protocol) const COOPERATIVE: &str = "\
 pipe p 4
 role load {
     for w in R {
@@ -41,7 +41,7 @@ role use 2 {
 ";
 
 /// A persistent product whose groups have tiles of their own, and take turns.
-pub(super) const PING_PONG: &str = "\
+pub(in crate::protocol) const PING_PONG: &str = "\
 pipe p 4 readers 1
 turns m
 turns s
@@ -83,7 +83,7 @@ each use 2 g {
 ";
 
 /// Attention, forward.
-pub(super) const ATTENTION: &str = "\
+pub(in crate::protocol) const ATTENTION: &str = "\
 pipe q 1
 pipe k 2
 pipe v 2
