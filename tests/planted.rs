@@ -81,7 +81,7 @@ fn races_show_both_accesses() {
     };
     expect![[r#"
         device: simulator (sm_90a)
-        error[HX0618]: writes another value to element 1 ([1]) of `y`, which thread 0 read in #0 `copy(y[1 + 0..64], a)`, with no barrier in between
+        error[HX0618]: writes element 1 ([1]) of `y`, which thread 0 read in #0 `copy(y[1 + 0..64], a)`, with no barrier in between
             ╭─[ $ROOT/tests/planted/bugs/in_place_rotate.hx:8:5 ]
             │
           7 │     let a = load(global_view(y[1..], (64) : (1)));
@@ -128,7 +128,7 @@ fn races_show_both_accesses() {
     "#]].assert_eq(&said("sum_onto_a_store"));
     expect![[r#"
         device: simulator (sm_90a)
-        error[HX0618]: writes another value to element 0 ([0]) of `x` before the asynchronous copy from it by thread 0 in #0 `copy_async(x[0..128], s[0..128])` was waited for
+        error[HX0618]: writes element 0 ([0]) of `x` before the asynchronous copy from it by thread 0 in #0 `copy_async(x[0..128], s[0..128])` was waited for
             ╭─[ $ROOT/tests/planted/bugs/source_of_a_copy_overwritten.hx:12:5 ]
             │
           8 │     copy_async(x, s);

@@ -2,7 +2,7 @@
 
 mod compare;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::{Arc, OnceLock};
 
@@ -60,14 +60,38 @@ pub struct Expr {
 /// The products of a sum, with their coefficients.
 #[derive(Clone, Default)]
 struct Terms {
-    products: BTreeMap<Monomial, i64>,
+    products: Products,
     /// The hash of the products, once it was asked for.
     hash: OnceLock<u64>,
 }
 
-impl From<BTreeMap<Monomial, i64>> for Terms {
-    fn from(products: BTreeMap<Monomial, i64>) -> Terms {
-        Terms { products, hash: OnceLock::new() }
+/// Products with their coefficients, by product. Most sums have few.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Products(Vec<(Monomial, i64)>);
+
+impl Products {
+    fn at(&self, monomial: &Monomial) -> Result<usize, usize> {
+        self.0.binary_search_by(|(m, _)| m.cmp(monomial))
+    }
+
+    fn add(&mut self, monomial: Monomial, coefficient: i64) {
+        match self.at(&monomial) {
+            Err(at) if coefficient != 0 => self.0.insert(at, (monomial, coefficient)),
+            Err(_) => {}
+            Ok(at) => {
+                let sum = &mut self.0[at].1;
+                *sum = sum.saturating_add(coefficient);
+                if *sum == 0 {
+                    self.0.remove(at);
+                }
+            }
+        }
+    }
+}
+
+impl From<Products> for Expr {
+    fn from(products: Products) -> Expr {
+        Expr { terms: Arc::new(Terms { products, hash: OnceLock::new() }) }
     }
 }
 
@@ -102,38 +126,40 @@ impl Expr {
 
     /// Yields the products with their coefficients in a fixed order. The constant term, if any, comes first.
     pub fn terms(&self) -> impl ExactSizeIterator<Item = (&Monomial, i64)> {
-        self.terms.products.iter().map(|(m, c)| (m, *c))
+        self.terms.products.0.iter().map(|(m, c)| (m, *c))
     }
 
     /// Returns the coefficient of a product, if the sum has it.
     pub(crate) fn coefficient(&self, monomial: &Monomial) -> Option<i64> {
-        self.terms.products.get(monomial).copied()
+        let products = &self.terms.products;
+        products.at(monomial).ok().map(|at| products.0[at].1)
     }
 
     /// Returns the value, if no symbol occurs.
     pub fn as_const(&self) -> Option<i64> {
-        match self.terms.products.len() {
-            0 => Some(0),
-            1 => self.terms.products.get(&Vec::new()).copied(),
+        match self.terms.products.0.as_slice() {
+            [] => Some(0),
+            [(monomial, c)] if monomial.is_empty() => Some(*c),
             _ => None,
         }
     }
 
     /// Returns `self - other` if it is a constant as the two stand. Nothing is copied, which matters where both are large.
     pub fn constant_distance(&self, other: &Expr) -> Option<i64> {
-        fn varying(e: &Expr) -> impl Iterator<Item = (&Monomial, &i64)> {
-            e.terms.products.iter().filter(|(m, _)| !m.is_empty())
+        fn varying(e: &Expr) -> &[(Monomial, i64)] {
+            match e.terms.products.0.as_slice() {
+                [(monomial, _), rest @ ..] if monomial.is_empty() => rest,
+                all => all,
+            }
         }
-        let fixed = |e: &Expr| e.terms.products.get(&Vec::new()).copied().unwrap_or(0);
-        let alike = std::iter::zip(varying(self), varying(other)).all(|(a, b)| a == b);
-        let same = alike && varying(self).count() == varying(other).count();
-        same.then(|| fixed(self).checked_sub(fixed(other))).flatten()
+        let same = varying(self) == varying(other);
+        same.then(|| self.constant_term().checked_sub(other.constant_term())).flatten()
     }
 
     /// Returns the atom, if the expression is a single one.
     pub fn as_atom(&self) -> Option<&Atom> {
-        match self.terms.products.iter().next() {
-            Some((m, 1)) if self.terms.products.len() == 1 && m.len() == 1 => Some(&m[0]),
+        match self.terms.products.0.as_slice() {
+            [(monomial, 1)] if monomial.len() == 1 => Some(&monomial[0]),
             _ => None,
         }
     }
@@ -141,7 +167,7 @@ impl Expr {
     /// Reports whether the expression has more terms and factors than `limit`, including those inside of divisions and the like.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         fn count(expr: &Expr, left: &mut usize) -> bool {
-            expr.terms.products.keys().any(|monomial| {
+            expr.terms().any(|(monomial, _)| {
                 let more = |left: &mut usize| {
                     *left = left.saturating_sub(1);
                     *left == 0
@@ -165,39 +191,25 @@ impl Expr {
     }
 
     pub fn is_zero(&self) -> bool {
-        self.terms.products.is_empty()
+        self.terms.products.0.is_empty()
     }
 
     /// Returns the constant part of the sum.
     pub fn constant_term(&self) -> i64 {
-        self.terms.products.get(&Vec::new()).copied().unwrap_or(0)
+        // The empty product is the least.
+        self.terms().next().filter(|(monomial, _)| monomial.is_empty()).map_or(0, |(_, c)| c)
     }
 
     /// Makes the sum of one product.
     pub(crate) fn product(monomial: Monomial, coefficient: i64) -> Expr {
         let products = (coefficient != 0).then_some((monomial, coefficient));
-        Expr { terms: Arc::new(products.into_iter().collect::<BTreeMap<_, _>>().into()) }
+        Products(products.into_iter().collect()).into()
     }
 
     fn add_term(&mut self, monomial: Monomial, coefficient: i64) {
         let Terms { products, hash } = Arc::make_mut(&mut self.terms);
         hash.take();
-        let entry = products.entry(monomial);
-        match entry {
-            std::collections::btree_map::Entry::Vacant(slot) => {
-                if coefficient != 0 {
-                    slot.insert(coefficient);
-                }
-            }
-            std::collections::btree_map::Entry::Occupied(mut slot) => {
-                let sum = slot.get().saturating_add(coefficient);
-                if sum == 0 {
-                    slot.remove();
-                } else {
-                    *slot.get_mut() = sum;
-                }
-            }
-        }
+        products.add(monomial, coefficient);
     }
 
     /// Returns `self · factor`, for a constant factor.
@@ -205,8 +217,8 @@ impl Expr {
         if factor == 0 {
             return Expr::default();
         }
-        let scaled = self.terms.products.iter().map(|(m, c)| (m.clone(), c.saturating_mul(factor)));
-        Expr { terms: Arc::new(scaled.collect::<BTreeMap<_, _>>().into()) }
+        let scaled = self.terms().map(|(m, c)| (m.clone(), c.saturating_mul(factor)));
+        Products(scaled.collect()).into()
     }
 
     /// Returns `⌊self / divisor⌋`, 0 if the divisor is 0, simplified under `facts`.
@@ -220,17 +232,11 @@ impl Expr {
         // If every product contains the whole divisor, cancel it. A divisor that may be 0 is not cancelled, because then the
         // quotient is 0.
         if let Some((monomial, 1)) = divisor.single_term().filter(|_| facts.is_nonzero(divisor)) {
-            let quotient: Option<Vec<_>> = self
-                .terms
-                .products
-                .iter()
-                .map(|(m, c)| remove_factors(m, monomial).map(|m| (m, *c)))
-                .collect();
-            if let Some(terms) = quotient {
-                return terms.into_iter().fold(Expr::default(), |mut e, (m, c)| {
-                    e.add_term(m, c);
-                    e
-                });
+            let mut quotient = Products::default();
+            let mut rests = self.terms().map(|(m, c)| (remove_factors(m, monomial), c));
+            let is_whole = rests.all(|(rest, c)| rest.map(|rest| quotient.add(rest, c)).is_some());
+            if is_whole {
+                return quotient.into();
             }
         }
         self.opaque_div(divisor)
@@ -246,10 +252,9 @@ impl Expr {
     }
 
     fn single_term(&self) -> Option<(&Monomial, i64)> {
-        if self.terms.products.len() == 1 {
-            self.terms.products.iter().next().map(|(m, c)| (m, *c))
-        } else {
-            None
+        match self.terms.products.0.as_slice() {
+            [(monomial, c)] => Some((monomial, *c)),
+            _ => None,
         }
     }
 
@@ -414,35 +419,50 @@ impl Expr {
 
     /// Replaces symbols by expressions, and simplifies the result under `facts`.
     pub fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
+        let mut kept = Products::default();
         let mut sum = Expr::default();
         for (m, c) in self.terms() {
-            let mut product = Expr::constant(c);
-            for atom in m {
-                product = product * atom.substitute(facts, with);
+            let is_kept = |atom: &Atom| matches!(atom, Atom::Symbol(symbol) if with(symbol).is_none());
+            if m.iter().all(is_kept) {
+                kept.add(m.clone(), c);
+                continue;
             }
-            sum = sum + product;
+            let product = |product: Expr, atom: &Atom| &product * &atom.substitute(facts, with);
+            sum = sum + m.iter().fold(Expr::constant(c), product);
         }
-        sum.simplify(facts)
+        (sum + kept.into()).simplify(facts)
     }
 
     /// Simplifies under `facts`: `k / 16 · 16` is `k` if 16 divides `k`.
     pub fn simplify(&self, facts: &Facts) -> Expr {
-        let mut sum = Expr::default();
-        for (m, c) in self.terms() {
-            let exact = m.iter().enumerate().find_map(|(i, atom)| match atom {
-                Atom::Div(x, by) => {
+        let exact = |m: &Monomial, c: i64| {
+            m.iter().enumerate().find_map(|(i, atom)| {
+                let Atom::Div(x, by) = atom else { return None };
+                let without = || {
                     let mut others = m.clone();
                     others.remove(i);
-                    if let Some(d) = by.as_const() {
-                        let is_whole = d > 0 && c % d == 0 && facts.is_exact(x, by);
-                        return is_whole.then(|| (others, x.clone(), c / d));
-                    }
-                    let (factors, 1) = by.single_term()? else { return None };
-                    let others = remove_factors(&others, factors)?;
-                    facts.is_exact(x, by).then(|| (others, x.clone(), c))
+                    others
+                };
+                if let Some(d) = by.as_const() {
+                    let is_whole = d > 0 && c % d == 0 && facts.is_exact(x, by);
+                    return is_whole.then(|| (without(), x.clone(), c / d));
                 }
-                _ => None,
-            });
+                let (factors, 1) = by.single_term()? else { return None };
+                let others = remove_factors(&without(), factors)?;
+                facts.is_exact(x, by).then(|| (others, x.clone(), c))
+            })
+        };
+        let mut whole = self.terms().map(|(m, c)| exact(m, c)).peekable();
+        // Most sums are simple.
+        let mut simple = 0;
+        while whole.next_if(Option::is_none).is_some() {
+            simple += 1;
+        }
+        if whole.peek().is_none() {
+            return self.clone();
+        }
+        let mut sum: Expr = Products(self.terms.products.0[..simple].to_vec()).into();
+        for ((m, c), exact) in self.terms().skip(simple).zip(whole) {
             match exact {
                 Some((others, x, c)) => {
                     let product = &Expr::product(others, c) * &x;
@@ -464,16 +484,7 @@ impl Expr {
     }
 
     pub(crate) fn visit_symbols(&self, f: &mut dyn FnMut(&Symbol)) {
-        for atom in self.terms.products.keys().flatten() {
-            match atom {
-                Atom::Symbol(s) => f(s),
-                Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
-                    a.visit_symbols(f);
-                    b.visit_symbols(f);
-                }
-                Atom::And(a, _) | Atom::Wrap(a, _) => a.visit_symbols(f),
-            }
-        }
+        self.terms().flat_map(|(monomial, _)| monomial).for_each(|atom| atom.visit_symbols(f));
     }
 
     /// Returns the quotients and remainders whose divisor may be 0, each once.
@@ -484,7 +495,7 @@ impl Expr {
     }
 
     fn collect_divisions(&self, found: &mut Vec<Atom>) {
-        for atom in self.terms.products.keys().flatten() {
+        for atom in self.terms().flat_map(|(monomial, _)| monomial) {
             match atom {
                 Atom::Symbol(_) => continue,
                 Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
@@ -558,6 +569,23 @@ impl Atom {
         }
     }
 
+    fn visit_symbols(&self, f: &mut dyn FnMut(&Symbol)) {
+        match self {
+            Atom::Symbol(s) => f(s),
+            Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
+                a.visit_symbols(f);
+                b.visit_symbols(f);
+            }
+            Atom::And(a, _) | Atom::Wrap(a, _) => a.visit_symbols(f),
+        }
+    }
+
+    pub(crate) fn mentions(&self, symbol: &Symbol) -> bool {
+        let mut found = false;
+        self.visit_symbols(&mut |s| found |= s == symbol);
+        found
+    }
+
     /// Returns the atom with [`Expr::unwrapped`] operands.
     fn unwrapped(&self) -> Atom {
         match self {
@@ -623,9 +651,17 @@ impl From<i64> for Expr {
 
 impl Add for Expr {
     type Output = Expr;
-    fn add(mut self, other: Expr) -> Expr {
-        for (m, c) in Arc::unwrap_or_clone(other.terms).products {
-            self.add_term(m, c);
+    fn add(mut self, mut other: Expr) -> Expr {
+        // The order of the sums does not matter, because each product of one meets at most one of the other.
+        if self.terms().len() < other.terms().len() {
+            std::mem::swap(&mut self, &mut other);
+        }
+        if !other.is_zero() {
+            let Terms { products, hash } = Arc::make_mut(&mut self.terms);
+            hash.take();
+            for (m, c) in Arc::unwrap_or_clone(other.terms).products.0 {
+                products.add(m, c);
+            }
         }
         self
     }
@@ -634,8 +670,12 @@ impl Add for Expr {
 impl Sub for Expr {
     type Output = Expr;
     fn sub(mut self, other: Expr) -> Expr {
-        for (m, c) in Arc::unwrap_or_clone(other.terms).products {
-            self.add_term(m, c.saturating_neg());
+        if !other.is_zero() {
+            let Terms { products, hash } = Arc::make_mut(&mut self.terms);
+            hash.take();
+            for (m, c) in Arc::unwrap_or_clone(other.terms).products.0 {
+                products.add(m, c.saturating_neg());
+            }
         }
         self
     }
@@ -651,16 +691,21 @@ impl Neg for Expr {
 impl Mul for &Expr {
     type Output = Expr;
     fn mul(self, other: &Expr) -> Expr {
-        let mut product = Expr::default();
+        match (self.as_const(), other.as_const()) {
+            (Some(1), _) => return other.clone(),
+            (_, Some(1)) => return self.clone(),
+            _ => {}
+        }
+        let mut product = Products::default();
         for (m1, c1) in self.terms() {
             for (m2, c2) in other.terms() {
-                let mut m = m1.clone();
-                m.extend(m2.iter().cloned());
+                let mut m = Vec::with_capacity(m1.len() + m2.len());
+                m.extend(m1.iter().chain(m2).cloned());
                 m.sort();
-                product.add_term(m, c1.saturating_mul(c2));
+                product.add(m, c1.saturating_mul(c2));
             }
         }
-        product
+        product.into()
     }
 }
 

@@ -308,7 +308,7 @@ impl Facts {
         }
     }
 
-    fn atom_range(&self, atom: &Atom, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {
+    pub(crate) fn atom_range(&self, atom: &Atom, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {
         let range = |e: &Expr| self.range_below(e, greatest);
         match atom {
             Atom::Symbol(s) => {

@@ -18,13 +18,19 @@ const STEPS: usize = 64;
 const LARGEST: i64 = 1 << 50;
 /// The largest number of terms and factors of an expression worth looking at.
 const SIZE: usize = 96;
-/// The most answers that a thread remembers.
+/// The most answers that a thread remembers, and the most sets of statements.
 const MOST_KNOWN: usize = 1 << 16;
+const MOST_STATED: usize = 1 << 10;
+
+/// Expressions that are at least 0, each behind the upper end of its range.
+type Statements = Vec<(Option<i64>, Expr)>;
 
 thread_local! {
     /// The answers to earlier questions, by the fingerprint of the facts and the difference. An answer depends on nothing else, and
     /// the analyses of a kernel ask the same again in every round of a loop.
     static KNOWN: RefCell<HashMap<(u64, Expr), bool>> = RefCell::default();
+    /// The simplified statements of facts, by their fingerprint.
+    static STATED: RefCell<HashMap<u64, Statements>> = RefCell::default();
 }
 
 impl Facts {
@@ -42,11 +48,12 @@ impl Facts {
         if let Some(value) = difference.as_const() {
             return value >= 0;
         }
-        let key = (self.fingerprint(), difference.clone());
+        let facts = self.fingerprint();
+        let key = (facts, difference.clone());
         if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
             return known;
         }
-        let found = self.finds_nonnegative(&difference);
+        let found = self.finds_nonnegative(facts, &difference);
         KNOWN.with_borrow_mut(|known| {
             if known.len() == MOST_KNOWN {
                 known.clear();
@@ -56,14 +63,31 @@ impl Facts {
         found
     }
 
-    fn finds_nonnegative(&self, difference: &Expr) -> bool {
-        // Statements may mention quotients and the like, and simplifying those must not consult the statements again.
-        let renewed = |e: &Expr| self.with_definitions(e);
-        let local = self.local_to(difference);
-        let statements = self.statements().chain(&local).map(renewed).filter(|e| e.as_const().is_none());
-        let statements = statements.map(|known| (self.range(&known).1, known)).collect();
+    fn finds_nonnegative(&self, fingerprint: u64, difference: &Expr) -> bool {
+        let mut statements = self.renewed_statements(fingerprint);
+        statements.extend(self.renewed(&mut self.local_to(difference).iter()));
         let mut search = Search { facts: self, statements, seen: BTreeSet::new(), steps: STEPS };
-        search.holds(renewed(difference), DEPTH)
+        search.holds(self.with_definitions(difference), DEPTH)
+    }
+
+    fn renewed_statements(&self, fingerprint: u64) -> Statements {
+        if let Some(known) = STATED.with_borrow(|known| known.get(&fingerprint).cloned()) {
+            return known;
+        }
+        let statements = self.renewed(&mut self.statements());
+        STATED.with_borrow_mut(|known| {
+            if known.len() == MOST_STATED {
+                known.clear();
+            }
+            known.insert(fingerprint, statements.clone());
+        });
+        statements
+    }
+
+    /// Simplifies statements: they may mention quotients and the like, and simplifying those must not consult the statements again.
+    fn renewed(&self, statements: &mut dyn Iterator<Item = &Expr>) -> Statements {
+        let renewed = statements.map(|e| self.with_definitions(e)).filter(|e| e.as_const().is_none());
+        renewed.map(|known| (self.range(&known).1, known)).collect()
     }
 
     /// Tries to prove `difference ≥ 0` by ranges and the bounds of symbols alone. Simplification uses this proof, so it consults
@@ -86,13 +110,10 @@ impl Facts {
         // substituted first.
         for symbol in d.symbols().into_iter().rev() {
             let Some(upper) = self.upper_of(&symbol) else { continue };
-            let atom = Atom::Symbol(symbol.clone());
-            let Some(parts) = Parts::of(d, &atom, self) else { continue };
-            let elsewhere = parts.rest.mentions(&symbol) || parts.factors.iter().any(|e| e.mentions(&symbol));
-            let worst = match (parts.sign(), elsewhere) {
-                (Some(-1), false) => Some(upper.clone()),
-                (Some(1), false) => self.lower_of(&symbol).map(Expr::constant),
-                _ => None,
+            let worst = match self.direction(d, &symbol) {
+                Some(-1) => Some(upper.clone()),
+                Some(_) => self.lower_of(&symbol).map(Expr::constant),
+                None => None,
             };
             let Some(worst) = worst else { continue };
             return Some(d.substitute(self, &|s| (*s == symbol).then(|| worst.clone())));
@@ -101,11 +122,39 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// Returns 1 if a sum grows with a symbol, -1 if it falls; nothing if it is not a plain factor wherever it occurs, or if the signs
+    /// differ.
+    fn direction(&self, d: &Expr, symbol: &Symbol) -> Option<i64> {
+        let mut found = None;
+        for (monomial, c) in d.terms() {
+            let (own, others): (Vec<&Atom>, Vec<&Atom>) =
+                monomial.iter().partition(|atom| matches!(atom, Atom::Symbol(s) if s == symbol));
+            if own.len() > 1 || others.iter().any(|atom| atom.mentions(symbol)) {
+                return None;
+            }
+            if own.is_empty() {
+                continue;
+            }
+            let sign = c.signum();
+            if found.is_some_and(|other| other != sign) || !others.iter().all(|atom| self.is_least_0(atom)) {
+                return None;
+            }
+            found = Some(sign);
+        }
+        found
+    }
+
+    fn is_least_0(&self, atom: &Atom) -> bool {
+        self.atom_range(atom, None).0.is_some_and(|lo| lo >= 0)
+    }
+}
+
 /// A search for one proof.
 struct Search<'f> {
     facts: &'f Facts,
     /// Expressions that are at least 0, each behind the upper end of its range.
-    statements: Vec<(Option<i64>, Expr)>,
+    statements: Statements,
     /// The expressions that were looked at. None of them was proven.
     seen: BTreeSet<Expr>,
     steps: usize,
@@ -257,8 +306,7 @@ impl Parts {
             };
             let mut others = monomial.clone();
             others.remove(at);
-            let is_least_0 = |a: &Atom| facts.range(&Expr::atom(a.clone())).0.is_some_and(|lo| lo >= 0);
-            if others.contains(atom) || !others.iter().all(is_least_0) {
+            if others.contains(atom) || !others.iter().all(|other| facts.is_least_0(other)) {
                 return None;
             }
             parts.factors.push(Expr::product(others, c));
@@ -311,8 +359,7 @@ impl Facts {
         self.ordered(&Expr::constant(1), blocks);
         let mut terms = blocks.terms();
         let (Some((monomial, 1..)), None) = (terms.next(), terms.next()) else { return };
-        let is_least_0 = |a: &Atom| self.range(&Expr::atom(a.clone())).0.is_some_and(|lo| lo >= 0);
-        if !monomial.iter().all(is_least_0) {
+        if !monomial.iter().all(|atom| self.is_least_0(atom)) {
             return;
         }
         for atom in monomial {

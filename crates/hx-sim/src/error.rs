@@ -228,9 +228,9 @@ pub enum Fault {
         /// Blocks that have not begun because the device holds no more.
         left_out: Option<LeftOut>,
     },
-    /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread changes the element;
-    /// the other reads it, stores another value or updates it atomically.
-    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", disturbs(*.deed, .earlier.deed), coordinate(.coord))]
+    /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread stores to the
+    /// element, and the other reads, stores or updates it.
+    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", present(*.deed), coordinate(.coord))]
     GlobalRace {
         tensor: String,
         element: i64,
@@ -240,7 +240,7 @@ pub enum Fault {
         earlier: Box<Access>,
     },
     /// A thread changes an element of a tensor while an asynchronous copy from it may still read the element.
-    #[error("{} element {element}{} of `{tensor}` before the asynchronous copy from it by {copy} was waited for", disturbs(*.deed, Deed::Read), coordinate(.coord))]
+    #[error("{} element {element}{} of `{tensor}` before the asynchronous copy from it by {copy} was waited for", present(*.deed), coordinate(.coord))]
     SourceInFlight {
         tensor: String,
         element: i64,
@@ -295,15 +295,6 @@ fn present(deed: Deed) -> &'static str {
         Deed::Write => "writes",
         Deed::Atomic => "updates",
         Deed::Peek => "atomically reads",
-    }
-}
-
-/// Returns the verb of the later access. A store races with an atomic update whatever its value; with any other access it races only if it
-/// stores another value.
-fn disturbs(deed: Deed, earlier: Deed) -> &'static str {
-    match (deed, earlier) {
-        (Deed::Write, Deed::Read | Deed::Write) => "writes another value to",
-        _ => present(deed),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Merges what the blocks did to a tensor, in the order of the blocks, and finds races between blocks.
 //!
 //! Nothing orders the accesses of two blocks, as blocks whose atomic accesses do are not merged ([`crate::schedule`]). They race
-//! on an element if one block changes it and the other reads it or stores another value, or if one block updates it atomically and
-//! the other reads or stores it.
+//! on an element if one block stores to it, whatever the value, and the other reads or stores it, or if one block updates it atomically
+//! and the other reads or stores it. One operation may store the same value in several blocks, as in `if found { copy(one, flag); }`.
 
 use std::collections::BTreeMap;
 
@@ -25,19 +25,14 @@ struct Owners {
     adder: Option<Owner>,
 }
 
-/// The state of a page after all blocks merged so far.
+/// The accesses of all blocks merged so far to a page, by unit.
 #[derive(Debug)]
-struct Past {
-    /// The bytes before the launch.
-    before: [u8; PAGE],
-    /// Indexed by unit.
-    owners: Vec<Owners>,
-}
+struct Past(Vec<Owners>);
 
 /// The history of one tensor.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    pages: BTreeMap<usize, Box<Past>>,
+    pages: BTreeMap<usize, Past>,
 }
 
 /// An element of a tensor that two blocks access, one of them changing it.
@@ -66,7 +61,8 @@ pub(crate) fn merge(
         let len = (tensor.bytes.len() - start).min(PAGE);
         let bytes = &mut tensor.bytes[start..start + len];
         if check {
-            let past = history.pages.entry(number).or_insert_with(|| Box::new(Past::new(bytes, size)));
+            let past =
+                history.pages.entry(number).or_insert_with(|| Past(vec![Owners::default(); PAGE / size]));
             past.pass(&page, bytes, block).map_err(|clash| Clash { byte: start + clash.byte, ..clash })?;
         }
         let units = bytes.chunks_exact_mut(size).zip(page.data.chunks_exact(size)).zip(&page.done);
@@ -81,24 +77,20 @@ pub(crate) fn merge(
 }
 
 impl Past {
-    fn new(bytes: &[u8], size: usize) -> Past {
-        let mut before = [0; PAGE];
-        before[..bytes.len()].copy_from_slice(bytes);
-        Past { before, owners: vec![Owners::default(); PAGE / size] }
-    }
-
     /// Records what a block did to a page. `now` holds the page's current bytes.
     ///
     /// # Errors
     /// On a clash. Its `byte` counts from the start of the page.
     fn pass(&mut self, page: &Page, now: &[u8], block: u32) -> Result<(), Clash> {
-        let size = PAGE / self.owners.len();
-        for (unit, (owners, done)) in self.owners.iter_mut().zip(&page.done).enumerate() {
+        let size = PAGE / self.0.len();
+        for (unit, (owners, done)) in self.0.iter_mut().zip(&page.done).enumerate() {
             if !done.anything() {
                 continue;
             }
             let bytes = unit * size..(unit + 1) * size;
-            let (before, now, data) = (&self.before[bytes.clone()], &now[bytes.clone()], &page.data[bytes]);
+            let agrees = |other: &Owner| {
+                page.site(unit, Deed::Write) == other.site && page.data[bytes.clone()] == now[bytes.clone()]
+            };
             let meets = |deed: Deed, holds: bool, other: Option<Owner>, other_deed: Deed| {
                 let other = other.filter(|_| holds)?;
                 Some(Clash { byte: unit * size, deed, site: page.site(unit, deed), other, other_deed })
@@ -108,9 +100,9 @@ impl Past {
                 .or_else(|| meets(Deed::Read, done.read, adder, Deed::Atomic))
                 .or_else(|| meets(Deed::Atomic, done.added, writer, Deed::Write))
                 .or_else(|| meets(Deed::Atomic, done.added, reader, Deed::Read))
-                .or_else(|| meets(Deed::Write, done.written && data != now, writer, Deed::Write))
-                .or_else(|| meets(Deed::Write, done.written && data != before, reader, Deed::Read))
-                .or_else(|| meets(Deed::Read, done.read && now != before, writer, Deed::Write));
+                .or_else(|| meets(Deed::Write, done.written, writer.filter(|w| !agrees(w)), Deed::Write))
+                .or_else(|| meets(Deed::Write, done.written, reader, Deed::Read))
+                .or_else(|| meets(Deed::Read, done.read, writer, Deed::Write));
             if let Some(clash) = clash {
                 return Err(clash);
             }

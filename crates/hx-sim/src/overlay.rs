@@ -6,7 +6,8 @@
 //! The overlay tracks elements one by one; packed elements are tracked by the byte that holds them ([`Tensor::unit`]). Two
 //! threads race on an element if no barrier orders them and one of them
 //!
-//! - stores another value, and the other reads, stores or updates it (two stores of the same value do not race),
+//! - stores to it, and the other reads, stores or updates it (the threads of one operation may store the same value, because layouts
+//!   hold an element in several threads),
 //! - updates it atomically, and the other reads or stores (two atomic updates do not race).
 //!
 //! An asynchronous copy reads its source at some time between its issue and the wait for it. Until the wait, even its own thread
@@ -76,11 +77,10 @@ impl Kind {
     fn races_with(self) -> &'static [Kind] {
         use Kind::{Add, Change, Copy, Keep, NarrowAdd, NarrowPeek, Peek, Read};
         match self {
-            Read | Copy => &[Change, Add, NarrowAdd],
-            Change => &[Change, Keep, Read, Copy, Add, NarrowAdd, Peek, NarrowPeek],
-            Keep => &[Add, NarrowAdd],
+            Read | Copy => &[Change, Keep, Add, NarrowAdd],
+            Change | Keep => &[Change, Keep, Read, Copy, Add, NarrowAdd, Peek, NarrowPeek],
             Add | NarrowAdd => &[Change, Keep, Read, Copy],
-            Peek | NarrowPeek => &[Change],
+            Peek | NarrowPeek => &[Change, Keep],
         }
     }
 
@@ -149,8 +149,12 @@ impl Marks {
     #[inline]
     fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who<'_>) -> Option<Earlier> {
         let clock = who.clock?;
-        let met =
-            |&kind: &Kind| Some(Earlier::Access(self.meets(kind, unit, who.epoch, clock)?, kind.deed()));
+        // Nothing but the value tells what a thread of the same operation stored.
+        let agrees = |mark: &Mark<SiteId>| kind == Kind::Keep && mark.by == who.site;
+        let met = |&other: &Kind| {
+            let mark = self.meets(other, unit, who.epoch, clock).filter(|mark| !agrees(mark))?;
+            Some(Earlier::Access(mark, other.deed()))
+        };
         let in_flight = |copy: &&Mark<SiteId>| clock.is_in_flight(copy.epoch);
         let changes = matches!(kind, Kind::Change | Kind::Add | Kind::NarrowAdd);
         let copy = changes.then(|| self.copies(unit).iter().find(in_flight)).flatten();

@@ -181,7 +181,7 @@ fn overwritten_source(to: Expr, between: impl Fn(&mut Staged)) -> Staged {
 #[test]
 fn the_source_stays_until_the_wait() {
     overwritten_source(own(), |p| p.commit()).check(expect![[r#"
-        writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
+        writes element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
           thread 0, block [0, 0, 0], #2 `copy(r, b)`
     "#]]);
     // Neither a barrier nor a wait for an earlier group completes the copy.
@@ -190,11 +190,11 @@ fn the_source_stays_until_the_wait() {
         p.sync();
     })
     .check(expect![[r#"
-        writes another value to element 252 ([252]) of `b` before the asynchronous copy from it by thread 63 in #0 `copy_async(b, s)` was waited for
+        writes element 252 ([252]) of `b` before the asynchronous copy from it by thread 63 in #0 `copy_async(b, s)` was waited for
           thread 0, block [0, 0, 0], #2 `copy(r, b)`
     "#]]);
     overwritten_source(own(), |p| p.wait(0)).check(expect![[r#"
-        writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
+        writes element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
           thread 0, block [0, 0, 0], #2 `copy(r, b)`
     "#]]);
     let two_groups = |left: u32| {
@@ -205,7 +205,7 @@ fn the_source_stays_until_the_wait() {
         })
     };
     two_groups(2).check(expect![[r#"
-        writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
+        writes element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
           thread 0, block [0, 0, 0], #4 `copy(r, b)`
     "#]]);
     two_groups(1).check(expect!["no error"]);
@@ -221,7 +221,7 @@ fn the_source_stays_until_the_wait() {
     };
     waited(own(), false).check(expect!["no error"]);
     waited(other(), false).check(expect![[r#"
-        writes another value to element 252 ([252]) of `b`, which thread 63 read in #0 `copy_async(b, s)`, with no barrier in between
+        writes element 252 ([252]) of `b`, which thread 63 read in #0 `copy_async(b, s)`, with no barrier in between
           thread 0, block [0, 0, 0], #3 `copy(r, b)`
     "#]]);
     waited(other(), true).check(expect!["no error"]);

@@ -79,13 +79,13 @@ pub(crate) fn all_orders(
     limit: (usize, Follow),
     poll: &dyn Fn(),
 ) -> Orders {
-    let launches = chosen(protocol, trials::launches(protocol, launchable));
+    // A loop of data may not end in a launch.
+    let scripts = |launch: &Launch| script::scripts(protocol, launch, &mut |_| ()).ok();
+    let mut launches = trials::launches(protocol, launchable);
+    launches.retain(|launch| scripts(launch).is_some());
+    let launches = chosen(protocol, launches);
     let mut orders = Orders { launches: 0, states: 0, wrong: None, cut: launches.is_empty() };
-    for launch in &launches {
-        let Ok(scripts) = script::scripts(protocol, launch, &mut |_| ()) else {
-            orders.cut = true;
-            continue;
-        };
+    for scripts in launches.iter().filter_map(scripts) {
         let found = follow(protocol, &scripts, limit, poll);
         orders.launches += 1;
         orders.states += found.states;
