@@ -483,7 +483,7 @@ impl Expr {
         out
     }
 
-    pub(crate) fn visit_symbols(&self, f: &mut dyn FnMut(&Symbol)) {
+    pub(crate) fn visit_symbols<'a>(&'a self, f: &mut dyn FnMut(&'a Symbol)) {
         self.terms().flat_map(|(monomial, _)| monomial).for_each(|atom| atom.visit_symbols(f));
     }
 
@@ -569,7 +569,7 @@ impl Atom {
         }
     }
 
-    fn visit_symbols(&self, f: &mut dyn FnMut(&Symbol)) {
+    fn visit_symbols<'a>(&'a self, f: &mut dyn FnMut(&'a Symbol)) {
         match self {
             Atom::Symbol(s) => f(s),
             Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {

@@ -2,13 +2,21 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
 
 use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
 
 /// Divisors and ranges of symbols. Dimensions, block and thread indices are never negative even without an entry.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, Default)]
 pub struct Facts {
+    stated: Stated,
+    /// The hash of what is stated, once it was asked for.
+    fingerprint: OnceLock<u64>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct Stated {
     divisors: BTreeMap<Symbol, i64>,
     /// The lowest value, if it is not the symbol's usual one.
     lower: BTreeMap<Symbol, i64>,
@@ -24,17 +32,44 @@ pub struct Facts {
     exact: BTreeSet<(Expr, Expr)>,
 }
 
+impl PartialEq for Facts {
+    fn eq(&self, other: &Facts) -> bool {
+        self.stated == other.stated
+    }
+}
+
+impl Eq for Facts {}
+
+impl Hash for Facts {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fingerprint().hash(state);
+    }
+}
+
+impl std::fmt::Debug for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.stated.fmt(f)
+    }
+}
+
 impl Facts {
     /// Returns a hash of all facts, by which answers under them can be remembered. It is the same in every process.
     pub fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
+        *self.fingerprint.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            self.stated.hash(&mut hasher);
+            hasher.finish()
+        })
+    }
+
+    fn change(&mut self) -> &mut Stated {
+        self.fingerprint.take();
+        &mut self.stated
     }
 
     /// States that `divisor` divides `symbol`, in addition to known divisors.
     pub fn divisible(&mut self, symbol: Symbol, divisor: i64) {
-        let known = self.divisors.entry(symbol).or_insert(1);
+        let known = self.change().divisors.entry(symbol).or_insert(1);
         let both = (*known / gcd(*known, divisor)).checked_mul(divisor);
         // If the least common multiple overflows, keep the larger divisor: each of the two still divides the symbol.
         *known = both.unwrap_or_else(|| (*known).max(divisor));
@@ -42,23 +77,23 @@ impl Facts {
 
     /// States `0 <= symbol <= upper`. [`Facts::at_least`] sets another lower bound.
     pub fn at_most(&mut self, symbol: Symbol, upper: Expr) {
-        self.upper.insert(symbol, upper);
+        self.change().upper.insert(symbol, upper);
     }
 
     pub fn at_least(&mut self, symbol: Symbol, lower: i64) {
-        self.lower.insert(symbol, lower);
+        self.change().lower.insert(symbol, lower);
     }
 
     /// States of a new symbol what is known of the divisors and the range of another one.
     pub fn like(&mut self, new: Symbol, known: &Symbol) {
-        if let Some(divisor) = self.divisors.get(known) {
-            self.divisors.insert(new.clone(), *divisor);
+        if let Some(divisor) = self.stated.divisors.get(known).copied() {
+            self.change().divisors.insert(new.clone(), divisor);
         }
-        if let Some(low) = self.lower.get(known) {
-            self.lower.insert(new.clone(), *low);
+        if let Some(low) = self.stated.lower.get(known).copied() {
+            self.change().lower.insert(new.clone(), low);
         }
-        if let Some(upper) = self.upper.get(known) {
-            self.upper.insert(new, upper.clone());
+        if let Some(upper) = self.stated.upper.get(known).cloned() {
+            self.change().upper.insert(new, upper);
         }
     }
 
@@ -67,7 +102,7 @@ impl Facts {
     pub fn ordered_where_defined(&mut self, low: &Expr, high: &Expr) {
         let difference = high.clone() - low.clone();
         if difference.as_const().is_none() {
-            self.local.insert(difference);
+            self.change().local.insert(difference);
         }
     }
 
@@ -76,13 +111,13 @@ impl Facts {
     pub(crate) fn local_to(&self, expr: &Expr) -> Vec<Expr> {
         let (mut open, mut defined) = (expr.symbols(), BTreeSet::new());
         let mut rest: Vec<(Symbol, &Expr)> =
-            self.local.iter().filter_map(|e| Some((newest(e)?, e))).collect();
+            self.stated.local.iter().filter_map(|e| Some((newest(e)?, e))).collect();
         let mut found = Vec::new();
         while let Some(symbol) = open.pop_first() {
             if !defined.insert(symbol.clone()) {
                 continue;
             }
-            open.extend(self.upper.get(&symbol).into_iter().flat_map(Expr::symbols));
+            open.extend(self.stated.upper.get(&symbol).into_iter().flat_map(Expr::symbols));
             rest.retain(|(newest, statement)| {
                 let holds = *newest == symbol;
                 if holds {
@@ -99,7 +134,7 @@ impl Facts {
     pub fn ordered(&mut self, low: &Expr, high: &Expr) {
         let difference = high.clone() - low.clone();
         if difference.as_const().is_none() {
-            self.nonnegative.insert(difference);
+            self.change().nonnegative.insert(difference);
         }
     }
 
@@ -117,35 +152,35 @@ impl Facts {
             Cond::Cmp(CmpOp::Ne, ..) | Cond::True | Cond::False | Cond::Or(_) => Vec::new(),
         };
         let stated = stated.into_iter().filter(|difference| difference.as_const().is_none());
-        stated.filter(|difference| self.nonnegative.insert(difference.clone())).collect()
+        stated.filter(|difference| self.change().nonnegative.insert(difference.clone())).collect()
     }
 
     /// Withdraws the statements of [`Facts::holds`].
     pub fn forget(&mut self, stated: &[Expr]) {
-        stated.iter().for_each(|difference| _ = self.nonnegative.remove(difference));
+        stated.iter().for_each(|difference| _ = self.change().nonnegative.remove(difference));
     }
 
     /// Withdraws the statements about a symbol, because its value changes.
     pub fn forget_symbol(&mut self, symbol: &Symbol) {
-        self.nonnegative.retain(|difference| !difference.mentions(symbol));
+        self.change().nonnegative.retain(|difference| !difference.mentions(symbol));
     }
 
     /// Replaces the range of a symbol, whose value has changed.
     pub fn set_range(&mut self, symbol: &Symbol, (low, high): (Option<i64>, Option<i64>)) {
-        self.lower.remove(symbol);
-        self.upper.remove(symbol);
+        self.change().lower.remove(symbol);
+        self.change().upper.remove(symbol);
         // An upper bound alone would imply the lower bound 0.
         if let Some(low) = low {
-            self.lower.insert(symbol.clone(), low);
+            self.change().lower.insert(symbol.clone(), low);
             if let Some(high) = high {
-                self.upper.insert(symbol.clone(), Expr::constant(high));
+                self.change().upper.insert(symbol.clone(), Expr::constant(high));
             }
         }
     }
 
     /// States that a division leaves no remainder, unless the divisor is 0.
     pub fn exact(&mut self, dividend: &Expr, divisor: &Expr) {
-        self.exact.insert((dividend.clone(), divisor.clone()));
+        self.change().exact.insert((dividend.clone(), divisor.clone()));
     }
 
     /// Reports whether a division by a divisor other than 0 is known to leave no remainder.
@@ -153,7 +188,7 @@ impl Facts {
         match divisor.as_const() {
             Some(by) => by != 0 && self.divisor(dividend) % by == 0,
             None => {
-                self.is_nonzero(divisor) && self.exact.iter().any(|(x, by)| x == dividend && by == divisor)
+                self.is_nonzero(divisor) && self.stated.exact.iter().any(|(x, by)| x == dividend && by == divisor)
             }
         }
     }
@@ -161,43 +196,43 @@ impl Facts {
     /// Returns the statements that mention one of the symbols, each an expression that is at least 0.
     pub fn statements_about(&self, symbols: &BTreeSet<Symbol>) -> Vec<Expr> {
         let about = |e: &&Expr| e.symbols().iter().any(|symbol| symbols.contains(symbol));
-        self.nonnegative.iter().filter(about).cloned().collect()
+        self.stated.nonnegative.iter().filter(about).cloned().collect()
     }
 
     /// Yields the expressions that are stated to be at least 0.
     pub(crate) fn statements(&self) -> impl Iterator<Item = &Expr> {
-        self.nonnegative.iter()
+        self.stated.nonnegative.iter()
     }
 
     /// Replaces the symbols that are equal to expressions, and simplifies.
     pub(crate) fn with_definitions(&self, e: &Expr) -> Expr {
-        e.substitute(self, &|symbol| self.defined.get(symbol).cloned())
+        e.substitute(self, &|symbol| self.stated.defined.get(symbol).cloned())
     }
 
     /// Defines a symbol by an expression that mentions no defined symbol.
     pub(crate) fn define(&mut self, symbol: Symbol, value: Expr) {
-        let mut defined = std::mem::take(&mut self.defined);
+        let mut defined = std::mem::take(&mut self.change().defined);
         for other in defined.values_mut() {
             *other = other.substitute(self, &|s| (*s == symbol).then(|| value.clone()));
         }
         defined.insert(symbol, value);
-        self.defined = defined;
+        self.change().defined = defined;
     }
 
     /// Raises the lower bound of a symbol.
     pub(crate) fn raise(&mut self, symbol: &Symbol, low: i64) {
         if self.lower_of(symbol).is_none_or(|known| known < low) {
-            self.lower.insert(symbol.clone(), low);
+            self.change().lower.insert(symbol.clone(), low);
         }
     }
 
     pub(crate) fn upper_of(&self, symbol: &Symbol) -> Option<&Expr> {
-        self.upper.get(symbol)
+        self.stated.upper.get(symbol)
     }
 
     /// Yields the stated divisors, in order.
     pub fn divisors(&self) -> impl Iterator<Item = (&Symbol, i64)> {
-        self.divisors.iter().map(|(s, d)| (s, *d))
+        self.stated.divisors.iter().map(|(s, d)| (s, *d))
     }
 
     /// Returns the largest known divisor of the value; 0 for the expression 0, because everything divides 0.
@@ -226,7 +261,7 @@ impl Facts {
             if by > 0 && d % by == 0 { (d / by).max(1) } else { 1 }
         };
         match atom {
-            Atom::Symbol(s) => self.divisors.get(s).copied().unwrap_or(1),
+            Atom::Symbol(s) => self.stated.divisors.get(s).copied().unwrap_or(1),
             Atom::Div(x, by) => exact(x, by),
             Atom::Mod(x, by) => gcd(self.divisor(x), self.divisor(by)).max(1),
             Atom::Min(a, b) | Atom::Max(a, b) => gcd(self.divisor(a), self.divisor(b)).max(1),
@@ -238,11 +273,11 @@ impl Facts {
     }
 
     pub(crate) fn lower_of(&self, symbol: &Symbol) -> Option<i64> {
-        match self.lower.get(symbol) {
+        match self.stated.lower.get(symbol) {
             Some(lo) => Some(*lo),
             None => match symbol {
                 Symbol::Scalar(_) => None,
-                Symbol::Var(..) => self.upper.contains_key(symbol).then_some(0),
+                Symbol::Var(..) => self.stated.upper.contains_key(symbol).then_some(0),
                 Symbol::Multiprocessors | Symbol::GridDim(_) => Some(1),
                 Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread => Some(0),
             },
@@ -312,7 +347,7 @@ impl Facts {
         let range = |e: &Expr| self.range_below(e, greatest);
         match atom {
             Atom::Symbol(s) => {
-                let upper = self.upper.get(s).and_then(|u| range(u).1);
+                let upper = self.stated.upper.get(s).and_then(|u| range(u).1);
                 let counts = !matches!(s, Symbol::Scalar(_) | Symbol::Var(..));
                 (self.lower_of(s), upper.or(greatest.filter(|_| counts)))
             }

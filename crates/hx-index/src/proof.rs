@@ -29,8 +29,28 @@ thread_local! {
     /// The answers to earlier questions, by the fingerprint of the facts and the difference. An answer depends on nothing else, and
     /// the analyses of a kernel ask the same again in every round of a loop.
     static KNOWN: RefCell<HashMap<(u64, Expr), bool>> = RefCell::default();
+    /// The answers of proofs by bounds alone, likewise.
+    static BOUNDED: RefCell<HashMap<(u64, Expr), bool>> = RefCell::default();
     /// The simplified statements of facts, by their fingerprint.
     static STATED: RefCell<HashMap<u64, Statements>> = RefCell::default();
+}
+
+/// The answers to questions about facts, by the fingerprint of the facts and the expression.
+type Answers = std::thread::LocalKey<RefCell<HashMap<(u64, Expr), bool>>>;
+
+/// Returns the answer that is known, or finds it.
+fn remembered(answers: &'static Answers, key: (u64, Expr), find: impl FnOnce() -> bool) -> bool {
+    if let Some(known) = answers.with_borrow(|known| known.get(&key).copied()) {
+        return known;
+    }
+    let found = find();
+    answers.with_borrow_mut(|known| {
+        if known.len() == MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(key, found);
+    });
+    found
 }
 
 impl Facts {
@@ -50,17 +70,7 @@ impl Facts {
         }
         let facts = self.fingerprint();
         let key = (facts, difference.clone());
-        if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
-            return known;
-        }
-        let found = self.finds_nonnegative(facts, &difference);
-        KNOWN.with_borrow_mut(|known| {
-            if known.len() == MOST_KNOWN {
-                known.clear();
-            }
-            known.insert(key, found);
-        });
-        found
+        remembered(&KNOWN, key, || self.finds_nonnegative(facts, &difference))
     }
 
     fn finds_nonnegative(&self, fingerprint: u64, difference: &Expr) -> bool {
@@ -93,6 +103,14 @@ impl Facts {
     /// Tries to prove `difference ≥ 0` by ranges and the bounds of symbols alone. Simplification uses this proof, so it consults
     /// no statement, which would have to be simplified in turn.
     pub(crate) fn bounds_prove_nonnegative(&self, difference: Expr) -> bool {
+        if let Some(value) = difference.as_const() {
+            return value >= 0;
+        }
+        let key = (self.fingerprint(), difference.clone());
+        remembered(&BOUNDED, key, || self.finds_by_bounds(&difference))
+    }
+
+    fn finds_by_bounds(&self, difference: &Expr) -> bool {
         let mut d = difference.simplify(self);
         for _ in 0..DEPTH {
             if self.range(&d).0.is_some_and(|lo| lo >= 0) {
@@ -108,15 +126,19 @@ impl Facts {
     fn replace_worst(&self, d: &Expr) -> Option<Expr> {
         // Symbols that are later in the order (counters, thread, block) may be bounded by earlier ones (dimensions), so they are
         // substituted first.
-        for symbol in d.symbols().into_iter().rev() {
-            let Some(upper) = self.upper_of(&symbol) else { continue };
-            let worst = match self.direction(d, &symbol) {
+        let mut symbols: Vec<&Symbol> = Vec::new();
+        d.visit_symbols(&mut |symbol| symbols.push(symbol));
+        symbols.sort();
+        symbols.dedup();
+        for symbol in symbols.into_iter().rev() {
+            let Some(upper) = self.upper_of(symbol) else { continue };
+            let worst = match self.direction(d, symbol) {
                 Some(-1) => Some(upper.clone()),
-                Some(_) => self.lower_of(&symbol).map(Expr::constant),
+                Some(_) => self.lower_of(symbol).map(Expr::constant),
                 None => None,
             };
             let Some(worst) = worst else { continue };
-            return Some(d.substitute(self, &|s| (*s == symbol).then(|| worst.clone())));
+            return Some(d.substitute(self, &|s| (s == symbol).then(|| worst.clone())));
         }
         None
     }
@@ -165,6 +187,10 @@ impl Search<'_> {
     fn holds(&mut self, d: Expr, depth: usize) -> bool {
         let facts = self.facts;
         let d = d.simplify(facts);
+        // Statements are subtracted in any order.
+        if self.seen.contains(&d) {
+            return false;
+        }
         let is_at_least = |known: &Expr| facts.least_of_difference(&d, known).is_some_and(|lo| lo >= 0);
         // Without a term that cancels, the lower end is that of `d` less the upper end of the statement, so it is below 0, too.
         let may_help =
@@ -176,9 +202,10 @@ impl Search<'_> {
         }
         let is_large =
             || d.is_larger_than(SIZE) || d.terms().any(|(_, c)| c.unsigned_abs() > LARGEST.unsigned_abs());
-        if depth == 0 || self.steps == 0 || is_large() || !self.seen.insert(d.clone()) {
+        if depth == 0 || self.steps == 0 || is_large() {
             return false;
         }
+        self.seen.insert(d.clone());
         self.steps -= 1;
         // A bound may mention symbols that are equal to expressions: `i < g` where `g == cdiv(k, 32)`.
         if let Some(next) = facts.replace_worst(&d)

@@ -1,6 +1,6 @@
 //! Finds the hazards of a trace: pairs of accesses to one element, at least one of them a write, that nothing orders.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hx_thread::{Arrivals, Clock, Knowledge, Known, Mark, Pair, Warps};
 use hx_tile::{Completion, OpId, TensorId};
@@ -42,7 +42,17 @@ pub(crate) fn check(
     enough: &dyn Fn(&[Found]) -> bool,
     poll: &dyn Fn(),
 ) -> Vec<Found> {
-    let mut found = Vec::new();
+    check_all(traces, rules, enough, poll).0
+}
+
+/// Returns the hazards of the traces, and the barriers of the source of which each alone orders two accesses of different warps.
+pub(crate) fn check_all(
+    traces: &[Trace],
+    rules: Rules<'_>,
+    enough: &dyn Fn(&[Found]) -> bool,
+    poll: &dyn Fn(),
+) -> (Vec<Found>, BTreeSet<OpId>) {
+    let (mut found, mut ordered) = (Vec::new(), BTreeSet::new());
     for trace in traces {
         // A single condition that only a launch decides makes two paths, and each is followed to its end. With several
         // conditions it is unknown which of their outcomes occur together, so the branches are joined instead.
@@ -51,13 +61,15 @@ pub(crate) fn check(
             _ => &[None],
         };
         for &assume in ways {
-            found = follow(trace, Rules { assume, ..rules }, found, enough, poll);
+            let followed = follow(trace, Rules { assume, ..rules }, found, enough, poll);
+            found = followed.0;
+            ordered.extend(followed.1);
             if enough(&found) {
-                return found;
+                return (found, ordered);
             }
         }
     }
-    found
+    (found, ordered)
 }
 
 /// Follows one path through a trace and adds its hazards to those found before.
@@ -67,7 +79,7 @@ fn follow(
     hazards: Vec<Found>,
     enough: &dyn Fn(&[Found]) -> bool,
     poll: &dyn Fn(),
-) -> Vec<Found> {
+) -> (Vec<Found>, BTreeSet<OpId>) {
     let units: Vec<i64> = trace.units.iter().map(|unit| (*unit).max(1)).collect();
     let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
     let mut state = State {
@@ -86,9 +98,13 @@ fn follow(
         poll,
         done: false,
         hazards,
+        last: None,
+        awaited: None,
+        ordered: BTreeSet::new(),
+        noted: None,
     };
     checker.events(&trace.events, &mut state);
-    checker.hazards
+    (checker.hazards, checker.ordered)
 }
 
 /// The properties of an access besides its thread and epoch.
@@ -180,6 +196,13 @@ struct Checker<'a> {
     /// `enough` has accepted the hazards: stop.
     done: bool,
     hazards: Vec<Found>,
+    /// The last barrier that all threads passed, with the number of those passed by then.
+    last: Option<(OpId, u32)>,
+    /// The number of barriers passed at the last wait for a barrier in memory, which orders accesses, too.
+    awaited: Option<u32>,
+    ordered: BTreeSet<OpId>,
+    /// The barrier noted last: most elements of a tile have the same.
+    noted: Option<OpId>,
 }
 
 impl Checker<'_> {
@@ -202,7 +225,10 @@ impl Checker<'_> {
             }
             Event::Begun(op) if self.rules.commit == Some(*op) => clock.commit(self.who),
             Event::Begun(_) => {}
-            Event::Barrier(op) if !self.rules.without.contains(op) => clock.barrier(self.who),
+            Event::Barrier(op) if !self.rules.without.contains(op) => {
+                clock.barrier(self.who);
+                self.last = Some((*op, clock.passed()));
+            }
             Event::Barrier(_) => {}
             // If any thread may make an access, the barrier of a warp orders nothing.
             Event::WarpBarrier if self.rules.any_thread => {}
@@ -216,6 +242,7 @@ impl Checker<'_> {
                 _ => clock.wait(self.who, *groups),
             },
             Event::Await(barrier, stage) => {
+                self.awaited = Some(clock.passed());
                 if let Some(known) = state.told.get(&(*barrier, *stage)) {
                     clock.acquire(self.who, known);
                 }
@@ -330,8 +357,26 @@ impl Checker<'_> {
             true => Known::Apart,
             false => clock.relation(earlier.epoch, later.epoch),
         };
-        if relation != Known::Before && !self.equations.exclude(earlier.by.only, later.by.only) {
+        if relation == Known::Before {
+            self.note(earlier, later);
+        } else if !self.equations.exclude(earlier.by.only, later.by.only) {
             self.report(place, touch(earlier), touch(later), relation == Known::InFlight);
+        }
+    }
+
+    /// Notes the barrier between two accesses of different warps, if there is one only.
+    #[inline]
+    fn note(&mut self, earlier: Mark<By>, later: Mark<By>) {
+        let Some((barrier, passed)) = self.last else { return };
+        if later.by.passed != passed || earlier.by.passed + 1 != passed || self.noted == Some(barrier) {
+            return;
+        }
+        let [one, other] = [earlier.epoch, later.epoch];
+        let apart = one.warp() != other.warp() && !one.spans_warps() && !other.spans_warps();
+        let is_alone = self.awaited.is_none_or(|awaited| awaited < earlier.by.passed);
+        if apart && is_alone && !self.equations.exclude(earlier.by.only, later.by.only) {
+            self.noted = Some(barrier);
+            self.ordered.insert(barrier);
         }
     }
 

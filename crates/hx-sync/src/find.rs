@@ -6,7 +6,7 @@ use hx_index::Expr;
 use hx_thread::{Role, SharedBuffer, Stmt, ThreadProgram};
 use hx_tile::{OpId, Order, Scope, TensorId, TensorKind, TileProgram};
 
-use crate::check::{Rules, check};
+use crate::check::{Rules, check, check_all};
 use crate::event::Event;
 use crate::remedy::remedied;
 use crate::trace::{Trace, Traced, traces};
@@ -70,13 +70,13 @@ fn find_in(
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.effects().order == Order::Scope);
     let traced = Traced { program: threads, facts: &tile.facts, buffers: tensors.len(), is_sync: &is_sync };
     let traces = traces(traced, poll);
-    let found = check(&traces, Rules::default(), &|_| false, poll);
+    let (found, needed) = check_all(&traces, Rules::default(), &|_| false, poll);
     let early: BTreeSet<OpId> = found.iter().filter(|h| h.in_flight).map(|h| h.earlier.op).collect();
     let mut hazards = remedied(tile, &traces, found, poll);
     // The first trace holds for every launch.
     let any = &traces[0];
     let search = asked == Asked::All && hazards.is_empty();
-    let mut idle = if barriers && search && any.complete { idle(&traces, poll) } else { Vec::new() };
+    let mut idle = if barriers && search && any.complete { idle(&traces, &needed, poll) } else { Vec::new() };
     idle.retain(|barrier| !parts_reused_memory(any, &threads.shared, *barrier));
     let idle = protocol::spare(tile, idle, poll);
     let copies = copies::copies(&traces);
@@ -97,16 +97,20 @@ fn find_in(
     Findings { hazards, idle, idle_waits, unwaited, unwritten }
 }
 
-/// Returns the barriers that can all be removed at once. Ignores the layouts: a barrier that is redundant only with the
-/// layouts of this instance may be needed with those of the next.
-fn idle(traces: &[Trace], poll: &dyn Fn()) -> Vec<OpId> {
+/// Returns the barriers that can all be removed at once, but none of the `needed` ones. Ignores the layouts: a barrier that is
+/// redundant only with the layouts of this instance may be needed with those of the next.
+fn idle(traces: &[Trace], needed: &BTreeSet<OpId>, poll: &dyn Fn()) -> Vec<OpId> {
+    let others: Vec<OpId> = traces[0].barriers.iter().filter(|op| !needed.contains(op)).copied().collect();
+    if others.is_empty() {
+        return Vec::new();
+    }
     let hazards = |without: &[OpId], most: usize| {
         let rules = Rules { without, any_thread: true, ..Rules::default() };
         check(traces, rules, &|found| found.len() > most, poll).len()
     };
     let given = hazards(&[], usize::MAX);
     let mut idle = Vec::new();
-    for &barrier in traces[0].barriers.iter().rev() {
+    for barrier in others.into_iter().rev() {
         idle.push(barrier);
         if hazards(&idle, given) > given {
             idle.pop();

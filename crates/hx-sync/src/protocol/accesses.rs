@@ -53,18 +53,19 @@ impl Accesses {
     /// Adds an access. Returns the earlier accesses that conflict with it and that are unknown to the agent that makes it.
     pub(crate) fn add(&mut self, new: Access, known: &Knowledge) -> Vec<Access> {
         let all = self.0.entry(new.span.tensor).or_default();
+        // The cheapest question comes first.
         let unordered = |old: &&Access| {
             (old.write || new.write)
+                && !known.knows(old.epoch)
                 && !(old.by == By::Atomic && new.by == By::Atomic)
                 && old.span.overlaps(&new.span)
-                && !known.knows(old.epoch)
                 && !is_left_to_the_trace(old, &new)
                 && !are_shares(old, &new)
         };
         let conflicts = all.iter().filter(unordered).cloned().collect();
         let is_later = |old: &Access| known.knows(old.epoch) || old.epoch.component == new.epoch.component;
         match new.write {
-            true => all.retain(|old| !(new.span.covers(&old.span) && is_later(old))),
+            true => all.retain(|old| !(is_later(old) && new.span.covers(&old.span))),
             false => all.retain(|old| {
                 let same = old.epoch.component == new.epoch.component && new.span.covers(&old.span);
                 old.write || !same

@@ -160,10 +160,10 @@ impl Machine<'_> {
         let (stages, releases) = (state.stages, state.releases);
         let mut overtaken = Vec::new();
         if let Some(before) = n.checked_sub(stages) {
-            let before = state.stage(before).clone();
-            if before.released < releases {
+            if state.stage(before).released < releases {
                 return false;
             }
+            let before = state.stage(before).clone();
             // The acquire waits for release `k` of its stage by a parity, which release `k - 2` has as well. If another scope made the
             // acquire before, this scope may not know of release `k - 1`, and its wait may end with release `k - 2`.
             let last = n.checked_sub(2 * stages).map(|last| state.stage(last).given.clone());
