@@ -31,7 +31,8 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
     let is_packed = |row: &&GemmRow| row.is_swapped && row.a.dtype().bits() < 8;
-    all.extend(gemms.iter().filter(|row| is_packed(row)).flat_map(|row| [*row; 3].map(Asked::Gemm)));
+    // One in ten of these requests is granted: the instruction with the operands as they are is often cheaper.
+    all.extend(gemms.iter().filter(|row| is_packed(row)).flat_map(|row| [*row; 8].map(Asked::Gemm)));
     let (swapped, plain): (Vec<&GemmRow>, Vec<&GemmRow>) = gemms.into_iter().partition(|row| row.is_swapped);
     // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {
@@ -83,10 +84,8 @@ impl Draw {
         for at in 0..OPERATORS.min(of) {
             self.computed(&operators[turned_to(case, (at, OPERATORS), of)]);
         }
-        // There are many combinations of types, operators and ways to wrap, so every second program draws one.
-        if case.is_multiple_of(2) {
-            self.integers();
-        }
+        // There are many combinations of types, operators and ways to wrap.
+        self.integers();
         self.divided_by_zero(case);
         for at in 0..REQUESTS {
             if let Some(Asked::Add(row)) = asked(case, at) {
@@ -156,7 +155,7 @@ impl Draw {
             // With exchanged operands an instruction has the fewer rows: 8, 24 and 40 are no multiples of 16.
             // A long step is faster only where a warp has several instructions along M and N.
             match is_long {
-                true => [self.pick(&[24, 40]), self.pick(&[32, 48]), row.shape[2] * 2],
+                true => [self.pick(&[8, 24, 40]), self.pick(&[48, 64, 128]), row.shape[2] * 2],
                 false => [self.pick(&[8, 24]), self.pick(&[16, 32]), row.shape[2] * self.pick(&[1, 3])],
             }
         } else if row.threads == 1 {
