@@ -45,7 +45,7 @@ pub(crate) fn check(
     check_all(traces, rules, enough, poll).0
 }
 
-/// Returns the hazards of the traces, and the barriers of the source of which each alone orders two accesses of different warps.
+/// Returns the hazards of the traces, and the barriers of the source of which each alone orders two accesses of different threads.
 pub(crate) fn check_all(
     traces: &[Trace],
     rules: Rules<'_>,
@@ -364,15 +364,14 @@ impl Checker<'_> {
         }
     }
 
-    /// Notes the barrier between two accesses of different warps, if there is one only.
+    /// Notes the barrier between two accesses of different threads, if there is one only.
     #[inline]
     fn note(&mut self, earlier: Mark<By>, later: Mark<By>) {
         let Some((barrier, passed)) = self.last else { return };
         if later.by.passed != passed || earlier.by.passed + 1 != passed || self.noted == Some(barrier) {
             return;
         }
-        let [one, other] = [earlier.epoch, later.epoch];
-        let apart = one.warp() != other.warp() && !one.spans_warps() && !other.spans_warps();
+        let apart = earlier.epoch.thread != later.epoch.thread;
         let is_alone = self.awaited.is_none_or(|awaited| awaited < earlier.by.passed);
         if apart && is_alone && !self.equations.exclude(earlier.by.only, later.by.only) {
             self.noted = Some(barrier);

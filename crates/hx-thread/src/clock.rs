@@ -156,7 +156,7 @@ impl Epoch {
     }
 
     /// Reports whether threads of several warps take part.
-    pub fn spans_warps(self) -> bool {
+    pub(crate) fn spans_warps(self) -> bool {
         self.lanes > WARP as u16
     }
 
