@@ -183,12 +183,18 @@ impl Facts {
         self.change().exact.insert((dividend.clone(), divisor.clone()));
     }
 
+    /// Yields the dividends and divisors of the divisions that leave no remainder.
+    pub(crate) fn exact_divisions(&self) -> impl Iterator<Item = &(Expr, Expr)> {
+        self.stated.exact.iter()
+    }
+
     /// Reports whether a division by a divisor other than 0 is known to leave no remainder.
     pub(crate) fn is_exact(&self, dividend: &Expr, divisor: &Expr) -> bool {
         match divisor.as_const() {
             Some(by) => by != 0 && self.divisor(dividend) % by == 0,
             None => {
-                self.is_nonzero(divisor) && self.stated.exact.iter().any(|(x, by)| x == dividend && by == divisor)
+                self.is_nonzero(divisor)
+                    && self.stated.exact.iter().any(|(x, by)| x == dividend && by == divisor)
             }
         }
     }

@@ -17,6 +17,7 @@ mod facts;
 mod period;
 mod print;
 mod proof;
+mod refute;
 #[cfg(test)]
 mod tests;
 mod width;

@@ -8,12 +8,15 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
+use crate::refute::is_refuted;
 use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 
 /// The largest number of replacements one after the other.
 const DEPTH: usize = 10;
 /// The largest number of expressions that one search looks at.
 const STEPS: usize = 64;
+/// The steps of most proofs that are found. Then a search asks whether there can be one.
+const EASY: usize = 6;
 /// The largest coefficient. Sums saturate at the ends of 64 bits, where they would prove nothing.
 const LARGEST: i64 = 1 << 50;
 /// The largest number of terms and factors of an expression worth looking at.
@@ -76,8 +79,10 @@ impl Facts {
     fn finds_nonnegative(&self, fingerprint: u64, difference: &Expr) -> bool {
         let mut statements = self.renewed_statements(fingerprint);
         statements.extend(self.renewed(&mut self.local_to(difference).iter()));
-        let mut search = Search { facts: self, statements, seen: BTreeSet::new(), steps: STEPS };
-        search.holds(self.with_definitions(difference), DEPTH)
+        let d = self.with_definitions(difference);
+        let (seen, asked) = (BTreeSet::new(), d.clone());
+        let mut search = Search { facts: self, statements, seen, steps: STEPS, asked, is_refuted: false };
+        search.holds(d, DEPTH)
     }
 
     fn renewed_statements(&self, fingerprint: u64) -> Statements {
@@ -180,11 +185,18 @@ struct Search<'f> {
     /// The expressions that were looked at. None of them was proven.
     seen: BTreeSet<Expr>,
     steps: usize,
+    /// The expression to prove.
+    asked: Expr,
+    /// There is no proof.
+    is_refuted: bool,
 }
 
 impl Search<'_> {
     /// Reports whether `d ≥ 0` is proven.
     fn holds(&mut self, d: Expr, depth: usize) -> bool {
+        if self.is_refuted {
+            return false;
+        }
         let facts = self.facts;
         let d = d.simplify(facts);
         // Statements are subtracted in any order.
@@ -203,6 +215,13 @@ impl Search<'_> {
         let is_large =
             || d.is_larger_than(SIZE) || d.terms().any(|(_, c)| c.unsigned_abs() > LARGEST.unsigned_abs());
         if depth == 0 || self.steps == 0 || is_large() {
+            return false;
+        }
+        if self.steps == STEPS - EASY {
+            let statements = self.statements.iter().map(|(_, known)| known);
+            self.is_refuted = is_refuted(facts, statements, &self.asked);
+        }
+        if self.is_refuted {
             return false;
         }
         self.seen.insert(d.clone());

@@ -222,6 +222,44 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Values that refute an inequality agree with all facts: what follows from these is never refuted.
+    #[test]
+    fn what_follows_is_not_refuted(
+        stated in prop::collection::vec((0u8..6, arb_expr(), arb_expr()), 0..5),
+        times in prop::collection::vec(0i64..4, 5),
+        slack in 0i64..4,
+        (m, n, s, t, i) in (0i64..12, 0i64..12, -8i64..9, -8i64..9, 0i64..12),
+    ) {
+        let env = |symbol: &Symbol| Some(match symbol {
+            Symbol::Dim(d) => if d == "m" { m } else { n },
+            Symbol::Scalar(d) => if d == "s" { s } else { t },
+            _ => i,
+        });
+        let facts = true_facts(&stated, &env);
+        let statements: Vec<Expr> = facts.statements().map(|e| facts.with_definitions(e)).collect();
+        let sum = statements.iter().zip(times).fold(c(slack), |sum, (e, n)| sum + e.scale(n));
+        prop_assert!(!crate::refute::is_refuted(&facts, statements.iter(), &sum), "{sum} under {facts:?}");
+    }
+}
+
+#[test]
+fn what_does_not_follow_is_refuted() {
+    let mut facts = Facts::default();
+    facts.divisible(Symbol::Dim("n".into()), 8);
+    facts.at_most(Symbol::BlockIdx(0), dim("n").div(&c(8), &facts) - c(1));
+    let stated = [scalar("t") - dim("n").scale(2), dim("n") - c(64)];
+    let refuted = |e: &Expr| crate::refute::is_refuted(&facts, stated.iter(), e);
+    assert!(!refuted(&(dim("n") - block().scale(8) - c(8))));
+    assert!(refuted(&(dim("n") - block().scale(8) - c(9))));
+    assert!(!refuted(&(scalar("t") - c(128))) && refuted(&(scalar("t") - c(129))));
+    assert!(
+        !refuted(&(dim("n").rem(&c(8), &Facts::default()))) && refuted(&(scalar("t") - dim("n").scale(3)))
+    );
+}
+
 /// A product of numbers of any sign says nothing about one of them.
 #[test]
 fn blocks_bound_only_factors_that_are_not_negative() {
