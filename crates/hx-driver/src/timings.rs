@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use hx_base::SourceFile;
 use hx_compile::{
-    Db, Instance, cuda_source, default_instance, solution, synchronization, thread_program, tile_program,
+    Db, Instance, cuda_source, default_instance, instance_diagnostics, solution, synchronization,
+    thread_program, tile_program,
 };
 use hx_hir::file_items;
 use hx_target::Arch;
@@ -19,6 +20,8 @@ const STAGES: &[Stage] = &[
     ("thread", |db, of| _ = thread_program(db, of)),
     ("cuda", |db, of| _ = cuda_source(db, of)),
     ("sync", |db, of| _ = synchronization(db, of)),
+    // Pipelines, padding, stores, and what else `hx check` says.
+    ("checks", |db, of| _ = instance_diagnostics(db, of)),
 ];
 
 /// The times of the stages of one kernel, in order.

@@ -53,7 +53,11 @@ pub(crate) fn check_all(
     poll: &dyn Fn(),
 ) -> (Vec<Found>, BTreeSet<OpId>) {
     let (mut found, mut ordered) = (Vec::new(), BTreeSet::new());
-    for trace in traces {
+    for (at, trace) in traces.iter().enumerate() {
+        // What a trace assumes may not change its events.
+        if traces[..at].iter().any(|earlier| earlier.is_like(trace)) {
+            continue;
+        }
         // A single condition that only a launch decides makes two paths, and each is followed to its end. With several
         // conditions it is unknown which of their outcomes occur together, so the branches are joined instead.
         let ways = match trace.conditions.as_slice() {

@@ -8,7 +8,7 @@ use hx_tile::{Completion, OpId};
 use crate::once::Equation;
 
 /// An event of a trace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     /// An operation begins.
     Begin(OpId),
@@ -42,7 +42,7 @@ pub(crate) enum Event {
 }
 
 /// An access by each of some threads, to consecutive elements of one buffer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) buffer: usize,
     /// The operation that the access belongs to.

@@ -6,7 +6,7 @@ use hx_index::{CmpOp, Cond, Expr};
 use crate::column::{Column, Scope};
 
 /// Equations of a number that only a launch knows and that never changes, each with a constant.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Equations(Vec<(Expr, i64)>);
 
 /// The index of an equation in [`Equations`].

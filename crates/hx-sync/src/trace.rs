@@ -53,6 +53,16 @@ pub(crate) struct Trace {
     pub(crate) run: Option<Run>,
 }
 
+impl Trace {
+    /// Reports whether two traces of a program have the same hazards.
+    pub(crate) fn is_like(&self, other: &Trace) -> bool {
+        self.units == other.units
+            && self.conditions == other.conditions
+            && self.equations == other.equations
+            && self.events == other.events
+    }
+}
+
 /// The program to trace.
 #[derive(Clone, Copy)]
 pub(crate) struct Traced<'a> {

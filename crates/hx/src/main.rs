@@ -20,7 +20,7 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::cli::{Cli, Command, ReplArgs};
 use crate::output::Output;
 
-/// The compiler makes and drops many small expressions, and spends a quarter of its time on it in the allocator of the C library.
+/// The compiler makes and drops many small expressions. With the allocator of the C library, `hx check` takes a tenth longer.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

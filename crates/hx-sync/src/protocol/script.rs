@@ -87,16 +87,17 @@ pub(crate) struct Span {
 
 impl Span {
     pub(crate) fn overlaps(&self, other: &Span) -> bool {
+        // The last dimension is that of the stages, which differ most often.
         self.tensor == other.tensor
             && self.owner == other.owner
-            && self.ranges.iter().zip(&other.ranges).all(|(a, b)| reach::meet(a, b))
+            && self.ranges.iter().zip(&other.ranges).rev().all(|(a, b)| reach::meet(a, b))
     }
 
     /// Reports whether the other part lies within this one.
     pub(crate) fn covers(&self, other: &Span) -> bool {
         self.tensor == other.tensor
             && self.owner == other.owner
-            && self.ranges.iter().zip(&other.ranges).all(|(a, b)| reach::within(a, b))
+            && self.ranges.iter().zip(&other.ranges).rev().all(|(a, b)| reach::within(a, b))
     }
 }
 
