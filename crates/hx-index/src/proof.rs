@@ -304,8 +304,42 @@ impl Search<'_> {
     fn is_positive(&mut self, by: &Expr, depth: usize) -> bool {
         match by.as_const() {
             Some(value) => value > 0,
-            None => self.holds(by.clone() - Expr::constant(1), depth),
+            None => self.holds(by.clone() - Expr::constant(1), depth) || self.is_factor(by),
         }
+    }
+
+    /// Reports whether a number is a factor of a product that is at least 1: of `cdiv(m, 64) · cdiv(n, 64)` in a loop over so many
+    /// tiles. A counter has a value wherever the expression to prove has one, so its loop has a round.
+    fn is_factor(&self, of: &Expr) -> bool {
+        let Some(atom) = of.as_atom().filter(|atom| self.facts.is_least_0(atom)) else { return false };
+        let counters = self.asked.symbols();
+        let rounds = counters.iter().filter_map(|counter| {
+            let last = self.facts.upper_of(counter)?;
+            Some(self.facts.with_definitions(last) - Expr::symbol(counter.clone()))
+        });
+        let stated = self.statements.iter().map(|(_, known)| known.clone());
+        stated.chain(rounds).any(|known| {
+            // A quotient of at least 1 has a dividend of at least its divisor.
+            let dividend = known.terms().find_map(|(monomial, c)| match monomial.as_slice() {
+                [Atom::Div(x, by)] if c > 0 && self.leaves_negative(&known, monomial, c) => {
+                    let is_positive = self.facts.range(by).0.is_some_and(|lo| lo > 0);
+                    is_positive.then(|| x.clone() - by.clone())
+                }
+                _ => None,
+            });
+            [Some(known), dividend].into_iter().flatten().any(|known| {
+                known.terms().any(|(monomial, c)| {
+                    let is_product = c > 0 && monomial.iter().all(|factor| self.facts.is_least_0(factor));
+                    is_product && monomial.contains(atom) && self.leaves_negative(&known, monomial, c)
+                })
+            })
+        })
+    }
+
+    /// Reports whether a sum is negative without a product, so that the product is at least 1 where the sum is at least 0.
+    fn leaves_negative(&self, sum: &Expr, monomial: &Monomial, c: i64) -> bool {
+        let rest = sum.clone() - Expr::product(monomial.clone(), c);
+        self.facts.range(&rest).1.is_some_and(|most| most < 0)
     }
 
     /// Subtracts statements that cancel a term: `d ≥ 0` follows from `d - n · known ≥ 0`.
