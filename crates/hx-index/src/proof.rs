@@ -6,7 +6,7 @@
 //! proof was found.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::refute::is_refuted;
 use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
@@ -172,6 +172,19 @@ impl Facts {
         found
     }
 
+    /// Returns the symbols of an expression that have an upper bound, those of these bounds, and so on: all have a value where the
+    /// expression has one.
+    fn bounded(&self, e: &Expr) -> BTreeMap<Symbol, Expr> {
+        let (mut open, mut found) = (e.symbols(), BTreeMap::new());
+        while let Some(symbol) = open.pop_first() {
+            if let Some(upper) = self.upper_of(&symbol).filter(|_| !found.contains_key(&symbol)) {
+                open.extend(upper.symbols());
+                found.insert(symbol, upper.clone());
+            }
+        }
+        found
+    }
+
     fn is_least_0(&self, atom: &Atom) -> bool {
         self.atom_range(atom, None).0.is_some_and(|lo| lo >= 0)
     }
@@ -312,11 +325,11 @@ impl Search<'_> {
     /// tiles. A counter has a value wherever the expression to prove has one, so its loop has a round.
     fn is_factor(&self, of: &Expr) -> bool {
         let Some(atom) = of.as_atom().filter(|atom| self.facts.is_least_0(atom)) else { return false };
-        let counters = self.asked.symbols();
-        let rounds = counters.iter().filter_map(|counter| {
-            let last = self.facts.upper_of(counter)?;
-            Some(self.facts.with_definitions(last) - Expr::symbol(counter.clone()))
-        });
+        let rounds = self
+            .facts
+            .bounded(&self.asked)
+            .into_iter()
+            .map(|(counter, last)| self.facts.with_definitions(&last) - Expr::symbol(counter));
         let stated = self.statements.iter().map(|(_, known)| known.clone());
         stated.chain(rounds).any(|known| {
             // A quotient of at least 1 has a dividend of at least its divisor.
