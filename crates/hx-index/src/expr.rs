@@ -251,7 +251,8 @@ impl Expr {
         })
     }
 
-    fn single_term(&self) -> Option<(&Monomial, i64)> {
+    /// Returns the product, if the sum has one only.
+    pub(crate) fn single_term(&self) -> Option<(&Monomial, i64)> {
         match self.terms.products.0.as_slice() {
             [(monomial, c)] => Some((monomial, *c)),
             _ => None,

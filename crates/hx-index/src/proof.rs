@@ -317,14 +317,22 @@ impl Search<'_> {
     fn is_positive(&mut self, by: &Expr, depth: usize) -> bool {
         match by.as_const() {
             Some(value) => value > 0,
-            None => self.holds(by.clone() - Expr::constant(1), depth) || self.is_factor(by),
+            None => self.holds(by.clone() - Expr::constant(1), depth) || self.has_factors(by),
         }
+    }
+
+    /// Reports whether a number is a product of factors of products that are at least 1.
+    fn has_factors(&self, product: &Expr) -> bool {
+        let Some((monomial, 1..)) = product.single_term() else { return false };
+        monomial.iter().all(|atom| self.is_factor(atom))
     }
 
     /// Reports whether a number is a factor of a product that is at least 1: of `cdiv(m, 64) · cdiv(n, 64)` in a loop over so many
     /// tiles. A counter has a value wherever the expression to prove has one, so its loop has a round.
-    fn is_factor(&self, of: &Expr) -> bool {
-        let Some(atom) = of.as_atom().filter(|atom| self.facts.is_least_0(atom)) else { return false };
+    fn is_factor(&self, atom: &Atom) -> bool {
+        if !self.facts.is_least_0(atom) {
+            return false;
+        }
         let rounds = self
             .facts
             .bounded(&self.asked)
