@@ -1,6 +1,7 @@
 //! The canonical form of symbolic integers.
 
 mod compare;
+mod products;
 
 use std::collections::BTreeSet;
 use std::ops::{Add, Mul, Neg, Sub};
@@ -8,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 
+use self::products::Products;
 use crate::{Facts, Width, floor_div, floor_mod};
 
 /// An integer whose value is unknown at compile time: it is known at launch, in a block, in a thread or in a loop.
@@ -63,36 +65,6 @@ struct Terms {
     products: Products,
     /// The hash of the products, once it was asked for.
     hash: OnceLock<u64>,
-}
-
-/// Products with their coefficients, by product. Most sums have few.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Products(Vec<(Monomial, i64)>);
-
-impl Products {
-    fn at(&self, monomial: &Monomial) -> Result<usize, usize> {
-        self.0.binary_search_by(|(m, _)| m.cmp(monomial))
-    }
-
-    fn add(&mut self, monomial: Monomial, coefficient: i64) {
-        match self.at(&monomial) {
-            Err(at) if coefficient != 0 => self.0.insert(at, (monomial, coefficient)),
-            Err(_) => {}
-            Ok(at) => {
-                let sum = &mut self.0[at].1;
-                *sum = sum.saturating_add(coefficient);
-                if *sum == 0 {
-                    self.0.remove(at);
-                }
-            }
-        }
-    }
-}
-
-impl From<Products> for Expr {
-    fn from(products: Products) -> Expr {
-        Expr { terms: Arc::new(Terms { products, hash: OnceLock::new() }) }
-    }
 }
 
 /// The reason why an expression has no value.

@@ -325,6 +325,16 @@ impl Facts {
         (lo, hi)
     }
 
+    /// Returns the upper end of the range of a sum without one of its products.
+    pub(crate) fn most_without(&self, sum: &Expr, product: &Monomial) -> Option<i64> {
+        let mut others = sum.terms().filter(|(monomial, _)| *monomial != product);
+        others.try_fold(0i64, |most, (monomial, c)| {
+            let start = (Some(c), Some(c));
+            let range = monomial.iter().fold(start, |r, a| mul_range(r, self.atom_range(a, None)));
+            most.checked_add(range.1?)
+        })
+    }
+
     /// Returns the lower end of the range of `a - b` as it stands, without making the difference.
     pub(crate) fn least_of_difference(&self, a: &Expr, b: &Expr) -> Option<i64> {
         let (mut a, mut b) = (a.terms().peekable(), b.terms().peekable());

@@ -17,6 +17,8 @@ const DEPTH: usize = 10;
 const STEPS: usize = 64;
 /// The steps of most proofs that are found. Then a search asks whether there can be one.
 const EASY: usize = 6;
+/// The steps of a proof that needs factors of a product to be positive: divisions by numbers of tiles make many expressions.
+const FACTORED: usize = 5;
 /// The largest coefficient. Sums saturate at the ends of 64 bits, where they would prove nothing.
 const LARGEST: i64 = 1 << 50;
 /// The largest number of terms and factors of an expression worth looking at.
@@ -81,7 +83,15 @@ impl Facts {
         statements.extend(self.renewed(&mut self.local_to(difference).iter()));
         let d = self.with_definitions(difference);
         let (seen, asked) = (BTreeSet::new(), d.clone());
-        let mut search = Search { facts: self, statements, seen, steps: STEPS, asked, is_refuted: false };
+        let mut search = Search {
+            facts: self,
+            statements,
+            seen,
+            steps: STEPS,
+            asked,
+            is_refuted: false,
+            factors: BTreeMap::new(),
+        };
         search.holds(d, DEPTH)
     }
 
@@ -190,6 +200,42 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// Reports whether a factor is at least 1 where a sum is at least 0.
+    fn makes_positive(&self, sum: &Expr, factor: &Atom) -> bool {
+        if !has_product(sum, factor) {
+            return false;
+        }
+        // Without the product, the sum is negative.
+        let is_positive = |sum: &Expr, monomial: &Monomial, c: i64| {
+            c > 0
+                && self.most_without(sum, monomial).is_some_and(|most| most < 0)
+                && (monomial.len() == 1 || monomial.iter().all(|factor| self.is_least_0(factor)))
+        };
+        sum.terms().any(|(monomial, c)| match monomial.as_slice() {
+            _ if monomial.contains(factor) => is_positive(sum, monomial, c),
+            // A quotient of at least 1 has a dividend of at least its divisor.
+            [Atom::Div(x, by)] if has_product(x, factor) => {
+                let more = x.clone() - by.clone();
+                let mut products = more.terms().filter(|(monomial, _)| monomial.contains(factor));
+                is_positive(sum, monomial, c)
+                    && self.range(by).0.is_some_and(|lo| lo > 0)
+                    && products.any(|(monomial, c)| is_positive(&more, monomial, c))
+            }
+            _ => false,
+        })
+    }
+}
+
+/// Reports whether a sum, or the dividend of a quotient in it, has a product with a factor.
+fn has_product(sum: &Expr, factor: &Atom) -> bool {
+    sum.terms().any(|(monomial, _)| {
+        let divides =
+            |atom: &Atom| matches!(atom, Atom::Div(x, _) if x.terms().any(|(m, _)| m.contains(factor)));
+        monomial.contains(factor) || monomial.iter().any(divides)
+    })
+}
+
 /// A search for one proof.
 struct Search<'f> {
     facts: &'f Facts,
@@ -202,6 +248,8 @@ struct Search<'f> {
     asked: Expr,
     /// There is no proof.
     is_refuted: bool,
+    /// Whether atoms are factors of products of at least 1, as far as that was asked for.
+    factors: BTreeMap<Atom, bool>,
 }
 
 impl Search<'_> {
@@ -230,7 +278,7 @@ impl Search<'_> {
         if depth == 0 || self.steps == 0 || is_large() {
             return false;
         }
-        if self.steps == STEPS - EASY {
+        if self.seen.len() == EASY {
             let statements = self.statements.iter().map(|(_, known)| known);
             self.is_refuted = is_refuted(facts, statements, &self.asked);
         }
@@ -276,32 +324,28 @@ impl Search<'_> {
     /// integer.
     fn quotient(&mut self, d: &Expr, atom: &Atom, [x, by]: [&Expr; 2], depth: usize) -> bool {
         let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
-        if !self.is_positive(by, depth) {
-            return false;
-        }
+        let Some(steps) = self.is_positive(by, depth) else { return false };
         let almost = by.clone() - Expr::constant(1);
         let least = if self.facts.is_exact(x, by) { x.clone() } else { x.clone() - almost.clone() };
         let terms = parts.factors.iter().zip(&parts.signs);
         let start = &parts.rest * by + almost;
         let product =
             terms.fold(start, |sum, (factor, sign)| sum + factor * if *sign < 0 { x } else { &least });
-        self.holds(product, depth)
+        self.within(steps, |search| search.holds(product, depth))
     }
 
     /// Bounds a remainder: `0 ≤ x % by ≤ by - 1` for `by ≥ 1`, and `x % by ≤ x` for `x ≥ 0`.
     fn remainder(&mut self, d: &Expr, atom: &Atom, [x, by]: [&Expr; 2], depth: usize) -> bool {
         let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
-        if !self.is_positive(by, depth) {
-            return false;
-        }
-        match parts.sign() {
-            Some(1) => self.holds(parts.rest, depth),
+        let Some(steps) = self.is_positive(by, depth) else { return false };
+        self.within(steps, |search| match parts.sign() {
+            Some(1) => search.holds(parts.rest, depth),
             Some(_) => {
-                self.holds(parts.with(&(by.clone() - Expr::constant(1))), depth)
-                    || self.facts.range(x).0.is_some_and(|lo| lo >= 0) && self.holds(parts.with(x), depth)
+                search.holds(parts.with(&(by.clone() - Expr::constant(1))), depth)
+                    || search.facts.range(x).0.is_some_and(|lo| lo >= 0) && search.holds(parts.with(x), depth)
             }
             None => false,
-        }
+        })
     }
 
     /// Replaces a number that may wrap by the exact one, if it stays in the range of its type here: `cast(k - 1, i32)` is `k - 1` where
@@ -314,53 +358,51 @@ impl Search<'_> {
             && self.holds(parts.with(x), depth)
     }
 
-    fn is_positive(&mut self, by: &Expr, depth: usize) -> bool {
-        match by.as_const() {
-            Some(value) => value > 0,
-            None => self.holds(by.clone() - Expr::constant(1), depth) || self.has_factors(by),
+    /// Returns the steps that a proof may take which needs a number to be positive; nothing if that is not known.
+    fn is_positive(&mut self, by: &Expr, depth: usize) -> Option<usize> {
+        let is_known = match by.as_const() {
+            Some(value) => return (value > 0).then_some(STEPS),
+            None => self.holds(by.clone() - Expr::constant(1), depth),
+        };
+        if is_known {
+            return Some(STEPS);
         }
+        self.has_factors(by).then_some(FACTORED)
     }
 
-    /// Reports whether a number is a product of factors of products that are at least 1.
-    fn has_factors(&self, product: &Expr) -> bool {
+    /// Searches with at most so many steps.
+    fn within(&mut self, steps: usize, search: impl FnOnce(&mut Self) -> bool) -> bool {
+        let kept = self.steps.saturating_sub(steps);
+        self.steps -= kept;
+        let found = search(self);
+        self.steps += kept;
+        found
+    }
+
+    /// Reports whether a number is a product of factors of products that are at least 1, such as `cdiv(m, 64)` and `cdiv(n, 64)` in a
+    /// loop over so many tiles.
+    fn has_factors(&mut self, product: &Expr) -> bool {
         let Some((monomial, 1..)) = product.single_term() else { return false };
-        monomial.iter().all(|atom| self.is_factor(atom))
-    }
-
-    /// Reports whether a number is a factor of a product that is at least 1: of `cdiv(m, 64) · cdiv(n, 64)` in a loop over so many
-    /// tiles. A counter has a value wherever the expression to prove has one, so its loop has a round.
-    fn is_factor(&self, atom: &Atom) -> bool {
-        if !self.facts.is_least_0(atom) {
-            return false;
-        }
-        let rounds = self
-            .facts
-            .bounded(&self.asked)
-            .into_iter()
-            .map(|(counter, last)| self.facts.with_definitions(&last) - Expr::symbol(counter));
-        let stated = self.statements.iter().map(|(_, known)| known.clone());
-        stated.chain(rounds).any(|known| {
-            // A quotient of at least 1 has a dividend of at least its divisor.
-            let dividend = known.terms().find_map(|(monomial, c)| match monomial.as_slice() {
-                [Atom::Div(x, by)] if c > 0 && self.leaves_negative(&known, monomial, c) => {
-                    let is_positive = self.facts.range(by).0.is_some_and(|lo| lo > 0);
-                    is_positive.then(|| x.clone() - by.clone())
-                }
-                _ => None,
-            });
-            [Some(known), dividend].into_iter().flatten().any(|known| {
-                known.terms().any(|(monomial, c)| {
-                    let is_product = c > 0 && monomial.iter().all(|factor| self.facts.is_least_0(factor));
-                    is_product && monomial.contains(atom) && self.leaves_negative(&known, monomial, c)
-                })
-            })
+        monomial.iter().all(|atom| {
+            if let Some(known) = self.factors.get(atom) {
+                return *known;
+            }
+            let found = self.is_factor(atom);
+            self.factors.insert(atom.clone(), found);
+            found
         })
     }
 
-    /// Reports whether a sum is negative without a product, so that the product is at least 1 where the sum is at least 0.
-    fn leaves_negative(&self, sum: &Expr, monomial: &Monomial, c: i64) -> bool {
-        let rest = sum.clone() - Expr::product(monomial.clone(), c);
-        self.facts.range(&rest).1.is_some_and(|most| most < 0)
+    fn is_factor(&self, atom: &Atom) -> bool {
+        let facts = self.facts;
+        if self.statements.iter().any(|(_, known)| facts.makes_positive(known, atom)) {
+            return true;
+        }
+        // A counter has a value wherever the expression to prove has one, so its loop has a round.
+        facts.bounded(&self.asked).into_iter().any(|(counter, last)| {
+            let last = facts.with_definitions(&last);
+            has_product(&last, atom) && facts.makes_positive(&(last - Expr::symbol(counter)), atom)
+        })
     }
 
     /// Subtracts statements that cancel a term: `d ≥ 0` follows from `d - n · known ≥ 0`.
