@@ -15,7 +15,7 @@ use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 const DEPTH: usize = 10;
 /// The largest number of expressions that one search looks at.
 const STEPS: usize = 64;
-/// The steps of most proofs that are found. Then a search asks whether there can be one.
+/// The steps that most proofs take. A search that takes more asks whether values refute what it is to prove.
 const EASY: usize = 6;
 /// The steps of a proof that needs factors of a product to be positive: divisions by numbers of tiles make many expressions.
 const FACTORED: usize = 5;
@@ -198,9 +198,7 @@ impl Facts {
     fn is_least_0(&self, atom: &Atom) -> bool {
         self.atom_range(atom, None).0.is_some_and(|lo| lo >= 0)
     }
-}
 
-impl Facts {
     /// Reports whether a factor is at least 1 where a sum is at least 0.
     fn makes_positive(&self, sum: &Expr, factor: &Atom) -> bool {
         if !has_product(sum, factor) {

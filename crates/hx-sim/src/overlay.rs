@@ -149,7 +149,7 @@ impl Marks {
     #[inline]
     fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who<'_>) -> Option<Earlier> {
         let clock = who.clock?;
-        // Nothing but the value tells what a thread of the same operation stored.
+        // Layouts hold an element in several threads, which store the same value in one operation.
         let agrees = |mark: &Mark<SiteId>| kind == Kind::Keep && mark.by == who.site;
         let met = |&other: &Kind| {
             let mark = self.meets(other, unit, who.epoch, clock).filter(|mark| !agrees(mark))?;
