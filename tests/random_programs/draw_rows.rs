@@ -37,7 +37,8 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
     // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {
         all.extend(plain.iter().chain(&swapped).copied().map(Asked::Gemm));
-        let is_rare = |row: &&ConvertRow| row.values >= 16 || !row.order.is_empty();
+        let is_rare =
+            |row: &&ConvertRow| row.values >= 16 || !row.order.is_empty() || row.from == DType::F8E5m2;
         all.extend(converts.iter().filter(is_rare).map(Asked::Convert));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
         all.extend(copies.iter().filter(|row| row.is_collective() && !row.is_load()).map(Asked::Matrices));

@@ -257,7 +257,7 @@ fn stages_are_timed() {
     let table = String::from_utf8_lossy(&output.stdout);
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let mut lines = table.lines().map(words);
-    assert_eq!(lines.next(), Some(words("ms tile layouts thread cuda sync all")), "{table}");
+    assert_eq!(lines.next(), Some(words("ms tile layouts thread cuda sync checks all")), "{table}");
     let kernels: Vec<String> = lines.clone().filter_map(|line| line.first().cloned()).collect();
     assert_eq!(kernels, ["first", "second", "third"]);
     assert!(lines.all(|line| line[1..].iter().all(|time| time.parse::<f64>().is_ok())), "{table}");
