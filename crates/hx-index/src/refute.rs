@@ -15,7 +15,8 @@ const LEAST: i64 = -40;
 
 /// Reports whether values of the symbols that agree with all facts make `d` negative. `statements` are at least 0.
 pub(crate) fn is_refuted<'a>(facts: &Facts, statements: impl Iterator<Item = &'a Expr>, d: &Expr) -> bool {
-    let mut drawing = Drawing { symbols: Vec::new(), wanted: vec![-(d.clone()) - Expr::constant(1)], facts };
+    let wanted = vec![-(d.clone()) - Expr::constant(1)];
+    let mut drawing = Drawing { symbols: Vec::new(), open: Vec::new(), wanted, facts };
     drawing.add(d);
     for known in statements {
         drawing.add(known);
@@ -34,7 +35,9 @@ pub(crate) fn is_refuted<'a>(facts: &Facts, statements: impl Iterator<Item = &'a
 /// The symbols of a question, in order, with their bounds.
 struct Drawing<'a> {
     symbols: Vec<Drawn>,
-    /// What must be at least 0.
+    /// The symbols whose bounds are being added.
+    open: Vec<Symbol>,
+    /// The values that are drawn must make each of these expressions at least 0.
     wanted: Vec<Expr>,
     facts: &'a Facts,
 }
@@ -52,14 +55,15 @@ impl Drawing<'_> {
     /// Adds the symbols of an expression, each behind those that its bound mentions.
     fn add(&mut self, e: &Expr) {
         for symbol in e.symbols() {
-            if self.symbols.iter().any(|known| known.symbol == symbol) {
+            if self.at(&symbol).is_some() || self.open.contains(&symbol) {
                 continue;
             }
             let upper = self.facts.upper_of(&symbol).map(|upper| self.facts.with_definitions(upper));
-            // The order of two symbols that bound each other does not matter: the bounds are checked.
-            let upper = upper.filter(|upper| !upper.mentions(&symbol));
             if let Some(upper) = &upper {
+                // Two symbols may bound each other. Such a bound has no value in time, and the draw fails.
+                self.open.push(symbol.clone());
                 self.add(upper);
+                self.open.pop();
                 self.wanted.push(upper.clone() - Expr::symbol(symbol.clone()));
             }
             let divisor = self.facts.divisor(&Expr::symbol(symbol.clone())).max(1);

@@ -54,7 +54,7 @@ pub(crate) fn check_all(
 ) -> (Vec<Found>, BTreeSet<OpId>) {
     let (mut found, mut ordered) = (Vec::new(), BTreeSet::new());
     for (at, trace) in traces.iter().enumerate() {
-        // What a trace assumes may not change its events.
+        // Two traces with different assumptions often have the same events, and then the same hazards.
         if traces[..at].iter().any(|earlier| earlier.is_like(trace)) {
             continue;
         }

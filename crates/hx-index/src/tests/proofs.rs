@@ -260,6 +260,14 @@ fn what_does_not_follow_is_refuted() {
     );
 }
 
+#[test]
+fn symbols_that_bound_each_other_refute_nothing() {
+    let mut facts = Facts::default();
+    facts.at_most(Symbol::Var("i".into(), 0), dim("n"));
+    facts.at_most(Symbol::Dim("n".into()), var("i"));
+    assert!(!crate::refute::is_refuted(&facts, std::iter::empty(), &(var("i") - dim("n") - c(1))));
+}
+
 /// A product of numbers of any sign says nothing about one of them.
 #[test]
 fn blocks_bound_only_factors_that_are_not_negative() {

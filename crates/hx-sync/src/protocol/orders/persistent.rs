@@ -5,8 +5,8 @@
 //! state leads to every last state and to every fault: an order that is left out differs from one that is followed by exchanges of
 //! events which do not matter to each other.
 //!
-//! What the others can do is taken from above: they run on while the events of the set are held back. Their counters only grow,
-//! and a wait that some count on the way would end counts as ended.
+//! [`Ahead`] overestimates what the others can do. It holds the events of the set back, runs the other groups and copies on, and never
+//! lets a counter fall. A wait ends if any count between the first and the last ends it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use super::table::{Slot, Table, has_passed, reached};
 /// The most steps of the others that are looked at for one set.
 const MOST_STEPS: usize = 4_096;
 
-/// What an event reads and changes.
+/// The counts and the parts of shared memory that an event reads and changes.
 #[derive(Clone, Debug, Default)]
 struct Effect {
     counts: Vec<(Count, Change)>,
@@ -191,7 +191,7 @@ impl Effect {
             }
             // A flag that is raised stays so. Agents come to a barrier in any order.
             StepKind::AwaitFlag { .. } | StepKind::Sync | StepKind::Meet { .. } | StepKind::SyncCluster => {}
-            // What completes is added from the state.
+            // `of_event` adds the operations that the state has in flight and that the step completes.
             StepKind::Commit
             | StepKind::WaitCopies(_)
             | StepKind::Touch { .. }
@@ -228,7 +228,7 @@ impl Effect {
     }
 }
 
-/// How far the others come while some events are held back.
+/// Runs the other groups and copies on while some events are held back.
 struct Ahead<'a> {
     state: &'a State,
     table: &'a Table<'a>,
