@@ -18,11 +18,10 @@ mod replace;
 mod source;
 mod spelling;
 mod system;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 
 pub mod interrupt;
 pub mod limits;
+pub mod testing;
 
 pub use ::line_index::{LineCol, LineIndex, WideEncoding, WideLineCol};
 pub use code::{Code, Status, all_codes, code, nearest_code};
