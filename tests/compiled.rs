@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use expect_test::expect_file;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::toolkit::find_nvdisasm;
 use hx_worker::{Cache, CompileJob, Compiler, Want, WorkerClient, disassemble};
 
@@ -25,7 +25,9 @@ use crate::instances::{Launched, launched};
 use crate::support::{self, LIMITS};
 
 /// The architecture whose machine code the gate judges.
-pub(crate) const JUDGED: Arch = Arch::Sm90a;
+pub(crate) fn judged() -> Target {
+    Target::usual()
+}
 
 /// An instruction of inline assembly, and the opcodes to which the assembler translates it.
 struct Family {
@@ -103,7 +105,7 @@ impl Gate {
     }
 
     fn judge(&mut self, text: &str) -> Verdict {
-        let job = CompileJob::of_kernel(text, "kernel", JUDGED.name());
+        let job = CompileJob::of_kernel(text, "kernel", judged().name());
         let compiled = match self.compiler.compile(&mut self.worker, &job, &LIMITS) {
             Ok(outcome) => outcome.compiled,
             Err(error) => return Verdict { complaints: vec![format!("{error:?}")], ..Verdict::default() },
@@ -182,10 +184,11 @@ fn extremes(all: &[Launched]) -> Vec<&Launched> {
 }
 
 /// Compiles the texts of all instances in two threads, equal ones once. Returns the verdict on the first instance of each text.
-fn judged(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
+fn verdicts(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
     let mut gates = [Gate::new(test)?, Gate::new(test)?];
     let mut texts: BTreeSet<String> = BTreeSet::new();
-    let all = if every_instance() { launched(JUDGED).iter().collect() } else { extremes(launched(JUDGED)) };
+    let all =
+        if every_instance() { launched(judged()).iter().collect() } else { extremes(launched(judged())) };
     let all: Vec<_> = all.into_iter().filter(|found| texts.insert(normal(&found.text))).collect();
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
@@ -207,7 +210,7 @@ fn judged(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
 /// instance with instructions of [`FAMILIES`] belongs on it.
 #[test]
 fn machine_code_on_sm_90a() {
-    let Some(verdicts) = judged("compiled::machine_code_on_sm_90a") else { return };
+    let Some(verdicts) = verdicts("compiled::machine_code_on_sm_90a") else { return };
     assert!(verdicts.len() >= 40, "{} texts", verdicts.len());
     let complaints: Vec<_> = verdicts.iter().filter(|(_, verdict)| !verdict.complaints.is_empty()).collect();
     assert!(complaints.is_empty(), "{complaints:#?}");

@@ -9,7 +9,7 @@ use hx_driver::{
     DeviceChoice, Each, Filter, Levels, Machine, Setup, TestOptions, Verdict, list_tests, open_machine,
     open_machines, run_tests_on,
 };
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::WorkerCommand;
 use hx_worker::protocol::PROTOCOL_VERSION;
 use hx_workspace::Database;
@@ -41,7 +41,7 @@ fn setup(test: &str, sandbox: &Sandbox, capabilities: &[&str]) -> Option<Setup> 
     let worker = worker.arg(PROTOCOL_VERSION.to_string()).arg(sandbox.path("launches"));
     let worker = capabilities.iter().fold(worker, |worker, capability| worker.arg(*capability));
     let search = search_env();
-    Some(Setup { device: DeviceChoice::AllCuda, target: Arch::Sm90a, worker, search, cache: None })
+    Some(Setup { device: DeviceChoice::AllCuda, target: Target::usual(), worker, search, cache: None })
 }
 
 fn named(machines: &[Machine]) -> Vec<String> {
@@ -57,8 +57,8 @@ fn tests_are_spread_over_all_gpus() {
     let machines = open_machines(&setup).expect("the worker pretends to have them");
     assert_eq!(named(&machines), ["cuda:0", "cuda:1", "cuda:2"]);
     assert_eq!(
-        machines.iter().map(Machine::arch).collect::<Vec<_>>(),
-        [Arch::Sm90a, Arch::Sm80, Arch::Sm90a]
+        machines.iter().map(Machine::target).collect::<Vec<_>>(),
+        [Target::usual(), Target::builtin("sm_80"), Target::usual()]
     );
     let mut db = Database::default();
     let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;

@@ -6,26 +6,26 @@
 mod normal;
 
 use expect_test::expect_file;
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::instances::launched;
 pub(crate) use normal::normal;
 
 /// Returns a line `HASH INSTANCE` for every instance that is launched on an architecture.
-fn hashes(arch: Arch) -> String {
+fn hashes(target: Target) -> String {
     let line = |(name, text): (&str, &str)| {
         let hash = blake3::hash(normal(text).as_bytes()).to_hex();
         format!("{} {name}\n", &hash[..16])
     };
-    launched(arch).iter().map(|found| line((&found.name, &found.text))).collect()
+    launched(target).iter().map(|found| line((&found.name, &found.text))).collect()
 }
 
 #[test]
 fn texts_on_sm_80() {
-    expect_file!["emitted/sm_80.txt"].assert_eq(&hashes(Arch::Sm80));
+    expect_file!["emitted/sm_80.txt"].assert_eq(&hashes(Target::builtin("sm_80")));
 }
 
 #[test]
 fn texts_on_sm_90a() {
-    expect_file!["emitted/sm_90a.txt"].assert_eq(&hashes(Arch::Sm90a));
+    expect_file!["emitted/sm_90a.txt"].assert_eq(&hashes(Target::usual()));
 }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use hx_base::testing::MemorySystem;
 use hx_base::{Applicability, Diagnostic, FileKind, Fix, Severity, TextSize};
 use hx_compile::check_file;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::support::seed;
@@ -237,7 +238,7 @@ fn found(program: &Program) -> Option<Vec<Found>> {
         let mut all = Vec::new();
         for (name, _) in &program.files {
             for file in db.open(name).map(|opened| opened.files).unwrap_or_default() {
-                let found: Vec<Diagnostic> = check_file(&db, file, program.arch).clone();
+                let found: Vec<Diagnostic> = check_file(&db, file, program.target).clone();
                 all.extend(found.iter().map(|found| seen(&db, found)));
             }
         }
@@ -309,7 +310,7 @@ kernel formulas(u: f32[n], v: mut f32[n]) where n >= 64 grid [1] threads 32 {{
     );
     let mut db = Database::default();
     let file = db.set_overlay("formulas.hx", &text);
-    let found: Vec<String> = check_file(&db, file, hx_target::Arch::Sm90a)
+    let found: Vec<String> = check_file(&db, file, Target::usual())
         .iter()
         .filter(|found| found.is_error())
         .map(|found| hx_report::short(&db, found))

@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use hx_base::testing::{EventLog, MemorySystem};
 use hx_compile::{CtArgs, Instance, LaunchFacts, WrittenArg, check_file, cuda_source, default_instance};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::{Cache, CompileJob};
 use hx_workspace::Database;
 
@@ -28,12 +28,12 @@ const COUNTED: [&str; 6] =
 
 /// Requests all answers about a file: its diagnostics, and the CUDA text and the cache key of each kernel.
 fn ask(db: &Database, file: hx_base::SourceFile) -> Vec<(String, String)> {
-    let found = check_file(db, file, Arch::Sm90a);
+    let found = check_file(db, file, Target::usual());
     assert!(!found.iter().any(|found| found.is_error()), "{found:?}");
     let texts = file_items(db, file).kernels().map(|kernel| {
-        let instance = default_instance(db, kernel, Arch::Sm90a).expect("every parameter has a default");
+        let instance = default_instance(db, kernel, Target::usual()).expect("every parameter has a default");
         let source = cuda_source(db, instance).as_ref().expect("the kernel has CUDA text");
-        let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, Arch::Sm90a.name());
+        let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, Target::usual().name.as_str());
         (source.text.clone(), Cache::key(&job, &hx_worker::CompilerId::of_bytes(b"13.0")))
     });
     texts.collect()
@@ -138,7 +138,7 @@ fn a_broken_item_beside_solves_nothing() {
     log.take();
     db.set_overlay("a.hx", &format!("kernel half(\n\n{MATMUL}"));
     let kernel = file_items(&db, file).kernels().find(|kernel| kernel.name(&db) == "matmul");
-    let instance = default_instance(&db, kernel.expect("it is still there"), Arch::Sm90a);
+    let instance = default_instance(&db, kernel.expect("it is still there"), Target::usual());
     let source = cuda_source(&db, instance.expect("every parameter has a default")).as_ref();
     assert_eq!(source.expect("it still has CUDA text").text, before.0);
     assert!(!log.take_counts().contains("solution"));
@@ -163,7 +163,7 @@ kernel map<F: fn = same>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 128)] threads 1
         let kernel = file_items(db, file).kernels().next().expect("there is one");
         let half = "half".parse::<WrittenArg>().and_then(|half| half.resolve(db, file));
         let args = CtArgs::from([("F".into(), half.expect("it is in the file"))]);
-        let instance = Instance::chosen(db, kernel, args, Arch::Sm90a, LaunchFacts::all_16());
+        let instance = Instance::chosen(db, kernel, args, Target::usual(), LaunchFacts::all_16());
         cuda_source(db, instance).as_ref().expect("the kernel has CUDA text").text.clone()
     };
     let mut before = ask(&db);

@@ -2,14 +2,14 @@
 //! the machine code of `compiled`.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use hx_base::{Diagnostic, SourceFile};
 use hx_driver::{
     Each, Filter, Launches, Machine, RunOutcome, TestOptions, Texts, Verdict, list_tests, run_main, run_tests,
 };
 use hx_host::eval::Options;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::{Database, OsSystem};
 
 use crate::support;
@@ -23,15 +23,16 @@ pub(crate) struct Launched {
 
 /// Returns every instance that the tests and mains of `std`, `tests/kernels` and `book/examples` launch on an architecture,
 /// ordered by name. They are collected once for all tests of this process.
-pub(crate) fn launched(arch: Arch) -> &'static [Launched] {
-    static FOUND: [OnceLock<Vec<Launched>>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
-    let at = Arch::ALL.iter().position(|known| *known == arch).expect("it is an architecture");
-    FOUND[at].get_or_init(|| collect(arch))
+pub(crate) fn launched(target: Target) -> &'static [Launched] {
+    static FOUND: LazyLock<Vec<OnceLock<Vec<Launched>>>> =
+        LazyLock::new(|| Target::all().iter().map(|_| OnceLock::new()).collect());
+    let at = Target::all().iter().position(|known| *known == target).expect("it is a built-in target");
+    FOUND[at].get_or_init(|| collect(target))
 }
 
-fn collect(arch: Arch) -> Vec<Launched> {
-    let newer = [(89, "tests/kernels_sm_89"), (90, "tests/kernels_sm_90a")];
-    let newer = newer.into_iter().filter(|(oldest, _)| arch.number() >= *oldest).map(|(_, folder)| folder);
+fn collect(target: Target) -> Vec<Launched> {
+    let newer =
+        support::NEWER.into_iter().filter(|(feature, _)| target.has(*feature)).map(|(_, folder)| folder);
     let mut db = Database::new(Arc::new(OsSystem));
     let root = support::root();
     let mut files: Vec<SourceFile> = Vec::new();
@@ -41,13 +42,13 @@ fn collect(arch: Arch) -> Vec<Launched> {
         files.extend(opened.files);
     }
     // Of the library, the files whose kernels compile for the architecture.
-    let compile = support::std_files(arch);
+    let compile = support::std_files(target);
     let library = root.join("std");
     files.retain(|file| {
         let path = file.path(&db);
         !std::path::Path::new(path).starts_with(&library) || compile.iter().any(|name| path.ends_with(name))
     });
-    let machine = Machine::TextOnly(Texts::new(arch));
+    let machine = Machine::TextOnly(Texts::new(target));
     let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use hx_base::codes::{FAMILIES, Family};
 use hx_compile::check_file;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::support::{Sandbox, root, skip};
@@ -96,7 +96,7 @@ fn code_is_checked() {
             count += 1;
             let mut db = Database::default();
             let file = db.set_overlay("page.hx", &source(&page, &block));
-            let found = check_file(&db, file, Arch::Sm90a);
+            let found = check_file(&db, file, Target::usual());
             let good = match fails {
                 None => !found.iter().any(hx_base::Diagnostic::is_error),
                 Some(code) => found.iter().any(|found| found.code.id == code),

@@ -3,7 +3,7 @@
 use hx_base::{Db as _, FileKind};
 use hx_compile::{cuda_source, default_instance, estimated_registers};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::CompileJob;
 use hx_worker::toolkit::find_nvrtc;
 use hx_workspace::Database;
@@ -16,17 +16,17 @@ use crate::support::{self, LIMITS, Sandbox};
 /// Returns, for every default instance of the standard library whose roles leave the registers alone, its name, the estimate, and the registers that ptxas reports.
 fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
     let (compiler, mut worker) = support::compiler(test)?;
-    let (db, arch) = (Database::default(), Arch::Sm90a);
+    let (db, target) = (Database::default(), Target::usual());
     let mut found = Vec::new();
     for &file in db.workspace().files(&db).iter().filter(|file| file.kind(&db) == FileKind::Std) {
         for kernel in file_items(&db, file).kernels() {
-            let Some(instance) = default_instance(&db, kernel, arch) else { continue };
+            let Some(instance) = default_instance(&db, kernel, target) else { continue };
             let source = cuda_source(&db, instance).as_ref().expect("kernels of `std` have CUDA text");
             // Where roles set their own registers, ptxas reports the share of a thread at the launch, whatever the code needs.
             if source.text.contains("setmaxnreg") {
                 continue;
             }
-            let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, arch.name());
+            let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, target.name());
             let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("it compiles").compiled;
             let reported = compiled.kernel(&source.symbol).expect("ptxas reports it").registers;
             let estimate = estimated_registers(&db, instance).expect("it has layouts").min(255);

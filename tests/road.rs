@@ -11,7 +11,7 @@ use hx_compile::{
 use hx_hir::{Name, file_items};
 use hx_index::Symbol;
 use hx_sim::{Argument, Config, Report};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::Choice;
 use hx_worker::{CompileJob, disassemble};
 use hx_workspace::Database;
@@ -31,7 +31,8 @@ struct Case {
     bf16: bool,
     /// `b` is `[n, k]` with the strides `[1, ldb]`.
     transposed: bool,
-    arch: Arch,
+    /// The usual one if it is not named.
+    target: Option<&'static str>,
     /// m, n, k of each launch.
     sizes: &'static [[i64; 3]],
 }
@@ -39,7 +40,13 @@ struct Case {
 impl Case {
     const fn new(name: &'static str, sizes: &'static [[i64; 3]]) -> Case {
         let tile = [64, 64, 16];
-        Case { name, tile, threads: 128, bf16: false, transposed: false, arch: Arch::Sm90a, sizes }
+        Case { name, tile, threads: 128, bf16: false, transposed: false, target: None, sizes }
+    }
+}
+
+impl Case {
+    fn target(&self) -> Target {
+        self.target.map_or_else(Target::usual, Target::builtin)
     }
 }
 
@@ -62,7 +69,7 @@ const CASES: &[Case] = &[
     ),
     Case { bf16: true, ..Case::new("in_bf16", &[[64, 64, 16], [100, 72, 48], [65, 63, 32]]) },
     Case { transposed: true, ..Case::new("transposed_b", &[[64, 64, 16], [100, 72, 48], [65, 63, 32]]) },
-    Case { arch: Arch::Sm80, ..Case::new("for_sm_80", &[[64, 64, 16], [100, 72, 48]]) },
+    Case { target: Some("sm_80"), ..Case::new("for_sm_80", &[[64, 64, 16], [100, 72, 48]]) },
 ];
 
 /// Returns the text of a case: the shipped kernel with the header of the case.
@@ -95,7 +102,7 @@ fn with_instance<T>(case: &Case, size: [i64; 3], run: impl FnOnce(&Database, Ins
     let dims = symbols(case, size).into_iter();
     let dims = dims.map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(value))).collect();
     let facts = LaunchFacts { dims, ..LaunchFacts::all_16() };
-    run(&db, Instance::chosen(&db, kernel, args, case.arch, facts))
+    run(&db, Instance::chosen(&db, kernel, args, case.target(), facts))
 }
 
 /// Returns the symbols that a launch binds.
@@ -252,7 +259,7 @@ fn compiled_by_nvrtc() {
             if !seen.insert(text.clone()) {
                 continue;
             }
-            let job = CompileJob::new(text, "road.cu", case.arch.name());
+            let job = CompileJob::new(text, "road.cu", case.target().name());
             let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("the text compiles").compiled;
             let [kernel] = compiled.kernels.as_slice() else { panic!("not one kernel: {}", compiled.log) };
             let traffic = (kernel.stack_bytes, kernel.spill_store_bytes, kernel.spill_load_bytes);
@@ -271,7 +278,7 @@ fn cuda_text(db: &Database, instance: Instance<'_>) -> String {
 fn machine_code() {
     let Some((compiler, mut worker)) = support::compiler("road::machine_code") else { return };
     let text = with_instance(&CASES[0], [64, 64, 16], cuda_text);
-    let job = CompileJob::new(text, "road.cu", Arch::Sm90a.name());
+    let job = CompileJob::new(text, "road.cu", Target::usual().name.as_str());
     let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("the text compiles").compiled;
     let sass = match disassemble(&support::search_env(), &compiled.code, &LIMITS) {
         Ok(listing) => listing.text(),

@@ -17,7 +17,7 @@ mod page;
 use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::manual::read;
 use crate::support::root;
@@ -52,7 +52,7 @@ fn pages_hold() {
 
 /// A block of a page as a program.
 pub(crate) struct Text {
-    pub(crate) arch: Arch,
+    pub(crate) target: Target,
     /// Number in the page, from 1, of the first line.
     pub(crate) line: usize,
     pub(crate) files: Vec<(String, String)>,
@@ -68,7 +68,7 @@ pub(crate) fn blocks_of(text: &str) -> Vec<Text> {
     let program = |block: Block| {
         let line = block.files.first().map_or(0, |file| file.first_line);
         let files = block.files.into_iter().map(|file| (file.name, file.text)).collect();
-        Text { arch: block.arch, line, files }
+        Text { target: block.target, line, files }
     };
     parse(text).unwrap_or_default().into_iter().map(program).collect()
 }

@@ -1,16 +1,16 @@
 //! The standard library: the verifier accepts the layouts of every kernel, every test passes on the simulator, and every kernel
 //! that the tests launch compiles for each architecture.
 
-use hx_target::Arch;
+use hx_target::Target;
 
-use crate::compiled::{JUDGED, every_instance};
+use crate::compiled::{every_instance, judged};
 use crate::support::{self, Sandbox};
 
 #[test]
 fn solutions_are_verified() {
-    for arch in Arch::ALL {
-        let files = support::std_files(arch);
-        let mut args = vec!["check", "--verify", "--target", arch.name()];
+    for target in Target::all().iter().copied() {
+        let files = support::std_files(target);
+        let mut args = vec!["check", "--verify", "--target", target.name()];
         args.extend(files.iter().map(String::as_str));
         let ran = Sandbox::new().run(&args);
         assert_eq!(ran.code, 0, "{}", ran.text());
@@ -99,14 +99,15 @@ fn kernels_compile() {
     let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
     let nvrtc = found.library.to_str().expect("a path in UTF-8");
     let kept = concat!(env!("CARGO_TARGET_TMPDIR"), "/kernels_compile");
-    for arch in Arch::ALL.into_iter().filter(|arch| *arch != JUDGED) {
-        let folders = [(80, "tests/kernels"), (89, "tests/kernels_sm_89"), (90, "tests/kernels_sm_90a")];
-        let folders = folders.into_iter().filter(|(first, _)| arch.number() >= *first);
-        let folders: Vec<_> = folders.map(|(_, folder)| support::root().join(folder)).collect();
+    for target in Target::all().iter().copied().filter(|target| *target != judged()) {
+        let newer =
+            support::NEWER.iter().filter(|(feature, _)| target.has(*feature)).map(|(_, folder)| *folder);
+        let folders = std::iter::once("tests/kernels").chain(newer);
+        let folders: Vec<_> = folders.map(|folder| support::root().join(folder)).collect();
         // The library has the same texts on sm_89 as on sm_80, but for the products of `f8`, which `kernels_sm_89` has.
-        let again = arch == Arch::Sm89 && !every_instance();
-        let files = if again { Vec::new() } else { support::std_files(arch) };
-        let mut args = vec!["test", "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
+        let again = target == Target::builtin("sm_89") && !every_instance();
+        let files = if again { Vec::new() } else { support::std_files(target) };
+        let mut args = vec!["test", "--no-run", "--target", target.name(), "--nvrtc", nvrtc];
         args.extend(files.iter().map(String::as_str));
         args.extend(folders.iter().map(|folder| folder.to_str().expect("a path in UTF-8")));
         let ran = Sandbox::new().run_with(&args, &[("HX_CACHE_DIR", kept)]);

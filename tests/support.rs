@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use expect_test::Expect;
+use hx_target::Feature;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Compiler, Limits, WorkerClient, WorkerCommand};
 
@@ -19,16 +20,20 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the project").to_owned()
 }
 
+/// The folders of kernels that need a feature.
+pub(crate) const NEWER: [(Feature, &str); 2] =
+    [(Feature::Fp8, "tests/kernels_sm_89"), (Feature::GroupProducts, "tests/kernels_sm_90a")];
+
 /// Returns the files of the standard library whose kernels compile for an architecture, as in `std/norm.hx`. Those with roles
-/// begin with `sm_90a`.
-pub(crate) fn std_files(arch: hx_target::Arch) -> Vec<String> {
+/// need the feature.
+pub(crate) fn std_files(target: hx_target::Target) -> Vec<String> {
     let entries = std::fs::read_dir(root().join("std")).expect("there is a standard library");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
     files.sort();
     let has_roles = |file: &PathBuf| {
         std::fs::read_to_string(file).expect("a text in UTF-8").contains("    warp_groups {")
     };
-    let compile = files.iter().filter(|file| arch.number() >= 90 || !has_roles(file));
+    let compile = files.iter().filter(|file| target.has(Feature::Roles) || !has_roles(file));
     let names = compile.filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     names.map(|name| format!("std/{name}")).collect()
 }

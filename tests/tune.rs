@@ -7,7 +7,7 @@ use hx_base::testing::MemorySystem;
 use hx_compile::CtValue;
 use hx_compile::tune::{Candidate, Shape, ranked};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 /// Few candidates, so that the static checks of few instances run.
@@ -36,7 +36,7 @@ fn check(text: &str, kernel: &str, args: &[(&str, i64)], dims: &[(&str, i64)], e
         dims: dims.iter().map(|(name, value)| ((*name).into(), *value)).collect(),
         ..Shape::default()
     };
-    let found = ranked(&db, kernel, Arch::Sm90a, &shape, LIMIT).expect("some combinations are legal");
+    let found = ranked(&db, kernel, Target::usual(), &shape, LIMIT).expect("some combinations are legal");
     let mut out = format!("{}\n", found.summary());
     for candidate in &found.candidates {
         out += &format!("{}\n", line(candidate));

@@ -14,12 +14,14 @@ use hx_base::{Diagnostic, Fix, SourceFile};
 use hx_compile::{check_file, conflict, default_instance, routed_program};
 use hx_hir::file_items;
 use hx_synth::restricted;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::support::root;
 
-const ARCH: Arch = Arch::Sm90a;
+fn target() -> Target {
+    Target::usual()
+}
 
 /// Every program, with the number of conflicting demands (0 if something is too large) and of suggested fixes.
 const PROGRAMS: &[(&str, usize, usize)] = &[
@@ -55,7 +57,7 @@ fn open(text: &str) -> (Database, SourceFile) {
 
 fn errors(text: &str) -> Vec<Diagnostic> {
     let (db, file) = open(text);
-    check_file(&db, file, ARCH).iter().filter(|found| found.is_error()).cloned().collect()
+    check_file(&db, file, target()).iter().filter(|found| found.is_error()).cloned().collect()
 }
 
 fn applied(text: &str, fix: &Fix) -> String {
@@ -73,18 +75,18 @@ fn check(name: &str, claims: usize, fixes: usize) {
     let text = std::fs::read_to_string(folder.join(format!("{name}.hx"))).expect("the program is there");
     let (db, file) = open(&text);
     let found: Vec<&Diagnostic> =
-        check_file(&db, file, ARCH).iter().filter(|found| found.is_error()).collect();
+        check_file(&db, file, target()).iter().filter(|found| found.is_error()).collect();
     let drawn: String =
         found.iter().map(|found| hx_report::render(&db, found, hx_report::Config::default())).collect();
     expect_file![folder.join(format!("{name}.txt"))].assert_eq(&drawn);
     assert_eq!(found.len(), 1, "{name}: one conflict is one error\n{drawn}");
 
     let kernel = file_items(&db, file).kernels().next().expect("the file has a kernel");
-    let instance = default_instance(&db, kernel, ARCH).expect("its parameters have defaults");
+    let instance = default_instance(&db, kernel, target()).expect("its parameters have defaults");
     let program = &routed_program(&db, instance).as_ref().expect("it has a tile program").program;
     let known = conflict(&db, instance).as_ref().expect("it has no layouts");
     assert_eq!(known.claims.len(), claims, "{name}: {:?}", known.claims);
-    let solves = |claims: &[_]| hx_synth::solve(&restricted(program, claims), ARCH, &|| false).is_ok();
+    let solves = |claims: &[_]| hx_synth::solve(&restricted(program, claims), target(), &|| false).is_ok();
     if claims > 0 {
         assert!(!solves(&known.claims), "{name}: the demands do not conflict");
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::mutate;
 use crate::manual;
@@ -15,7 +15,7 @@ pub(super) struct Program {
     /// The origin of the program, such as `tests/spec/types/casts.md:12`.
     pub(super) name: String,
     pub(super) files: Vec<(String, String)>,
-    pub(super) arch: Arch,
+    pub(super) target: Target,
 }
 
 /// Folders of files with one program each, or of folders with a program.
@@ -104,7 +104,7 @@ fn of_folder(folder: &Path, all: &mut Vec<Program>) {
             })
             .collect();
         if !files.is_empty() {
-            all.push(Program { name: shown(&path), files, arch: Arch::Sm90a });
+            all.push(Program { name: shown(&path), files, target: Target::usual() });
         }
     }
 }
@@ -113,7 +113,7 @@ fn of_folder(folder: &Path, all: &mut Vec<Program>) {
 fn of_page(page: &Path, all: &mut Vec<Program>) {
     for block in spec::blocks_of(&manual::read(page)) {
         let name = format!("{}:{}", shown(page), block.line);
-        all.push(Program { name, files: block.files, arch: block.arch });
+        all.push(Program { name, files: block.files, target: block.target });
     }
 }
 
@@ -123,7 +123,7 @@ fn of_book(page: &Path, all: &mut Vec<Program>) {
         if block.tag.split([',', ' ']).next() == Some("hx") {
             let name = format!("{}:{}", shown(page), block.line);
             let files = vec![("main.hx".to_owned(), manual::source(page, &block))];
-            all.push(Program { name, files, arch: Arch::Sm90a });
+            all.push(Program { name, files, target: Target::usual() });
         }
     }
 }
@@ -146,7 +146,7 @@ fn of_tests(file: &Path, all: &mut Vec<Program>) {
         } else {
             continue;
         };
-        all.push(Program { name: format!("{}:{line}", shown(file)), files, arch: Arch::Sm90a });
+        all.push(Program { name: format!("{}:{line}", shown(file)), files, target: Target::usual() });
     }
 }
 

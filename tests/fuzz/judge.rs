@@ -8,7 +8,7 @@ use hx_base::{Diagnostic, SourceFile};
 use hx_compile::check_file;
 use hx_fmt::FormatError;
 use hx_syntax::TextRange;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 /// A violated property. Faults of one kind most likely have the same cause.
@@ -120,7 +120,7 @@ impl Judge {
     /// Returns the sorted codes of the diagnostics.
     fn checking(&mut self, text: &str) -> Result<Vec<&'static str>, Fault> {
         let file = self.db.set_overlay("fuzz.hx", text);
-        let found = check_file(&self.db, file, Arch::Sm90a);
+        let found = check_file(&self.db, file, Target::usual());
         for (at, diagnostic) in found.iter().enumerate() {
             self.diagnostic(diagnostic, file, text)?;
             if at < DRAWN {

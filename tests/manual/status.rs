@@ -6,7 +6,7 @@ use expect_test::expect_file;
 use hx_base::codes;
 use hx_compile::{check_file, cuda_source, default_instance};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::support::root;
@@ -275,10 +275,11 @@ fn text_of(construct: &str) -> String {
 fn is_compiled(text: &str) -> Result<bool, String> {
     let mut db = Database::default();
     let file = db.set_overlay("status.hx", text);
-    let errors: Vec<_> = check_file(&db, file, Arch::Sm90a).iter().filter(|found| found.is_error()).collect();
+    let errors: Vec<_> =
+        check_file(&db, file, Target::usual()).iter().filter(|found| found.is_error()).collect();
     if errors.is_empty() {
         let kernel = file_items(&db, file).kernels().next().expect("there is a kernel");
-        let instance = default_instance(&db, kernel, Arch::Sm90a).expect("it needs no arguments");
+        let instance = default_instance(&db, kernel, Target::usual()).expect("it needs no arguments");
         return cuda_source(&db, instance).as_ref().map(|_| true).map_err(|stop| format!("{stop:?}"));
     }
     let yet = [&codes::UNSUPPORTED, &codes::NO_INSTRUCTION];
@@ -298,7 +299,7 @@ fn instructions() -> String {
     );
     for row in by_operands(|row| row.threads > 1 && !row.is_by_descriptor()) {
         let steps: Vec<String> = row.shapes.iter().map(|shape| shape[2].to_string()).collect();
-        let _ = writeln!(out, "| {} | {} | {} | sm_{} |", row.operands, row.c, steps.join(", "), row.arch);
+        let _ = writeln!(out, "| {} | {} | {} | sm_{} |", row.operands, row.c, steps.join(", "), row.target);
     }
     out.push_str(
         "\nThese instructions read `b` from shared memory by descriptor, and `a` from shared memory or registers.\n\
@@ -309,7 +310,7 @@ fn instructions() -> String {
     for row in by_operands(hx_target::GemmRow::is_by_descriptor) {
         let (least, most) = (row.shapes[0], row.shapes[row.shapes.len() - 1]);
         let n = format!("{} to {}", least[1], most[1]);
-        let _ = writeln!(out, "| {} | {} | {} | {n} | sm_{}a |", row.operands, row.c, least[2], row.arch);
+        let _ = writeln!(out, "| {} | {} | {} | {n} | sm_{}a |", row.operands, row.c, least[2], row.target);
     }
     out
 }
@@ -318,20 +319,23 @@ fn instructions() -> String {
 struct Kind {
     operands: String,
     c: hx_dtype::DType,
-    arch: u32,
+    target: u32,
     shapes: Vec<[i64; 3]>,
 }
 
 /// Groups the matrix instructions that `wanted` keeps by the types that they multiply.
 fn by_operands(wanted: impl Fn(&hx_target::GemmRow) -> bool) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
-    for row in hx_target::catalogue().gemms.iter().filter(|row| !row.is_swapped && wanted(row)) {
+    for row in Target::usual().rows().gemms.iter().filter(|row| !row.is_swapped && wanted(row)) {
         let (a, b) = (row.a.dtype(), row.b.dtype());
         let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
-        let (c, arch, shape) = (row.c.dtype, row.arch, row.shape);
-        match kinds.iter_mut().find(|kind| kind.operands == operands && kind.c == c && kind.arch == arch) {
+        let has = |target: &&Target| target.rows().gemm(&row.name).is_some();
+        let [major, minor] = Target::all().iter().find(has).expect("some target has it").capability;
+        let (c, target, shape) = (row.c.dtype, 10 * major + minor, row.shape);
+        match kinds.iter_mut().find(|kind| kind.operands == operands && kind.c == c && kind.target == target)
+        {
             Some(kind) => kind.shapes.push(shape),
-            None => kinds.push(Kind { operands, c, arch, shapes: vec![shape] }),
+            None => kinds.push(Kind { operands, c, target, shapes: vec![shape] }),
         }
     }
     kinds

@@ -1,6 +1,6 @@
 //! The table of supported GPUs is that of the compiler.
 
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::read;
 use crate::support::root;
@@ -18,10 +18,10 @@ fn the_table_of_gpus_names_their_targets() {
             let numbers = capability.split(' ').next().and_then(|number| number.split_once('.'));
             let Some((major, minor)) = numbers else { continue };
             let (major, minor) = (major.parse().expect("a number"), minor.parse().expect("a number"));
-            let target = Arch::of_capability(major, minor);
+            let target = Target::of_capability(major, minor);
             let told = row[2].trim_matches('`');
             match target {
-                Some(arch) => assert_eq!(told, arch.name(), "{row:?}"),
+                Some(target) => assert_eq!(told, target.name(), "{row:?}"),
                 None => assert!(told.starts_with("none"), "{row:?}"),
             }
             seen += usize::from(target.is_some());

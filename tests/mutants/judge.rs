@@ -11,7 +11,7 @@ use hx_hir::{Kernel, file_items};
 use hx_sync::protocol::orders;
 use hx_syntax::ast::{AstNode, Test};
 use hx_syntax::parse;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use super::mutate::{Mutant, mentions};
@@ -48,7 +48,7 @@ impl Judge {
         let Some((_, db)) = &mut self.known else { return Verdict::Broken };
         let file = db.set_overlay("mutant.hx", &mutant.text);
         let db = &*db;
-        let found = check_file(db, file, Arch::Sm90a);
+        let found = check_file(db, file, Target::usual());
         let errors: BTreeSet<&str> = found
             .iter()
             .filter(|found| found.severity == Severity::Error)
@@ -77,11 +77,11 @@ impl Judge {
 
 /// Follows the launches of a kernel in all orders.
 fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
-    let instance = default_instance(db, kernel, Arch::Sm90a).ok_or("no default instance")?;
+    let instance = default_instance(db, kernel, Target::usual()).ok_or("no default instance")?;
     let args = instance.args(db).clone();
     // The launches of the check need no divisors.
     let facts = LaunchFacts { rest: 1, ..LaunchFacts::all_16() };
-    let small = Instance::chosen(db, kernel, args, Arch::Sm90a, facts);
+    let small = Instance::chosen(db, kernel, args, Target::usual(), facts);
     let lowered = match tile_program(db, small) {
         Ok(lowered) => lowered,
         Err(_) => tile_program(db, instance).as_ref().map_err(|stop| format!("{stop:?}"))?,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_target::catalogue;
+use hx_target::Target;
 
 /// Rows that programs cannot request, by name, with the reason. The run checks that the table is exact: these rows do not occur
 /// often enough, and every other row does.
@@ -73,7 +73,7 @@ pub(super) const TASK_PARTS: &[&str] = &[
 
 /// Returns the name of the row of the file that stands for a row: products by descriptor have one for all numbers of columns.
 pub(super) fn family(name: &str) -> String {
-    let is_wide = catalogue().gemm(name).is_some_and(|row| row.is_by_descriptor());
+    let is_wide = Target::usual().rows().gemm(name).is_some_and(|row| row.is_by_descriptor());
     match (is_wide, name.find('n'), name.find('k')) {
         (true, Some(from), Some(to)) if from < to => format!("{}n{{n}}{}", &name[..from], &name[to..]),
         _ => name.to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn family(name: &str) -> String {
 
 /// Returns the name of every row of the catalogue.
 pub(super) fn rows() -> BTreeSet<String> {
-    let all = catalogue();
+    let all = Target::usual().rows();
     let names = all.copies.iter().map(|r| r.name.clone());
     let names = names.chain(all.gemms.iter().map(|r| family(&r.name)));
     let names = names.chain(all.converts.iter().map(|r| r.name.clone()));

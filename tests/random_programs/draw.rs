@@ -1,7 +1,7 @@
 //! Draws programs. Each is a function of a seed and a number.
 
 use hx_dtype::DType;
-use hx_target::catalogue;
+use hx_target::Target;
 
 use super::draw_more::{added, packs};
 use super::program::{
@@ -147,7 +147,7 @@ impl Draw {
         if packed {
             stored[1] = value.shape[1];
         }
-        let adds = catalogue().copies.iter().any(|row| added(row) == Some(value.dtype));
+        let adds = Target::usual().rows().copies.iter().any(|row| added(row) == Some(value.dtype));
         let exact_sum = value.range.magnitude().saturating_mul(self.blocks) <= exact(value.dtype);
         if packed && store == Store::Transposed || store == Store::Added && !(adds && exact_sum) {
             store = Store::Direct;

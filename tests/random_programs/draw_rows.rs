@@ -2,7 +2,7 @@
 //! ones. The compiler may still choose another row.
 
 use hx_dtype::DType;
-use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, catalogue};
+use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, Target};
 
 use super::bits::{Bit, Bits, joined_bits};
 use super::draw::Draw;
@@ -25,7 +25,7 @@ enum Asked {
 
 /// Returns request number `at` of program number `case`. A program has several, so that each row has many programs.
 fn asked(case: u64, at: u64) -> Option<Asked> {
-    let Catalogue { converts, gemms, copies, exchanges, .. } = catalogue();
+    let Catalogue { converts, gemms, copies, exchanges, .. } = Target::usual().rows();
     // Products by descriptor need warp groups and tiles of 64 rows: rings draw them.
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
@@ -80,7 +80,7 @@ impl Draw {
 
     /// Draws the last steps: operators of a single thread, and an addition to memory with the requested instruction.
     pub(super) fn last(&mut self, case: u64) {
-        let operators = &catalogue().computes;
+        let operators = &Target::usual().rows().computes;
         let of = operators.len() as u64;
         for at in 0..OPERATORS.min(of) {
             self.computed(&operators[turned_to(case, (at, OPERATORS), of)]);
@@ -148,7 +148,7 @@ impl Draw {
 
     fn multiplied(&mut self, row: &GemmRow) {
         let types = [row.a.dtype(), row.b.dtype()];
-        let rivals = catalogue().gemms.iter().filter(|r| !r.is_by_descriptor());
+        let rivals = Target::usual().rows().gemms.iter().filter(|r| !r.is_by_descriptor());
         let rivals = rivals.filter(|r| [r.a.dtype(), r.b.dtype()] == types);
         let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
         let is_long = steps.iter().any(|step| *step < row.shape[2]);

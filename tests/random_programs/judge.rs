@@ -13,7 +13,7 @@ use hx_compile::{
 };
 use hx_driver::{Each, Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{Name, file_items};
-use hx_target::{Arch, catalogue};
+use hx_target::Target;
 use hx_tile::{Choice, OpKind, OperandChoice, Solution, TileProgram};
 use hx_workspace::Database;
 
@@ -23,7 +23,9 @@ use super::write::{Launch, Written};
 /// Stack of a judging thread: as much as `hx` itself uses.
 const STACK: usize = 256 << 20;
 
-const ARCH: Arch = Arch::Sm90a;
+fn target() -> Target {
+    Target::usual()
+}
 
 /// The result of a program.
 pub(super) struct Judged {
@@ -115,7 +117,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
     if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
         return fault_of(&db, found).into();
     }
-    let (open, found): (Vec<Diagnostic>, Vec<Diagnostic>) = hx_driver::check(&db, file, ARCH, false)
+    let (open, found): (Vec<Diagnostic>, Vec<Diagnostic>) = hx_driver::check(&db, file, target(), false)
         .into_iter()
         .partition(|found| found.code.id == codes::UNCHECKED_PIPELINES.id);
     let unchecked = open.first().map(|found| fault_of(&db, found));
@@ -124,7 +126,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
         let fault = fault_of(&db, found);
         return Fault { kind: format!("{CHECKED}{}", fault.kind), ..fault }.into();
     }
-    let machine = Machine::Simulator { arch: ARCH, instead_of: None, compiler: None };
+    let machine = Machine::Simulator { target: target(), instead_of: None, compiler: None };
     let options = TestOptions { orders: 0..=orders, ..TestOptions::default() };
     let mut fault = None;
     run_tests(&db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
@@ -154,7 +156,7 @@ fn instance_of<'db>(db: &'db dyn Db, file: SourceFile, launch: &Launch) -> Optio
     let kernel = kernels.find(|kernel| kernel.name(db).as_str() == launch.kernel)?;
     let dims = launch.dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
     let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
-    Some(Instance::chosen(db, kernel, CtArgs::new(), ARCH, facts))
+    Some(Instance::chosen(db, kernel, CtArgs::new(), target(), facts))
 }
 
 /// Returns the estimated cycles of the chosen solution and of the candidates that move no more values between threads than it does;
@@ -198,7 +200,7 @@ fn shape_of(message: &str) -> String {
 /// Returns the names of the rows that a kernel's text contains, of those that no solution chooses: they close and await groups,
 /// and synchronize threads.
 fn emitted(text: &str) -> BTreeSet<String> {
-    let all = catalogue();
+    let all = Target::usual().rows();
     let groups = all.groups.iter().map(|row| (&row.name, &row.ptx));
     let rows = groups.chain(all.syncs.iter().map(|row| (&row.name, &row.ptx)));
     rows.filter(|(_, ptx)| text.contains(longest(ptx))).map(|(name, _)| name.clone()).collect()
@@ -206,7 +208,7 @@ fn emitted(text: &str) -> BTreeSet<String> {
 
 /// Returns the rows of an operator that a text uses: that of single elements, and that of several if the text has its instruction.
 fn operated(operator: &str, dtype: &str, text: &str) -> Vec<String> {
-    let rows = catalogue().computes.iter();
+    let rows = Target::usual().rows().computes.iter();
     let rows = rows.filter(|row| row.operator == operator && row.dtype.to_string() == dtype);
     let used = rows
         .filter(|row| row.values == 1 || row.ptx.as_deref().is_some_and(|ptx| text.contains(longest(ptx))));
@@ -224,11 +226,11 @@ fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<Stri
     for choice in solution.choices.values() {
         match choice {
             Choice::Copy(copy) => {
-                rows.insert(copy.row.clone());
+                rows.insert(copy.row.to_string());
             }
             Choice::Gemm(gemm) => {
-                rows.insert(gemm.row.clone());
-                rows.insert(family(&gemm.row));
+                rows.insert(gemm.row.to_string());
+                rows.insert(family(gemm.row.name()));
                 for (side, operand) in [("a", &gemm.a), ("b", &gemm.b)] {
                     if let OperandChoice::Descriptor { reach } = operand {
                         rows.insert(format!("{side}.{reach}"));
@@ -239,7 +241,7 @@ fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<Stri
                 let shared = if bulk.share.is_some() { ".multicast" } else { "" };
                 rows.insert(format!("{}{shared}", bulk.row));
             }
-            Choice::Convert(convert) => rows.extend(convert.row.clone()),
+            Choice::Convert(convert) => rows.extend(convert.row.map(|row| row.to_string())),
             Choice::Rearrange(moved) => {
                 rows.extend(moved.route.rows().into_iter().map(str::to_owned));
             }

@@ -13,7 +13,7 @@ use hx_hir::{
     Item, Kernel, Pat, body_of, body_source_map, file_items, infer_body, signature_source_map,
     signature_types,
 };
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Origin, choice_text, layout_text};
 use hx_workspace::Database;
 
@@ -68,16 +68,16 @@ pub(super) fn facts(block: &Block) -> Facts {
         names.flat_map(|name| db.open(name).map(|opened| opened.files).unwrap_or_default()).collect();
     let mut collected = Collector { db: &db, files: &files, facts: Facts::default() };
     for file in &files {
-        check_file(&db, *file, block.arch).iter().for_each(|found| collected.finding(found));
+        check_file(&db, *file, block.target).iter().for_each(|found| collected.finding(found));
         for item in &file_items(&db, *file).items {
             collected.types(*item);
         }
         for kernel in file_items(&db, *file).kernels() {
-            collected.solution(kernel, block.arch);
+            collected.solution(kernel, block.target);
         }
     }
     if collected.facts.findings.iter().all(|found| found.severity != Severity::Error) {
-        collected.tests(block.arch);
+        collected.tests(block.target);
     }
     collected.facts
 }
@@ -141,9 +141,9 @@ impl<'db> Collector<'db> {
     }
 
     /// Collects the layouts and instructions of a kernel's default instance.
-    fn solution(&mut self, kernel: Kernel<'db>, arch: Arch) {
+    fn solution(&mut self, kernel: Kernel<'db>, target: Target) {
         let db = self.db;
-        let Some(instance) = default_instance(db, kernel, arch) else { return };
+        let Some(instance) = default_instance(db, kernel, target) else { return };
         let Ok(lowered) = tile_program(db, instance) else { return };
         let Ok(solution) = solution(db, instance) else { return };
         let place = |origin: Origin| {
@@ -176,8 +176,8 @@ impl<'db> Collector<'db> {
     }
 
     /// Runs the tests of the block on the simulator, and collects what the failed ones found.
-    fn tests(&mut self, arch: Arch) {
-        let machine = Machine::Simulator { arch, instead_of: None, compiler: None };
+    fn tests(&mut self, target: Target) {
+        let machine = Machine::Simulator { target, instead_of: None, compiler: None };
         let listing = list_tests(self.db, self.files, &Filter::default(), Each::unlimited());
         let options = TestOptions::default();
         run_tests(self.db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {

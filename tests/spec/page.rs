@@ -7,7 +7,7 @@
 use std::str::FromStr;
 
 use hx_base::Severity;
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::manual::blocks;
 
@@ -17,7 +17,7 @@ const MAIN: &str = "main.hx";
 /// An `hx` block of a page.
 #[derive(Debug)]
 pub(super) struct Block {
-    pub(super) arch: Arch,
+    pub(super) target: Target,
     /// In the order of the text; at least one.
     pub(super) files: Vec<File>,
 }
@@ -82,16 +82,16 @@ pub(super) fn parse(text: &str) -> Result<Vec<Block>, Vec<(usize, String)>> {
                 continue;
             }
         }
-        let mut arch = Arch::Sm90a;
+        let mut target = Target::usual();
         for word in words {
-            match word.strip_prefix("target=").map(Arch::from_str) {
-                Some(Ok(named)) => arch = named,
+            match word.strip_prefix("target=").map(Target::from_str) {
+                Some(Ok(named)) => target = named,
                 _ => wrong
                     .push((block.line - 1, format!("expected `target=sm_80` or the like, found `{word}`"))),
             }
         }
         let files = files(&block.text, block.line, &mut wrong);
-        parsed.push(Block { arch, files });
+        parsed.push(Block { target, files });
     }
     if wrong.is_empty() { Ok(parsed) } else { Err(wrong) }
 }

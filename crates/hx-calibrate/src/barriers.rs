@@ -1,6 +1,6 @@
 //! Barriers of the block, of groups and in shared memory, and changes of the registers of a group.
 
-use hx_target::{Arch, catalogue};
+use hx_target::{Feature, Target};
 
 use crate::kernel::{Kernel, await_phase, barriers, sync};
 use crate::probe::Probe;
@@ -29,39 +29,39 @@ pub(crate) fn named_name(warps: u32) -> String {
     format!("named barrier of {warps} warps")
 }
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
     for warps in WARPS {
         let round = "        __syncthreads();\n".repeat(TIMES as usize);
         out.push(Kernel { round, units: f64::from(TIMES), ..Kernel::new(block_name(warps), 32 * warps) });
     }
     for warps in [4, 8, 12] {
-        let one = sync("named.sync", &[("i", "1"), ("n", &(32 * warps).to_string())], &[]);
+        let one = sync(target, "named.sync", &[("i", "1"), ("n", &(32 * warps).to_string())], &[]);
         let round = one.repeat(TIMES as usize);
         out.push(Kernel { round, units: f64::from(TIMES), ..Kernel::new(named_name(warps), 32 * warps) });
     }
-    out.push(turns());
-    if catalogue().has_barriers(arch) {
-        out.extend(stages());
+    out.push(turns(target));
+    if target.has(Feature::Barriers) {
+        out.extend(stages(target));
     }
-    if catalogue().sync("registers.more").is_some_and(|row| row.arch <= arch.number()) {
-        out.push(registers());
+    if target.rows().sync("registers.more").is_some() {
+        out.push(registers(target));
     }
     out.into_iter().map(Kernel::probe).collect()
 }
 
 /// Returns two groups that wait for each other's turn at two named barriers.
-fn turns() -> Kernel {
+fn turns(target: Target) -> Kernel {
     let id = |id: &str| format!("\"r\"({id})");
-    let arrive = sync("named.arrive", &[("i", "%0"), ("n", "256")], &[&id("2 - warp / 4")]);
-    let wait = sync("named.sync", &[("i", "%0"), ("n", "256")], &[&id("1 + warp / 4")]);
+    let arrive = sync(target, "named.arrive", &[("i", "%0"), ("n", "256")], &[&id("2 - warp / 4")]);
+    let wait = sync(target, "named.sync", &[("i", "%0"), ("n", "256")], &[&id("1 + warp / 4")]);
     Kernel {
         setup: format!("    if (warp >= 4) {{\n{arrive}    }}\n"),
         round: wait + &arrive,
         // The last arrival of group 0 is for a turn that group 1 takes no more: the counts of a barrier must be even at the end.
         sink: format!(
             "    if (warp < 4) {{\n{}    }}\n",
-            sync("named.sync", &[("i", "1"), ("n", "256")], &[])
+            sync(target, "named.sync", &[("i", "1"), ("n", "256")], &[])
         ),
         units: 2.0,
         ..Kernel::new(HAND_OVER, 256)
@@ -69,33 +69,33 @@ fn turns() -> Kernel {
 }
 
 /// Returns the operations on barriers in shared memory, which pipelines are made of.
-fn stages() -> Vec<Kernel> {
-    let arrive = |at: &str| sync("barrier.arrive", &[("b", "%0")], &[&format!("\"r\"({at})")]);
+fn stages(target: Target) -> Vec<Kernel> {
+    let arrive = |at: &str| sync(target, "barrier.arrive", &[("b", "%0")], &[&format!("\"r\"({at})")]);
     let alone = |name: &str, round: String, arrivals: u32| Kernel {
         shared_bytes: BYTES,
-        setup: barriers(0, 2, arrivals),
+        setup: barriers(target, 0, 2, arrivals),
         only: Some("thread == 0"),
         round,
         units: f64::from(TIMES),
         ..Kernel::new(name, 32)
     };
     let times = TIMES as usize;
-    let expect = sync("barrier.expect", &[("b", "%0"), ("n", "%1")], &["\"r\"(base)", "\"r\"(0)"]);
+    let expect = sync(target, "barrier.expect", &[("b", "%0"), ("n", "%1")], &["\"r\"(base)", "\"r\"(0)"]);
     let mut out = vec![
         alone(ARRIVE, arrive("base").repeat(times), TIMES),
         alone(EXPECT, expect.repeat(times), TIMES),
         // The phase before the first one is complete.
-        alone(READY, await_phase("base", "1").repeat(times), TIMES),
+        alone(READY, await_phase(target, "base", "1").repeat(times), TIMES),
     ];
     out.push(Kernel {
         shared_bytes: BYTES,
-        setup: barriers(0, 2, 1) + "    const unsigned mine = warp / 4;\n",
+        setup: barriers(target, 0, 2, 1) + "    const unsigned mine = warp / 4;\n",
         only: Some("lane == 0 && warp % 4 == 0"),
         round: format!(
             "        if (mine == 0) {{\n{}{}        }} else {{\n{}{}        }}\n",
             arrive("base"),
-            await_phase("base + 8", "i & 1"),
-            await_phase("base", "i & 1"),
+            await_phase(target, "base + 8", "i & 1"),
+            await_phase(target, "base", "i & 1"),
             arrive("base + 8")
         ),
         units: 2.0,
@@ -104,17 +104,17 @@ fn stages() -> Vec<Kernel> {
     // As the emitter releases a stage: one arrival for each warp, and all threads wait for the phase.
     out.push(Kernel {
         shared_bytes: BYTES,
-        setup: barriers(0, 1, 4),
+        setup: barriers(target, 0, 1, 4),
         round: format!(
             "        if (lane == 0) {{\n{}        }}\n{}",
             arrive("base"),
-            await_phase("base", "i & 1")
+            await_phase(target, "base", "i & 1")
         ),
         ..Kernel::new(RELEASE, 128)
     });
     out.push(Kernel {
         setup: "    unsigned all = 0;\n".to_owned(),
-        round: elect().repeat(times),
+        round: elect(target).repeat(times),
         sink: "    if (one == 2) data[thread] = (unsigned char)all;\n".to_owned(),
         units: f64::from(TIMES),
         ..Kernel::new(ELECT, 128)
@@ -122,8 +122,8 @@ fn stages() -> Vec<Kernel> {
     out
 }
 
-fn elect() -> String {
-    let ptx = catalogue().sync("elect").map_or("", |row| row.ptx.as_str());
+fn elect(target: Target) -> String {
+    let ptx = target.rows().sync("elect").map_or("", |row| row.ptx.as_str());
     let text = crate::kernel::fill(ptx, &[("d", "%0")]);
     format!(
         "        {{ unsigned chosen;\n{}        all += chosen; }}\n",
@@ -132,8 +132,8 @@ fn elect() -> String {
 }
 
 /// Returns a group that gives registers back and takes them again.
-fn registers() -> Kernel {
-    let change = |name: &str, n: &str| sync(name, &[("n", n)], &[]);
+fn registers(target: Target) -> Kernel {
+    let change = |name: &str, n: &str| sync(target, name, &[("n", n)], &[]);
     Kernel {
         only: Some("warp < 4"),
         round: change("registers.fewer", "40") + &change("registers.more", "160"),

@@ -1,6 +1,6 @@
 //! Bulk copies: the cycles in which one thread issues them, their latency, and their bytes in a cycle.
 
-use hx_target::{Arch, BulkRow, catalogue};
+use hx_target::{BulkRow, Target};
 
 use crate::kernel::{Kernel, await_phase, barriers, box_load, box_store, expect, sync};
 use crate::probe::{Blocks, Figure, MapShape, Probe};
@@ -39,14 +39,15 @@ fn map(rows: u32) -> Option<MapShape> {
 }
 
 /// Returns the ring of one thread: it waits for the oldest box and issues the next one. Blocks begin at different rows.
-fn ring(load: &BulkRow, blocks: Blocks, rows: u32) -> Kernel {
+fn ring(target: Target, load: &BulkRow, blocks: Blocks, rows: u32) -> Kernel {
     let bytes = rows * ROW;
     let stages = STAGES.min(RING / bytes);
     let issue = |round: &str| {
         let stage = format!("({round} & {})", stages - 1);
         let barrier = format!("base + {BARRIERS_AT} + 8 * {stage}");
         let at = format!("(int)((first + (unsigned)({round}) * {rows}) & {})", ROWS - 1);
-        expect(&barrier, bytes) + &box_load(load, &format!("base + {bytes} * {stage}"), &at, &barrier, None)
+        expect(target, &barrier, bytes)
+            + &box_load(load, &format!("base + {bytes} * {stage}"), &at, &barrier, None)
     };
     let barrier = format!("base + {BARRIERS_AT} + 8 * (i & {})", stages - 1);
     let parity = |round: &str| format!("({round} / {stages}) & 1");
@@ -55,15 +56,15 @@ fn ring(load: &BulkRow, blocks: Blocks, rows: u32) -> Kernel {
         map: map(rows),
         shared_bytes: BYTES,
         only: Some("thread == 0"),
-        setup: barriers(BARRIERS_AT, stages, 1)
+        setup: barriers(target, BARRIERS_AT, stages, 1)
             + &format!(
                 "    const unsigned first = blockIdx.x * 992;\n    __syncthreads();\n    if (thread == 0) for (int i = 0; i < {stages}; i++) {{\n{}    }}\n",
                 issue("i")
             ),
-        round: await_phase(&barrier, &parity("i")) + &issue(&format!("(i + {stages})")),
+        round: await_phase(target, &barrier, &parity("i")) + &issue(&format!("(i + {stages})")),
         sink: format!(
             "    if (thread == 0) for (int i = loops; i < loops + {stages}; i++) {{\n{}    }}\n",
-            await_phase(&barrier, &parity("i"))
+            await_phase(target, &barrier, &parity("i"))
         ),
         units: f64::from(bytes),
         figure: Figure::PerCycle,
@@ -72,22 +73,22 @@ fn ring(load: &BulkRow, blocks: Blocks, rows: u32) -> Kernel {
 }
 
 /// Returns boxes of which each is waited for before the next one.
-fn latency(load: &BulkRow, name: &str, rows: u32) -> Kernel {
+fn latency(target: Target, load: &BulkRow, name: &str, rows: u32) -> Kernel {
     let barrier = format!("base + {BARRIERS_AT}");
     Kernel {
         map: map(rows),
         shared_bytes: BYTES,
         only: Some("thread == 0"),
-        setup: barriers(BARRIERS_AT, 1, 1),
-        round: expect(&barrier, rows * ROW)
+        setup: barriers(target, BARRIERS_AT, 1, 1),
+        round: expect(target, &barrier, rows * ROW)
             + &box_load(load, "base", &format!("(i * {rows}) & {}", ROWS - 1), &barrier, None)
-            + &await_phase(&barrier, "i & 1"),
+            + &await_phase(target, &barrier, "i & 1"),
         ..Kernel::new(name, 32)
     }
 }
 
 /// Returns boxes that one thread issues in a row. Only the cycles of the issues count, not those until the boxes arrive.
-fn issue(load: &BulkRow) -> Kernel {
+fn issue(target: Target, load: &BulkRow) -> Kernel {
     let barrier = format!("base + {BARRIERS_AT}");
     let boxes: String = (0..8)
         .map(|i| {
@@ -104,12 +105,12 @@ fn issue(load: &BulkRow) -> Kernel {
         map: map(8),
         shared_bytes: BYTES,
         only: Some("thread == 0"),
-        setup: barriers(BARRIERS_AT, 1, 1) + "    long long all = 0;\n",
-        round: expect(&barrier, 8 * 1024)
+        setup: barriers(target, BARRIERS_AT, 1, 1) + "    long long all = 0;\n",
+        round: expect(target, &barrier, 8 * 1024)
             + "        long long before = clock64();\n"
             + &boxes
             + "        all += clock64() - before;\n"
-            + &await_phase(&barrier, "i & 1"),
+            + &await_phase(target, &barrier, "i & 1"),
         sink: "    if (thread == 0) { start = 0; end = all; }\n".to_owned(),
         units: 8.0,
         ..Kernel::new(ISSUE, 32)
@@ -117,7 +118,7 @@ fn issue(load: &BulkRow) -> Kernel {
 }
 
 /// Returns boxes that go from shared memory to the L2 cache, four at most in flight.
-fn stored(store: &BulkRow) -> Kernel {
+fn stored(target: Target, store: &BulkRow) -> Kernel {
     let stage = "base + 16384 * (i & 3)";
     Kernel {
         blocks: Blocks::All,
@@ -125,31 +126,31 @@ fn stored(store: &BulkRow) -> Kernel {
         shared_bytes: BYTES,
         only: Some("thread == 0"),
         round: box_store(store, stage, &format!("(int)((blockIdx.x * 992 + i * 128) & {})", ROWS - 1))
-            + &sync("bulk.commit", &[], &[])
-            + &sync("bulk.wait.read", &[("n", "3")], &[]),
-        finish: sync("bulk.wait", &[("n", "0")], &[]),
+            + &sync(target, "bulk.commit", &[], &[])
+            + &sync(target, "bulk.wait.read", &[("n", "3")], &[]),
+        finish: sync(target, "bulk.wait", &[("n", "0")], &[]),
         units: 16384.0,
         figure: Figure::PerCycle,
         ..Kernel::new(STORED, 32)
     }
 }
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
-    let found = |name: &str| catalogue().bulk(name).filter(|row| row.arch <= arch.number());
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
+    let found = |name: &str| target.rows().bulk(name);
     let mut out = Vec::new();
     if let Some(load) = found("tma.load") {
         for rows in [32, 64, 128, 256] {
-            out.extend([Blocks::One, Blocks::All].map(|blocks| ring(load, blocks, rows).probe()));
+            out.extend([Blocks::One, Blocks::All].map(|blocks| ring(target, load, blocks, rows).probe()));
         }
         for readers in [2, READERS, 132] {
-            let own = ring(load, Blocks::All, 128);
+            let own = ring(target, load, Blocks::All, 128);
             let setup = own.setup.replace("blockIdx.x * 992", &format!("blockIdx.x / {readers} * 992"));
             out.push(Kernel { setup, name: shared_name(readers), ..own }.probe());
         }
-        out.push(latency(load, LATENCY, 8).probe());
-        out.push(latency(load, "box latency 16 KiB", 128).probe());
-        out.push(issue(load).probe());
+        out.push(latency(target, load, LATENCY, 8).probe());
+        out.push(latency(target, load, "box latency 16 KiB", 128).probe());
+        out.push(issue(target, load).probe());
     }
-    out.extend(found("tma.store").map(|store| stored(store).probe()));
+    out.extend(found("tma.store").map(|store| stored(target, store).probe()));
     out
 }

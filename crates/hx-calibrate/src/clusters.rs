@@ -1,6 +1,6 @@
 //! Clusters: barriers of the cluster, arrivals and loads at another block, and boxes that several blocks get.
 
-use hx_target::{Arch, catalogue};
+use hx_target::Target;
 
 use crate::kernel::{Kernel, asm, await_phase, barriers, box_load, expect, sync};
 use crate::probe::{Blocks, Figure, MapShape, Probe};
@@ -28,11 +28,11 @@ fn remote(to: &str, at: &str, rank: &str) -> String {
     )
 }
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
-    let Some(_) = catalogue().sync("cluster.sync").filter(|row| row.arch <= arch.number()) else {
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
+    let Some(_) = target.rows().sync("cluster.sync") else {
         return Vec::new();
     };
-    let together = || sync("cluster.sync", &[], &[]);
+    let together = || sync(target, "cluster.sync", &[], &[]);
     let mut out = Vec::new();
     for blocks in [2, 4] {
         out.push(Kernel {
@@ -43,15 +43,16 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
         });
     }
     let arrive = sync(
+        target,
         "barrier.arrive.remote",
         &[("b", "%0"), ("k", "%1")],
         &["\"r\"(base)", "\"r\"(1 - blockIdx.x % 2)"],
     );
-    let turn = await_phase("base", "i & 1");
+    let turn = await_phase(target, "base", "i & 1");
     out.push(Kernel {
         cluster: 2,
         shared_bytes: BYTES,
-        setup: barriers(0, 1, 1) + "    __syncthreads();\n" + &together(),
+        setup: barriers(target, 0, 1, 1) + "    __syncthreads();\n" + &together(),
         only: Some("thread == 0"),
         round: format!("        if (blockIdx.x % 2 == 0) {{\n{arrive}{turn}        }} else {{\n{turn}{arrive}        }}\n"),
         sink: together(),
@@ -75,21 +76,21 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
         sink: together() + "    if (one == 2) data[thread] = (unsigned char)value;\n",
         ..Kernel::new(LOAD, 32)
     });
-    out.extend(multicast(&together()));
+    out.extend(multicast(target, &together()));
     out.into_iter().map(Kernel::probe).collect()
 }
 
 /// Returns rings of pairs of blocks: each brings one half of each stage to both. A phase counts bytes, whichever block sent them,
 /// so no block must wait until the other one has read.
-fn multicast(together: &str) -> Option<Kernel> {
-    let row = catalogue().bulk("tma.load").filter(|row| row.multicast.is_some())?;
+fn multicast(target: Target, together: &str) -> Option<Kernel> {
+    let row = target.rows().bulk("tma.load").filter(|row| row.multicast.is_some())?;
     const STAGES: u32 = 8;
     let barrier = |round: &str| format!("base + {BARRIERS_AT} + 8 * ({round} & {})", STAGES - 1);
     let issue = |round: &str| {
         let barrier = barrier(round);
         let to = format!("base + 16384 * ({round} & {}) + 8192 * (blockIdx.x % 2)", STAGES - 1);
         let at = format!("(int)((blockIdx.x * 960 + (unsigned)({round}) * 128) & 131071)");
-        expect(&barrier, 16384) + &box_load(row, &to, &at, &barrier, Some("3"))
+        expect(target, &barrier, 16384) + &box_load(row, &to, &at, &barrier, Some("3"))
     };
     let parity = format!("(i / {STAGES}) & 1");
     Some(Kernel {
@@ -97,15 +98,15 @@ fn multicast(together: &str) -> Option<Kernel> {
         cluster: 2,
         map: Some(MapShape { rows: 131_072, extent: 64 }),
         shared_bytes: BYTES,
-        setup: barriers(BARRIERS_AT, STAGES, 1)
+        setup: barriers(target, BARRIERS_AT, STAGES, 1)
             + "    __syncthreads();\n"
             + together
             + &format!("    if (thread == 0) for (int i = 0; i < {STAGES}; i++) {{\n{}    }}\n", issue("i")),
         only: Some("thread == 0"),
-        round: await_phase(&barrier("i"), &parity) + &issue(&format!("(i + {STAGES})")),
+        round: await_phase(target, &barrier("i"), &parity) + &issue(&format!("(i + {STAGES})")),
         sink: format!(
             "    if (thread == 0) for (int i = loops; i < loops + {STAGES}; i++) {{\n{}    }}\n    __syncwarp();\n{together}",
-            await_phase(&barrier("i"), &parity)
+            await_phase(target, &barrier("i"), &parity)
         ),
         units: 16384.0,
         figure: Figure::PerCycle,

@@ -1,7 +1,7 @@
 //! Elementwise operators, conversions and exchanges: the cycles of a warp in its quarter of the multiprocessor.
 
 use hx_dtype::{DType, Operator};
-use hx_target::{Arch, ComputeRow, catalogue};
+use hx_target::{ComputeRow, Target};
 
 use crate::kernel::{Kernel, asm, fill};
 use crate::probe::Probe;
@@ -85,18 +85,18 @@ fn kernel(name: String, setup: String, sink: String, one: impl Fn(usize) -> Stri
 pub(crate) const EXCHANGE: &str = "exchange of lanes";
 pub(crate) const SOFTEN: &str = "weight of a score";
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
     for (operator, dtype) in OPERATORS {
-        let (Some(row), Some((kind, letter))) = (catalogue().compute(operator, dtype), register(dtype))
+        let (Some(row), Some((kind, letter))) = (target.rows().compute(operator, dtype), register(dtype))
         else {
             continue;
         };
         let one = |chain: usize| operation(row, chain, letter);
         out.push(kernel(name(operator, dtype), declared(kind, CHAINS), kept(CHAINS), one).probe());
     }
-    out.extend(conversions(arch));
-    if let Some(row) = catalogue().exchange_of(32, arch) {
+    out.extend(conversions(target));
+    if let Some(row) = target.rows().exchange_of(32) {
         let one = |chain: usize| {
             let name = format!("r{chain}");
             let text = fill(&row.ptx, &[("d", "%0"), ("s", "%0"), ("x", "1")]);
@@ -106,15 +106,15 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
         // All quarters share the unit.
         out.push(Kernel { units: kernel.units * 4.0, ..kernel }.probe());
     }
-    out.extend(weights().map(Kernel::probe));
+    out.extend(weights(target).map(Kernel::probe));
     out
 }
 
 /// Returns the conversions of two values of 32 bits at once.
-fn conversions(arch: Arch) -> Vec<Probe> {
+fn conversions(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
     for to in [DType::F16, DType::Bf16] {
-        let Some(row) = catalogue().converts_of(DType::F32, to, arch).find(|row| row.values == 2) else {
+        let Some(row) = target.rows().converts_of(DType::F32, to).find(|row| row.values == 2) else {
             continue;
         };
         let one = |chain: usize| {
@@ -135,8 +135,8 @@ fn conversions(arch: Arch) -> Vec<Probe> {
 
 /// Returns the work on a score of attention: a maximum, a multiplication joined with a subtraction, a power of two, and an addition.
 /// It shows which units work side by side.
-fn weights() -> Option<Kernel> {
-    let row = |operator| catalogue().compute(operator, DType::F32);
+fn weights(target: Target) -> Option<Kernel> {
+    let row = |operator| target.rows().compute(operator, DType::F32);
     let (max, fma, exp2, add) =
         (row(Operator::Max)?, row(Operator::Fma)?, row(Operator::Exp2)?, row(Operator::Add)?);
     let ptx = |row: &ComputeRow, to: &str, from: [&str; 3]| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hx_target::{Arch, catalogue};
+use hx_target::Target;
 
 use crate::probe::Results;
 use crate::rows::{Row, rows};
@@ -39,12 +39,12 @@ impl Compared {
 pub fn written(
     base: &str,
     results: &Results,
-    arch: Arch,
+    target: Target,
     device: &str,
     multiprocessors: u32,
 ) -> Result<String, String> {
-    hx_target::Machine::read(base)?;
-    let all = rows(arch);
+    hx_target::Costs::read(base)?;
+    let all = rows(target);
     let head = format!(
         "Costs of a multiprocessor besides its instructions, in cycles of {device}. `hx calibrate` wrote the numbers with measured probes; the others are explained where they are."
     );
@@ -56,7 +56,7 @@ pub fn written(
             .iter()
             .filter_map(|key| {
                 let row = all.iter().find(|row| row.key == *key)?;
-                Some((row, row.value(results, arch)?))
+                Some((row, row.value(results, target)?))
             })
             .collect();
         out.push('\n');
@@ -71,7 +71,7 @@ pub fn written(
             let _ = writeln!(out, "{}", paragraph.trim_end());
         }
     }
-    hx_target::Machine::read(&out)?;
+    hx_target::Costs::read(&out)?;
     Ok(out)
 }
 
@@ -113,24 +113,24 @@ fn wrapped(text: &str) -> String {
 ///
 /// # Errors
 /// If `text` is no file of the cost model.
-pub fn compare(text: &str, results: &Results, arch: Arch) -> Result<Vec<Compared>, String> {
-    hx_target::Machine::read(text)?;
+pub fn compare(text: &str, results: &Results, target: Target) -> Result<Vec<Compared>, String> {
+    hx_target::Costs::read(text)?;
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let number = |key: &str| {
         let value = table.get(key)?;
         value.as_float().or_else(|| value.as_integer().map(|n| n as f64))
     };
     let mut out = Vec::new();
-    for row in rows(arch) {
-        if let (Some(measured), Some(known)) = (row.value(results, arch), number(row.key)) {
+    for row in rows(target) {
+        if let (Some(measured), Some(known)) = (row.value(results, target), number(row.key)) {
             out.push(Compared { name: row.key.to_owned(), measured, known });
         }
     }
-    out.extend(against_catalogue(results, arch));
+    out.extend(against_catalogue(results, target));
     Ok(out)
 }
 
-fn against_catalogue(results: &Results, arch: Arch) -> Vec<Compared> {
+fn against_catalogue(results: &Results, target: Target) -> Vec<Compared> {
     let mut out = Vec::new();
     let mut add = |name: String, known: Option<f64>| {
         if let (Some(measured), Some(known)) = (results.get(&name), known) {
@@ -139,18 +139,19 @@ fn against_catalogue(results: &Results, arch: Arch) -> Vec<Compared> {
     };
     for n in products::COLUMNS {
         for registers in [false, true] {
-            add(products::name(n, registers), products::expected(n, registers, arch));
+            add(products::name(n, registers), products::expected(n, registers, target));
         }
     }
-    for row in shared::rows(arch) {
+    for row in shared::rows(target) {
         add(shared::name(row, 1), Some(row.issue));
     }
     for (operator, dtype) in compute::OPERATORS {
-        add(compute::name(operator, dtype), catalogue().compute(operator, dtype).map(|row| row.issue));
+        add(compute::name(operator, dtype), target.rows().compute(operator, dtype).map(|row| row.issue));
     }
-    add(compute::EXCHANGE.to_owned(), catalogue().exchange_of(32, arch).map(|row| row.issue));
-    let load = catalogue()
-        .copies_between(hx_target::Space::Global, hx_target::Space::Register, arch)
+    add(compute::EXCHANGE.to_owned(), target.rows().exchange_of(32).map(|row| row.issue));
+    let load = target
+        .rows()
+        .copies_between(hx_target::Space::Global, hx_target::Space::Register)
         .find(|row| row.words == 1 && row.word == 32);
     add(global::LATENCY.to_owned(), load.map(|row| row.latency));
     out

@@ -1,6 +1,6 @@
 //! Loads and stores of global memory that the L2 cache holds: latency, and bytes in a cycle.
 
-use hx_target::{Arch, CopyRow, Space, catalogue};
+use hx_target::{CopyRow, Space, Target};
 
 use crate::kernel::{Kernel, asm, fill};
 use crate::probe::{Blocks, Figure, Probe};
@@ -31,8 +31,8 @@ pub(crate) fn own_name(row: &CopyRow) -> String {
 }
 
 /// Returns the widest load or store of global memory.
-pub(crate) fn widest(from: Space, to: Space, arch: Arch) -> Option<&'static CopyRow> {
-    catalogue().copies_between(from, to, arch).next()
+pub(crate) fn widest(from: Space, to: Space, target: Target) -> Option<&'static CopyRow> {
+    target.rows().copies_between(from, to).next()
 }
 
 /// Returns accesses of blocks that walk through the same data one after the other, or each through 128 KiB of its own.
@@ -92,14 +92,14 @@ fn latency(row: &CopyRow) -> Kernel {
     }
 }
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
     for (from, to) in [(Space::Global, Space::Register), (Space::Register, Space::Global)] {
-        let Some(row) = widest(from, to, arch) else { continue };
+        let Some(row) = widest(from, to, target) else { continue };
         out.extend([Blocks::One, Blocks::All].map(|blocks| bytes(row, blocks, false).probe()));
         out.push(bytes(row, Blocks::All, true).probe());
     }
-    let mut words = catalogue().copies_between(Space::Global, Space::Register, arch);
+    let mut words = target.rows().copies_between(Space::Global, Space::Register);
     out.extend(words.find(|row| row.words == 1 && row.word == 32).map(|row| latency(row).probe()));
     out
 }

@@ -1,6 +1,6 @@
 //! The parts of which the texts of probes consist.
 
-use hx_target::{BulkRow, GemmRow, catalogue};
+use hx_target::{BulkRow, GemmRow, Target};
 
 use crate::probe::{Blocks, Figure, MapShape, Probe};
 
@@ -143,8 +143,8 @@ pub(crate) fn asm(text: &str, outputs: &[String], inputs: &[String]) -> String {
 }
 
 /// Returns the statement of a row that synchronizes or orders; empty if there is no such row.
-pub(crate) fn sync(name: &str, operands: &[(&str, &str)], inputs: &[&str]) -> String {
-    let rows = catalogue();
+pub(crate) fn sync(target: Target, name: &str, operands: &[(&str, &str)], inputs: &[&str]) -> String {
+    let rows = target.rows();
     let ptx = rows.sync(name).map(|row| &row.ptx).or_else(|| rows.group(name).map(|row| &row.ptx));
     let mut all = operands.to_vec();
     all.push(("u", "%="));
@@ -220,23 +220,27 @@ pub(crate) fn box_store(row: &BulkRow, from: &str, at: &str) -> String {
 }
 
 /// Returns the statements that make `count` barriers of `arrivals` arrivals at `base + from`, 8 bytes each.
-pub(crate) fn barriers(from: u32, count: u32, arrivals: u32) -> String {
-    let init =
-        sync("barrier.init", &[("b", "%0"), ("n", "%1")], &["\"r\"(at)", &format!("\"r\"({arrivals})")]);
-    let ready = sync("barrier.ready", &[], &[]);
+pub(crate) fn barriers(target: Target, from: u32, count: u32, arrivals: u32) -> String {
+    let init = sync(
+        target,
+        "barrier.init",
+        &[("b", "%0"), ("n", "%1")],
+        &["\"r\"(at)", &format!("\"r\"({arrivals})")],
+    );
+    let ready = sync(target, "barrier.ready", &[], &[]);
     format!(
         "    if (thread == 0) {{\n    for (unsigned at = base + {from}; at < base + {from} + 8 * {count}; at += 8) {{\n{init}    }}\n{ready}    }}\n"
     )
 }
 
 /// Returns the statement that waits for a phase of a barrier.
-pub(crate) fn await_phase(barrier: &str, parity: &str) -> String {
+pub(crate) fn await_phase(target: Target, barrier: &str, parity: &str) -> String {
     let (barrier, parity) = (format!("\"r\"({barrier})"), format!("\"r\"({parity})"));
-    sync("barrier.await", &[("b", "%0"), ("p", "%1")], &[&barrier, &parity])
+    sync(target, "barrier.await", &[("b", "%0"), ("p", "%1")], &[&barrier, &parity])
 }
 
 /// Returns the statement that expects bytes at a barrier.
-pub(crate) fn expect(barrier: &str, bytes: u32) -> String {
+pub(crate) fn expect(target: Target, barrier: &str, bytes: u32) -> String {
     let (barrier, bytes) = (format!("\"r\"({barrier})"), format!("\"r\"({bytes})"));
-    sync("barrier.expect", &[("b", "%0"), ("n", "%1")], &[&barrier, &bytes])
+    sync(target, "barrier.expect", &[("b", "%0"), ("n", "%1")], &[&barrier, &bytes])
 }

@@ -28,22 +28,22 @@ pub use file::{Compared, compare, written};
 pub use probe::{Blocks, Figure, MapShape, Probe, Results, source};
 pub use rows::{Row, rows};
 
-use hx_target::Arch;
+use hx_target::Target;
 
 /// Bytes of the device memory that probes read and write, all zero at the start.
 pub const DATA_BYTES: u64 = 64 << 20;
 
 /// Returns the probes that a target can run, in groups that are compiled together.
-pub fn probes(arch: Arch) -> Vec<Vec<Probe>> {
+pub fn probes(target: Target) -> Vec<Vec<Probe>> {
     let groups = [
-        products::probes(arch),
-        products::beside(arch),
-        shared::probes(arch),
-        boxes::probes(arch),
-        global::probes(arch),
-        compute::probes(arch),
-        barriers::probes(arch),
-        clusters::probes(arch),
+        products::probes(target),
+        products::beside(target),
+        shared::probes(target),
+        boxes::probes(target),
+        global::probes(target),
+        compute::probes(target),
+        barriers::probes(target),
+        clusters::probes(target),
     ];
     groups.into_iter().filter(|group| !group.is_empty()).collect()
 }

@@ -1,7 +1,7 @@
 //! Products of four warps: by n, by the place of A, by the reach of the operands, and beside other traffic of shared memory.
 
 use hx_dtype::DType;
-use hx_target::{Arch, Field, GemmRow, ReachRow, ReachedStride, Space, WAVEFRONT_BYTES, catalogue};
+use hx_target::{Field, GemmRow, ReachRow, ReachedStride, Space, Target};
 
 use crate::kernel::{Kernel, accumulators, await_phase, barriers, box_load, expect, product, sync};
 use crate::probe::{MapShape, Probe};
@@ -18,8 +18,8 @@ const BYTES: u32 = 160 << 10;
 pub(crate) const COLUMNS: [i64; 10] = [8, 16, 32, 64, 96, 128, 160, 192, 224, 256];
 
 /// Returns the rows of products of these operand types by descriptor, one for each number of columns.
-fn row(dtype: DType, n: i64, arch: Arch) -> Option<&'static GemmRow> {
-    catalogue().gemms_by_descriptor([dtype, dtype, DType::F32], arch).find(|row| row.shape[1] == n)
+fn row(dtype: DType, n: i64, target: Target) -> Option<&'static GemmRow> {
+    target.rows().gemms_by_descriptor([dtype, dtype, DType::F32]).find(|row| row.shape[1] == n)
 }
 
 /// Returns the constant bits of a descriptor of an operand that fills shared memory along its free strides without gaps.
@@ -67,31 +67,45 @@ fn keep(row: &GemmRow) -> String {
     )
 }
 
-fn wait(leave: u32) -> String {
-    sync("products.wait", &[("n", &leave.to_string())], &[])
+fn wait(target: Target, leave: u32) -> String {
+    sync(target, "products.wait", &[("n", &leave.to_string())], &[])
 }
 
 /// Returns the statements of a round: products that accumulate in one tile, in a group.
-fn round(row: &GemmRow, reach: &ReachRow, registers: bool, count: usize, leave: u32) -> String {
+fn round(
+    target: Target,
+    row: &GemmRow,
+    reach: &ReachRow,
+    registers: bool,
+    count: usize,
+    leave: u32,
+) -> String {
     let transposed = [!reach.is_k_major(); 2];
     // Successive steps along K lie 32 bytes apart in a row of 128 bytes.
     let steps = if reach.name == "k.128B" { 4 } else { 1 };
-    let mut text = sync("products.fence", &[], &[]);
+    let mut text = sync(target, "products.fence", &[], &[]);
     for i in 0..count {
         let step = 2 * (i % steps);
         let (a, b) = (format!("a + {step}"), format!("b + {step}"));
         text += &product(row, (!registers).then_some(a.as_str()), &b, transposed);
     }
-    text + &sync("products.commit", &[], &[]) + &wait(leave)
+    text + &sync(target, "products.commit", &[], &[]) + &wait(target, leave)
 }
 
-fn kernel(name: String, row: &GemmRow, reach: &ReachRow, registers: bool, groups: u32) -> Option<Kernel> {
+fn kernel(
+    target: Target,
+    name: String,
+    row: &GemmRow,
+    reach: &ReachRow,
+    registers: bool,
+    groups: u32,
+) -> Option<Kernel> {
     let constant = descriptor(reach, row.b.dtype().bits(), row.shape[2])?;
     Some(Kernel {
         shared_bytes: BYTES,
         setup: operands(row, constant, registers),
-        round: round(row, reach, registers, PRODUCTS, 1),
-        finish: wait(0),
+        round: round(target, row, reach, registers, PRODUCTS, 1),
+        finish: wait(target, 0),
         sink: keep(row),
         units: PRODUCTS as f64 * f64::from(groups),
         ..Kernel::new(name, 128 * groups)
@@ -108,25 +122,25 @@ pub(crate) fn latency_name(n: i64) -> String {
     format!("product f16 n{n} latency")
 }
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
-    let rows = catalogue();
-    let Some(usual) = rows.reach("k.128B").filter(|reach| reach.arch <= arch.number()) else { return out };
+    let rows = target.rows();
+    let Some(usual) = rows.reach("k.128B") else { return out };
     let mut add = |kernel: Option<Kernel>| out.extend(kernel.map(Kernel::probe));
     for n in COLUMNS {
-        let Some(row) = row(DType::F16, n, arch) else { continue };
-        add(kernel(name(n, false), row, usual, false, 1));
+        let Some(row) = row(DType::F16, n, target) else { continue };
+        add(kernel(target, name(n, false), row, usual, false, 1));
         if [8, 16, 64, 128, 256].contains(&n) {
-            add(kernel(name(n, true), row, usual, true, 1));
+            add(kernel(target, name(n, true), row, usual, true, 1));
         }
         if [64, 128, 256].contains(&n) {
             for reach in rows.reaches.iter().filter(|reach| reach.name != usual.name) {
-                add(kernel(format!("product f16 n{n} {}", reach.name), row, reach, false, 1));
+                add(kernel(target, format!("product f16 n{n} {}", reach.name), row, reach, false, 1));
             }
-            add(kernel(format!("product f16 n{n} two groups"), row, usual, false, 2));
-            let alone = kernel(latency_name(n), row, usual, false, 1);
+            add(kernel(target, format!("product f16 n{n} two groups"), row, usual, false, 2));
+            let alone = kernel(target, latency_name(n), row, usual, false, 1);
             add(alone.map(|kernel| Kernel {
-                round: round(row, usual, false, 1, 0),
+                round: round(target, row, usual, false, 1, 0),
                 finish: String::new(),
                 units: 1.0,
                 ..kernel
@@ -135,28 +149,29 @@ pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
     }
     for (dtype, text) in [(DType::F8E4m3, "f8e4m3"), (DType::Tf32, "tf32")] {
         for n in [128, 256] {
-            let Some(row) = row(dtype, n, arch) else { continue };
-            add(kernel(format!("product {text} n{n} shared"), row, usual, false, 1));
+            let Some(row) = row(dtype, n, target) else { continue };
+            add(kernel(target, format!("product {text} n{n} shared"), row, usual, false, 1));
         }
     }
     out
 }
 
 /// Returns products while other warps load from and store to shared memory, and while boxes arrive there.
-pub(crate) fn beside(arch: Arch) -> Vec<Probe> {
+pub(crate) fn beside(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
-    let rows = catalogue();
-    let Some(usual) = rows.reach("k.128B").filter(|reach| reach.arch <= arch.number()) else { return out };
+    let rows = target.rows();
+    let Some(usual) = rows.reach("k.128B") else { return out };
     for n in [128, 256] {
-        let Some(row) = row(DType::F16, n, arch) else { continue };
-        let copies = rows.copies.iter().filter(|copy| copy.bytes == 16 && copy.arch <= arch.number());
+        let Some(row) = row(DType::F16, n, target) else { continue };
+        let copies = rows.copies.iter().filter(|copy| copy.bytes == 16);
         for copy in copies.filter(|copy| {
             [copy.from, copy.to].contains(&Space::Shared) && [copy.from, copy.to].contains(&Space::Register)
         }) {
             if copy.name.contains("trans") {
                 continue;
             }
-            let Some(plain) = kernel(format!("product f16 n{n} beside {}", copy.name), row, usual, false, 1)
+            let Some(plain) =
+                kernel(target, format!("product f16 n{n} beside {}", copy.name), row, usual, false, 1)
             else {
                 continue;
             };
@@ -175,12 +190,13 @@ pub(crate) fn beside(arch: Arch) -> Vec<Probe> {
                 .probe(),
             );
         }
-        out.extend(beside_group(row, usual));
-        let Some(plain) = kernel(format!("product f16 n{n} beside boxes"), row, usual, false, 1) else {
+        out.extend(beside_group(target, row, usual));
+        let Some(plain) = kernel(target, format!("product f16 n{n} beside boxes"), row, usual, false, 1)
+        else {
             continue;
         };
         let Some(load) = rows.bulk("tma.load") else { continue };
-        out.push(beside_boxes(plain, load).probe());
+        out.push(beside_boxes(target, plain, load).probe());
     }
     out
 }
@@ -191,14 +207,17 @@ pub(crate) fn group_name(n: i64, beside: bool) -> String {
 }
 
 /// Returns eight products that a group of threads waits for, alone and while another group multiplies all the time.
-fn beside_group(row: &GemmRow, reach: &ReachRow) -> Vec<Probe> {
+fn beside_group(target: Target, row: &GemmRow, reach: &ReachRow) -> Vec<Probe> {
     let n = row.shape[1];
-    let alone = kernel(group_name(n, false), row, reach, false, 1);
-    let beside = kernel(group_name(n, true), row, reach, false, 2);
-    let waited =
-        |kernel: Kernel| Kernel { round: round(row, reach, false, PRODUCTS, 0), units: 1.0, ..kernel };
+    let alone = kernel(target, group_name(n, false), row, reach, false, 1);
+    let beside = kernel(target, group_name(n, true), row, reach, false, 2);
+    let waited = |kernel: Kernel| Kernel {
+        round: round(target, row, reach, false, PRODUCTS, 0),
+        units: 1.0,
+        ..kernel
+    };
     // Accumulators of its own: the compiler serializes products whose accumulators two branches share.
-    let others = round(row, reach, false, PRODUCTS, 0).replace("(c[", "(e[");
+    let others = round(target, row, reach, false, PRODUCTS, 0).replace("(c[", "(e[");
     let both = beside.map(|kernel| Kernel {
         setup: kernel.setup.clone()
             + &kernel
@@ -220,13 +239,13 @@ fn beside_group(row: &GemmRow, reach: &ReachRow) -> Vec<Probe> {
 const BOX_ROWS: u32 = 128;
 
 /// Returns the kernel with one more warp, which brings boxes until the products are through.
-fn beside_boxes(plain: Kernel, load: &hx_target::BulkRow) -> Kernel {
+fn beside_boxes(target: Target, plain: Kernel, load: &hx_target::BulkRow) -> Kernel {
     let barrier = format!("base + {} + 8 * stage", BYTES - 64);
     let bytes = BOX_ROWS * 128;
     let others = format!(
         "        if (lane == 0) {{\n        unsigned stage = (unsigned)rounds & 3;\n        if (rounds >= 4) {{\n{}        }}\n{}{}        }}\n",
-        await_phase(&barrier, "((unsigned)rounds / 4 + 1) & 1"),
-        expect(&barrier, bytes),
+        await_phase(target, &barrier, "((unsigned)rounds / 4 + 1) & 1"),
+        expect(target, &barrier, bytes),
         box_load(
             load,
             &format!("base + {FREE_AT} + {bytes} * (stage & 3)"),
@@ -237,12 +256,12 @@ fn beside_boxes(plain: Kernel, load: &hx_target::BulkRow) -> Kernel {
     );
     let drain = format!(
         "    if (warp == 4 && lane == 0) {{\n    for (unsigned last = 0; last < 4; last++) {{\n    unsigned rounds = (unsigned)end + last;\n    unsigned stage = rounds & 3;\n    if (rounds >= 4) {{\n{}    }}\n    }}\n    }}\n",
-        await_phase(&barrier, "(rounds / 4 + 1) & 1")
+        await_phase(target, &barrier, "(rounds / 4 + 1) & 1")
     );
     Kernel {
         threads: 160,
         map: Some(MapShape { rows: 131_072, extent: BOX_ROWS }),
-        setup: plain.setup.clone() + &barriers(BYTES - 64, 4, 1),
+        setup: plain.setup.clone() + &barriers(target, BYTES - 64, 4, 1),
         sink: drain + &plain.sink,
         only: Some("warp < 4"),
         others: Some((others, f64::from(bytes))),
@@ -251,9 +270,9 @@ fn beside_boxes(plain: Kernel, load: &hx_target::BulkRow) -> Kernel {
 }
 
 /// Returns the cycles of a product by the catalogue: those of the matrix units, or of the operands that shared memory delivers.
-pub(crate) fn expected(n: i64, registers: bool, arch: Arch) -> Option<f64> {
-    let row = row(DType::F16, n, arch)?;
+pub(crate) fn expected(n: i64, registers: bool, target: Target) -> Option<f64> {
+    let row = row(DType::F16, n, target)?;
     let [m, n, k] = row.shape;
     let read = if registers { n } else { m + n } * k * 2;
-    Some(row.issue.max(read as f64 / f64::from(WAVEFRONT_BYTES)))
+    Some(row.issue.max(read as f64 / f64::from(target.limits.wavefront_bytes())))
 }

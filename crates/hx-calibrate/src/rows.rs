@@ -1,6 +1,6 @@
 //! The numbers of the cost model's file that probes measure, each with the fit that gives it.
 
-use hx_target::{Arch, Space};
+use hx_target::{Space, Target};
 
 use crate::probe::{Blocks, Results};
 use crate::{barriers, boxes, clusters, global, products, shared};
@@ -14,13 +14,13 @@ pub struct Row {
     pub meaning: &'static str,
     /// The probes that the fit reads.
     pub probes: Vec<String>,
-    fit: fn(&Results, Arch) -> Option<f64>,
+    fit: fn(&Results, Target) -> Option<f64>,
 }
 
 impl Row {
     /// Returns the number, if the probes ran; with three digits after the point.
-    pub fn value(&self, results: &Results, arch: Arch) -> Option<f64> {
-        let value = (self.fit)(results, arch)?;
+    pub fn value(&self, results: &Results, target: Target) -> Option<f64> {
+        let value = (self.fit)(results, target)?;
         value.is_finite().then_some((value * 1e3).round() / 1e3)
     }
 }
@@ -54,13 +54,13 @@ fn meeting_value(results: &Results) -> Option<f64> {
     Some((meeting_of(results, 4)? - meeting_of(results, 1)?) / 3.0)
 }
 
-fn loads(arch: Arch) -> Option<String> {
-    let row = global::widest(Space::Global, Space::Register, arch)?;
+fn loads(target: Target) -> Option<String> {
+    let row = global::widest(Space::Global, Space::Register, target)?;
     Some(global::bytes_name(row, Blocks::All))
 }
 
 /// Returns all rows.
-pub fn rows(arch: Arch) -> Vec<Row> {
+pub fn rows(target: Target) -> Vec<Row> {
     let barriers_of = || barriers::WARPS.iter().map(|warps| barriers::block_name(*warps)).collect::<Vec<_>>();
     let meetings = || vec![shared::meeting_name(8, 1), shared::meeting_name(8, 4)];
     vec![
@@ -94,8 +94,8 @@ pub fn rows(arch: Arch) -> Vec<Row> {
         Row {
             key: "global_bytes",
             meaning: "Bytes that a multiprocessor moves from the L2 cache in a cycle while all multiprocessors do.",
-            probes: loads(arch).into_iter().collect(),
-            fit: |results, arch| results.get(&loads(arch)?),
+            probes: loads(target).into_iter().collect(),
+            fit: |results, target| results.get(&loads(target)?),
         },
         Row {
             key: "box_bytes",

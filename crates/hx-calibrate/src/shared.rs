@@ -1,6 +1,6 @@
 //! Copies between registers and shared memory: by instruction and by bank conflicts.
 
-use hx_target::{Arch, CopyRow, Space, catalogue};
+use hx_target::{CopyRow, Space, Target};
 
 use crate::kernel::{Kernel, asm, fill};
 use crate::probe::Probe;
@@ -78,12 +78,12 @@ pub(crate) fn work(row: &CopyRow, access: Access) -> (String, String, String) {
 }
 
 /// Returns the copies between registers and shared memory of whole 32-bit words.
-pub(crate) fn rows(arch: Arch) -> impl Iterator<Item = &'static CopyRow> {
+pub(crate) fn rows(target: Target) -> impl Iterator<Item = &'static CopyRow> {
     let is_shared = |row: &&CopyRow| {
         [[Space::Shared, Space::Register], [Space::Register, Space::Shared]].contains(&[row.from, row.to])
     };
-    let plain = catalogue().copies.iter().filter(|row| row.atomic.is_none());
-    plain.filter(is_shared).filter(move |row| row.arch <= arch.number() && row.word >= 32)
+    let plain = target.rows().copies.iter().filter(|row| row.atomic.is_none());
+    plain.filter(is_shared).filter(move |row| row.word >= 32)
 }
 
 fn kernel(row: &CopyRow, degree: u32) -> Kernel {
@@ -98,16 +98,16 @@ fn kernel(row: &CopyRow, degree: u32) -> Kernel {
     }
 }
 
-pub(crate) fn probes(arch: Arch) -> Vec<Probe> {
+pub(crate) fn probes(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
-    for row in rows(arch) {
+    for row in rows(target) {
         out.push(kernel(row, 1).probe());
         if row.access == 4 && row.threads == 1 {
             out.extend([2, 4, 8].map(|degree| kernel(row, degree).probe()));
         }
     }
     // A result from one warp to another: a store, a barrier of the block, and a load, as where warps meet in a reduction.
-    let find = |name: &str| catalogue().copy(name).map(|row| row.ptx.clone());
+    let find = |name: &str| target.rows().copy(name).map(|row| row.ptx.clone());
     if let (Some(store), Some(load)) = (find("st.shared.b32"), find("ld.shared.b32")) {
         for warps in [4, 8] {
             for values in [1_u32, 4] {

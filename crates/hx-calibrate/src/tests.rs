@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use hx_target::{Arch, Machine};
+use hx_target::{Costs, Target};
 
 use crate::probe::{Probe, Results};
 use crate::rows::line;
@@ -15,21 +15,21 @@ fn results(figures: &[(&str, f64)]) -> Results {
 
 #[test]
 fn names_are_unique_and_rows_read_probes_that_exist() {
-    for arch in Arch::ALL {
-        let all = probes(arch).concat();
+    for target in Target::all() {
+        let all = probes(*target).concat();
         let names: BTreeSet<&str> = all.iter().map(|probe| probe.name.as_str()).collect();
         let symbols: BTreeSet<&str> = all.iter().map(|probe| probe.symbol.as_str()).collect();
-        assert_eq!((names.len(), symbols.len()), (all.len(), all.len()), "{arch}");
-        for row in rows(Arch::Sm90a) {
+        assert_eq!((names.len(), symbols.len()), (all.len(), all.len()), "{target}");
+        for row in rows(Target::usual()) {
             let missing = row.probes.iter().filter(|name| !names.contains(name.as_str()));
-            assert!(arch != Arch::Sm90a || missing.count() == 0, "{}", row.key);
+            assert!(*target != Target::usual() || missing.count() == 0, "{}", row.key);
         }
     }
 }
 
 #[test]
 fn older_targets_have_no_text_of_newer_instructions() {
-    let old = probes(Arch::Sm80).concat();
+    let old = probes(Target::builtin("sm_80")).concat();
     assert!(
         old.iter()
             .all(|probe| probe.cluster == 1 && probe.map.is_none() && !probe.name.starts_with("product"))
@@ -74,7 +74,8 @@ fn the_clock_of_many_launches() {
 
 #[test]
 fn a_figure_is_a_slope() {
-    let of = |name: &str| probes(Arch::Sm90a).concat().into_iter().find(|p| p.name == name).expect("a probe");
+    let of =
+        |name: &str| probes(Target::usual()).concat().into_iter().find(|p| p.name == name).expect("a probe");
     let barrier = of("barrier of 4 warps");
     assert_eq!((barrier.rounds, barrier.units), ([64, 192], 8.0));
     assert_eq!(barrier.value([11_000.0, 33_000.0 - 240.0]), 21.25);
@@ -92,10 +93,10 @@ fn the_file_has_measured_numbers_and_keeps_the_others() {
         ("barrier of 16 warps", 42.0),
         ("barrier of 32 warps", 58.0),
     ]);
-    let text = written(&base, &measured, Arch::Sm90a, "a GPU of 2 multiprocessors", 2).expect("a file");
-    let machine = Machine::read(&text).expect("a file");
+    let text = written(&base, &measured, Target::usual(), "a GPU of 2 multiprocessors", 2).expect("a file");
+    let machine = Costs::read(&text).expect("a file");
     assert_eq!((machine.barrier, machine.barrier_warp, machine.multiprocessors), (26.0, 1.0, 2));
-    assert_eq!(machine.drain, hx_target::machine().drain);
+    assert_eq!(machine.drain, Target::usual().costs().drain);
     let start: Vec<&str> = text.lines().take(14).collect();
     expect![[r#"
         # Costs of a multiprocessor besides its instructions, in cycles of a GPU of 2 multiprocessors. `hx calibrate` wrote the numbers with
@@ -114,12 +115,12 @@ fn the_file_has_measured_numbers_and_keeps_the_others() {
 "#]]
     .assert_eq(&(start.join("\n").trim_end().to_owned() + "\n"));
     // What was written is a base for the next run.
-    assert_eq!(written(&text, &measured, Arch::Sm90a, "a GPU of 2 multiprocessors", 2), Ok(text.clone()));
+    assert_eq!(written(&text, &measured, Target::usual(), "a GPU of 2 multiprocessors", 2), Ok(text.clone()));
 }
 
 /// The built-in file without its head, the multiprocessors and the barrier.
 fn rest() -> String {
-    let text = hx_target::MACHINE_TEXT;
+    let text = hx_target::COSTS_TEXT;
     let keep =
         |paragraph: &&str| !paragraph.contains("\nmultiprocessors =") && !paragraph.contains("\nbarrier =");
     let found: Vec<&str> =
@@ -136,15 +137,15 @@ fn numbers_that_differ_are_named() {
         ("barrier of 32 warps", 77.25),
         ("Exp2 f32", 12.0),
     ]);
-    let found = compare(hx_target::MACHINE_TEXT, &measured, Arch::Sm90a).expect("the built-in file");
+    let found = compare(hx_target::COSTS_TEXT, &measured, Target::usual()).expect("the built-in file");
     let exp2 = found.iter().find(|compared| compared.name == "Exp2 f32").expect("measured");
     assert_eq!((exp2.known, exp2.ratio(), exp2.differs()), (8.0, 1.5, true));
-    assert!(compare("barrier = 'soon'", &measured, Arch::Sm90a).is_err());
+    assert!(compare("barrier = 'soon'", &measured, Target::usual()).is_err());
 }
 
 #[test]
 fn texts_name_their_probes() {
-    let first = probes(Arch::Sm80).swap_remove(0);
+    let first = probes(Target::builtin("sm_80")).swap_remove(0);
     let text = source(&first);
     assert!(first.iter().all(|probe| text.contains(&format!("// {}\n", probe.name))));
 }

@@ -61,7 +61,7 @@ impl Shift {
 
 /// The destination of an instruction's result.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct Destination {
     pub(crate) operand: Operand,
     /// The type of a temporary to declare; `None` if the operand is the array itself.
     pub(crate) temporary: Option<&'static str>,
@@ -171,7 +171,7 @@ impl<'a> Elements<'a> {
     }
 
     /// Returns the elements as one operand to write. If a temporary is necessary, it gets the name `temporary`.
-    pub(crate) fn write(&self, temporary: &str, printer: &mut Printer) -> Target {
+    pub(crate) fn write(&self, temporary: &str, printer: &mut Printer) -> Destination {
         let width = self.bits() * self.offsets.len() as u32;
         let storage = self.array.storage();
         let field = self.field(printer);
@@ -179,10 +179,10 @@ impl<'a> Elements<'a> {
             && let Some((word, _)) = field
         {
             let operand = Operand { constraint: storage.constraint, text: word };
-            return Target { operand, temporary: None, after: Vec::new(), partial: false };
+            return Destination { operand, temporary: None, after: Vec::new(), partial: false };
         }
         let (constraint, c_type) = if width >= 32 { ('r', "unsigned") } else { ('h', "unsigned short") };
-        Target {
+        Destination {
             operand: Operand { constraint, text: temporary.to_owned() },
             temporary: Some(c_type),
             after: self.insert(temporary, printer),

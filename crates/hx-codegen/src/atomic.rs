@@ -2,7 +2,7 @@
 //! the element as it was before.
 
 use hx_dtype::AtomicOp;
-use hx_target::{Arch, Feature};
+use hx_target::{Feature, Target};
 use hx_thread::{AtomicUse, Memory, Registers};
 use hx_tile::{MemoryOrder, MemoryScope};
 
@@ -30,7 +30,7 @@ impl Emitter<'_> {
             let Registers { base, offsets, .. } = registers;
             let elements = Elements { array: &array, base, offsets };
             sequence.asm.in_place = sequence.asm.guard.is_some();
-            let target = self.target(index, elements, sequence);
+            let target = self.destination(index, elements, sequence);
             let initial = match target.temporary {
                 None => literal(array.dtype, pad),
                 Some(_) => packed_literal(array.dtype, pad, 1),
@@ -59,15 +59,15 @@ impl Emitter<'_> {
             MemoryOrder::Release => "release",
             MemoryOrder::AcquireRelease => "acq_rel",
         };
-        format!(".{order}.{}", scope_word(*scope, self.arch))
+        format!(".{order}.{}", scope_word(*scope, self.target))
     }
 }
 
 /// Returns the modifier of a scope. Targets without clusters have the next larger scope.
-fn scope_word(scope: MemoryScope, arch: Arch) -> &'static str {
+fn scope_word(scope: MemoryScope, target: Target) -> &'static str {
     match scope {
         MemoryScope::Block => "cta",
-        MemoryScope::Cluster if arch >= Feature::Clusters.arch() => "cluster",
+        MemoryScope::Cluster if target.has(Feature::Clusters) => "cluster",
         MemoryScope::Cluster | MemoryScope::Gpu => "gpu",
         MemoryScope::System => "sys",
     }

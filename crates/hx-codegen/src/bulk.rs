@@ -1,7 +1,7 @@
 //! Emits bulk copies and the tensor maps that they address.
 
 use hx_index::{Expr, Symbol};
-use hx_target::{BulkRow, catalogue};
+use hx_target::BulkRow;
 use hx_thread::{Bulk, BulkStore, Param, Part, Stmt};
 
 use crate::asm::{Operand, Slots};
@@ -30,8 +30,8 @@ impl Emitter<'_> {
             return Ok(());
         }
         let row = "bulk.prefetch";
-        let prefetch = catalogue().group(row).ok_or_else(|| MalformedProgram::UnknownRow(row.into()))?;
-        self.check_arch(row, prefetch.arch)?;
+        let prefetch =
+            self.target.rows().group(row).ok_or_else(|| MalformedProgram::UnknownRow(row.into()))?;
         self.block("if (threadIdx.x == 0)", |e| {
             for map in e.maps.clone() {
                 let mut sequence = Sequence::default();
@@ -44,9 +44,10 @@ impl Emitter<'_> {
     }
 
     pub(crate) fn bulk(&mut self, copy: &Bulk) -> Result<()> {
-        let row = catalogue().bulk(&copy.row).filter(|row| row.is_load());
-        let row = row.ok_or_else(|| MalformedProgram::UnknownRow(copy.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = copy.row.get();
+        if !row.is_load() {
+            return Err(MalformedProgram::UnknownRow(row.name.clone()));
+        }
         let ptx = match (copy.blocks.as_slice(), &row.multicast) {
             ([], _) => &row.ptx,
             (_, Some(multicast)) => multicast,
@@ -92,9 +93,10 @@ impl Emitter<'_> {
     }
 
     pub(crate) fn bulk_store(&mut self, store: &BulkStore) -> Result<()> {
-        let row = catalogue().bulk(&store.row).filter(|row| !row.is_load());
-        let row = row.ok_or_else(|| MalformedProgram::UnknownRow(store.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = store.row.get();
+        if row.is_load() {
+            return Err(MalformedProgram::UnknownRow(row.name.clone()));
+        }
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.guard = self.one_thread()?;

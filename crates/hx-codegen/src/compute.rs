@@ -10,7 +10,7 @@ mod value;
 
 use hx_dtype::DType;
 use hx_index::Symbol;
-use hx_target::catalogue;
+
 use hx_thread::{Compute, Param, Registers};
 use hx_tile::Scalar;
 
@@ -163,7 +163,7 @@ impl Emitter<'_> {
             Scalar::Const { bits, dtype } => Ok(Value::word(literal(*dtype, *bits))),
             Scalar::Apply { operator, dtype, args } => {
                 let name = format!("{} of {values} {dtype}", operator.name());
-                let row = catalogue().compute_packed(*operator, *dtype);
+                let row = self.target.rows().compute_packed(*operator, *dtype);
                 let row = row.filter(|row| row.values as usize == values);
                 let row = row.ok_or_else(|| MalformedProgram::UnknownRow(name.clone()))?;
                 let args: Vec<(Value, DType)> = args

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_thread::{ThreadProgram, assigned, counted};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
@@ -28,8 +28,6 @@ pub enum MalformedProgram {
     UnknownRow(String),
     #[error("`{0}` reads an operand from shared memory")]
     SharedOperand(String),
-    #[error("`{row}` does not exist on {arch}")]
-    NewerRow { row: String, arch: Arch },
     #[error("`{row}` takes {expected} elements for `{operand}`, not {found}")]
     Operands { row: String, operand: &'static str, expected: i64, found: usize },
     #[error("`{row}` does not move elements of type {dtype}")]
@@ -57,12 +55,12 @@ pub struct Lines<'a> {
     pub of: &'a BTreeMap<Origin, u32>,
 }
 
-/// Emits the program as CUDA C++ for `arch`.
+/// Emits the program as CUDA C++ for its target.
 ///
 /// # Errors
 /// If the program breaks a rule of thread programs, which is a bug of the compiler.
-pub fn cuda(program: &ThreadProgram, arch: Arch) -> Result<CudaSource, MalformedProgram> {
-    cuda_with_lines(program, arch, None, &|| ())
+pub fn cuda(program: &ThreadProgram) -> Result<CudaSource, MalformedProgram> {
+    cuda_with_lines(program, None, &|| ())
 }
 
 /// As [`cuda`], with `#line` marks before the statements of every tile operation to which `lines` assigns a line. Calls `poll`
@@ -72,11 +70,10 @@ pub fn cuda(program: &ThreadProgram, arch: Arch) -> Result<CudaSource, Malformed
 /// As [`cuda`].
 pub fn cuda_with_lines(
     program: &ThreadProgram,
-    arch: Arch,
     lines: Option<Lines<'_>>,
     poll: &dyn Fn(),
 ) -> Result<CudaSource, MalformedProgram> {
-    Emitter::new(program, arch, lines, Poll(poll)).finish()
+    Emitter::new(program, lines, Poll(poll)).finish()
 }
 
 /// Checks whether the caller still wants the text; it unwinds if not.
@@ -93,7 +90,7 @@ impl std::fmt::Debug for Poll<'_> {
 #[derive(Debug)]
 pub(crate) struct Emitter<'a> {
     pub(crate) program: &'a ThreadProgram,
-    pub(crate) arch: Arch,
+    pub(crate) target: Target,
     pub(crate) printer: Printer,
     pub(crate) arrays: Vec<Array>,
     /// Arrays in which an instruction writes only part of a word.
@@ -143,10 +140,10 @@ pub(crate) const THREAD: &str = "thread";
 const HEADER: u32 = 1;
 
 impl<'a> Emitter<'a> {
-    fn new(program: &'a ThreadProgram, arch: Arch, lines: Option<Lines<'a>>, poll: Poll<'a>) -> Emitter<'a> {
+    fn new(program: &'a ThreadProgram, lines: Option<Lines<'a>>, poll: Poll<'a>) -> Emitter<'a> {
         let mut e = Emitter {
             program,
-            arch,
+            target: program.target,
             printer: Printer::default(),
             arrays: Vec::new(),
             partial: BTreeSet::new(),

@@ -7,12 +7,12 @@ mod memory;
 mod registers;
 
 use hx_dtype::DType;
-use hx_target::{Fragment, catalogue};
+use hx_target::Fragment;
 use hx_thread::{Exchange, Lane, Multiply, Registers};
 
 pub(crate) use memory::scaled;
 
-use crate::access::{Array, Elements, Target};
+use crate::access::{Array, Destination, Elements};
 use crate::asm::{Asm, Operand, Slots, is_single};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::storage::{literal, per_word, word_literal};
@@ -36,7 +36,7 @@ impl Sequence {
     }
 
     /// Adds an output. `initial` is its value if the instruction does not write it.
-    pub(crate) fn output(&mut self, target: Target, initial: Option<&str>) {
+    pub(crate) fn output(&mut self, target: Destination, initial: Option<&str>) {
         let name = &target.operand.text;
         match (target.temporary, initial) {
             (Some(c_type), Some(value)) => self.before.push(format!("{c_type} {name} = {value};")),
@@ -92,15 +92,13 @@ impl Emitter<'_> {
         if scoped { self.block("", write) } else { write(self) }
     }
 
-    pub(crate) fn check_arch(&self, row: &str, oldest: u32) -> Result<()> {
-        if oldest <= self.arch.number() {
-            return Ok(());
-        }
-        Err(MalformedProgram::NewerRow { row: row.to_owned(), arch: self.arch })
-    }
-
     /// Returns the operand for an instruction's result, with a temporary if the elements are not a whole variable.
-    pub(crate) fn target(&mut self, index: usize, group: Elements<'_>, sequence: &mut Sequence) -> Target {
+    pub(crate) fn destination(
+        &mut self,
+        index: usize,
+        group: Elements<'_>,
+        sequence: &mut Sequence,
+    ) -> Destination {
         let name = format!("hx_t{}", sequence.temporaries);
         let target = group.write(&name, &mut self.printer);
         if target.temporary.is_some() {
@@ -114,8 +112,7 @@ impl Emitter<'_> {
 
     /// Emits the instruction that closes a group of asynchronous copies, or the one that waits for groups.
     pub(crate) fn group_row(&mut self, name: &str, groups: Option<u32>) -> Result<()> {
-        let row = catalogue().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
-        self.check_arch(name, row.arch)?;
+        let row = self.target.rows().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         self.sequence(name, &row.ptx, sequence, &|name| match name {
@@ -131,8 +128,7 @@ impl Emitter<'_> {
         inputs: Vec<Operand>,
         slots: &dyn Fn(&str) -> Option<Slots>,
     ) -> Result<()> {
-        let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
-        self.check_arch(name, row.arch)?;
+        let row = self.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.inputs = inputs;
@@ -141,8 +137,7 @@ impl Emitter<'_> {
 
     /// Writes a row that synchronizes threads and has a result. Its input, if it has one, is an address.
     pub(crate) fn sync_output(&mut self, name: &str, output: Operand, inputs: Vec<Operand>) -> Result<()> {
-        let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
-        self.check_arch(name, row.arch)?;
+        let row = self.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.outputs = vec![output];
@@ -158,8 +153,7 @@ impl Emitter<'_> {
     /// Exchanges values between the lanes of a warp, one 32-bit register at a time. A register holds one value, or several that
     /// fill it.
     pub(crate) fn exchange(&mut self, x: &Exchange) -> Result<()> {
-        let row = catalogue().exchange(&x.row).ok_or_else(|| MalformedProgram::UnknownRow(x.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = x.row.get();
         let ((to, dst), (_, src)) = (self.array(&x.dst)?, self.array(&x.src)?);
         let count = x.dst.offsets.len();
         let fills = count as u32 * dst.dtype.bits() == row.bits;
@@ -189,7 +183,7 @@ impl Emitter<'_> {
         };
         if fills {
             let mut sequence = Sequence::default();
-            let target = self.target(to, dst, &mut sequence);
+            let target = self.destination(to, dst, &mut sequence);
             sequence.output(target, None);
             sequence.asm.inputs = parts.into_iter().chain(number).collect();
             return self.exchange_one(&row.name, &row.ptx, lane, sequence);
@@ -225,15 +219,14 @@ impl Emitter<'_> {
     }
 
     pub(crate) fn multiply(&mut self, m: &Multiply) -> Result<()> {
-        let row = catalogue().gemm(&m.row).ok_or_else(|| MalformedProgram::UnknownRow(m.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = m.row.get();
         let mut sequence = Sequence::default();
         let (index, c) = self.fragment(&row.name, "c", &row.c, &m.c)?;
         for range in operands(&row.c) {
             let group = elements(&c, &m.c).slice(range);
             // The temporary must hold the accumulator's value before the instruction.
             let read = group.read(&mut self.printer);
-            let target = self.target(index, group, &mut sequence);
+            let target = self.destination(index, group, &mut sequence);
             let initial = target.temporary.map(|_| read.text);
             sequence.output(target, initial.as_deref());
         }

@@ -1,7 +1,7 @@
 //! Emits the barriers in shared memory on which pipelines and counters are built.
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_target::{GROUP, WARP, catalogue};
+
 use hx_thread::{Arrivals, Barrier, Waiters};
 use hx_tile::BARRIER_BYTES;
 
@@ -95,9 +95,9 @@ impl Emitter<'_> {
             Arrivals::Warps => {
                 // The thread that arrives speaks for its warp.
                 self.statement("__syncwarp();");
-                WARP
+                self.target.limits.lanes
             }
-            Arrivals::Groups => GROUP,
+            Arrivals::Groups => self.target.limits.group,
         };
         let thread = Expr::symbol(Symbol::Thread);
         let number = thread.rem(&Expr::constant(i64::from(threads)), &hx_index::Facts::default());
@@ -159,8 +159,7 @@ impl Emitter<'_> {
         guard: Option<String>,
         slots: &dyn Fn(&str) -> Option<Slots>,
     ) -> Result<()> {
-        let row = catalogue().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
-        self.check_arch(name, row.arch)?;
+        let row = self.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.guard = guard;

@@ -2,7 +2,7 @@
 //! of the products that they complete.
 
 use hx_index::{Cond, Expr};
-use hx_target::{Completion, Fragment, GemmRow, ReachRow, catalogue};
+use hx_target::{Completion, Fragment, GemmRow, ReachRow};
 use hx_thread::{Descriptor, Fence, Memory, MultiplyAsync, Registers, Source, Stmt, visit};
 
 use crate::asm::{Operand, Slots};
@@ -26,15 +26,14 @@ pub(crate) fn multiplies(body: &[Stmt]) -> bool {
 
 impl Emitter<'_> {
     pub(crate) fn multiply_async(&mut self, m: &MultiplyAsync) -> Result<()> {
-        let row = catalogue().gemm(&m.row).ok_or_else(|| MalformedProgram::UnknownRow(m.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = m.row.get();
         let mut sequence = Sequence::default();
         sequence.asm.in_place = true;
         sequence.asm.effects = true;
         let (index, c) = self.fragment(&row.name, "c", &row.c, &m.c)?;
         let c_operands = operands(&row.c);
         for range in c_operands.clone() {
-            let target = self.target(index, elements(&c, &m.c).slice(range), &mut sequence);
+            let target = self.destination(index, elements(&c, &m.c).slice(range), &mut sequence);
             sequence.output(target, None);
         }
         let (a, ta) = match &m.a {
@@ -95,8 +94,7 @@ impl Emitter<'_> {
     /// Returns the operand that describes a matrix in shared memory, and whether its elements follow each other along the
     /// rows or columns instead of along K.
     fn descriptor(&mut self, d: &Descriptor) -> Result<(Operand, bool)> {
-        let reach =
-            catalogue().reach(&d.reach).ok_or_else(|| MalformedProgram::UnknownRow(d.reach.clone()))?;
+        let reach = d.reach.get();
         let Memory::Shared(buffer) = d.start.memory else {
             return Err(MalformedProgram::Missing(format!("shared memory that `{}` reads", d.reach)));
         };
@@ -142,9 +140,8 @@ impl Emitter<'_> {
     /// Emits the wait for products. The registers of the products that it completes are its operands, so that no access to
     /// them moves before the wait.
     pub(crate) fn wait_products(&mut self, leave: u32, completes: &[Registers]) -> Result<()> {
-        let name = catalogue().wait_for(Completion::Product).row.as_str();
-        let row = catalogue().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
-        self.check_arch(name, row.arch)?;
+        let name = self.target.rows().wait_for(Completion::Product).row.as_str();
+        let row = self.target.rows().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.in_place = true;
         sequence.asm.effects = true;

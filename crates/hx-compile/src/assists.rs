@@ -131,7 +131,7 @@ fn solve(db: &dyn Db, instance: Instance<'_>, program: &TileProgram) -> Option<S
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::solve(program, instance.arch(db), &poll).ok()
+    hx_synth::solve(program, instance.target(db), &poll).ok()
 }
 
 /// Reports whether two solutions run the same code, whatever their reasons.

@@ -3,7 +3,7 @@
 
 use hx_lower::CtValue;
 use hx_synth::{SPARE_REGISTERS, registers_of_a_thread};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Held, HeldAcross, OpId, ScopeId, Solution, TensorId, TileProgram, registers_of};
 
 use crate::unsolved::{OtherValue, halves, with_value};
@@ -36,14 +36,14 @@ impl<T> Crowd<T> {
 }
 
 /// Returns what does not fit, of a program with the redistributions of its solution; `None` if everything fits.
-pub(crate) fn crowded(program: &TileProgram, solution: &Solution, arch: Arch) -> Option<Crowded> {
-    over(program, solution, &|scope| registers_of_a_thread(program, arch, scope))
+pub(crate) fn crowded(program: &TileProgram, solution: &Solution, target: Target) -> Option<Crowded> {
+    over(program, solution, &|scope| registers_of_a_thread(program, target, scope))
 }
 
 /// Reports whether everything fits and leaves some registers to the computation.
-fn has_room(program: &TileProgram, solution: &Solution, arch: Arch) -> bool {
+fn has_room(program: &TileProgram, solution: &Solution, target: Target) -> bool {
     let program = solution.program(program);
-    let most = |scope| registers_of_a_thread(&program, arch, scope) - SPARE_REGISTERS;
+    let most = |scope| registers_of_a_thread(&program, target, scope) - SPARE_REGISTERS;
     over(&program, solution, &most).is_none()
 }
 
@@ -98,16 +98,16 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
         db.unwind_if_revision_cancelled();
         false
     };
-    let arch = instance.arch(db);
+    let target = instance.target(db);
     let fits = |threads: &u32| {
         let Some(program) = lowered.program.with_block_threads(*threads) else { return false };
-        let solved = hx_synth::solve(&program, arch, &poll);
-        solved.is_ok_and(|solution| has_room(&program, &solution, arch))
+        let solved = hx_synth::solve(&program, target, &poll);
+        solved.is_ok_and(|solution| has_room(&program, &solution, target))
     };
     let more = std::iter::successors(lowered.program.block_threads().checked_mul(2), |threads| {
         threads.checked_mul(2)
     });
-    more.take_while(|threads| (1..=arch.limits().threads_per_block).contains(threads)).find(fits)
+    more.take_while(|threads| (1..=target.limits.threads_per_block).contains(threads)).find(fits)
 }
 
 /// Returns values of single compile-time parameters with which the tensors of a crowded instance fit: smaller ones, and
@@ -116,7 +116,7 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
 pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
     let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
     let threads = lowered.program.block_threads();
-    let most = i64::from(instance.arch(db).limits().threads_per_block);
+    let most = i64::from(instance.target(db).limits.threads_per_block);
     let mut found = Vec::new();
     for (name, value) in &lowered.args {
         let CtValue::Int(old) = *value else { continue };
@@ -127,7 +127,7 @@ pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> V
             (lowered.program.block_threads() > threads) == (*new > old)
                 && solution(db, other)
                     .as_ref()
-                    .is_ok_and(|solution| has_room(&lowered.program, solution, instance.arch(db)))
+                    .is_ok_and(|solution| has_room(&lowered.program, solution, instance.target(db)))
         };
         let doubles = std::iter::successors(old.checked_mul(2), |new| new.checked_mul(2));
         let doubles = doubles.take_while(|new| (1..=most).contains(new));

@@ -19,6 +19,7 @@ mod waits;
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
 use hx_hir::Item;
 use hx_lower::{At, Lowered, Place};
+use hx_target::Target;
 use hx_tile::{Base, OpId, OpKind, TensorId};
 
 use crate::{
@@ -271,10 +272,13 @@ impl<'db> Places<'db> {
             NeededAt::Op(op) => lowered.and_then(|lowered| self.op(lowered, op)),
         };
         let (file, range) = at.unwrap_or_else(|| self.kernel());
-        let (arch, first) = (self.instance.arch(self.db), need.feature.arch());
-        let message = format!("found {}, which `{arch}` does not have", need.what);
-        Diagnostic::new(&codes::NEEDS_TARGET, file, range, message)
-            .help(format!("`--target {first}` has {}; older targets do not", need.feature.name()))
+        let target = self.instance.target(self.db);
+        let message = format!("found {}, which `{target}` does not have", need.what);
+        let found = Diagnostic::new(&codes::NEEDS_TARGET, file, range, message);
+        match Target::first_with(need.feature) {
+            Some(first) => found.help(format!("`--target {first}` has {}; older targets do not", need.name)),
+            None => found,
+        }
     }
 
     /// Returns the place of the word `warp_groups` in the kernel's body.

@@ -58,7 +58,7 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
             let program = thread_program(db, instance).as_ref()?;
             // A program that has a text with marks also has one without.
             let poll = || db.unwind_if_revision_cancelled();
-            hx_codegen::cuda_with_lines(program, instance.arch(db), None, &poll)
+            hx_codegen::cuda_with_lines(program, None, &poll)
                 .map_or_else(|_| marked.text.clone(), |plain| plain.text)
         }
     })

@@ -1,6 +1,6 @@
 //! The abilities that a program needs and that are no instruction of the catalogue.
 
-use hx_target::{Arch, Feature};
+use hx_target::{Feature, Target};
 use hx_tile::{OpId, OpKind, Origin, SyncOp, TileProgram};
 
 use crate::Stop;
@@ -9,6 +9,8 @@ use crate::Stop;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
     pub feature: Feature,
+    /// The part of the feature that the construct needs, in a message.
+    pub name: &'static str,
     /// The construct that needs it, as in the source.
     pub what: &'static str,
     pub at: NeededAt,
@@ -30,27 +32,39 @@ pub enum NeededAt {
 ///
 /// # Errors
 /// The abilities that it lacks, in the order of the text.
-pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Stop> {
-    let lacks: Vec<Need> = needs(program).into_iter().filter(|need| need.feature.arch() > arch).collect();
+pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Stop> {
+    let lacks: Vec<Need> = needs(program).into_iter().filter(|need| !target.has(need.feature)).collect();
     if lacks.is_empty() { Ok(()) } else { Err(Stop::Target(lacks)) }
 }
 
 fn needs(program: &TileProgram) -> Vec<Need> {
     let mut out = Vec::new();
     if program.cluster != [1, 1, 1] {
-        out.push(Need { feature: Feature::Clusters, what: "`cluster`", at: NeededAt::Cluster });
+        out.push(Need {
+            feature: Feature::Clusters,
+            name: Feature::Clusters.name(),
+            what: "`cluster`",
+            at: NeededAt::Cluster,
+        });
     }
     if !program.roles().is_empty() {
-        out.push(Need { feature: Feature::Roles, what: "`warp_groups`", at: NeededAt::Roles });
+        out.push(Need {
+            feature: Feature::Roles,
+            name: Feature::Roles.name(),
+            what: "`warp_groups`",
+            at: NeededAt::Roles,
+        });
     }
     out.extend(program.counters.first().map(|counter| Need {
-        feature: Feature::Counters,
+        feature: Feature::Barriers,
+        name: "the barriers in shared memory that counters need",
         what: "`counter`",
         at: NeededAt::Made(counter.origin),
     }));
     let stores = program.ops(1.0).into_iter().find(|(op, _)| matches!(op.kind, OpKind::Store { .. }));
     out.extend(stores.map(|(op, _)| Need {
-        feature: Feature::Stores,
+        feature: Feature::BulkCopies,
+        name: "asynchronous stores from shared memory",
         what: "`copy_async` to global memory",
         at: NeededAt::Op(op.id),
     }));
@@ -58,7 +72,12 @@ fn needs(program: &TileProgram) -> Vec<Need> {
     for (order, what) in orders {
         let first = program.ops(1.0).into_iter().find(|(op, _)| op.kind == OpKind::Sync(order.clone()));
         let feature = Feature::LaunchOrder;
-        out.extend(first.map(|(op, _)| Need { feature, what, at: NeededAt::Op(op.id) }));
+        out.extend(first.map(|(op, _)| Need {
+            feature,
+            name: feature.name(),
+            what,
+            at: NeededAt::Op(op.id),
+        }));
     }
     out
 }

@@ -86,7 +86,7 @@ fn bytes(count: u32) -> String {
 pub fn resources<'db>(db: &'db dyn Db, instance: Instance<'db>, reported: Option<u32>) -> Option<Resources> {
     let program = thread_program(db, instance).as_ref().ok()?;
     let (threads, shared_bytes) = (program.block_threads(), program.shared_bytes);
-    let limits = instance.arch(db).limits();
+    let limits = instance.target(db).limits();
     let registers = match reported {
         Some(count) => Registers::Reported(count),
         None => Registers::Estimated(estimated_registers(db, instance)?.min(limits.registers_per_thread)),
@@ -109,7 +109,7 @@ pub fn estimated_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Opt
     let count = estimate(&program, solution);
     // Roles with registers of their own pass them to each other. What counts for the launch is what it allots to all threads.
     let shared_out = program.roles().iter().any(|role| role.registers.is_some());
-    let at_entry = || instance.arch(db).limits().registers_at_entry(program.block_threads());
+    let at_entry = || instance.target(db).limits.registers_at_entry(program.block_threads());
     Some(if shared_out { count.min(at_entry()) } else { count })
 }
 

@@ -47,14 +47,14 @@ pub(crate) fn program_of_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Res
 mod of_form {
     use super::*;
 
-    /// Lowers a form once: instances that differ only in architecture or candidate share the result.
+    /// Lowers a form once: instances that differ only in their candidate share the result.
     #[salsa::tracked]
     pub(super) fn tile_program<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Lowered, Stop> {
         let kernel = Sound::of(db, form.kernel(db)).ok_or(Stop::Unsound)?;
         if form.functions(db).any(|function| Sound::of(db, function).is_none()) {
             return Err(Stop::Unsound);
         }
-        hx_lower::lower(db, kernel, form.args(db), form.facts(db)).map_err(Stop::Program)
+        hx_lower::lower(db, kernel, form.args(db), form.facts(db), form.target(db)).map_err(Stop::Program)
     }
 }
 
@@ -68,13 +68,13 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
         return found.ok_or_else(|| Stop::Layouts(Failure::no_candidate(number, all.len())));
     }
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    needs::check(&lowered.program, instance.arch(db))?;
+    needs::check(&lowered.program, instance.target(db))?;
     // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
+    hx_synth::solve(&lowered.program, instance.target(db), &poll).map_err(Stop::Layouts)
 }
 
 /// Returns the tile program with the loads of operands that the solution has, or that the search had which failed. Solutions,
@@ -102,12 +102,12 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    needs::check(&lowered.program, instance.arch(db))?;
+    needs::check(&lowered.program, instance.target(db))?;
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::candidates(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
+    hx_synth::candidates(&lowered.program, instance.target(db), &poll).map_err(Stop::Layouts)
 }
 
 /// Returns the constraints of an instance without layouts, as far as the search got; `None` if there is a solution, or no
@@ -120,7 +120,7 @@ pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Dema
         db.unwind_if_revision_cancelled();
         false
     };
-    Some(hx_synth::demands(&lowered.program, instance.arch(db), &poll))
+    Some(hx_synth::demands(&lowered.program, instance.target(db), &poll))
 }
 
 /// Returns what the independent verifier finds wrong in the solution of an instance; empty if there is no solution. The
@@ -130,7 +130,7 @@ pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violatio
     match (tile_program(db, instance), solution(db, instance)) {
         (Ok(lowered), Ok(solution)) => {
             let poll = || db.unwind_if_revision_cancelled();
-            hx_verify::verify_polled(&lowered.program, solution, instance.arch(db), &poll)
+            hx_verify::verify_polled(&lowered.program, solution, instance.target(db), &poll)
         }
         _ => Vec::new(),
     }
@@ -158,6 +158,9 @@ pub fn cuda_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Cuda
     let of = lines::relative_lines(db, instance);
     let lines = Lines { file: &file, of };
     let poll = || db.unwind_if_revision_cancelled();
-    hx_codegen::cuda_with_lines(program, instance.arch(db), Some(lines), &poll)
-        .map_err(|error| Stop::Internal { stage: "CUDA text", op: None, message: error.to_string() })
+    hx_codegen::cuda_with_lines(program, Some(lines), &poll).map_err(|error| Stop::Internal {
+        stage: "CUDA text",
+        op: None,
+        message: error.to_string(),
+    })
 }

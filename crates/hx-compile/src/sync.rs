@@ -43,7 +43,7 @@ pub fn protocol_verdict<'db>(
     let weaker = of_form::weaker(db, instance.form(db));
     let weaker = weaker.map(|form| (form, of_form::verdict(db, form)));
     match weaker {
-        Some((form, found)) if found.launches > 0 => (Instance::new(db, form, instance.arch(db), 0), found),
+        Some((form, found)) if found.launches > 0 => (Instance::new(db, form, 0), found),
         _ => (instance, own),
     }
 }
@@ -56,7 +56,7 @@ mod of_form {
 
     use crate::{Db, Form, program_of_form};
 
-    /// Checks a form once: the protocol depends on neither the architecture nor the candidate.
+    /// Checks a form once: the protocol does not depend on the candidate.
     #[salsa::tracked]
     pub(super) fn verdict<'db>(db: &'db dyn Db, form: Form<'db>) -> protocol::Verdict {
         match program_of_form(db, form) {
@@ -92,7 +92,8 @@ mod of_form {
                 facts.dims.insert(name, 1);
             }
         }
-        (facts != *form.facts(db)).then(|| Form::new(db, form.kernel(db), form.args(db).clone(), facts))
+        (facts != *form.facts(db))
+            .then(|| Form::new(db, form.kernel(db), form.args(db).clone(), facts, form.target(db)))
     }
 
     /// Collects the symbols of the equalities in a condition.

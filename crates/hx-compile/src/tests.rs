@@ -26,13 +26,15 @@ mod turns;
 use expect_test::{Expect, expect};
 use hx_base::{Db as _, SourceFile, codes};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::{
     Emit, Instance, candidates, check_file, cuda_source, default_instance, emit, solution, test_db::TestDb,
 };
 
-const ARCH: Arch = Arch::Sm80;
+fn target() -> Target {
+    Target::builtin("sm_80")
+}
 
 /// Two kernels that are quick to solve.
 const TWO: &str = "\
@@ -58,7 +60,7 @@ kernel tile(x: f16[m, n], y: mut f16[m, n]) grid [cdiv(m, 16)] threads 64 {
 /// Returns the CUDA text of every kernel's default instance, or the reason why there is none.
 fn all_cuda(db: &TestDb, file: SourceFile) -> Vec<String> {
     let texts = file_items(db, file).kernels().map(|kernel| {
-        let Some(instance) = default_instance(db, kernel, ARCH) else { return "no default".to_owned() };
+        let Some(instance) = default_instance(db, kernel, target()) else { return "no default".to_owned() };
         match cuda_source(db, instance) {
             Ok(source) => source.text.clone(),
             Err(stop) => format!("{stop:?}"),
@@ -226,13 +228,13 @@ fn another_file_solves_nothing() {
 
 /// Lowering reads neither the architecture nor the candidate.
 #[test]
-fn architectures_and_candidates_share_a_tile_program() {
+fn candidates_share_a_tile_program() {
     let (db, file) = TestDb::with_file(TWO);
     all_cuda(&db, file);
     db.log.take();
     let kernel = file_items(&db, file).kernels().next().expect("there are two");
-    let other = default_instance(&db, kernel, Arch::Sm90a).expect("it has a default");
-    assert!(solution(&db, other).is_ok() && solution(&db, other.with_candidate(&db, 1)).is_err());
+    let own = default_instance(&db, kernel, target()).expect("it has a default");
+    assert!(solution(&db, own.with_candidate(&db, 1)).is_err());
     expect![[r#"
         candidates × 1
         solution × 2
@@ -244,7 +246,7 @@ fn check_emit(text: &str, stage: Emit, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
     let mut out = String::new();
     for kernel in file_items(&db, file).kernels() {
-        let text = default_instance(&db, kernel, ARCH).map(|instance| emit(&db, instance, stage));
+        let text = default_instance(&db, kernel, target()).map(|instance| emit(&db, instance, stage));
         match text {
             Some(Ok(text)) => out.push_str(&text),
             Some(Err(stop)) => out.push_str(&format!("{stop:?}\n")),
@@ -315,13 +317,13 @@ fn the_stages_have_a_text() {
 /// Compares all diagnostics of a file, one line each, with the text they mark and their help.
 fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
-    expected.assert_eq(&drawn(text, check_file(&db, file, ARCH)));
+    expected.assert_eq(&drawn(text, check_file(&db, file, target())));
 }
 
 /// Checks a file, then applies every fix and checks again. Nothing is left if there was a fix.
 fn check_fixes(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
-    let found = check_file(&db, file, Arch::Sm90a);
+    let found = check_file(&db, file, Target::usual());
     expected.assert_eq(&drawn(text, found));
     let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
     if edits.is_empty() {
@@ -333,7 +335,7 @@ fn check_fixes(text: &str, expected: Expect) {
         text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
     }
     let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Arch::Sm90a);
+    let left = check_file(&db, file, Target::usual());
     assert!(left.is_empty(), "{text}\n{left:#?}");
 }
 
@@ -458,7 +460,7 @@ fn the_solver_can_be_cancelled() {
         salsa::Cancelled::catch(std::panic::AssertUnwindSafe(|| {
             loop {
                 let Some(kernel) = file_items(&reader, file).kernels().next() else { return };
-                let Some(instance) = default_instance(&reader, kernel, ARCH) else { return };
+                let Some(instance) = default_instance(&reader, kernel, target()) else { return };
                 assert!(solution(&reader, instance).is_ok());
                 salsa::Database::unwind_if_revision_cancelled(&reader);
             }
@@ -473,10 +475,10 @@ fn the_solver_can_be_cancelled() {
 #[test]
 fn checking_after_whitespace_solves_and_compares_nothing() {
     let (mut db, file) = TestDb::with_file(TWO);
-    check_file(&db, file, ARCH);
+    check_file(&db, file, target());
     db.log.take();
     file.update_text(&mut db, TWO.replace("    copy(r, s);\n", "\n    copy(r,  s);\n"));
-    check_file(&db, file, ARCH);
+    check_file(&db, file, target());
     let stages = ["infer", "tile_program", "solution", "violations", "thread_program", "synchronization"];
     let ran: Vec<String> =
         db.log.take().into_iter().filter(|query| stages.contains(&query.as_str())).collect();
@@ -486,7 +488,7 @@ fn checking_after_whitespace_solves_and_compares_nothing() {
 /// Returns the default instance of a file's first kernel.
 fn first_instance(db: &TestDb, file: SourceFile) -> Instance<'_> {
     let kernel = file_items(db, file).kernels().next().expect("a kernel");
-    default_instance(db, kernel, ARCH).expect("no open parameters")
+    default_instance(db, kernel, target()).expect("no open parameters")
 }
 
 /// A single search finds all candidates of a kernel, whichever of them are built.
@@ -562,7 +564,7 @@ kernel summed_row(x: f32[1, 32], w: f32[8, 32], y: mut f32[1, 8]) grid [1] threa
 ";
     let (db, file) = TestDb::with_file(text);
     for kernel in file_items(&db, file).kernels() {
-        let instance = default_instance(&db, kernel, ARCH).expect("no open parameters");
+        let instance = default_instance(&db, kernel, target()).expect("no open parameters");
         let all = candidates(&db, instance).as_ref().expect("candidates");
         let alike = all.iter().filter(|solution| solution.edits.moves_within(&all[0].edits));
         let costs: Vec<f64> = alike.map(|solution| solution.cost).collect();
@@ -581,14 +583,14 @@ kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
     let (mut db, file) = TestDb::with_file(text);
     let other = SourceFile::workspace(&db, "b.hx", "const TILE = nothing;\n");
     db.workspace().add_files(&mut db, [other]);
-    let found = check_file(&db, file, ARCH);
+    let found = check_file(&db, file, target());
     let lines = found.iter().map(|found| format!("{}: {}\n", found.code.id, found.message));
     expect![[r#"
         HX0101: `TILE` cannot be used, because of an error in `b.hx`
     "#]]
     .assert_eq(&lines.collect::<String>());
     other.update_text(&mut db, "const TILE = 64;\n");
-    assert_eq!(check_file(&db, file, ARCH).len(), 0);
+    assert_eq!(check_file(&db, file, target()).len(), 0);
 }
 
 #[test]
@@ -598,7 +600,7 @@ fn examples_of_the_explanations_hold() {
         for (fails, text) in code.examples() {
             let (db, file) = TestDb::with_file(&text);
             // The newest target has every ability that an example may need.
-            let found = check_file(&db, file, Arch::Sm90a);
+            let found = check_file(&db, file, Target::usual());
             let has = found.iter().any(|d| d.code == code);
             // A feature that the compiler lacks is not a fault of the example.
             let clean = found.iter().all(|d| d.code == &codes::UNSUPPORTED || !d.is_error());

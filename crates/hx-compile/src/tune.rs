@@ -16,7 +16,7 @@ use std::fmt;
 use hx_hir::{Kernel, Name, Sound, TuneValue, tune_types};
 use hx_index::Symbol;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
-use hx_target::{Arch, machine};
+use hx_target::Target;
 
 pub use hx_synth::{Bottleneck, Forecast};
 
@@ -69,10 +69,10 @@ impl Shape {
         LaunchFacts::of_launch(db, kernel, &self.dims)
     }
 
-    fn symbols(&self) -> BTreeMap<Symbol, i64> {
+    fn symbols(&self, target: Target) -> BTreeMap<Symbol, i64> {
         let dims = self.dims.iter().map(|(name, value)| (Symbol::Dim(name.clone()), *value));
         let ints = self.ints.iter().map(|(name, value)| (Symbol::Scalar(name.clone()), *value));
-        let multiprocessors = (Symbol::Multiprocessors, i64::from(machine().multiprocessors));
+        let multiprocessors = (Symbol::Multiprocessors, i64::from(target.costs().multiprocessors));
         dims.chain(ints).chain([multiprocessors]).collect()
     }
 }
@@ -208,7 +208,7 @@ impl std::error::Error for TuneError {}
 pub fn ranked<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
-    arch: Arch,
+    target: Target,
     shape: &Shape,
     limit: usize,
 ) -> Result<Ranked, TuneError> {
@@ -217,10 +217,10 @@ pub fn ranked<'db>(
         return Err(TuneError::NoClause);
     }
     let sound = Sound::of(db, kernel).ok_or(TuneError::Unsound)?;
-    let space = space::Space::new(db, sound, axes, shape)?;
+    let space = space::Space::new(db, sound, axes, shape, target)?;
     let found = space.allowed()?;
     let mut refused = found.refused;
-    let ranking = rank::Ranking::new(db, sound, arch, shape);
+    let ranking = rank::Ranking::new(db, sound, target, shape);
     let mut legal = ranking.legal(found.allowed, &mut refused);
     let (default, full) = ranking.default(&shape.args);
     let order = space.order(full.as_ref());

@@ -7,7 +7,7 @@ use hx_hir::Name;
 use hx_layout::ComposedLayout;
 use hx_lower::CtValue;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
-use hx_target::WARP;
+
 use hx_tile::{Base, Op, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
 
 use crate::{Db, Instance, Stop, solution, tile_program};
@@ -27,7 +27,7 @@ pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflic
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::explain(&lowered.program, instance.arch(db), &poll)
+    hx_synth::explain(&lowered.program, instance.target(db), &poll)
 }
 
 /// A compile-time parameter with another value, with which an instance has layouts.
@@ -55,7 +55,7 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
             let other = with_value(db, instance, name, *new);
             let Ok(other_program) = tile_program(db, other) else { return false };
             let fits = failure.kind != FailureKind::Registers
-                || fits_registers(&other_program.program, instance.arch(db));
+                || fits_registers(&other_program.program, instance.target(db));
             fits && solution(db, other).is_ok()
         });
         found.extend(works.map(|new| OtherValue { name: name.clone(), old, new }));
@@ -150,7 +150,7 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             format!(
                 "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the {} has {}",
                 scope.kind.name(),
-                scope.threads / WARP
+                scope.threads / program.target.limits.lanes
             )
         }
         Claim::Operation(op) => {

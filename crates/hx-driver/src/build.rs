@@ -183,7 +183,7 @@ fn requested<'db>(
     let Some(facts) = &request.facts else { return Ok(best) };
     let pointers = kernel_signature(db, kernel).params.iter().map(|p| p.name.clone());
     let facts = launch_facts(pointers, facts);
-    Ok(Instance::chosen(db, kernel, best.args(db).clone(), best.arch(db), facts))
+    Ok(Instance::chosen(db, kernel, best.args(db).clone(), best.target(db), facts))
 }
 
 /// Returns the CUDA text of an instance without errors. A kernel with a race has a text too, but it must not be built.
@@ -434,7 +434,7 @@ fn describe<'db>(
         hx: env!("CARGO_PKG_VERSION"),
         kernel: instance.kernel(db).name(db).to_string(),
         symbol: source.symbol.clone(),
-        target: instance.arch(db).name(),
+        target: instance.target(db).name(),
         kind: kind.name(),
         code: String::new(),
         arguments: lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),

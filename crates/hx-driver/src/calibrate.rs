@@ -39,14 +39,14 @@ pub fn compile_probes(machine: &Machine) -> Result<Vec<(Vec<Probe>, Compiled)>, 
             return Err(HostError::new(&codes::NO_GPU, "the probes measure a GPU, and there is none here"));
         }
     };
-    let arch = cuda.arch;
+    let target = cuda.target;
     if matches!(machine, Machine::CompileOnly(_)) {
         // `hx bench --estimates` needs this one.
-        let job = CompileJob::of_kernel(CLOCK_TEXT, CLOCK_SYMBOL, arch.name());
+        let job = CompileJob::of_kernel(CLOCK_TEXT, CLOCK_SYMBOL, target.name());
         cuda.compilers.compile(&job, &Limits::within(COMPILE_LIMIT)).map_err(compile_error)?;
     }
-    let groups = probes(arch).into_par_iter().enumerate().map(|(at, group)| {
-        let job = CompileJob::new(source(&group), format!("probes-{at}.cu"), arch.name());
+    let groups = probes(target).into_par_iter().enumerate().map(|(at, group)| {
+        let job = CompileJob::new(source(&group), format!("probes-{at}.cu"), target.name());
         let outcome = cuda.compilers.compile(&job, &Limits::within(COMPILE_LIMIT)).map_err(compile_error)?;
         cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
         Ok((group, outcome.compiled))

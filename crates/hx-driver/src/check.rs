@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
 use hx_compile::{Db, check_file, default_instance, routed_program, violations};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::run::foreign_errors;
@@ -16,13 +16,13 @@ const STACK: usize = 256 << 20;
 
 /// Runs [`check`] on every file, on as many threads as there are cores. Returns the diagnostics of the files, and of the code
 /// that they use from other files, ordered by place.
-pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) -> Vec<Diagnostic> {
+pub fn check_all(db: &Database, files: &[SourceFile], target: Target, verify: bool) -> Vec<Diagnostic> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicUsize::new(0);
     let work = |db: &Database| {
         let mut found = Vec::new();
         while let Some(&file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(check(db, file, arch, verify));
+            found.extend(check(db, file, target, verify));
         }
         found
     };
@@ -50,19 +50,19 @@ pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) 
 
 /// Returns the diagnostics of a file, ordered by place. With `verify`, also checks the solution of every kernel's default
 /// instance by enumeration, which debug builds always do.
-pub fn check(db: &dyn Db, file: SourceFile, arch: Arch, verify: bool) -> Vec<Diagnostic> {
-    let mut found = check_file(db, file, arch).clone();
+pub fn check(db: &dyn Db, file: SourceFile, target: Target, verify: bool) -> Vec<Diagnostic> {
+    let mut found = check_file(db, file, target).clone();
     if verify {
         for kernel in file_items(db, file).kernels() {
-            found.extend(unsound(db, kernel, arch));
+            found.extend(unsound(db, kernel, target));
         }
         sort_diagnostics(db, &mut found);
     }
     found
 }
 
-fn unsound(db: &dyn Db, kernel: Kernel<'_>, arch: Arch) -> Vec<Diagnostic> {
-    let Some(instance) = default_instance(db, kernel, arch) else { return Vec::new() };
+fn unsound(db: &dyn Db, kernel: Kernel<'_>, target: Target) -> Vec<Diagnostic> {
+    let Some(instance) = default_instance(db, kernel, target) else { return Vec::new() };
     let Ok(lowered) = routed_program(db, instance) else { return Vec::new() };
     let name = || {
         let name =

@@ -102,7 +102,7 @@ fn device(device: &DeviceInfo) -> Finding {
     let (major, minor) = device.capability;
     let gib = device.memory_bytes as f64 / (1u64 << 30) as f64;
     let made_for = match arch_for(device) {
-        Ok(arch) => format!("kernels are made for {arch}"),
+        Ok(target) => format!("kernels are made for {target}"),
         Err(error) => error.message,
     };
     Finding::good(

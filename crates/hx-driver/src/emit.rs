@@ -263,8 +263,8 @@ pub(crate) fn compile<'db>(
     if !errors.is_empty() {
         return Err(EmitError::Found(errors.clone()));
     }
-    let arch = instance.arch(db).name();
-    let job = CompileJob { want, ..CompileJob::of_kernel(source.text.clone(), &source.symbol, arch) };
+    let target = instance.target(db).name();
+    let job = CompileJob { want, ..CompileJob::of_kernel(source.text.clone(), &source.symbol, target) };
     let compiler = Compiler::new(&setup.search, setup.cache.clone());
     let mut worker = WorkerClient::new(setup.worker.clone());
     let outcome = compiler.compile(&mut worker, &job, &Limits::within(COMPILE_LIMIT));

@@ -37,7 +37,7 @@ use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
 use hx_sim::{Counters, Report, SimError};
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::machine::Machine;
 use crate::report::{KernelReport, Reporting};
@@ -65,7 +65,7 @@ pub(crate) use witness::{Seen, stored_tensor};
 pub struct Launcher<'a> {
     db: &'a dyn Db,
     machine: &'a Machine,
-    arch: Arch,
+    target: Target,
     until: Until<'a>,
     timing: Timing,
     /// The order of events on the simulator, a seed of [`hx_sim::Config`].
@@ -111,7 +111,7 @@ impl std::fmt::Debug for Launcher<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Launcher")
             .field("machine", self.machine)
-            .field("arch", &self.arch)
+            .field("target", &self.target)
             .finish_non_exhaustive()
     }
 }
@@ -163,7 +163,7 @@ impl<'a> Launcher<'a> {
         Launcher {
             db,
             machine,
-            arch: machine.arch(),
+            target: machine.target(),
             until,
             timing: Timing::default(),
             order: 0,

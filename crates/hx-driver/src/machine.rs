@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hx_base::{Code, codes};
 use hx_host::HostError;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::toolkit::{SearchEnv, find_cublaslt};
 use hx_worker::{
     Absence, Cache, CompileJob, Compiler, CompilerPool, DeviceInfo, Limits, ProbeReport, WorkerClient,
@@ -73,7 +73,7 @@ impl FromStr for DeviceChoice {
 pub struct Setup {
     pub device: DeviceChoice,
     /// The architecture that checks and the simulator assume. A GPU uses its own architecture.
-    pub target: Arch,
+    pub target: Target,
     /// The command that starts the worker process.
     pub worker: WorkerCommand,
     /// Paths to search for the CUDA compiler and the disassembler.
@@ -85,9 +85,9 @@ pub struct Setup {
 impl Setup {
     /// Returns the registers that ptxas reported for a kernel's text, if the cache holds a compile of it. Does not compile, load
     /// or start anything.
-    pub fn reported_registers(&self, text: &str, symbol: &str, arch: &str) -> Option<u32> {
+    pub fn reported_registers(&self, text: &str, symbol: &str, target: &str) -> Option<u32> {
         let compiler = Compiler::new(&self.search, self.cache.clone());
-        let compiled = compiler.cached(&CompileJob::of_kernel(text, symbol, arch))?;
+        let compiled = compiler.cached(&CompileJob::of_kernel(text, symbol, target))?;
         compiled.kernel(symbol).map(|kernel| kernel.registers)
     }
 }
@@ -97,7 +97,7 @@ impl Setup {
 pub enum Machine {
     /// The simulator. If a GPU was searched for, `instead_of` says why none is used.
     Simulator {
-        arch: Arch,
+        target: Target,
         instead_of: Option<String>,
         /// The CUDA compiler, for facts that only it knows about a kernel, such as spills.
         compiler: Option<Box<OnDemand>>,
@@ -112,14 +112,14 @@ pub enum Machine {
 /// The CUDA text of every launched instance.
 #[derive(Debug)]
 pub struct Texts {
-    arch: Arch,
+    target: Target,
     found: Mutex<BTreeSet<(String, String)>>,
 }
 
 impl Texts {
     /// Makes an empty collection for launches on an architecture.
-    pub fn new(arch: Arch) -> Texts {
-        Texts { arch, found: Mutex::default() }
+    pub fn new(target: Target) -> Texts {
+        Texts { target, found: Mutex::default() }
     }
 
     /// Records the text of an instance.
@@ -146,7 +146,7 @@ pub struct Gpu {
 /// The CUDA compiler with its worker processes, and the worker process that uses a GPU.
 #[derive(Debug)]
 pub struct Cuda {
-    pub arch: Arch,
+    pub target: Target,
     /// Machines that are opened together share the processes that compile.
     pub(crate) compilers: Arc<CompilerPool>,
     /// Path of the library of matrix products, or the reason why it is missing.
@@ -196,12 +196,12 @@ impl std::error::Error for MachineError {}
 
 impl Machine {
     /// Returns the architecture that kernels are compiled for.
-    pub fn arch(&self) -> Arch {
+    pub fn target(&self) -> Target {
         match self {
-            Machine::Simulator { arch, .. } => *arch,
-            Machine::Gpu(gpu) => gpu.cuda.arch,
-            Machine::CompileOnly(cuda) => cuda.arch,
-            Machine::TextOnly(texts) => texts.arch,
+            Machine::Simulator { target, .. } => *target,
+            Machine::Gpu(gpu) => gpu.cuda.target,
+            Machine::CompileOnly(cuda) => cuda.target,
+            Machine::TextOnly(texts) => texts.target,
         }
     }
 
@@ -210,22 +210,22 @@ impl Machine {
         match self {
             Machine::Simulator { .. } => SIMULATED_MULTIPROCESSORS,
             Machine::Gpu(gpu) => gpu.info.multiprocessors,
-            Machine::CompileOnly(_) | Machine::TextOnly(_) => hx_target::machine().multiprocessors,
+            Machine::CompileOnly(_) | Machine::TextOnly(_) => self.target().costs().multiprocessors,
         }
     }
 
     /// Describes in one line which machine this is, and why it was chosen.
     pub fn describe(&self) -> String {
         match self {
-            Machine::Simulator { arch, instead_of: None, .. } => format!("device: simulator ({arch})"),
-            Machine::Simulator { arch, instead_of: Some(reason), .. } => {
-                format!("device: simulator ({arch}), as {reason}")
+            Machine::Simulator { target, instead_of: None, .. } => format!("device: simulator ({target})"),
+            Machine::Simulator { target, instead_of: Some(reason), .. } => {
+                format!("device: simulator ({target}), as {reason}")
             }
             Machine::Gpu(gpu) => {
-                format!("device: cuda:{}, {} ({})", gpu.info.ordinal, gpu.info.name, gpu.cuda.arch)
+                format!("device: cuda:{}, {} ({})", gpu.info.ordinal, gpu.info.name, gpu.cuda.target)
             }
-            Machine::CompileOnly(cuda) => format!("device: none, compiling for {}", cuda.arch),
-            Machine::TextOnly(texts) => format!("device: none, CUDA text for {}", texts.arch),
+            Machine::CompileOnly(cuda) => format!("device: none, compiling for {}", cuda.target),
+            Machine::TextOnly(texts) => format!("device: none, CUDA text for {}", texts.target),
         }
     }
 
@@ -296,14 +296,19 @@ impl Machine {
 }
 
 impl Cuda {
-    fn new(arch: Arch, compiler: Compiler, worker: WorkerClient, setup: &Setup) -> Cuda {
+    fn new(target: Target, compiler: Compiler, worker: WorkerClient, setup: &Setup) -> Cuda {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Cuda::sharing(arch, Arc::new(CompilerPool::new(compiler, setup.worker.clone(), cores)), worker, setup)
+        Cuda::sharing(
+            target,
+            Arc::new(CompilerPool::new(compiler, setup.worker.clone(), cores)),
+            worker,
+            setup,
+        )
     }
 
-    fn sharing(arch: Arch, compilers: Arc<CompilerPool>, worker: WorkerClient, setup: &Setup) -> Cuda {
+    fn sharing(target: Target, compilers: Arc<CompilerPool>, worker: WorkerClient, setup: &Setup) -> Cuda {
         Cuda {
-            arch,
+            target,
             compilers,
             cublaslt: find_cublaslt(&setup.search),
             worker: Mutex::new(worker),
@@ -333,7 +338,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn open_machine(setup: &Setup) -> Result<Machine, MachineError> {
     let simulator = |instead_of| {
         let compiler = Some(Box::new(OnDemand::new(setup.clone())));
-        Ok(Machine::Simulator { arch: setup.target, instead_of, compiler })
+        Ok(Machine::Simulator { target: setup.target, instead_of, compiler })
     };
     let wanted = match setup.device {
         DeviceChoice::Sim => return simulator(None),
@@ -369,9 +374,9 @@ pub fn open_machines(setup: &Setup) -> Result<Vec<Machine>, MachineError> {
             Some(Machine::Gpu(first)) => {
                 let worker = WorkerClient::new(setup.worker.clone());
                 let shared = Arc::clone(&first.cuda.compilers);
-                arch_for(&info).map(|arch| Gpu {
+                arch_for(&info).map(|target| Gpu {
                     driver: first.driver,
-                    cuda: Cuda::sharing(arch, shared, worker, setup),
+                    cuda: Cuda::sharing(target, shared, worker, setup),
                     info,
                 })
             }
@@ -411,7 +416,7 @@ impl Found {
 
     /// Returns a GPU, with the worker that found it or a fresh one.
     fn take_gpu(&mut self, info: DeviceInfo, setup: &Setup) -> Result<Gpu, HostError> {
-        let arch = arch_for(&info)?;
+        let target = arch_for(&info)?;
         let compiler = Compiler::new(&setup.search, setup.cache.clone());
         // Cached kernels run without the compiler. So a missing compiler is an error here only if the cache is empty; otherwise
         // the first kernel that is not cached reports it.
@@ -422,7 +427,7 @@ impl Found {
             return Err(absence_error(absence));
         }
         let worker = self.worker.take().unwrap_or_else(|| WorkerClient::new(setup.worker.clone()));
-        Ok(Gpu { info, driver: self.driver, cuda: Cuda::new(arch, compiler, worker, setup) })
+        Ok(Gpu { info, driver: self.driver, cuda: Cuda::new(target, compiler, worker, setup) })
     }
 }
 
@@ -445,9 +450,9 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
 /// # Errors
 /// If no known architecture's code runs on the GPU.
 pub fn machine_of(setup: &Setup, info: DeviceInfo, driver: (u32, u32)) -> Result<Machine, MachineError> {
-    let arch = arch_for(&info).map_err(MachineError)?;
+    let target = arch_for(&info).map_err(MachineError)?;
     let compiler = Compiler::new(&setup.search, setup.cache.clone());
-    let cuda = Cuda::new(arch, compiler, WorkerClient::new(setup.worker.clone()), setup);
+    let cuda = Cuda::new(target, compiler, WorkerClient::new(setup.worker.clone()), setup);
     Ok(Machine::Gpu(Box::new(Gpu { info, driver, cuda })))
 }
 
@@ -472,10 +477,10 @@ pub(crate) fn probe(
 }
 
 /// Returns the best architecture whose code the GPU runs.
-pub(crate) fn arch_for(info: &DeviceInfo) -> Result<Arch, HostError> {
+pub(crate) fn arch_for(info: &DeviceInfo) -> Result<Target, HostError> {
     let (major, minor) = info.capability;
-    Arch::of_capability(major, minor).ok_or_else(|| {
-        let known: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
+    Target::of_capability(major, minor).ok_or_else(|| {
+        let known: Vec<&str> = Target::all().iter().map(|a| a.name()).collect();
         HostError::new(
             &codes::NO_GPU,
             format!(

@@ -13,7 +13,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use hx_sim::Counters;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{OpCycles, OpId};
 
 use self::advice::Advice;
@@ -59,7 +59,7 @@ pub(crate) enum Reporting {
 pub struct KernelReport {
     /// The instance, as `path::kernel<BM = 64>`.
     pub kernel: String,
-    pub arch: Arch,
+    pub target: Target,
     pub launches: u64,
     /// Blocks of all launches.
     pub blocks: u64,
@@ -177,7 +177,7 @@ impl KernelReport {
     fn is_like(&self, other: &KernelReport) -> bool {
         let code =
             |report: &KernelReport| -> Vec<_> { report.rows.iter().map(|row| (row.op, row.spot)).collect() };
-        self.kernel == other.kernel && self.arch == other.arch && code(self) == code(other)
+        self.kernel == other.kernel && self.target == other.target && code(self) == code(other)
     }
 
     fn add(&mut self, other: KernelReport) {

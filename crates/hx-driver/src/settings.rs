@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::folders::cache_folder;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Cache, WorkerCommand};
@@ -10,16 +10,13 @@ use hx_workspace::Manifest;
 
 use crate::machine::{DeviceChoice, Setup};
 
-/// The target architecture if no setting names one.
-const DEFAULT_TARGET: Arch = Arch::Sm90a;
-
 /// Combines the settings. `device`, `target` and `nvrtc` are the values of flags.
 ///
 /// # Errors
 /// A variable whose value cannot be parsed, as text.
 pub fn setup(
     device: Option<DeviceChoice>,
-    target: Option<Arch>,
+    target: Option<Target>,
     nvrtc: Option<PathBuf>,
     manifest: Option<&Manifest>,
     worker: WorkerCommand,
@@ -35,7 +32,7 @@ pub fn setup(
     let target = match (target, variable("HX_TARGET")) {
         (Some(target), _) => target,
         (None, Some(text)) => text.parse().map_err(|e| format!("HX_TARGET: {e}"))?,
-        (None, None) => manifest.and_then(|m| m.target).unwrap_or(DEFAULT_TARGET),
+        (None, None) => manifest.and_then(|m| m.target).unwrap_or_default(),
     };
     let mut search = SearchEnv::of_process();
     // A flag is typed for this command, so its path is relative to the current folder.

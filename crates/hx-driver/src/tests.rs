@@ -18,12 +18,14 @@ use expect_test::Expect;
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, SourceFile};
 use hx_host::eval::Options;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::{Filter, Launches, Machine, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 
-const SIMULATOR: Machine = Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
+fn simulator() -> Machine {
+    Machine::Simulator { target: Target::usual(), instead_of: None, compiler: None }
+}
 
 fn open(text: &str) -> (Database, SourceFile) {
     let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", text)])));
@@ -52,7 +54,7 @@ fn check(text: &str, want: Expect) {
     let mut out = show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
     let options = TestOptions { jobs: 2, ..TestOptions::default() };
-    run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         let name = &report.case.name;
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));
         report.unjudged.iter().for_each(|reason| out += &format!("not judged: {reason}\n"));
@@ -73,7 +75,7 @@ fn check_main(text: &str, args: &[&str], want: Expect) {
     let outcome = run_main(
         &db,
         file,
-        &SIMULATOR,
+        &simulator(),
         Launches::default(),
         options,
         &mut lines,

@@ -8,7 +8,7 @@ use hx_compile::{
     thread_program, tile_program,
 };
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 use web_time::Instant;
 
 /// A stage: its name, and the query that runs it. No earlier stage runs the query of a later one.
@@ -37,11 +37,11 @@ pub struct KernelTimes {
 
 /// Runs the stages of every default instance of a file one after the other. The database must not have run them before. Names and
 /// types of the file are resolved first, and are not counted.
-pub fn timings(db: &dyn Db, file: SourceFile, arch: Arch) -> Vec<KernelTimes> {
+pub fn timings(db: &dyn Db, file: SourceFile, target: Target) -> Vec<KernelTimes> {
     hx_hir::file_diagnostics(db, file);
     let mut times = Vec::new();
     for kernel in file_items(db, file).kernels() {
-        let Some(instance) = default_instance(db, kernel, arch) else { continue };
+        let Some(instance) = default_instance(db, kernel, target) else { continue };
         let timed = |(name, run): &Stage| {
             let begin = Instant::now();
             run(db, instance);

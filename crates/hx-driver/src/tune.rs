@@ -263,7 +263,7 @@ pub fn prepare<'db>(
             args.entry(axis.name.clone()).or_insert_with(|| first.clone());
         }
     }
-    let inputs = inputs(db, kernel, machine.arch(), args.clone(), &given, request.dry_run)?;
+    let inputs = inputs(db, kernel, machine.target(), args.clone(), &given, request.dry_run)?;
     let first = launch_of(db, kernel, &args, &inputs);
     let launch = bound(db, &first)?;
     let ints = given.ints();
@@ -340,7 +340,7 @@ fn full_args<'db>(
     args: &CtArgs,
 ) -> Result<CtArgs, LaunchError> {
     let facts = hx_lower::LaunchFacts::all_16();
-    let instance = hx_compile::Instance::chosen(db, kernel, args.clone(), machine.arch(), facts);
+    let instance = hx_compile::Instance::chosen(db, kernel, args.clone(), machine.target(), facts);
     let lowered = hx_compile::tile_program(db, instance).as_ref();
     let lowered = lowered.map_err(|stop| crate::stopped::stopped_at(db, instance, stop))?;
     Ok(lowered.args.clone())

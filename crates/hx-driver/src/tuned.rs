@@ -6,7 +6,7 @@ use hx_base::{Diagnostic, SourceFile};
 use hx_compile::{Db, Instance};
 use hx_hir::{Item, Kernel, Name, Sound, file_items, kernel_signature};
 use hx_lower::{CtArgs, CtValue, LaunchFacts, WrittenArg};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::{Extent, TunedEntry};
 
 use crate::emit::{EmitError, Overrides};
@@ -22,7 +22,7 @@ pub fn tuned_for_shape<'db>(
     tuned: &Tuned,
     db: &'db dyn Db,
     kernel: Kernel<'db>,
-    arch: Arch,
+    target: Target,
     (shape, stated): (&Overrides, &Overrides),
     device: Option<&str>,
 ) -> Result<(CtArgs, Vec<String>), EmitError> {
@@ -32,10 +32,10 @@ pub fn tuned_for_shape<'db>(
     let mut args: CtArgs = resolved.collect::<Result<_, _>>().map_err(EmitError::Usage)?;
     args.extend(given.args);
     let is_meant = |entry: &&TunedEntry| {
-        entry.target == arch.name() && device.is_none_or(|device| entry.device == device)
+        entry.target == target.name() && device.is_none_or(|device| entry.device == device)
     };
     let own: Vec<&TunedEntry> = tuned.of(db, kernel).filter(is_meant).collect();
-    let values = values(db, kernel, arch, &given.dims, &args, &own);
+    let values = values(db, kernel, target, &given.dims, &args, &own);
     let fitting = own.iter().filter(|entry| fits(entry, &values));
     let devices: BTreeSet<&str> = fitting.map(|entry| entry.device.as_str()).collect();
     if devices.len() > 1 {
@@ -67,12 +67,12 @@ pub fn check_tuned(
     db: &dyn Db,
     files: &[SourceFile],
     tuned: &Tuned,
-    arch: Arch,
+    target: Target,
 ) -> (Vec<Diagnostic>, Vec<String>) {
     let (mut found, mut remarks, mut checked) = (Vec::new(), Vec::new(), 0);
     let kernels = files.iter().flat_map(|file| file_items(db, *file).kernels());
     for kernel in kernels.filter(|kernel| Sound::of(db, Item::Kernel(*kernel)).is_some()) {
-        for entry in tuned.of(db, kernel).filter(|entry| entry.target == arch.name()) {
+        for entry in tuned.of(db, kernel).filter(|entry| entry.target == target.name()) {
             if tuned.is_stale(db, kernel, entry) {
                 let (name, place) = (kernel.name(db), tuned.place(db, entry));
                 remarks.push(format!(
@@ -85,7 +85,7 @@ pub fn check_tuned(
                 found.extend(error.into_parts().1);
                 continue;
             }
-            let errors = hx_compile::instance_errors(db, instance_of(db, kernel, arch, entry));
+            let errors = hx_compile::instance_errors(db, instance_of(db, kernel, target, entry));
             let new: Vec<Diagnostic> =
                 errors.iter().filter(|error| !found.contains(*error)).cloned().collect();
             found.extend(new);
@@ -97,7 +97,12 @@ pub fn check_tuned(
 }
 
 /// Returns the instance that a launch of a result's shape has.
-fn instance_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch, entry: &TunedEntry) -> Instance<'db> {
+fn instance_of<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    target: Target,
+    entry: &TunedEntry,
+) -> Instance<'db> {
     let generics = &kernel_signature(db, kernel).generics;
     let (mut args, mut dims) = (CtArgs::new(), BTreeMap::new());
     for (name, extent) in &entry.shape {
@@ -118,5 +123,5 @@ fn instance_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch, entry: &Tu
         }
     }
     args.extend(entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), value.clone())));
-    Instance::chosen(db, kernel, args, arch, LaunchFacts::of_launch(db, kernel, &dims))
+    Instance::chosen(db, kernel, args, target, LaunchFacts::of_launch(db, kernel, &dims))
 }

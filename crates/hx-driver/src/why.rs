@@ -13,7 +13,7 @@ use hx_base::{line_index, nearest};
 use hx_compile::{Db, Instance, Staging, Stop, routed_program, solution, staging};
 use hx_hir::Kernel;
 use hx_lower::{Chunks, Lowered};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{
     Choice, CopyChoice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text,
     layout_text, op_text, reason_text, unexplored_text,
@@ -21,9 +21,6 @@ use hx_tile::{
 
 use crate::emit::{self, EmitError, Overrides};
 use crate::machine::Setup;
-
-/// Width in bytes of the widest access.
-pub(crate) const WIDEST_BYTES: u32 = 16;
 
 /// A solved instance of a kernel, with the database that holds its text.
 #[derive(Clone)]
@@ -33,14 +30,14 @@ pub struct Solved<'a> {
     lowered: Cow<'a, Lowered>,
     solution: &'a Solution,
     instance: Instance<'a>,
-    arch: Arch,
+    target: Target,
     /// Extents and strides with known values. All others are multiples of 16.
     dims: Vec<(String, i64)>,
 }
 
 impl std::fmt::Debug for Solved<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Solved").field("arch", &self.arch).finish_non_exhaustive()
+        f.debug_struct("Solved").field("target", &self.target).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +86,7 @@ impl<'a> Solved<'a> {
             Cow::Borrowed(_) => Cow::Borrowed(lowered),
             Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),
         };
-        Solved { db, lowered, solution, instance, arch: instance.arch(db), dims }
+        Solved { db, lowered, solution, instance, target: instance.target(db), dims }
     }
 
     /// Returns the tile program of the instance.
@@ -121,16 +118,17 @@ impl<'a> Solved<'a> {
     ) -> Result<String, &'a Stop> {
         let lowered = routed_program(db, instance).as_ref()?;
         let all = hx_compile::candidates(db, instance).as_ref()?;
-        Ok(candidates::table(&lowered.program, instance.arch(db), all, tensor))
+        Ok(candidates::table(&lowered.program, instance.target(db), all, tensor))
     }
 
     /// Formats the instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
     pub fn why(&self, tensors: &[TensorId]) -> String {
-        let (program, arch) = (&self.lowered.program, self.arch);
+        let (program, target) = (&self.lowered.program, self.target);
         let args: Vec<String> =
             self.lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
-        let mut out = format!("kernel {}{args}: {} threads, {arch}\n", program.name, program.block_threads());
+        let mut out =
+            format!("kernel {}{args}: {} threads, {target}\n", program.name, program.block_threads());
         let given: Vec<String> = self.dims.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let assumed = match given.as_slice() {
             [] => "that all dimensions and strides".to_owned(),
@@ -144,7 +142,7 @@ impl<'a> Solved<'a> {
             self.tensor(tensor, &mut out);
         }
         self.notes(tensors, &mut out);
-        if let Some(estimate) = hx_compile::estimated(program, self.solution, arch, &self.dims) {
+        if let Some(estimate) = hx_compile::estimated(program, self.solution, target, &self.dims) {
             let _ = write!(out, "\n{}", estimate_text(program, &estimate));
         }
         out
@@ -172,7 +170,7 @@ impl<'a> Solved<'a> {
                     "{what}\n      at once it would hold {registers} registers of each thread"
                 ));
             }
-            if copy.bytes < WIDEST_BYTES {
+            if self.is_narrow(copy) {
                 let way = staging(self.db, self.instance, op.id);
                 let way = way.map(|way| format!("\n      {}", self.staged(&way))).unwrap_or_default();
                 let (width, cause) = (copy.bytes, self.narrow_cause(copy));
@@ -199,6 +197,11 @@ impl<'a> Solved<'a> {
             "`rearrange({tensor}, auto)` here: {bytes} B an access, estimated cycles {old} → {}",
             cycles.round()
         )
+    }
+
+    /// Reports whether an access is narrower than those of the target may be.
+    pub(crate) fn is_narrow(&self, copy: &CopyChoice) -> bool {
+        copy.bytes < self.target.limits.access_bytes
     }
 
     /// Explains why an access is narrow.

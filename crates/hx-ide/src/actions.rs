@@ -68,7 +68,7 @@ pub fn actions(
 }
 
 fn fixes(db: &dyn Db, file: SourceFile, range: TextRange, shown: &Shown) -> Vec<Action> {
-    let found = hx_compile::check_file(db, file, shown.arch);
+    let found = hx_compile::check_file(db, file, shown.target);
     let touched = found.iter().filter(|found| {
         let own = found.primary.file == file && found.primary.range.intersect(range).is_some();
         let also = |label: &hx_base::Label| label.file == file && label.range.intersect(range).is_some();

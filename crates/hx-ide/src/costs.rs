@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_base::{SourceFile, TextRange};
 use hx_compile::{Db, Resources, resources};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Resource, Takes, bound_text, estimate_text, threads_text};
 
 use crate::emit::CudaText;
@@ -21,7 +21,7 @@ pub struct Costs {
     pub kernel: String,
     /// The range of the kernel's name.
     pub range: TextRange,
-    pub arch: Arch,
+    pub target: Target,
     /// All compile-time arguments as text, including defaults.
     pub args: BTreeMap<String, String>,
     pub resources: Resources,
@@ -132,7 +132,7 @@ pub(crate) fn of_kernel(
     Some(Costs {
         kernel: kernel.name(db).to_string(),
         range: name + kernel.offset(db),
-        arch: shown.arch,
+        target: shown.target,
         args: solved.lowered.args.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
         resources: resources(db, solved.instance, reported)?,
         estimate: Cycles::of(&solved),

@@ -18,7 +18,7 @@ pub fn diagnostics_around_panics(
     file: SourceFile,
     shown: &Shown,
 ) -> Cancellable<Vec<Diagnostic>> {
-    catch(|| around_panics(db, file, |kernel| kernel_diagnostics(db, kernel, shown.arch).clone()))
+    catch(|| around_panics(db, file, |kernel| kernel_diagnostics(db, kernel, shown.target).clone()))
 }
 
 fn around_panics<'db>(
@@ -67,10 +67,10 @@ mod tests {
         let kernel = |name: &str| format!("kernel {name}(c: mut f32[m]) grid [1] threads 32 {{ sync(); }}\n");
         let text = ["first", "second", "third"].map(kernel).concat() + "const unused = missing;\n";
         let (db, file) = with_text(&text);
-        let arch = hx_target::Arch::Sm90a;
+        let target = hx_target::Target::usual();
         let found = around_panics(&db, file, |kernel| {
             assert!(kernel.name(&db) != "second", "index out of bounds");
-            kernel_diagnostics(&db, kernel, arch).clone()
+            kernel_diagnostics(&db, kernel, target).clone()
         });
         let said: String = found
             .iter()

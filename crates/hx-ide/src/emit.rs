@@ -36,7 +36,7 @@ pub struct CudaText {
     pub symbol: String,
     pub text: String,
     /// The architecture, for example `sm_90a`.
-    pub arch: String,
+    pub target: String,
     /// The line of the file, from 0, that the marks call line 1.
     pub first_line: u32,
 }
@@ -47,7 +47,7 @@ impl CudaText {
             kernel: kernel.name(db).to_string(),
             symbol: source.symbol.clone(),
             text: source.text.clone(),
-            arch: shown.arch.name().to_owned(),
+            target: shown.target.name().to_owned(),
             first_line: header_line(db, kernel),
         }
     }
@@ -135,7 +135,7 @@ fn chosen<'db>(
         Some(args) => kernel::instance(db, file, name, args)?.1,
         None => shown.args(&kernel.key(db)).cloned().unwrap_or_default(),
     };
-    let mut choice = Shown::new(shown.arch);
+    let mut choice = Shown::new(shown.target);
     choice.pick(kernel.key(db), args as CtArgs);
     if !crate::solved::is_whole(db, kernel) {
         return Err(errors_of(name));

@@ -242,7 +242,7 @@ impl<'a> Hovering<'a> {
             let assumed =
                 if units.is_empty() { "all dimensions and strides multiples of 16" } else { &assumed };
             let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
-            out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));
+            out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.target));
         }
         let path = key.file.path(self.db);
         if key.file != self.file {

@@ -90,7 +90,7 @@ pub struct FileRange {
 /// # Errors
 /// If a newer text is waiting.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<Vec<Diagnostic>> {
-    catch(|| hx_compile::check_file(db, file, shown.arch).clone())
+    catch(|| hx_compile::check_file(db, file, shown.target).clone())
 }
 
 /// Returns the diagnostics of a file that need no layouts: syntax, names and types. All of them are in [`diagnostics`], too.
@@ -106,7 +106,7 @@ pub fn front_diagnostics(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Diagn
 /// # Errors
 /// If a newer text is waiting.
 pub fn compile_kernels(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<()> {
-    catch(|| hx_compile::compile_kernels(db, file, shown.arch))
+    catch(|| hx_compile::compile_kernels(db, file, shown.target))
 }
 
 /// Returns the number of kernels of a file.

@@ -22,14 +22,14 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
     let program = &solved.lowered.program;
     let role = program.roles().get(number)?;
     let scope = program.scope(role.scope);
-    let groups = u64::from(scope.groups) * u64::from(scope.threads) / u64::from(hx_target::GROUP);
+    let groups = u64::from(scope.groups) * u64::from(scope.threads) / u64::from(program.target.limits.group);
     let of = |n: u64| if n == 1 { "1 group".to_owned() } else { format!("{n} groups") };
     let mut text = format!("{}, threads {} to {}", of(groups), scope.first, scope.end() - 1);
     if groups > 1 {
         let how = if scope.groups > 1 { ", each for itself" } else { ", together" };
         text.push_str(how);
     }
-    let entry = solved.instance.arch(db).limits().registers_at_entry(program.block_threads());
+    let entry = solved.instance.target(db).limits.registers_at_entry(program.block_threads());
     match role.registers {
         Some(registers) => text.push_str(&format!(
             " · {registers} registers a thread; the launch gives each thread of the block {entry}"
@@ -53,16 +53,16 @@ pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     let stages = program.pipes[number].stages;
     let of = |n: u32, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut text = of(stages, "stage");
-    let mut rows: Vec<String> = Vec::new();
+    let mut rows: Vec<&str> = Vec::new();
     for op in solved.ops() {
         let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
         let row = match solved.solution.choices.get(&op.id) {
-            Some(Choice::Bulk(bulk)) => &bulk.row,
-            Some(Choice::Copy(copy)) => &copy.row,
+            Some(Choice::Bulk(bulk)) => bulk.row.name(),
+            Some(Choice::Copy(copy)) => copy.row.name(),
             _ => continue,
         };
-        if pipe == id && !rows.iter().any(|known| known == row) {
-            rows.push(row.clone());
+        if pipe == id && !rows.contains(&row) {
+            rows.push(row);
         }
     }
     let rows = rows.iter().map(|row| format!("`{row}`")).collect::<Vec<_>>().join(" and ");

@@ -2,12 +2,12 @@
 
 use hx_compile::{CtArgs, Db, Instance, LaunchFacts, default_instance};
 use hx_hir::{ItemKey, Kernel, kernel_signature};
-use hx_target::Arch;
+use hx_target::Target;
 
 /// The architecture, and the kernels that are shown in another instance than the default one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shown {
-    pub arch: Arch,
+    pub target: Target,
     pub picked: Vec<Picked>,
 }
 
@@ -21,8 +21,8 @@ pub struct Picked {
 
 impl Shown {
     /// Shows the default instance of every kernel.
-    pub fn new(arch: Arch) -> Shown {
-        Shown { arch, picked: Vec::new() }
+    pub fn new(target: Target) -> Shown {
+        Shown { target, picked: Vec::new() }
     }
 
     /// Chooses an instance of a kernel; empty arguments choose the default instance again.
@@ -39,7 +39,7 @@ impl Shown {
 
     /// Returns the instance of a kernel that is shown; `None` if a compile-time parameter has no value.
     pub(crate) fn instance<'db>(&self, db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Instance<'db>> {
-        let Some(args) = self.args(&kernel.key(db)) else { return default_instance(db, kernel, self.arch) };
+        let Some(args) = self.args(&kernel.key(db)) else { return default_instance(db, kernel, self.target) };
         let signature = kernel_signature(db, kernel);
         // An edit may have removed parameters since the choice was made: ignore their arguments.
         let known: CtArgs = args
@@ -48,6 +48,6 @@ impl Shown {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let complete = signature.generics.iter().all(|g| g.default.is_some() || known.contains_key(&g.name));
-        complete.then(|| Instance::chosen(db, kernel, known, self.arch, LaunchFacts::all_16()))
+        complete.then(|| Instance::chosen(db, kernel, known, self.target, LaunchFacts::all_16()))
     }
 }

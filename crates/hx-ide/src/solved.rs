@@ -198,7 +198,7 @@ impl<'db> Solved<'db> {
             let operands = [(Some(*c), 'C'), (a.view.register(), 'A'), (b.view.register(), 'B')];
             for (operand, letter) in operands {
                 let Some(operand) = operand else { continue };
-                let family = choice.row.split('.').next().unwrap_or(&choice.row);
+                let family = choice.row.name().split('.').next().unwrap_or(choice.row.name());
                 let text = || format!("{family}.{letter} {}", choice.across());
                 if operand == id {
                     own.get_or_insert_with(text);
@@ -217,10 +217,10 @@ impl<'db> Solved<'db> {
             Choice::Copy(copy) => {
                 let conflicts = copy.conflicts.and_then(conflict_factor);
                 let conflicts = conflicts.map_or_else(String::new, |times| format!(" · conflicts ×{times}"));
-                (format!("{} · {} B{conflicts}", short_row(&copy.row), copy.bytes), 1)
+                (format!("{} · {} B{conflicts}", short_row(copy.row.name()), copy.bytes), 1)
             }
             Choice::Gemm(gemm) => {
-                let mut parts = gemm.row.splitn(3, '.');
+                let mut parts = gemm.row.name().splitn(3, '.');
                 let name: Vec<&str> = parts.by_ref().take(2).collect();
                 (name.join("."), 1)
             }
@@ -258,7 +258,7 @@ impl<'db> Solved<'db> {
                 let shared = blocks.map_or_else(String::new, |blocks| format!(" · shared by {blocks}"));
                 (format!("{} {}{shared}", bulk.row, extents.join("×")), 1)
             }
-            Choice::Convert(convert) => (convert.row.clone()?, 0),
+            Choice::Convert(convert) => (convert.row?.to_string(), 0),
             Choice::Map(_) => return None,
         })
     }

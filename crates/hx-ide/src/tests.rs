@@ -12,7 +12,7 @@ mod shows;
 
 use expect_test::Expect;
 use hx_base::{Edit, SourceFile, TextRange, TextSize, line_index};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::{Cancellable, LastGood, Shown};
@@ -21,7 +21,7 @@ use crate::{Cancellable, LastGood, Shown};
 const MATMUL: &str = include_str!("../../../std/matmul.hx");
 
 fn shown() -> Shown {
-    Shown::new(Arch::Sm90a)
+    Shown::new(Target::usual())
 }
 
 /// Returns a database with one file, and the offset of `$0` in it.

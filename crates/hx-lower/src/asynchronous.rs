@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_dtype::AtomicOp;
 use hx_hir::ExprId;
 use hx_index::{Expr, Symbol};
-use hx_target::{Space, catalogue};
+use hx_target::{BulkRow, Space, Target};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View};
 
 use crate::cx::Cx;
@@ -132,7 +132,9 @@ impl Cx<'_> {
             self.want_distinct(dst, to)?;
         }
         let (view, dst) = (self.static_view(src, from)?, self.static_view(dst, to)?);
-        let is_bulk = catalogue().bulks.iter().any(|row| !row.is_load() && row.moves(to.dtype, adds));
+        // A target without bulk copies is refused later, so that the refusal names it.
+        let moves = |row: &BulkRow| !row.is_load() && row.moves(to.dtype, adds);
+        let is_bulk = Target::all().iter().any(|target| target.rows().bulks.iter().any(moves));
         let reason = match is_bulk {
             true => self.unfit_for_boxes(&dst),
             false => Some(format!("no bulk copy adds elements of type `{}`", to.dtype)),
@@ -169,8 +171,8 @@ impl Cx<'_> {
         let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
             return Some("it is no tensor".to_owned());
         };
-        let (unit, bits, name) = (catalogue().map.stride, i64::from(param.dtype.bits()), &param.name);
-        if let Err(reason) = view.box_end(param, catalogue().map.dims, &self.facts) {
+        let (unit, bits, name) = (self.target.rows().map.stride, i64::from(param.dtype.bits()), &param.name);
+        if let Err(reason) = view.box_end(param, self.target.rows().map.dims, &self.facts) {
             return Some(reason);
         }
         if i64::from(param.align) % unit != 0 {
@@ -189,7 +191,7 @@ impl Cx<'_> {
                 "the tile begins before `{name}` in the first block and round, at `{start}`"
             ));
         }
-        view.box_rows(param, &catalogue().map, true, &self.facts).err()
+        view.box_rows(param, &self.target.rows().map, true, &self.facts).err()
     }
 
     /// Reports whether a start of a view is below 0 in the first block and the first rounds of the loops around, unless a condition

@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_dtype::{AtomicOp, DType};
 use hx_hir::ExprId;
-use hx_target::{Space, catalogue};
+use hx_target::{Space, Target};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, SyncOp, TensorId};
 
 use crate::cx::Cx;
@@ -169,7 +169,10 @@ impl Cx<'_> {
         dtype: DType,
         space: Space,
     ) -> Lower<()> {
-        let types = catalogue().types_of_atomic(op, space);
+        // A target that lacks the instruction alone is refused by the solver, which names those that have it.
+        let has =
+            |dtype: &DType| Target::all().iter().any(|target| target.rows().has_atomic(op, *dtype, space));
+        let types: Vec<DType> = DType::ALL.into_iter().filter(has).collect();
         if types.contains(&dtype) {
             return Ok(());
         }

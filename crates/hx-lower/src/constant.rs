@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_base::{SourceFile, codes};
 use hx_hir::{Const, Db, ExprId, Item, ItemKey, Sound, Step, standing, steps_below};
+use hx_target::Target;
 
 use crate::cx::{Cx, Frame};
 use crate::error::{At, Lower, LowerError, Reported};
@@ -15,7 +16,8 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
     // `Sound::of` refuses a constant that depends on itself.
     let Some(sound) = Sound::of(db, constant) else { return Err(Vec::new()) };
     values_of_strips(db, constant.file(db), standing(db, constant.into()).strips_below());
-    let mut cx = Cx::new(db);
+    // No constant depends on the target.
+    let mut cx = Cx::new(db, Target::usual());
     let body = sound.body(db);
     cx.frames.push(Frame {
         item: sound.item(),

@@ -7,6 +7,7 @@ use hx_base::{Code, codes};
 use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Cond, Expr, Facts, Symbol};
+use hx_target::Target;
 use hx_tile::{
     Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, PipeId, Requirement,
     Scope, ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
@@ -90,6 +91,8 @@ pub(crate) struct Around {
 
 pub(crate) struct Cx<'db> {
     pub(crate) db: &'db dyn Db,
+    /// The architecture that the program is for.
+    pub(crate) target: Target,
     pub(crate) frames: Vec<Frame<'db>>,
     pub(crate) facts: Facts,
     pub(crate) params: Vec<Param>,
@@ -169,9 +172,10 @@ pub(crate) struct Cx<'db> {
 }
 
 impl<'db> Cx<'db> {
-    pub(crate) fn new(db: &'db dyn Db) -> Cx<'db> {
+    pub(crate) fn new(db: &'db dyn Db, target: Target) -> Cx<'db> {
         Cx {
             db,
+            target,
             frames: Vec::new(),
             facts: Facts::default(),
             params: Vec::new(),

@@ -3,11 +3,12 @@
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MAX_THREADS,
-    Resolution, Stmt, StmtKind, TypeRef, TypeRefId, WARP, kernel_signature, signature_names,
+    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, Resolution,
+    Stmt, StmtKind, TypeRef, TypeRefId, kernel_signature, signature_names,
 };
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
+use hx_target::{Feature, Target};
 use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
 
 use crate::cx::Cx;
@@ -15,9 +16,6 @@ use crate::error::{At, Lower, LowerError};
 use crate::instance::usual_units;
 use crate::value::{SymView, Tensor, Value};
 use crate::{CtArgs, LaunchFacts};
-
-/// The largest number of blocks in a cluster that every device with clusters supports.
-const MAX_CLUSTER: i64 = 8;
 
 /// The results of reading the header, apart from its parameters.
 pub(crate) struct Header {
@@ -306,18 +304,30 @@ impl<'db> Cx<'db> {
             return self.header_error("the kernel has no `threads`: how many threads a block has");
         };
         let count = self.const_int(threads, "the number of threads")?;
-        if count > MAX_THREADS {
-            let message = format!("found {count} threads, wanted at most {MAX_THREADS}");
+        let limits = self.target.limits();
+        let most = limits.threads_per_block;
+        if count > i64::from(most) {
+            let message = format!("found {count} threads, wanted at most {most}");
             return self.fail(&codes::TOO_MANY_THREADS, threads, message);
         }
-        if count <= 0 || count % WARP != 0 {
+        let warp = i64::from(limits.lanes);
+        if count <= 0 || count % warp != 0 {
             return self.fail(
                 &codes::BAD_THREAD_COUNT,
                 threads,
-                format!("found {count} threads, wanted a multiple of {WARP}"),
+                format!("found {count} threads, wanted a multiple of {warp}"),
             );
         }
         Ok(Some(count as u32))
+    }
+
+    /// Returns the most blocks of a cluster. A target without clusters refuses the program later, so that the refusal names it: here
+    /// the limit of the others holds.
+    fn most_in_a_cluster(&self) -> i64 {
+        let own = std::iter::once(self.target).chain(Target::all().iter().copied());
+        let most =
+            own.filter(|target| target.has(Feature::Clusters)).map(|target| target.limits.cluster).next();
+        i64::from(most.unwrap_or(1))
     }
 
     /// Returns the number of blocks of a cluster along each axis. Along each axis the grid must be a multiple of it: a
@@ -330,6 +340,7 @@ impl<'db> Cx<'db> {
     ) -> Lower<[u32; 3]> {
         let mut out = [1; 3];
         let Some(cluster) = sig.cluster else { return Ok(out) };
+        let most = self.most_in_a_cluster();
         let counts = self.ints(cluster)?;
         if counts.len() != grid.len() {
             let message = format!(
@@ -345,9 +356,9 @@ impl<'db> Cx<'db> {
                     format!("found `{count}` blocks of a cluster along axis {axis}, wanted a constant");
                 return self.fail(&codes::BAD_CLUSTER, cluster, message);
             };
-            if !(1..=MAX_CLUSTER).contains(&size) {
+            if !(1..=most).contains(&size) {
                 let message =
-                    format!("found {size} blocks of a cluster along axis {axis}, wanted 1 to {MAX_CLUSTER}");
+                    format!("found {size} blocks of a cluster along axis {axis}, wanted 1 to {most}");
                 return self.fail(&codes::BAD_CLUSTER, cluster, message);
             }
             out[axis] = size as u32;
@@ -367,8 +378,8 @@ impl<'db> Cx<'db> {
             }
         }
         let total: u32 = out.iter().product();
-        if i64::from(total) > MAX_CLUSTER {
-            let message = format!("found {total} blocks in a cluster, wanted at most {MAX_CLUSTER}");
+        if i64::from(total) > most {
+            let message = format!("found {total} blocks in a cluster, wanted at most {most}");
             return self.fail(&codes::BAD_CLUSTER, cluster, message);
         }
         Ok(out)

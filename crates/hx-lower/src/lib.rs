@@ -71,6 +71,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
 use hx_index::Expr;
+use hx_target::Target;
 use hx_tile::{Origin, ParamId, Scope, TileProgram};
 
 pub use crate::chunks::Chunks;
@@ -113,8 +114,9 @@ pub fn lower<'db>(
     kernel: Sound<Kernel<'db>>,
     args: &CtArgs,
     facts: &LaunchFacts,
+    target: Target,
 ) -> Result<Lowered, Vec<LowerError>> {
-    let mut cx = Cx::new(db);
+    let mut cx = Cx::new(db, target);
     match lower_kernel(&mut cx, kernel, args, facts) {
         Ok((program, args)) if cx.errors.is_empty() && !cx.failed => Ok(Lowered {
             program,
@@ -174,6 +176,7 @@ fn lower_kernel<'db>(
     let mut stmts = cx.blocks.pop().unwrap_or_default();
     let tensors = finish::finish(std::mem::take(&mut cx.tensors), &mut stmts);
     let program = TileProgram {
+        target: cx.target,
         name: kernel.name(db).to_string(),
         params: std::mem::take(&mut cx.params),
         facts: std::mem::take(&mut cx.facts),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
 use hx_index::{Cond, Expr, Symbol};
+use hx_target::Target;
 
 use crate::CtArgs;
 use crate::cx::{Cx, Frame};
@@ -26,7 +27,8 @@ pub fn requirements<'db>(
         let symbol = Symbol::Dim(dim.name.clone());
         (dim.name.clone(), Expr::symbol(symbol))
     });
-    let mut cx = Cx::new(db);
+    // No requirement depends on the target.
+    let mut cx = Cx::new(db, Target::usual());
     cx.frames.push(Frame {
         item: kernel.item(),
         key: kernel.get().key(db),

@@ -1,12 +1,10 @@
 //! The roles of `warp_groups`: how many threads and registers they have, and the bodies that they run.
 
 use hx_base::codes;
-use hx_hir::{Expr as HirExpr, ExprId, MAX_THREADS, Method, Pat, PatId, RoleKind, StmtKind, WarpRole};
+use hx_hir::{Expr as HirExpr, ExprId, Method, Pat, PatId, RoleKind, StmtKind, WarpRole};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{
-    Arch, GROUP, NAMED_BARRIERS, REGISTER_RANGE, REGISTER_STEP, RegisterError, Share, share_registers,
-};
+use hx_target::{RegisterError, Share, share_registers};
 use hx_tile::{
     Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns, TurnsId,
 };
@@ -35,12 +33,22 @@ impl Cx<'_> {
                 .last()
                 .map_or(0, |scope| if scope.kind == ScopeKind::Block { 0 } else { scope.end() as u32 });
             scopes.push(match role.each {
-                true => Scope { kind: ScopeKind::Group, first, threads: GROUP, groups: count },
-                false => Scope { kind: ScopeKind::Role, first, threads: GROUP * count, groups: 1 },
+                true => {
+                    Scope { kind: ScopeKind::Group, first, threads: self.target.limits.group, groups: count }
+                }
+                false => Scope {
+                    kind: ScopeKind::Role,
+                    first,
+                    threads: self.target.limits.group * count,
+                    groups: 1,
+                },
             });
             let end = scopes.last().map_or(0, Scope::end);
-            if end > MAX_THREADS as u64 {
-                let message = format!("found {end} threads with this role, wanted at most {MAX_THREADS}");
+            if end > u64::from(self.target.limits.threads_per_block) {
+                let message = format!(
+                    "found {end} threads with this role, wanted at most {}",
+                    self.target.limits.threads_per_block
+                );
                 return self.fail(&codes::TOO_MANY_THREADS, role.count.unwrap_or(role.body), message);
             }
             let given = role.registers.map(|at| self.registers_of_role(at)).transpose()?;
@@ -54,29 +62,29 @@ impl Cx<'_> {
     fn groups_of(&mut self, role: &WarpRole) -> Lower<u32> {
         let Some(at) = role.count else { return Ok(1) };
         let count = self.const_int(at, "the number of groups")?;
-        let most = MAX_THREADS / i64::from(GROUP);
+        let group = self.target.limits.group;
+        let most = i64::from(self.target.limits.threads_per_block / group);
         if (1..=most).contains(&count) {
             return Ok(count as u32);
         }
-        let message = format!("found {count} groups of {GROUP} threads, wanted 1 to {most}");
+        let message = format!("found {count} groups of {group} threads, wanted 1 to {most}");
         self.fail(&codes::BAD_THREAD_COUNT, at, message)
     }
 
     fn registers_of_role(&mut self, at: ExprId) -> Lower<u32> {
         let found = self.const_int(at, "the number of registers")?;
-        let [least, most] = REGISTER_RANGE.map(i64::from);
-        if (least..=most).contains(&found) && found % i64::from(REGISTER_STEP) == 0 {
+        let ([least, most], step) =
+            (self.target.limits.register_range.map(i64::from), i64::from(self.target.limits.register_step));
+        if (least..=most).contains(&found) && found % step == 0 {
             return Ok(found as u32);
         }
-        let message =
-            format!("found {found} registers, wanted a multiple of {REGISTER_STEP} from {least} to {most}");
+        let message = format!("found {found} registers, wanted a multiple of {step} from {least} to {most}");
         self.fail(&codes::REGISTER_BUDGET, at, message)
     }
 
     /// Returns the registers of a thread of each role.
     fn share(&mut self, roles: &[WarpRole], shares: &[Share]) -> Lower<Vec<u32>> {
-        // All targets that have roles have the same registers.
-        match share_registers(&Arch::Sm90a.limits(), shares) {
+        match share_registers(&self.target.limits, shares) {
             Ok(shares) => Ok(shares),
             Err(error) => {
                 let error = self.over_budget(roles, shares, error);
@@ -95,7 +103,7 @@ impl Cx<'_> {
         let at = largest.map_or(roles[0].body, |(_, _, at)| *at);
         let sums: Vec<String> = shares
             .iter()
-            .map(|s| format!("{} · {}", s.groups, s.given.unwrap_or(REGISTER_RANGE[0])))
+            .map(|s| format!("{} · {}", s.groups, s.given.unwrap_or(self.target.limits.register_range[0])))
             .collect();
         let groups: u32 = shares.iter().map(|s| s.groups).sum();
         let message = format!(
@@ -107,7 +115,7 @@ impl Cx<'_> {
         );
         let note = format!(
             "a launch gives each of {} threads {} registers, and threads can only pass them on",
-            groups * GROUP,
+            groups * self.target.limits.group,
             error.at_entry
         );
         let mut found = self.error(&codes::REGISTER_BUDGET, at, message).note(note);
@@ -119,9 +127,11 @@ impl Cx<'_> {
         let fits = |fewer: &u32| {
             let mut shares = shares.to_vec();
             shares[*number].given = Some(*fewer);
-            share_registers(&Arch::Sm90a.limits(), &shares).is_ok()
+            share_registers(&self.target.limits, &shares).is_ok()
         };
-        let mut fewer = (REGISTER_RANGE[0]..*most).step_by(REGISTER_STEP as usize).rev();
+        let mut fewer = (self.target.limits.register_range[0]..*most)
+            .step_by(self.target.limits.register_step as usize)
+            .rev();
         match fewer.find(fits) {
             Some(fewer) => found.help(format!("`registers {fewer}` fits here")),
             None => found,
@@ -158,7 +168,7 @@ impl Cx<'_> {
         });
         self.scope = ScopeId::BLOCK;
         self.group = None;
-        let at_entry = Arch::Sm90a.limits().registers_at_entry(self.block.threads);
+        let at_entry = self.target.limits.registers_at_entry(self.block.threads);
         let registers = (registers != at_entry).then_some(registers);
         (result, Role { scope, registers, index, body })
     }
@@ -217,10 +227,11 @@ impl Cx<'_> {
             |scope: ScopeId| if scope == ScopeId::BLOCK { 0 } else { self.scopes[scope.0 as usize].groups };
         let of_turns: u32 = self.turns.iter().map(|turns| groups(turns.scope)).sum();
         let needed = of_scopes + of_turns;
-        if needed <= NAMED_BARRIERS {
+        if needed <= self.target.limits.named_barriers {
             return Ok(());
         }
-        let message = format!("found {needed} named barriers, wanted at most {NAMED_BARRIERS}");
+        let message =
+            format!("found {needed} named barriers, wanted at most {}", self.target.limits.named_barriers);
         let at = roles.last().map_or(roles[0].body, |role| role.body);
         let note = format!(
             "the block and the groups need {of_scopes}, and the turns {of_turns}: one for each group that takes turns"

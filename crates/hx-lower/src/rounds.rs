@@ -6,7 +6,7 @@
 
 use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, Resolution};
 use hx_index::Expr;
-use hx_target::Arch;
+
 use hx_tile::{Base, Picked, Rounds, ScopeId, Stmt};
 
 use crate::chunks::{Chunks, cut};
@@ -57,7 +57,7 @@ impl Cx<'_> {
 
     /// Returns the number of threads that execute a copy here, and the registers that the tile of a copy may take of each.
     fn registers_of_copy(&self) -> (i64, i64) {
-        let limits = Arch::Sm90a.limits();
+        let limits = self.target.limits();
         let threads = match self.scope {
             ScopeId::BLOCK => self.block.threads,
             role => self.scopes[role.0 as usize].threads,

@@ -47,7 +47,7 @@ impl std::fmt::Debug for Shared {
 impl Shared {
     /// Makes the state of a process with these settings.
     pub(crate) fn new(db: Database, setup: Setup) -> Shared {
-        let simulator = Machine::Simulator { arch: setup.target, instead_of: None, compiler: None };
+        let simulator = Machine::Simulator { target: setup.target, instead_of: None, compiler: None };
         Shared {
             db: Mutex::new(db),
             gate: RwLock::default(),

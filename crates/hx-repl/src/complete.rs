@@ -3,7 +3,7 @@
 
 use hx_driver::EmitKind;
 use hx_ide::CompletionKind;
-use hx_target::Arch;
+use hx_target::Target;
 use rustyline::completion::FilenameCompleter;
 
 use crate::commands::{COMMANDS, SETTINGS};
@@ -155,7 +155,7 @@ fn kind_of(kind: CompletionKind) -> &'static str {
 fn arguments(command: &str) -> Vec<String> {
     let words: Vec<&str> = match command {
         "device" => vec!["auto", "sim", "cuda"],
-        "target" => Arch::ALL.iter().map(|a| a.name()).collect(),
+        "target" => Target::all().iter().map(|a| a.name()).collect(),
         "emit" => EmitKind::NAMES.to_vec(),
         "set" => SETTINGS.to_vec(),
         "help" => COMMANDS.iter().map(|c| c.name).collect(),

@@ -40,7 +40,7 @@ impl Session {
         let (file, setup) = (self.typed(text), self.setup());
         let at = TextSize::try_from(at).ok()?;
         let work = move |db: &hx_workspace::Database, _: &crate::work::Inside| {
-            let reported = |cuda: &CudaText| setup.reported_registers(&cuda.text, &cuda.symbol, &cuda.arch);
+            let reported = |cuda: &CudaText| setup.reported_registers(&cuda.text, &cuda.symbol, &cuda.target);
             let (shown, last_good) = (Shown::new(setup.target), LastGood::default());
             hx_ide::hover(db, file, at, &shown, drawings, &reported, &last_good).ok().flatten()
         };

@@ -259,7 +259,7 @@ impl Session {
     pub(crate) fn setup(&self) -> Setup {
         let mut setup = self.machines.setup().clone();
         if let Some(Ok(machine)) = self.machines.known() {
-            setup.target = machine.arch();
+            setup.target = machine.target();
         }
         setup
     }
@@ -406,12 +406,12 @@ pub(crate) fn check(
         // Report only syntax errors: errors of names and types in such a text would mislead.
         return Err(syntax.clone());
     }
-    let arch = match machines.known() {
-        Some(Ok(machine)) => machine.arch(),
+    let target = match machines.known() {
+        Some(Ok(machine)) => machine.target(),
         _ => machines.setup().target,
     };
     let found = match file_items(db, file).kernels().next() {
-        Some(_) => hx_driver::check(db, file, arch, false),
+        Some(_) => hx_driver::check(db, file, target, false),
         None => hx_driver::front_diagnostics(db, file),
     };
     if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use hx_base::testing::{EventLog, MemorySystem};
 use hx_driver::{DeviceChoice, Setup};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::WorkerCommand;
 use hx_worker::toolkit::SearchEnv;
 use hx_workspace::Database;
@@ -34,7 +34,7 @@ impl Logged {
         let db = Database::with_events(system, Some(log.callback()));
         let setup = Setup {
             device: DeviceChoice::Sim,
-            target: Arch::Sm90a,
+            target: Target::usual(),
             worker: WorkerCommand::new("no-worker"),
             search: SearchEnv::default(),
             cache: None,

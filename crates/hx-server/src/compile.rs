@@ -95,7 +95,7 @@ impl Reports {
 }
 
 fn job(cuda: &CudaText, want: Want) -> CompileJob {
-    CompileJob { want, ..CompileJob::of_kernel(cuda.text.clone(), &cuda.symbol, cuda.arch.clone()) }
+    CompileJob { want, ..CompileJob::of_kernel(cuda.text.clone(), &cuda.symbol, cuda.target.clone()) }
 }
 
 /// The worker process. It runs one compile at a time.
@@ -274,7 +274,7 @@ mod tests {
             kernel: "k".to_owned(),
             text: "text".to_owned(),
             symbol: "k".to_owned(),
-            arch: "sm_90a".to_owned(),
+            target: "sm_90a".to_owned(),
             first_line: 0,
         };
         (compiler, Toolchain { search, cache: None }, cuda)

@@ -1,6 +1,6 @@
 //! The client's capabilities, and the user's settings.
 
-use hx_target::Arch;
+use hx_target::Target;
 use serde::Deserialize;
 use tower_lsp::ls_types::{InitializeParams, PositionEncodingKind};
 
@@ -99,7 +99,7 @@ impl Default for LensOptions {
 
 impl Options {
     /// Returns the architecture that the user chose, or an error if the name is unknown.
-    pub(crate) fn arch(&self) -> Result<Option<Arch>, String> {
+    pub(crate) fn target(&self) -> Result<Option<Target>, String> {
         self.target.as_deref().filter(|name| !name.is_empty()).map(str::parse).transpose()
     }
 
@@ -110,7 +110,7 @@ impl Options {
             return Ok(Options::default());
         }
         let options: Options = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
-        options.arch()?;
+        options.target()?;
         Ok(options)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use hx_base::{Db as _, FileKind, SourceFile};
 use hx_ide::{LastGood, Picked, Shown};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::Cache;
 use hx_worker::toolkit::SearchEnv;
 use hx_workspace::{Database, Manifest};
@@ -17,9 +17,6 @@ use crate::compile::{Reports, Seen, Toolchain};
 use crate::files::{Documents, StdFolder, path_of, uri_of};
 use crate::from_proto::Positions;
 use crate::settings::{Client, Drawings, Options};
-
-/// The architecture that is shown if no setting names one.
-const DEFAULT_TARGET: Arch = Arch::Sm90a;
 
 /// The state at one moment, which determines every answer. A write to the database waits until all snapshots are dropped.
 #[derive(Clone, Debug)]
@@ -86,14 +83,14 @@ impl Snapshot {
 
     /// Returns the instances that are shown in a file.
     pub(crate) fn shown(&self, file: SourceFile) -> Shown {
-        Shown { arch: self.arch(file), picked: self.shared.picked.to_vec() }
+        Shown { target: self.target(file), picked: self.shared.picked.to_vec() }
     }
 
-    fn arch(&self, file: SourceFile) -> Arch {
-        if let Ok(Some(arch)) = self.shared.options.arch() {
-            return arch;
+    fn target(&self, file: SourceFile) -> Target {
+        if let Ok(Some(target)) = self.shared.options.target() {
+            return target;
         }
-        self.manifest(file).and_then(|manifest| manifest.target).unwrap_or(DEFAULT_TARGET)
+        self.manifest(file).and_then(|manifest| manifest.target).unwrap_or_default()
     }
 
     /// Returns the project of a file: the innermost project whose folder contains it.

@@ -5,7 +5,6 @@
 //! the stack of the host. One agent has all threads of the block. If the program ends in roles, it waits while one agent for
 //! each group of each role runs. [`crate::turn`] decides which agent runs.
 
-use hx_target::WARP;
 use hx_thread::{Fence, LogKind, Warps, record_bytes};
 
 use crate::block::{Block, RegisterFile, Scratch};
@@ -26,6 +25,8 @@ pub(crate) struct Agent<'a> {
     /// The number of its first thread on the clock. The agent counts its threads from 0.
     pub(crate) first: usize,
     pub(crate) threads: usize,
+    /// Lanes of a warp.
+    pub(crate) lanes: usize,
     /// The warps of its threads.
     pub(crate) who: Warps,
     pub(crate) env: Env,
@@ -130,7 +131,7 @@ impl<'a> Agent<'a> {
         own: &[bool],
         body: &'a [Step],
     ) -> Agent<'a> {
-        let count = threads.len();
+        let (count, lanes) = (threads.len(), code.target.limits.lanes);
         let file = |(len, own): (usize, &bool)| {
             let len = if *own { len } else { 0 };
             RegisterFile { bits: vec![0; len * count], written: vec![false; len] }
@@ -139,7 +140,8 @@ impl<'a> Agent<'a> {
             number,
             first: base + threads.start,
             threads: count,
-            who: Warps::of_range(threads.start as u32, count as u32).of_block(base as u32),
+            lanes: lanes as usize,
+            who: Warps::of_range(threads.start as u32, count as u32, lanes).of_block(base as u32 / lanes),
             env,
             registers: code.arrays.iter().map(|a| a.len).zip(own).map(file).collect(),
             scratch: Scratch { offsets: vec![0; count], mask: vec![true; count], ..Scratch::default() },
@@ -185,7 +187,7 @@ impl<'a> Agent<'a> {
     }
 
     pub(crate) fn warps(&self) -> usize {
-        self.threads.div_ceil(WARP as usize)
+        self.threads.div_ceil(self.lanes)
     }
 
     fn enter(&mut self, site: SiteId, body: &'a [Step], end: End<'a>) {

@@ -3,10 +3,7 @@
 //! Shared memory serves a warp in phases of 128 bytes: a quarter of the warp at a time for 16 bytes a lane, a half for 8. In one
 //! cycle of a phase, each bank delivers one 4-byte word; lanes that read the same word share it.
 
-use hx_target::{BANK_BYTES, SECTOR_BYTES, WARP, WAVEFRONT_BYTES};
-
-/// Bytes of a sector of global memory.
-const SECTOR: i64 = SECTOR_BYTES as i64;
+use hx_target::{Limits, MOST_LANES};
 
 /// Splits the addresses of threads, sorted by thread, into one slice for each group of `lanes` threads.
 pub(crate) fn requests(addresses: &[(usize, i64)], lanes: usize) -> impl Iterator<Item = &[(usize, i64)]> {
@@ -16,11 +13,11 @@ pub(crate) fn requests(addresses: &[(usize, i64)], lanes: usize) -> impl Iterato
 /// Returns the cycles that a request takes, and the number of its phases. `lanes` holds the byte address of each participating
 /// lane, with the lane's position in the warp (or among the lanes whose address counts). `access` is the number of bytes at each
 /// address.
-pub(crate) fn wavefronts(lanes: &[(usize, i64)], access: usize) -> (u64, u64) {
+pub(crate) fn wavefronts(limits: &Limits, lanes: &[(usize, i64)], access: usize) -> (u64, u64) {
     // An aligned access of several words occupies as many neighbouring banks. Two such accesses therefore conflict in all their
     // banks or in none.
-    let unit = access.max(BANK_BYTES as usize);
-    let units = (WAVEFRONT_BYTES as usize / unit).max(1);
+    let unit = access.max(limits.bank_bytes as usize);
+    let units = (limits.wavefront_bytes() as usize / unit).max(1);
     let (mut total, mut phases) = (0, 0);
     let mut rest = lanes;
     while let Some(&(lane, _)) = rest.first() {
@@ -37,9 +34,9 @@ pub(crate) fn wavefronts(lanes: &[(usize, i64)], access: usize) -> (u64, u64) {
 fn degree(lanes: &[(usize, i64)], unit: i64, units: usize) -> u64 {
     const NONE: u8 = u8::MAX;
     // For each group of banks, a linked list of the distinct units seen there.
-    let mut head = [NONE; WARP as usize];
-    let mut next = [NONE; WARP as usize];
-    let mut depth = [0u64; WARP as usize];
+    let mut head = [NONE; MOST_LANES];
+    let mut next = [NONE; MOST_LANES];
+    let mut depth = [0u64; MOST_LANES];
     let mut most = 1;
     for (i, &(_, address)) in lanes.iter().enumerate() {
         let word = address / unit;
@@ -60,11 +57,11 @@ fn degree(lanes: &[(usize, i64)], unit: i64, units: usize) -> u64 {
 
 /// Returns the number of distinct sectors of a request, and the fewest sectors that could hold its distinct bytes. Sorts
 /// `scratch`.
-pub(crate) fn sectors(scratch: &mut [i64], access: usize) -> (u64, u64) {
+pub(crate) fn sectors(limits: &Limits, scratch: &mut [i64], access: usize) -> (u64, u64) {
     if !scratch.is_sorted() {
         scratch.sort_unstable();
     }
-    let access = access as i64;
+    let (access, sector) = (access as i64, i64::from(limits.sector_bytes));
     let (mut count, mut distinct) = (0, 0);
     let (mut last_sector, mut last) = (i64::MIN, None);
     for &address in scratch.iter() {
@@ -73,13 +70,13 @@ pub(crate) fn sectors(scratch: &mut [i64], access: usize) -> (u64, u64) {
         }
         last = Some(address);
         distinct += 1;
-        let (first, end) = (address / SECTOR, (address + access - 1) / SECTOR);
+        let (first, end) = (address / sector, (address + access - 1) / sector);
         count += end - first.max(last_sector.saturating_add(1)) + 1;
         last_sector = end;
     }
     (
         count as u64,
-        (distinct * access).div_euclid(SECTOR) as u64 + u64::from((distinct * access) % SECTOR != 0),
+        (distinct * access).div_euclid(sector) as u64 + u64::from((distinct * access) % sector != 0),
     )
 }
 

@@ -128,7 +128,7 @@ mod tests {
 
     /// Releases by all warps of run `run`, which then begin another epoch.
     fn release(clock: &mut Clock, heard: &Heard, run: u32) -> Rc<Message> {
-        let all = Warps::of_threads(64);
+        let all = Warps::of_threads(64, 32);
         let told = clock.releasing(all);
         clock.end_epoch(all);
         heard.released(clock, run, told)
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_is_released_is_known_to_those_that_acquire_it() {
-        let new = || (Clock::new(64), Heard::default());
+        let new = || (Clock::new(64, 32), Heard::default());
         let ((mut a, heard_a), (mut b, mut heard_b), (c, mut heard_c)) = (new(), new(), new());
         let before = a.access(40, 1);
         let first = release(&mut a, &heard_a, 0);
@@ -146,7 +146,7 @@ mod tests {
         assert!(heard_b.knows(&b, b.access(0, 1), 0, before) && !heard_b.knows(&b, b.access(0, 1), 0, after));
         // Another warp of the run learns of it at a barrier.
         assert!(!heard_b.knows(&b, b.access(32, 1), 0, before));
-        b.barrier(Warps::of_threads(64));
+        b.barrier(Warps::of_threads(64, 32));
         assert!(heard_b.knows(&b, b.access(32, 1), 0, before));
         // A run passes on what it has heard.
         let second = release(&mut b, &heard_b, 1);
@@ -156,9 +156,9 @@ mod tests {
 
     #[test]
     fn a_message_that_says_nothing_new_is_not_kept() {
-        let (mut a, mut heard) = (Clock::new(64), Heard::default());
+        let (mut a, mut heard) = (Clock::new(64, 32), Heard::default());
         let first = release(&mut a, &Heard::default(), 0);
-        let b = Clock::new(64);
+        let b = Clock::new(64, 32);
         heard.hear(&b, b.access(0, 1), &first);
         heard.hear(&b, b.access(0, 1), &first);
         assert_eq!(heard.acquired.len(), 1);

@@ -27,9 +27,6 @@ use hx_thread::{Clock, Epoch};
 /// Number of statements between two polls of the cancellation flag.
 const POLL: u32 = 64;
 
-/// Named barriers of a block.
-pub(crate) const NAMED_BARRIERS: usize = 16;
-
 /// The elements of one register array, for all threads of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct RegisterFile {
@@ -129,9 +126,10 @@ impl<'a> Block<'a> {
         witness: Option<Box<BlockWitness>>,
     ) -> Block<'a> {
         let (blocks, stride) = (code.cluster.iter().product(), code.stride() as u32);
+        let lanes = code.target.limits.lanes;
         let clock = match blocks {
-            1 => Clock::new(code.threads as u32),
-            _ => Clock::of_cluster(code.threads as u32, [if rank == 0 { blocks } else { 0 }, stride]),
+            1 => Clock::new(code.threads as u32, lanes),
+            _ => Clock::of_cluster(code.threads as u32, [if rank == 0 { blocks } else { 0 }, stride], lanes),
         };
         Block {
             code,
@@ -149,7 +147,7 @@ impl<'a> Block<'a> {
             agent: Agent::of_block(code, index, rank * stride as usize),
             parked: Vec::new(),
             order: Order::new(config.seed, index),
-            named: vec![NamedBarrier::default(); NAMED_BARRIERS],
+            named: vec![NamedBarrier::default(); code.target.limits.named_barriers as usize],
             phases: Phases::new(code, config.seed, (rank, index)),
             tickets: Tickets::new(code, config.seed, index),
             // Blocks that communicate share theirs.

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hx_target::{AsynchronousAccess, Completion, Form, Mode, Proxy, Space, catalogue};
+use hx_target::{AsynchronousAccess, Completion, Form, Mode, Proxy, Space};
 
 use crate::block::Block;
 use crate::cluster::{Effect, Filled};
@@ -26,8 +26,6 @@ use hx_thread::Mark;
 
 /// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
 pub(crate) const PIECE: usize = 16;
-/// The bytes of which the address of a box in shared memory is a multiple (PTX ISA, tensor copies).
-const BOX_ALIGN: usize = 128;
 
 /// A piece of a box.
 #[derive(Clone, Copy, Debug)]
@@ -115,9 +113,8 @@ impl MapCode {
 }
 
 /// Returns what a box writes behind the end of a row of its tensor, as text: the hardware writes whole pieces.
-fn overwritten(pieces: &[Piece], maps: &[MapCode], part: &PartCode) -> Option<String> {
+fn overwritten(tail: usize, pieces: &[Piece], maps: &[MapCode], part: &PartCode) -> Option<String> {
     let PartCode::Box { map, .. } = part else { return None };
-    let tail = catalogue().map.tail as usize;
     let ends = |piece: &Piece| piece.inside.map(|(skip, byte, len)| (byte + len, (skip + len) % tail));
     let (byte, used) = pieces.iter().filter_map(ends).find(|(_, used)| *used != 0)?;
     let row = maps[*map].dims[0] as usize * maps[*map].element;
@@ -158,17 +155,17 @@ impl<'a> Block<'a> {
         let start = shared.offset + within;
         let pieces = match &c.part {
             PartCode::Box { map, coordinates } => {
-                if !start.is_multiple_of(BOX_ALIGN) {
-                    let text = format!(
-                        "a box at byte {start} of shared memory, which is no multiple of {BOX_ALIGN}"
-                    );
+                let align = self.code.target.limits.box_align as usize;
+                if !start.is_multiple_of(align) {
+                    let text =
+                        format!("a box at byte {start} of shared memory, which is no multiple of {align}");
                     return Err(malformed(self, text));
                 }
                 let mut first = Vec::with_capacity(coordinates.len());
                 for coordinate in coordinates {
                     first.push(coordinate.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?);
                 }
-                let (corner, unit) = (first[0] * c.element as i64, catalogue().map.corner);
+                let (corner, unit) = (first[0] * c.element as i64, self.code.target.rows().map.corner);
                 if corner % unit != 0 {
                     let text = format!(
                         "a box at byte {corner} of the rows of its tensor, which is no multiple of {unit}"
@@ -187,7 +184,10 @@ impl<'a> Block<'a> {
             }
         };
         let pieces = pieces.map_err(|text| malformed(self, text))?;
-        if let (true, Some(text)) = (c.global.mode.writes(), overwritten(&pieces, &code.maps, &c.part)) {
+        if let (true, Some(text)) = (
+            c.global.mode.writes(),
+            overwritten(self.code.target.rows().map.tail as usize, &pieces, &code.maps, &c.part),
+        ) {
             return Err(malformed(self, text));
         }
         let held = self.tensors[c.tensor].as_ref().map_or(0, |tensor| tensor.bytes.len());
@@ -312,7 +312,7 @@ impl<'a> Block<'a> {
             tensor: s.tensor,
             barrier: s.barrier,
             stage,
-            proxy: catalogue().asynchronous(Form::Send).access(Space::Shared).proxy,
+            proxy: Form::Send.asynchronous().access(Space::Shared).proxy,
             pieces: pieces.into(),
             waits: self.clock.passes(self.agent.who),
         };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hx_dtype::{AtomicOp, DType};
 use hx_index::Symbol;
 use hx_layout::Swizzle;
-use hx_target::{AsynchronousAccess, Completion, GROUP};
+use hx_target::{AsynchronousAccess, Completion, Target};
 use hx_thread::{Arrivals, Fence, LogEntry, Waiters, Warps};
 use hx_tile::{MemoryOrder, OpId, Origin};
 
@@ -27,6 +27,7 @@ pub(crate) type SiteId = u32;
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) threads: usize,
+    pub(crate) target: Target,
     /// The blocks of a cluster along each axis if they run together; otherwise `[1, 1, 1]`.
     pub(crate) cluster: [u32; 3],
     pub(crate) sites: Vec<Site>,
@@ -65,7 +66,7 @@ impl Code {
     /// Returns the number of threads from the first thread of a block to that of the next on the clock of a cluster. A group of
     /// threads that act together begins at a multiple of its size.
     pub(crate) fn stride(&self) -> usize {
-        self.threads.next_multiple_of(GROUP as usize)
+        self.threads.next_multiple_of(self.target.limits.group as usize)
     }
 
     /// Returns the number, within its block, of a thread on the clock.

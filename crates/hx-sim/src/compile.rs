@@ -63,6 +63,7 @@ pub(crate) fn compile(
     let arrays = program.registers.iter();
     Ok(Code {
         threads,
+        target: program.target,
         // What a block does to global memory is seen by its cluster only, too, if the cluster is the scope.
         cluster: if program.crosses_blocks() || c.communicates { program.cluster } else { [1, 1, 1] },
         sites: c.sites,
@@ -108,7 +109,8 @@ fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<
             return Err(Fault::Malformed(format!("parameter {} is no tensor", map.param)).into());
         };
         let values = map.values(&lookup).map_err(Fault::Eval)?;
-        map.check(&tensor.name, tensor.dtype, &values).map_err(Fault::Malformed)?;
+        let limits = &program.target.rows().map;
+        map.check(&tensor.name, tensor.dtype, &values, limits).map_err(Fault::Malformed)?;
         out.push(MapCode {
             dims: values.dims,
             strides: values.strides,

@@ -12,7 +12,6 @@ use crate::code::{From, LaneExchange, SetNumber};
 use crate::error::{Fault, SimError};
 use crate::formula::Formula;
 use crate::operators::{Args, apply};
-use hx_target::WARP;
 
 impl<'a> Block<'a> {
     pub(crate) fn compute(&mut self, whole: &'a Compute) -> Result<(), SimError> {
@@ -247,7 +246,7 @@ impl<'a> Block<'a> {
             let from = (src + offset) * threads;
             held.extend_from_slice(&self.agent.registers[e.src.array].bits[from..from + threads]);
         }
-        let warp = WARP as usize;
+        let warp = self.code.target.limits.lanes as usize;
         let mut lanes = std::mem::take(&mut self.agent.scratch.offsets);
         if let From::At(lane) = &e.from {
             lane.lanes(&mut self.agent.env, None, &mut lanes).map_err(|f| self.failed(e.site, f))?;
@@ -291,8 +290,8 @@ pub(crate) fn number_of_bits(bits: u64, dtype: DType) -> i64 {
     if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 }
 }
 
-/// Returns the first thread whose partner under `mask` lies beyond the block.
-pub(crate) fn without_partner(threads: usize, mask: usize) -> Option<usize> {
-    let last = threads.next_multiple_of(WARP as usize) - WARP as usize;
+/// Returns the first thread whose partner under `mask` lies beyond the block, which has warps of so many threads.
+pub(crate) fn without_partner(threads: usize, mask: usize, warp: usize) -> Option<usize> {
+    let last = threads.next_multiple_of(warp) - warp;
     (last..threads).find(|t| t ^ mask >= threads)
 }

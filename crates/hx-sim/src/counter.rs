@@ -11,7 +11,6 @@
 //! A ticket remembers which draw it holds, and every agent counts its rounds. An agent that reads the number of another round has
 //! found a mistake in the barriers of the program. A ticket orders no accesses: it transfers no knowledge.
 
-use hx_target::WARP;
 use hx_thread::Knowledge;
 
 use crate::agent::Agent;
@@ -263,7 +262,7 @@ impl Block<'_> {
             }
         };
         self.counters[site as usize].instructions += self.agent.warps() as u64;
-        let arrivals = (self.agent.threads as u32 / WARP).max(1);
+        let arrivals = (self.agent.threads as u32 / self.code.target.limits.lanes).max(1);
         let (barrier, known) = (counter.empty, Knowledge::default());
         self.arrived(&Arrived { site, barrier, stage: ticket, arrivals, known })?;
         Ok(if number < counter.limit { Read::Number(number) } else { Read::End })

@@ -17,7 +17,7 @@ use crate::shared::Touch;
 use crate::trace::Kind;
 use crate::transfer::Access;
 use crate::who::who;
-use hx_target::WARP;
+
 use hx_thread::Epoch;
 
 /// The copies of one group. `bytes` holds their data, one copy after the other.
@@ -174,23 +174,27 @@ impl<'a> Block<'a> {
     }
 
     fn count_shared(&mut self, c: &AsyncCopy, addresses: &[(usize, i64)], request: &mut Vec<(usize, i64)>) {
+        let limits = self.code.target.limits();
         let counters = &mut self.counters[c.site as usize];
-        for lanes in crate::banks::requests(addresses, WARP as usize) {
+        for lanes in crate::banks::requests(addresses, self.code.target.limits.lanes as usize) {
             counters.instructions += 1;
             request.clear();
-            request.extend(lanes.iter().map(|(thread, at)| (thread % WARP as usize, *at)));
-            counters.shared_request(request, c.access, true);
+            request.extend(
+                lanes.iter().map(|(thread, at)| (thread % self.code.target.limits.lanes as usize, *at)),
+            );
+            counters.shared_request(limits, request, c.access, true);
         }
     }
 
     fn count_global(&mut self, c: &AsyncCopy, sources: &[(usize, i64)], sorted: &mut Vec<i64>) {
         let Some(tensor) = &self.tensors[c.src] else { return };
+        let limits = self.code.target.limits();
         let counters = &mut self.counters[c.site as usize];
         counters.bytes += (sources.len() * c.access) as u64;
-        for lanes in crate::banks::requests(sources, WARP as usize) {
+        for lanes in crate::banks::requests(sources, self.code.target.limits.lanes as usize) {
             sorted.clear();
             sorted.extend(lanes.iter().map(|(_, at)| tensor.address + at));
-            counters.global_request(sorted, c.access, false);
+            counters.global_request(limits, sorted, c.access, false);
         }
         sorted.clear();
         sorted.extend(sources.iter().map(|(_, at)| *at));

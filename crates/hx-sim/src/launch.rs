@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hx_dtype::DType;
 use hx_index::{EvalError, Expr, Symbol};
-use hx_target::catalogue;
+
 use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram, Transfer};
 use rayon::prelude::*;
 
@@ -56,10 +56,10 @@ pub fn depends_on_seed(program: &ThreadProgram) -> bool {
         found |= matches!(stmt, Stmt::Roles(_) | Stmt::MultiplyAsync(_));
         if let Stmt::Transfer(Transfer { row, atomic: Some(used), address, .. }) = stmt {
             let sums = program.memory_dtype(address.memory).is_some_and(DType::is_float);
-            found |= catalogue().copy(row).is_some_and(|row| sums || communicates(row, used));
+            found |= sums || communicates(row, used);
         }
         if let Stmt::BulkStore(store) = stmt {
-            found |= catalogue().bulk(&store.row).is_some_and(|row| !row.adds.is_empty());
+            found |= !store.row.adds.is_empty();
         }
     });
     found

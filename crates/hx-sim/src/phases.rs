@@ -6,7 +6,6 @@
 //! statement that lets it arrive and the end of a wait for the barrier. The seed of the run selects the time, so that a
 //! program that reads a stage too early meets the old bytes at least with the seed that lets copies arrive last.
 
-use hx_target::{GROUP, WARP};
 use hx_thread::{Arrivals, BarrierKind, Clock, Epoch, Knowledge, Phase, Waiters, Warps};
 use hx_tile::Origin;
 
@@ -203,7 +202,8 @@ impl Block<'_> {
             self.phases.arriving.push(Arriving { barrier, stage, arrivals: threads, bytes, known, copies });
             return Ok(());
         }
-        let arrivals = if by == Arrivals::Warps { threads / WARP } else { threads / GROUP };
+        let limits = &self.code.target.limits;
+        let arrivals = threads / if by == Arrivals::Warps { limits.lanes } else { limits.group };
         let known = self.clock.release(who);
         let arrived = Arrived { site, barrier, stage, arrivals: arrivals.max(1), known };
         if blocks.is_empty() {
@@ -233,8 +233,8 @@ impl Block<'_> {
         let stage = self.stage_of(site, barrier, index)?;
         self.counters[site as usize].instructions += 1;
         self.phases.last[barrier][stage] = Some(site);
-        let base = (self.rank * self.code.stride()) as u32;
-        let first = Warps::of_range(self.agent.first as u32 - base, WARP).of_block(base);
+        let (base, lanes) = ((self.rank * self.code.stride()) as u32, self.code.target.limits.lanes);
+        let first = Warps::of_range(self.agent.first as u32 - base, lanes, lanes).of_block(base / lanes);
         let known = self.clock.release(first);
         self.clock.level(self.agent.who);
         self.phases.barriers[barrier][stage].expect(bytes);

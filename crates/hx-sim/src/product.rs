@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use hx_target::{AsynchronousAccess, Form, Space, catalogue};
+use hx_target::{AsynchronousAccess, Form, Space};
 use hx_thread::Mark;
 
 use crate::arith::{Lanes, product};
@@ -63,7 +63,7 @@ impl Issued<'_> {
 
 /// Returns how products read operands in shared memory.
 fn operand_access() -> AsynchronousAccess {
-    catalogue().asynchronous(Form::Product).access(Space::Shared)
+    Form::Product.asynchronous().access(Space::Shared)
 }
 
 impl<'a> Block<'a> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
+use hx_target::Limits;
 use hx_tile::OpId;
 
 use crate::banks;
@@ -82,8 +83,14 @@ impl Counters {
     }
 
     /// Counts a request of a warp to global memory. `addresses` holds those of its lanes and gets sorted.
-    pub(crate) fn global_request(&mut self, addresses: &mut [i64], access: usize, write: bool) {
-        let (found, ideal) = banks::sectors(addresses, access);
+    pub(crate) fn global_request(
+        &mut self,
+        limits: &Limits,
+        addresses: &mut [i64],
+        access: usize,
+        write: bool,
+    ) {
+        let (found, ideal) = banks::sectors(limits, addresses, access);
         self.requests += 1;
         self.sectors += found;
         self.ideal_sectors += ideal;
@@ -94,8 +101,14 @@ impl Counters {
     }
 
     /// Counts a request of a warp to shared memory. `lanes` holds the position and the address of each lane.
-    pub(crate) fn shared_request(&mut self, lanes: &[(usize, i64)], access: usize, write: bool) {
-        let (found, ideal) = banks::wavefronts(lanes, access);
+    pub(crate) fn shared_request(
+        &mut self,
+        limits: &Limits,
+        lanes: &[(usize, i64)],
+        access: usize,
+        write: bool,
+    ) {
+        let (found, ideal) = banks::wavefronts(limits, lanes, access);
         self.wavefronts += found;
         self.ideal_wavefronts += ideal;
         if write {

@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::EvalError;
-use hx_target::WARP;
+
 use hx_thread::Mark;
 
 use crate::banks;
@@ -160,8 +160,9 @@ impl<'a> Block<'a> {
 
     fn count(&mut self, t: &Transfer, scratch: &mut Scratch) {
         let threads = self.agent.threads;
+        let limits = self.code.target.limits();
         let counters = &mut self.counters[t.site as usize];
-        let lanes = t.exchange.as_ref().map_or(WARP as usize, |e| e.lanes);
+        let lanes = t.exchange.as_ref().map_or(self.code.target.limits.lanes as usize, |e| e.lanes);
         let moved = if t.exchange.is_some() { threads } else { scratch.addresses.len() };
         counters.bytes += (moved * t.bytes) as u64;
         let global = match t.memory {
@@ -174,7 +175,7 @@ impl<'a> Block<'a> {
                 Some(base) => {
                     scratch.sorted.clear();
                     scratch.sorted.extend(request.iter().map(|(_, at)| base + at));
-                    counters.global_request(&mut scratch.sorted, t.access, !t.load);
+                    counters.global_request(limits, &mut scratch.sorted, t.access, !t.load);
                 }
                 None => {
                     scratch.request.clear();
@@ -184,7 +185,7 @@ impl<'a> Block<'a> {
                         (if collective { i } else { thread % lanes }, *at)
                     };
                     scratch.request.extend(request.iter().enumerate().map(place));
-                    counters.shared_request(&scratch.request, t.access, !t.load);
+                    counters.shared_request(limits, &scratch.request, t.access, !t.load);
                 }
             }
         }
@@ -265,19 +266,20 @@ impl<'a> Block<'a> {
             Mem::Global(p) => self.tensors[p].as_ref().map(|tensor| tensor.address),
             Mem::Shared(_) => None,
         };
+        let limits = self.code.target.limits();
         let counters = &mut self.counters[l.site as usize];
         counters.instructions += warps;
         counters.bytes += (addresses.len() * bytes) as u64;
-        let lanes = WARP as usize;
+        let lanes = self.code.target.limits.lanes as usize;
         for request in banks::requests(addresses, lanes) {
             match global {
                 Some(base) => {
                     let mut sorted: Vec<i64> = request.iter().map(|(_, at)| base + at).collect();
-                    counters.global_request(&mut sorted, bytes, false);
+                    counters.global_request(limits, &mut sorted, bytes, false);
                 }
                 None => {
                     let places: Vec<_> = request.iter().map(|(thread, at)| (thread % lanes, *at)).collect();
-                    counters.shared_request(&places, bytes, false);
+                    counters.shared_request(limits, &places, bytes, false);
                 }
             }
         }

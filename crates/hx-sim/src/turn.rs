@@ -7,7 +7,6 @@
 
 use std::rc::Rc;
 
-use hx_target::WARP;
 use hx_thread::{Knowledge, Warps};
 
 use crate::agent::Agent;
@@ -286,7 +285,7 @@ impl<'a> Block<'a> {
             let own = waiting.map(|waiting| blocked([first, first + agent.threads as u32], waiting));
             // If the agent waits for its draw, the thread that draws is one of those.
             let draw = self.draw_of(agent).filter(|draw| Some(draw) != waiting);
-            let warps = first + (agent.warps() as u32 - 1) * WARP;
+            let warps = first + (agent.warps() as u32 - 1) * self.code.target.limits.lanes;
             own.into_iter().chain(draw.map(|draw| blocked([warps, warps + 1], &draw)))
         });
         all.collect()

@@ -89,12 +89,12 @@ fn follow(
     let mut state = State {
         elements: trace.sizes.iter().zip(&units).map(count).collect(),
         products: Products::default(),
-        clock: Clock::new(trace.threads),
+        clock: Clock::new(trace.threads, trace.lanes),
         told: BTreeMap::new(),
     };
     let mut checker = Checker {
         rules,
-        who: Warps::of_threads(trace.threads),
+        who: Warps::of_threads(trace.threads, trace.lanes),
         units,
         run: trace.run,
         equations: &trace.equations,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::WARP;
 use hx_tile::{Access, Base, Mode, Op, OpId, OpKind, Order, Stmt, SyncOp, TensorId, TileProgram};
 
 use crate::check::{Rules, check};
@@ -69,7 +68,8 @@ impl Search<'_> {
         };
         let here = with(Barrier::Block);
         if !self.hazard.in_flight {
-            let [earlier, later] = [self.hazard.earlier, self.hazard.later].map(|touch| touch.thread / WARP);
+            let [earlier, later] = [self.hazard.earlier, self.hazard.later]
+                .map(|touch| touch.thread / self.tile.target.limits.lanes);
             let warp = (earlier == later).then(|| self.tried(Remedy::Insert(with(Barrier::Warp)))).flatten();
             return warp.or_else(|| self.better(self.tried(Remedy::Insert(here))));
         }

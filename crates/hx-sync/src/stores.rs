@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::{Mode, WARP};
+use hx_target::Mode;
 use hx_tile::{
     Base, Op, OpId, OpKind, Order, ParamId, Region as Touched, ScopeId, Stmt, SyncOp, TileProgram, View,
 };
@@ -169,7 +169,9 @@ impl Follow for Stores<'_> {
                 keys.filter(|store| covered(store)).for_each(|store| store.complete = true);
             }
             Order::Scope => self.barrier(op, debts),
-            Order::Warp if self.program.threads_of(op) <= WARP => self.barrier(op, debts),
+            Order::Warp if self.program.threads_of(op) <= self.program.target.limits.lanes => {
+                self.barrier(op, debts)
+            }
             Order::Nothing
             | Order::Warp
             | Order::Close

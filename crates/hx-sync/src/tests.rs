@@ -36,7 +36,14 @@ fn choose(then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
 fn transfer(row: &str, offset: Expr) -> Stmt {
     let registers = Registers { array: RegId(0), base: c(0), offsets: vec![0] };
     let address = Address { memory: Memory::Shared(0), offset };
-    Stmt::Transfer(Transfer { row: row.into(), registers, address, guard: Cond::True, pad: 0, atomic: None })
+    Stmt::Transfer(Transfer {
+        row: hx_target::row(row),
+        registers,
+        address,
+        guard: Cond::True,
+        pad: 0,
+        atomic: None,
+    })
 }
 
 fn write(offset: Expr) -> Stmt {

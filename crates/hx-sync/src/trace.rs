@@ -26,6 +26,8 @@ pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
     /// The number of threads of the block.
     pub(crate) threads: u32,
+    /// Lanes of a warp.
+    pub(crate) lanes: u32,
     /// The size of each buffer, in elements.
     pub(crate) sizes: Vec<usize>,
     /// For each buffer a number of elements that divides its size and the start and length of every access.
@@ -139,6 +141,7 @@ fn trace<'a>(traced: Traced<'a>, run: Option<Run>, reads: &Reads<'a>, poll: &dyn
         written: BTreeSet::new(),
         data: BTreeMap::new(),
         trace: Trace {
+            lanes: program.target.limits.lanes,
             threads: program.block_threads(),
             sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
             complete: true,
@@ -418,7 +421,7 @@ impl<'a> Tracer<'a, '_> {
     /// Follows a body that only these threads run.
     fn only_in(&mut self, threads: Vec<bool>, body: &'a [Stmt], out: &mut Vec<Event>) {
         let (before, mut events) = (self.scope.known.clone(), Vec::new());
-        let warps = Warps::all_of(&threads);
+        let warps = Warps::all_of(&threads, self.trace.lanes);
         let outer = self.scope.running.replace(threads);
         self.body(body, &mut events);
         if let Some(threads) = std::mem::replace(&mut self.scope.running, outer) {

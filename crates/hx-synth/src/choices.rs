@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hx_target::{Arch, CopyRow, GemmRow};
+use hx_target::{CopyRow, GemmRow, ReachRow, Row, Target};
 use hx_tile::{
     Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
     OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
@@ -11,7 +11,7 @@ use hx_tile::{
 };
 
 use crate::access::{Transfer, global};
-use crate::anchor::gemm::{Gemm, Held, Tiling, unfit_matrix_instructions};
+use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
 use crate::constraints::broadcast;
 use crate::convertible::is_convertible;
 use crate::cx::Cx;
@@ -39,12 +39,22 @@ pub(crate) fn gemm(
         })
     };
     let [a, b] = gemm.registers();
-    let held = |tensor: Option<TensorId>, held: &Option<Held>, extents: [i64; 4]| match (tensor, held) {
+    let held = |operand: usize, tensor: Option<TensorId>, extents: [i64; 4]| match (
+        tensor,
+        &tiling.operands[operand],
+    ) {
         (Some(tensor), Some(held)) => {
             positions(tensor, &held.by_issue, &extents).map(OperandChoice::Registers)
         }
-        // `shared` names the reach, once it has solved the layout of the operand's tensor.
-        _ => Ok(OperandChoice::Descriptor { reach: String::new() }),
+        // `shared` replaces the reach, once it has solved the layout of the operand's tensor.
+        _ => {
+            let reach = shared::Issued::of(cx.target, tiling.row, operand).reaches().next();
+            let reach = reach.ok_or_else(|| {
+                Failure::new(FailureKind::Conflict, "the instruction reads the operand from registers only")
+                    .at(gemm.op.id)
+            })?;
+            Ok(OperandChoice::Descriptor { reach: reach.into() })
+        }
     };
     let [wm, wn, wl] = tiling.arrangement;
     let batch = if wl > 1 { format!(", {wl} along the batch") } else { String::new() };
@@ -57,16 +67,16 @@ pub(crate) fn gemm(
     } else {
         String::new()
     };
-    let unfit = unfit_matrix_instructions(cx.program(), gemm.op, cx.arch);
+    let unfit = unfit_matrix_instructions(cx.program(), gemm.op, cx.target);
     let unfit = if unfit.is_empty() { String::new() } else { format!("; {}", unfit.join("; ")) };
     let text = format!(
         "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}{size}{unfit}"
     );
     Ok(GemmChoice {
-        row: tiling.row.name.clone(),
+        row: tiling.row.into(),
         arrangement: tiling.arrangement,
-        a: held(a, &tiling.operands[0], [tiling.row.a.values(), im, ik, il])?,
-        b: held(b, &tiling.operands[1], [tiling.row.b.values(), i_n, ik, il])?,
+        a: held(0, a, [tiling.row.a.values(), im, ik, il])?,
+        b: held(1, b, [tiling.row.b.values(), i_n, ik, il])?,
         c: positions(gemm.c, &cx.pool.keep(c_order), &c_extents)?,
         issues: tiling.issues,
         stream: None,
@@ -87,12 +97,12 @@ pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
 }
 
 pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let (program, target) = (cx.program(), cx.target);
     for (op, _) in program.ops(1.0) {
         let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_none()) else { continue };
         let info = program.tensor(transfer.register);
         let (access, text) =
-            global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype, arch)?;
+            global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype, target)?;
         solution.constraints.push(copy_demand(op.id, access.row));
         let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
         let choice = accompanied(cx, known, op, transfer.register, choice)?;
@@ -136,7 +146,7 @@ fn copy_demand(op: OpId, row: &CopyRow) -> Demand {
 }
 
 pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let (program, target) = (cx.program(), cx.target);
     for (op, _) in program.ops(1.0) {
         let OpKind::Cast { dst, src } = op.kind else { continue };
         let (d, s) = (program.tensor(dst), program.tensor(src));
@@ -147,15 +157,15 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         let irregular =
             || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
         let table = held.and_then(|held| cx.pool.positions(&held, &known[dst].tv)).ok_or_else(irregular)?;
-        let row = conversion::row(&table, [s.dtype, d.dtype], arch);
+        let row = conversion::row(&table, [s.dtype, d.dtype], target);
         // A conversion without a row is written in C++. C++ has no 8-bit floats, so these are converted by way of f32.
         if row.is_none()
             && s.dtype != d.dtype
-            && !(is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch))
+            && !(is_convertible(s.dtype, target) && is_convertible(d.dtype, target))
         {
-            let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
-            let both = |arch| is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch);
-            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).or_later(arch, both));
+            let message = format!("no instruction of {target} converts `{}` to `{}`", s.dtype, d.dtype);
+            let both = |target| is_convertible(s.dtype, target) && is_convertible(d.dtype, target);
+            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).or_later(target, both));
         }
         let step = row.map_or(1, |r| i64::from(r.values));
         let (from, to) = conversion::layouts(&table, step).ok_or_else(irregular)?;
@@ -167,7 +177,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         solution.choices.insert(
             op.id,
             Choice::Convert(ConvertChoice {
-                row: row.map(|r| r.name.clone()),
+                row: row.map(Row::from),
                 src: from,
                 dst: to,
                 reason: Reason { text, from: vec![] },
@@ -214,6 +224,7 @@ pub(crate) fn uses<'p>(
     rows: &Rows,
     solution: &mut Solution,
 ) -> Result<Uses<'p>, Failure> {
+    let target = cx.target;
     let program = cx.program();
     let ops = program.ops(component::UNKNOWN_TRIPS);
     let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
@@ -234,13 +245,13 @@ pub(crate) fn uses<'p>(
             let uses_here =
                 ends.map(|(t, reads)| shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
-            let cycles = trips * cost::held_up(program.threads_of(op), cx.drain);
+            let cycles = trips * cost::held_up(target, program.threads_of(op), cx.drain);
             solution.cost += cycles;
             held_up.insert(op.id, cycles);
         } else if let (OpKind::Gemm { a, b, .. }, Some(row)) = (&op.kind, rows.get(&op.id)) {
             for (operand, view) in [&a.view, &b.view].into_iter().enumerate() {
                 let Base::Shared(tensor) = view.base else { continue };
-                let issued = shared::Issued::of(row, operand);
+                let issued = shared::Issued::of(cx.target, row, operand);
                 uses.entry(tensor).or_default().push(shared::Use::operand(op, view, issued, trips));
             }
         } else if let Some(transfer) = Transfer::of(op)
@@ -296,7 +307,8 @@ pub(crate) fn shared(
         let copies = program.copies_of(tensor);
         if copies > 1 {
             // Every group begins at a whole block of the swizzle, so that it has the layout of the first.
-            buffer.bytes = buffer.bytes.next_multiple_of(shared::ALIGN.max(buffer.block)) * copies;
+            buffer.bytes =
+                buffer.bytes.next_multiple_of(shared::align(cx.target.limits()).max(buffer.block)) * copies;
         }
         items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
         let text = agreement(program, solution, &buffer);
@@ -323,10 +335,10 @@ fn accessed(
 ) -> Result<(), Failure> {
     let reason = Reason { text: why.clone(), from: vec![] };
     match by {
-        By::Reach(operand, reach) => read_by(solution, *op, *operand, &reach.name),
+        By::Reach(operand, reach) => read_by(solution, *op, *operand, (*reach).into()),
         By::Boxes(boxes) => {
             let (dims, extents) = (boxes.dims.clone(), boxes.extents.clone());
-            let (row, runs, share) = (boxes.row.name.clone(), boxes.row.run.is_some(), boxes.share);
+            let (row, runs, share) = (boxes.row.into(), boxes.row.run.is_some(), boxes.share);
             let choice = BulkChoice { row, runs, dims, extents, share, reason };
             solution.choices.insert(*op, Choice::Bulk(choice));
         }
@@ -350,9 +362,9 @@ fn accessed(
 }
 
 /// Records how the instructions of a product reach an operand.
-fn read_by(solution: &mut Solution, op: OpId, operand: usize, reach: &str) {
+fn read_by(solution: &mut Solution, op: OpId, operand: usize, reach: Row<ReachRow>) {
     if let Some(Choice::Gemm(GemmChoice { a, b, .. })) = solution.choices.get_mut(&op) {
-        *[a, b][operand] = OperandChoice::Descriptor { reach: reach.to_owned() };
+        *[a, b][operand] = OperandChoice::Descriptor { reach };
     }
 }
 
@@ -369,7 +381,7 @@ fn agreement(program: &TileProgram, solution: &Solution, buffer: &Buffer) -> Str
     for Chosen { op, by, .. } in &buffer.accesses {
         let Some(op) = program.op(*op) else { continue };
         let row = match (by, solution.choices.get(&op.id)) {
-            (By::Reach(..), Some(Choice::Gemm(choice))) => choice.row.as_str(),
+            (By::Reach(..), Some(Choice::Gemm(choice))) => choice.row.get().name.as_str(),
             _ => by.name(),
         };
         let of = match &op.kind {
@@ -431,11 +443,13 @@ fn exchanged(
 }
 
 /// Checks that the block has the shared memory that the solution needs.
-pub(crate) fn fits(program: &TileProgram, arch: Arch, solution: &Solution) -> Result<(), Failure> {
-    let limit = arch.limits().shared_bytes;
+pub(crate) fn fits(program: &TileProgram, target: Target, solution: &Solution) -> Result<(), Failure> {
+    let limit = target.limits.shared_bytes;
     if solution.shared_bytes > limit {
-        let message =
-            format!("the block needs {} B of shared memory, and {arch} has {limit} B", solution.shared_bytes);
+        let message = format!(
+            "the block needs {} B of shared memory, and {target} has {limit} B",
+            solution.shared_bytes
+        );
         let mut failure = Failure::new(FailureKind::Resource, message);
         for (id, layout) in &solution.shared {
             let tensor = program.tensor(*id);
@@ -478,14 +492,14 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
 }
 
 pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let (program, target) = (cx.program(), cx.target);
     // Each reduction begins with a barrier of its scope, so all reductions of a scope share one place for scratch memory. No
     // barrier separates the reductions of two scopes.
     for scope in program.scopes_within(ScopeId::BLOCK) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target.limits()));
         for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
             let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
-            let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
+            let choice = reduce::choice(program, op, [dst, src], axis, known, offset, target)?;
             if let Some(across) = &choice.across {
                 solution.shared_bytes = solution.shared_bytes.max(offset + across.bytes);
             }
@@ -496,9 +510,9 @@ pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
 }
 
 pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let (program, target) = (cx.program(), cx.target);
     for (op, _) in program.ops(1.0) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target.limits()));
         let choice = match &op.kind {
             OpKind::Atomic(atomic) => {
                 let spread = parts::spread(program, op, atomic, known, offset);
@@ -509,7 +523,7 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
                 continue;
             }
             OpKind::Scan { dst, src, axis, .. } => {
-                let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset, arch)?;
+                let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset, target)?;
                 if !choice.scratch.is_empty() {
                     solution.shared_bytes = end;
                 }
@@ -541,7 +555,7 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
 /// share one place. No barrier separates those of two scopes.
 fn slices(program: &TileProgram, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     for scope in program.scopes_within(ScopeId::BLOCK) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(program.target.limits()));
         for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
             let Some(choice) = parts::chosen(program, op, known, offset)? else { continue };
             if let Some(through) = choice.through {

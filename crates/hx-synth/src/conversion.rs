@@ -2,13 +2,13 @@
 
 use hx_dtype::DType;
 use hx_layout::Layout;
-use hx_target::{Arch, ConvertRow, catalogue};
+use hx_target::{ConvertRow, Target};
 
 use crate::distribution::layout_of_table;
 
 /// Returns the widest row that converts values whose positions in the source are `table`; `None` if each value is converted on its
 /// own.
-pub(crate) fn row(table: &[i64], [from, to]: [DType; 2], arch: Arch) -> Option<&'static ConvertRow> {
+pub(crate) fn row(table: &[i64], [from, to]: [DType; 2], target: Target) -> Option<&'static ConvertRow> {
     let fits = |row: &&ConvertRow| {
         let (n, together) = (i64::from(row.values), i64::from(row.together));
         let dense = |c: &[i64]| {
@@ -17,7 +17,7 @@ pub(crate) fn row(table: &[i64], [from, to]: [DType; 2], arch: Arch) -> Option<&
         };
         table.len() as i64 % n == 0 && table.chunks(n as usize).all(dense) && layouts(table, n).is_some()
     };
-    catalogue().converts_of(from, to, arch).filter(fits).max_by_key(|row| row.values)
+    target.rows().converts_of(from, to).filter(fits).max_by_key(|row| row.values)
 }
 
 /// Returns the positions of the source and of the destination, `[value, issue]`, for instructions that convert `step` values.

@@ -2,14 +2,14 @@
 //! architectures lack the conversion between 8-bit floats and f32.
 
 use hx_dtype::DType;
-use hx_target::{Arch, catalogue};
+use hx_target::Target;
 use hx_tile::{OpKind, Scalar, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
 
 /// Reports whether the target can compute with elements of this type.
-pub fn is_convertible(dtype: DType, arch: Arch) -> bool {
-    let row = |from, to| catalogue().converts_of(from, to, arch).any(|row| row.values == 1);
+pub fn is_convertible(dtype: DType, target: Target) -> bool {
+    let row = |from, to| target.rows().converts_of(from, to).any(|row| row.values == 1);
     let narrow = dtype.is_float() && dtype.bits() <= 8;
     !narrow || row(dtype, DType::F32) && row(DType::F32, dtype)
 }
@@ -18,12 +18,12 @@ pub fn is_convertible(dtype: DType, arch: Arch) -> bool {
 ///
 /// # Errors
 /// `NoInstruction` at the first operation that computes with a type which the target cannot convert.
-pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
+pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
     for (op, _) in program.ops(1.0) {
         let found = match &op.kind {
-            OpKind::Map(map) => inconvertible(&map.value, arch),
+            OpKind::Map(map) => inconvertible(&map.value, target),
             OpKind::Reduce { src, .. } => {
-                Some(program.tensor(*src).dtype).filter(|dtype| !is_convertible(*dtype, arch))
+                Some(program.tensor(*src).dtype).filter(|dtype| !is_convertible(*dtype, target))
             }
             // These compute nothing or, as products and scans do, with rows of their own types.
             OpKind::Fill { .. }
@@ -44,26 +44,27 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             | OpKind::Assert { .. } => None,
         };
         let Some(dtype) = found else { continue };
-        let message =
-            format!("no instruction of {arch} converts between `{dtype}` and `f32`, in which it is computed");
+        let message = format!(
+            "no instruction of {target} converts between `{dtype}` and `f32`, in which it is computed"
+        );
         let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
-        return Err(failure.or_later(arch, |arch| is_convertible(dtype, arch)));
+        return Err(failure.or_later(target, |target| is_convertible(dtype, target)));
     }
     Ok(())
 }
 
 /// Returns a type that the expression computes with and that the target cannot convert.
-fn inconvertible(value: &Scalar, arch: Arch) -> Option<DType> {
-    let lacks = |dtype: DType| (!is_convertible(dtype, arch)).then_some(dtype);
+fn inconvertible(value: &Scalar, target: Target) -> Option<DType> {
+    let lacks = |dtype: DType| (!is_convertible(dtype, target)).then_some(dtype);
     match value {
         Scalar::Apply { dtype, args, .. } => {
-            lacks(*dtype).or_else(|| args.iter().find_map(|arg| inconvertible(arg, arch)))
+            lacks(*dtype).or_else(|| args.iter().find_map(|arg| inconvertible(arg, target)))
         }
-        Scalar::Bitcast { arg, .. } => inconvertible(arg, arch),
+        Scalar::Bitcast { arg, .. } => inconvertible(arg, target),
         Scalar::Cast { to, arg } => {
             let moved = arg.dtype() == *to;
             let here = if moved { None } else { lacks(arg.dtype()).or_else(|| lacks(*to)) };
-            here.or_else(|| inconvertible(arg, arch))
+            here.or_else(|| inconvertible(arg, target))
         }
         _ => None,
     }

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{
-    Arch, CopyRow, ExchangeRow, GemmRow, PARTITIONS, REGISTER_BYTES, SECTOR_BYTES, Space, WARP,
-    WAVEFRONT_BYTES, catalogue, machine,
-};
+use hx_target::{CopyRow, ExchangeRow, GemmRow, Space, Target};
 use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -20,23 +17,23 @@ const SAMPLE_DIM: i64 = 4096;
 /// Returns the cycles of one execution of a gemm. Each step along K visits all accumulators of a warp, and an instruction waits
 /// for the previous step's result in the same accumulator. An instruction of a group of warps occupies all matrix units of the
 /// multiprocessor, or its shared memory if that delivers the operands later, and the next one follows without a wait.
-pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
+pub(crate) fn gemm(target: Target, tiling: &Tiling, threads: u32) -> f64 {
     let GemmRow { issue, latency, threads: lanes, .. } = tiling.row;
     if tiling.row.is_by_descriptor() {
         let groups = f64::from(threads) / f64::from(*lanes);
-        return tiling.count() as f64 * groups * issue.max(read_by_descriptor(tiling)) + latency;
+        return tiling.count() as f64 * groups * issue.max(read_by_descriptor(target, tiling)) + latency;
     }
-    let each = gemm_issue(tiling.row, threads);
+    let each = gemm_issue(target, tiling.row, threads);
     gemm_rounds(tiling.row, tiling.count() as f64, tiling.issues[2] as f64, each)
 }
 
 /// Returns the cycles in which each warp of a quarter of the multiprocessor issues one instruction of a product.
-pub(crate) fn gemm_issue(row: &GemmRow, threads: u32) -> f64 {
+pub(crate) fn gemm_issue(target: Target, row: &GemmRow, threads: u32) -> f64 {
     // A warp issues an instruction of fewer lanes once for each group of lanes. It takes part once in an instruction of several
     // warps. An instruction of one thread is issued for the whole warp.
     let lanes = row.threads;
-    let issues = if lanes > 1 { f64::from((WARP / lanes).max(1)) } else { 1.0 };
-    row.issue * issues * warps_per_unit(threads)
+    let issues = if lanes > 1 { f64::from((target.limits.lanes / lanes).max(1)) } else { 1.0 };
+    row.issue * issues * warps_per_unit(target, threads)
 }
 
 /// Returns the cycles of a product of `count` instructions in `steps` steps along K, if each takes `each` cycles to issue.
@@ -46,8 +43,8 @@ pub(crate) fn gemm_rounds(row: &GemmRow, count: f64, steps: f64, each: f64) -> f
 }
 
 /// Returns the cycles in which shared memory delivers the operands of one instruction that reads them by descriptor.
-fn read_by_descriptor(tiling: &Tiling) -> f64 {
-    shared_operand_bytes(tiling) as f64 / f64::from(WAVEFRONT_BYTES)
+fn read_by_descriptor(target: Target, tiling: &Tiling) -> f64 {
+    shared_operand_bytes(tiling) as f64 / f64::from(target.limits.wavefront_bytes())
 }
 
 /// Returns the bytes that one instruction reads from shared memory.
@@ -62,19 +59,31 @@ pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
 }
 
 /// Returns the cycles of one execution of a copy to or from global memory.
-pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
-    let all = access.issues() as f64 * warps(threads);
-    moved(program, threads, view, access, &WarpInstructions { full: all, busy: all, all })
+pub(crate) fn global(
+    target: Target,
+    program: &TileProgram,
+    threads: u32,
+    view: &View,
+    access: &Access,
+) -> f64 {
+    let all = access.issues() as f64 * warps(target, threads);
+    moved(target, program, threads, view, access, &WarpInstructions { full: all, busy: all, all })
 }
 
 /// Returns the cycles of one execution of an asynchronous copy from global memory. Threads past the end of the tile move no bytes,
 /// and a warp of such threads only takes a slot to find out.
-pub(crate) fn asynchronous(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
+pub(crate) fn asynchronous(
+    target: Target,
+    program: &TileProgram,
+    threads: u32,
+    view: &View,
+    access: &Access,
+) -> f64 {
     let busy = access.busy(threads, &view.shape());
     let lanes = busy.threads.iter().sum::<i64>() as f64;
-    let full = lanes / f64::from(threads.min(WARP));
-    let all = access.issues() as f64 * warps(threads);
-    moved(program, threads, view, access, &WarpInstructions { full, busy: busy.warps as f64, all })
+    let full = lanes / f64::from(threads.min(target.limits.lanes));
+    let all = access.issues() as f64 * warps(target, threads);
+    moved(target, program, threads, view, access, &WarpInstructions { full, busy: busy.warps as f64, all })
 }
 
 /// The instructions of all warps in one execution of a copy.
@@ -89,25 +98,27 @@ struct WarpInstructions {
 
 /// Returns the cycles in which warps move the bytes of a copy to or from global memory by these instructions.
 fn moved(
+    target: Target,
     program: &TileProgram,
     threads: u32,
     view: &View,
     access: &Access,
     &WarpInstructions { full, busy, all }: &WarpInstructions,
 ) -> f64 {
-    let lanes = threads.min(WARP);
+    let lanes = threads.min(target.limits.lanes);
     let at = (0..i64::from(lanes)).map(|lane| access.coordinate(lane, 0));
     if global::param_of(program, view).is_none() {
         return 0.0;
     }
-    let bytes = sector_bytes(program, view, at, access.run.width()) * full;
-    let cycles = busy * access.row.issue + (all - busy) * machine().issue_slot;
-    (bytes / machine().global_bytes).max(cycles) + access.row.latency
+    let bytes = sector_bytes(target, program, view, at, access.run.width()) * full;
+    let cycles = busy * access.row.issue + (all - busy) * target.costs().issue_slot;
+    (bytes / target.costs().global_bytes).max(cycles) + access.row.latency
 }
 
 /// Returns the bytes of the sectors that one instruction of a warp touches, if its lanes access `width` elements each at these
 /// coordinates of a view of global memory.
 pub(crate) fn sector_bytes(
+    target: Target,
     program: &TileProgram,
     view: &View,
     lanes: impl Iterator<Item = Vec<i64>>,
@@ -117,7 +128,7 @@ pub(crate) fn sector_bytes(
     let bits = i128::from(param.dtype.bits());
     let strides: Vec<i64> = global::strides(param, view)
         .iter()
-        .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
+        .map(|s| s.eval(&|symbol| sample(target, symbol)).unwrap_or(SAMPLE_DIM))
         .collect();
     let mut sectors = BTreeSet::new();
     for at in lanes {
@@ -127,81 +138,95 @@ pub(crate) fn sector_bytes(
             Some(_) => {
                 let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
                 let at: Vec<Expr> = (0..param.shape.len()).map(|d| view.coordinate(d, &at)).collect();
-                param.offset(&at, &program.facts).eval(&|symbol| sample(symbol)).unwrap_or(0).into()
+                param.offset(&at, &program.facts).eval(&|symbol| sample(target, symbol)).unwrap_or(0).into()
             }
         };
         let (first, last) = (offset * bits / 8, ((offset + i128::from(width)) * bits + 7) / 8 - 1);
-        let sector = i128::from(SECTOR_BYTES);
+        let sector = i128::from(target.limits.sector_bytes);
         sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
     }
-    sectors.len() as f64 * f64::from(SECTOR_BYTES)
+    sectors.len() as f64 * f64::from(target.limits.sector_bytes)
 }
 
 /// Returns the cycles in which bulk copies bring a tile of `bytes` bytes to a multiprocessor. No thread waits for their latency.
 /// One thread issues the boxes one after the other, at best one a cycle.
-pub(crate) fn in_boxes(bytes: f64, boxes: f64) -> f64 {
-    bytes / machine().global_bytes + boxes
+pub(crate) fn in_boxes(target: Target, bytes: f64, boxes: f64) -> f64 {
+    bytes / target.costs().global_bytes + boxes
 }
 
 /// Returns the cycles of one execution of an elementwise expression over `values` elements of each thread.
-pub(crate) fn map(threads: u32, value: &Scalar, values: i64) -> f64 {
+pub(crate) fn map(target: Target, threads: u32, value: &Scalar, values: i64) -> f64 {
     let mut operators = Vec::new();
     value.operators(&mut operators);
     let issue: f64 = operators
         .iter()
         .map(|(operator, dtype)| {
-            catalogue().compute(*operator, *dtype).map_or(machine().converted_issue, |row| row.issue)
+            target.rows().compute(*operator, *dtype).map_or(target.costs().converted_issue, |row| row.issue)
         })
         .sum();
-    issue * values as f64 * warps_per_unit(threads)
+    issue * values as f64 * warps_per_unit(target, threads)
 }
 
 /// Returns the cycles of a reduction of `values` elements of each thread to `results`, with `exchanges` exchanges between lanes.
 /// `across` is `Some` if warps meet in shared memory, with the cycles that this stalls the block.
-pub(crate) fn reduce(threads: u32, values: i64, results: i64, exchanges: usize, across: Option<f64>) -> f64 {
-    let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
+pub(crate) fn reduce(
+    target: Target,
+    threads: u32,
+    values: i64,
+    results: i64,
+    exchanges: usize,
+    across: Option<f64>,
+) -> f64 {
+    let latency = target.rows().exchanges.first().map_or(0.0, |row| row.latency);
     let lanes = exchanges as f64 * (latency + results as f64);
-    let meeting = across.map_or(0.0, |drain| meeting(threads, drain, results as f64));
-    values as f64 * warps_per_unit(threads) + lanes + meeting
+    let meeting = across.map_or(0.0, |drain| meeting(target, threads, drain, results as f64));
+    values as f64 * warps_per_unit(target, threads) + lanes + meeting
 }
 
 /// Returns the cycles of one execution of a conversion of `values` elements of each thread, held in the order of the tile.
-pub(crate) fn cast(threads: u32, [from, to]: [DType; 2], values: i64, arch: Arch) -> f64 {
+pub(crate) fn cast(threads: u32, [from, to]: [DType; 2], values: i64, target: Target) -> f64 {
     if from == to {
         return 0.0;
     }
-    let rows = catalogue().converts_of(from, to, arch).filter(|row| row.order.is_empty());
+    let rows = target.rows().converts_of(from, to).filter(|row| row.order.is_empty());
     let rows = rows.map(|row| row.issue / f64::from(row.values));
     let issue = rows.fold(f64::INFINITY, f64::min);
-    let issue = if issue.is_finite() { issue } else { machine().converted_issue };
-    issue * values as f64 * warps_per_unit(threads)
+    let issue = if issue.is_finite() { issue } else { target.costs().converted_issue };
+    issue * values as f64 * warps_per_unit(target, threads)
 }
 
 /// Returns the cycles of one execution of a conversion of `values` elements of each thread, one at a time.
-pub(crate) fn cast_singly(threads: u32, values: i64) -> f64 {
-    machine().converted_issue * values as f64 * warps_per_unit(threads)
+pub(crate) fn cast_singly(target: Target, threads: u32, values: i64) -> f64 {
+    target.costs().converted_issue * values as f64 * warps_per_unit(target, threads)
 }
 
 /// Returns the cycles of a sum of `values` elements of each thread over `blocks` blocks of a cluster. Not measured: the blocks meet
 /// as at a barrier of the cluster, and every 16 bytes of a thread cost a store and a load of shared memory for each other block.
-pub(crate) fn cluster_sum(threads: u32, values: i64, bits: u32, blocks: u32) -> f64 {
-    machine().cluster_barrier + 2.0 * sent(threads, values as f64, bits, blocks)
+pub(crate) fn cluster_sum(target: Target, threads: u32, values: i64, bits: u32, blocks: u32) -> f64 {
+    target.costs().cluster_barrier + 2.0 * sent(target, threads, values as f64, bits, blocks)
 }
 
 /// Returns the wavefronts in which each thread sends its elements to all other blocks of a cluster.
-pub(crate) fn sent(threads: u32, values: f64, bits: u32, blocks: u32) -> f64 {
+pub(crate) fn sent(target: Target, threads: u32, values: f64, bits: u32, blocks: u32) -> f64 {
     let chunks = (values * f64::from(bits) / f64::from(8 * SUM_CHUNK)).ceil();
     let bytes = chunks * f64::from(threads) * f64::from(SUM_CHUNK);
-    bytes * f64::from(blocks.saturating_sub(1)) / f64::from(WAVEFRONT_BYTES)
+    bytes * f64::from(blocks.saturating_sub(1)) / f64::from(target.limits.wavefront_bytes())
 }
 
 /// Returns the cycles of a scan of `values` elements of each thread by one component of its operator.
-pub(crate) fn scan(threads: u32, value: &Scalar, values: i64, levels: &[ScanLevel], drain: f64) -> f64 {
-    let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
+pub(crate) fn scan(
+    target: Target,
+    threads: u32,
+    value: &Scalar,
+    values: i64,
+    levels: &[ScanLevel],
+    drain: f64,
+) -> f64 {
+    let latency = target.rows().exchanges.first().map_or(0.0, |row| row.latency);
     let mut cycles = 0.0;
     let mut blocks = values as f64;
     for level in levels {
-        cycles += map(threads, value, values);
+        cycles += map(target, threads, value, values);
         match level {
             ScanLevel::Values { extent, .. } => blocks /= *extent as f64,
             ScanLevel::Lanes { extent, .. } => {
@@ -209,7 +234,7 @@ pub(crate) fn scan(threads: u32, value: &Scalar, values: i64, levels: &[ScanLeve
                 cycles += steps * (latency + blocks);
             }
             ScanLevel::Across { extent, .. } => {
-                cycles += meeting(threads, drain, blocks * *extent as f64);
+                cycles += meeting(target, threads, drain, blocks * *extent as f64);
             }
         }
     }
@@ -218,120 +243,125 @@ pub(crate) fn scan(threads: u32, value: &Scalar, values: i64, levels: &[ScanLeve
 
 /// Returns the cycles that an exchange through shared memory stalls the block. Other blocks on the multiprocessor run meanwhile,
 /// so more resident blocks lower it. `registers` are the registers of a thread that tensors occupy.
-pub(crate) fn drain(program: &TileProgram, arch: Arch, registers: i64) -> f64 {
-    let limits = arch.limits();
+pub(crate) fn drain(program: &TileProgram, target: Target, registers: i64) -> f64 {
+    let limits = &target.limits;
     let most = i64::from(limits.registers_per_thread);
-    let registers = registers.saturating_add(machine().other_registers).clamp(1, most) as u32;
+    let registers = registers.saturating_add(target.costs().other_registers).clamp(1, most) as u32;
     let shared = program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| !tensor.is_register());
     let shared: i64 =
         shared.map(|tensor| tensor.size().saturating_mul(i64::from(tensor.dtype.bits())) / 8).sum();
     let shared = shared.clamp(0, i64::from(limits.shared_bytes)) as u32;
     let blocks = f64::from(limits.residency(program.block_threads(), registers, shared).blocks.max(1));
-    machine().drain / (blocks * blocks)
+    target.costs().drain / (blocks * blocks)
 }
 
 /// Returns the cycles of the two barriers of an exchange through shared memory, with the stall that they cause.
-pub(crate) fn held_up(threads: u32, drain: f64) -> f64 {
-    barriers(threads) + drain
+pub(crate) fn held_up(target: Target, threads: u32, drain: f64) -> f64 {
+    barriers(target, threads) + drain
 }
 
 /// Returns the cycles in which warps combine `results` partial results through shared memory.
-fn meeting(threads: u32, drain: f64, results: f64) -> f64 {
-    held_up(threads, drain) + machine().meeting + machine().meeting_value * results
+fn meeting(target: Target, threads: u32, drain: f64, results: f64) -> f64 {
+    held_up(target, threads, drain) + target.costs().meeting + target.costs().meeting_value * results
 }
 
-fn barriers(threads: u32) -> f64 {
-    2.0 * barrier(threads)
+fn barriers(target: Target, threads: u32) -> f64 {
+    2.0 * barrier(target, threads)
 }
 
 /// Returns the cycles of a barrier of these threads.
-pub(crate) fn barrier(threads: u32) -> f64 {
-    machine().barrier + machine().barrier_warp * warps(threads)
+pub(crate) fn barrier(target: Target, threads: u32) -> f64 {
+    target.costs().barrier + target.costs().barrier_warp * warps(target, threads)
 }
 
 /// Returns the cycles from the issue of a bulk copy until its bytes have arrived, if it is alone.
-pub(crate) fn box_latency(arch: Arch) -> f64 {
-    let rows = catalogue().copies_between(Space::Global, Space::Register, arch);
+pub(crate) fn box_latency(target: Target) -> f64 {
+    let rows = target.rows().copies_between(Space::Global, Space::Register);
     let load = rows.map(|row| row.latency).fold(f64::INFINITY, f64::min);
-    if load.is_finite() { load + machine().box_latency } else { machine().box_latency }
+    if load.is_finite() { load + target.costs().box_latency } else { target.costs().box_latency }
 }
 
-pub(crate) fn warps(threads: u32) -> f64 {
-    f64::from(threads.div_ceil(WARP))
+pub(crate) fn warps(target: Target, threads: u32) -> f64 {
+    f64::from(threads.div_ceil(target.limits.lanes))
 }
 
-pub(crate) fn warps_per_unit(threads: u32) -> f64 {
-    (warps(threads) / f64::from(PARTITIONS)).max(1.0)
+pub(crate) fn warps_per_unit(target: Target, threads: u32) -> f64 {
+    (warps(target, threads) / f64::from(target.limits.partitions)).max(1.0)
 }
 
 /// Returns the cycles of one execution of a copy to or from shared memory with this number of wavefronts.
-pub(crate) fn shared(threads: u32, access: &Access, wavefronts: f64) -> f64 {
-    let instructions = access.issues() as f64 * warps(threads);
-    wavefronts + instructions * machine().issue_slot + access.row.latency
+pub(crate) fn shared(target: Target, threads: u32, access: &Access, wavefronts: f64) -> f64 {
+    let instructions = access.issues() as f64 * warps(target, threads);
+    wavefronts + instructions * target.costs().issue_slot + access.row.latency
 }
 
 /// Returns the cycles of the copy without bank conflicts, for a tile of extents `shape`. Lanes that address nothing take no
 /// wavefronts: lanes that repeat a store of another lane, and lanes outside of the tile.
-pub(crate) fn shared_ideal(threads: u32, access: &Access, shape: &[i64]) -> f64 {
-    shared(threads, access, access.phases(threads, shape) as f64)
+pub(crate) fn shared_ideal(target: Target, threads: u32, access: &Access, shape: &[i64]) -> f64 {
+    shared(target, threads, access, access.phases(threads, shape) as f64)
 }
 
 /// Returns a lower bound on the cycles of a copy to or from shared memory, with `issues` instructions of each warp.
-pub(crate) fn shared_least(threads: u32, row: &CopyRow, issues: i64) -> f64 {
-    let instructions = issues as f64 * warps(threads);
-    instructions * (wavefronts_ideal(row) + machine().issue_slot) + row.latency
+pub(crate) fn shared_least(target: Target, threads: u32, row: &CopyRow, issues: i64) -> f64 {
+    let instructions = issues as f64 * warps(target, threads);
+    instructions * (wavefronts_ideal(target, row) + target.costs().issue_slot) + row.latency
 }
 
 /// Returns a lower bound on the cycles of a copy of `bytes` to or from shared memory, with at least `issues` instructions of each
 /// warp.
-pub(crate) fn shared_floor(threads: u32, row: &CopyRow, bytes: f64, issues: i64) -> f64 {
-    let instructions = issues as f64 * warps(threads);
-    bytes / f64::from(WAVEFRONT_BYTES) + instructions * machine().issue_slot + row.latency
+pub(crate) fn shared_floor(target: Target, threads: u32, row: &CopyRow, bytes: f64, issues: i64) -> f64 {
+    let instructions = issues as f64 * warps(target, threads);
+    bytes / f64::from(target.limits.wavefront_bytes())
+        + instructions * target.costs().issue_slot
+        + row.latency
 }
 
 /// Returns a lower bound on the cycles of moving `bytes` between threads: through shared memory, without a stall.
-pub(crate) fn exchange(threads: u32, bytes: f64) -> f64 {
-    barriers(threads) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+pub(crate) fn exchange(target: Target, threads: u32, bytes: f64) -> f64 {
+    barriers(target, threads) + 2.0 * bytes / f64::from(target.limits.wavefront_bytes())
 }
 
 /// Returns the cycles in which the elements of a part go through shared memory one by one: each thread stores and loads `values`.
-pub(crate) fn part(threads: u32, values: f64, arch: Arch) -> f64 {
-    barriers(threads) + part_wavefronts(threads, values) + shared_latency(arch)
+pub(crate) fn part(threads: u32, values: f64, target: Target) -> f64 {
+    barriers(target, threads) + part_wavefronts(target, threads, values) + shared_latency(target)
 }
 
 /// Returns the accesses to shared memory of all warps for such a part.
-pub(crate) fn part_wavefronts(threads: u32, values: f64) -> f64 {
-    2.0 * values * warps(threads)
+pub(crate) fn part_wavefronts(target: Target, threads: u32, values: f64) -> f64 {
+    2.0 * values * warps(target, threads)
 }
 
 /// Returns the cycles from a store to shared memory until a load of it can be used.
-pub(crate) fn shared_latency(arch: Arch) -> f64 {
-    let rows = catalogue().copies_between(Space::Shared, Space::Register, arch);
+pub(crate) fn shared_latency(target: Target) -> f64 {
+    let rows = target.rows().copies_between(Space::Shared, Space::Register);
     rows.map(|row| row.latency).fold(f64::INFINITY, f64::min)
 }
 
 /// Returns the cycles in which the lanes of each warp exchange values: the exchange instructions, and the selects among their
 /// results.
-pub(crate) fn lanes(threads: u32, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
-    let selects = selects as f64 * warps_per_unit(threads);
-    exchanges as f64 * warps(threads) * row.issue + selects + row.latency
+pub(crate) fn lanes(target: Target, threads: u32, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
+    let selects = selects as f64 * warps_per_unit(target, threads);
+    exchanges as f64 * warps(target, threads) * row.issue + selects + row.latency
 }
 
 /// Returns the cycles in which each thread spills and reloads `registers` registers.
-pub(crate) fn spill(threads: u32, registers: i64) -> f64 {
-    let instructions = 2.0 * registers as f64 * warps(threads);
-    instructions * (f64::from(WARP * REGISTER_BYTES) / f64::from(WAVEFRONT_BYTES) + machine().issue_slot)
+pub(crate) fn spill(target: Target, threads: u32, registers: i64) -> f64 {
+    let instructions = 2.0 * registers as f64 * warps(target, threads);
+    instructions
+        * (f64::from(target.limits.lanes * target.limits.register_bytes)
+            / f64::from(target.limits.wavefront_bytes())
+            + target.costs().issue_slot)
 }
 
 /// Returns the wavefronts of one instruction of a warp without bank conflicts.
-fn wavefronts_ideal(row: &CopyRow) -> f64 {
-    f64::from((WARP * row.bytes).div_ceil(WAVEFRONT_BYTES).max(1))
+fn wavefronts_ideal(target: Target, row: &CopyRow) -> f64 {
+    f64::from((target.limits.lanes * row.bytes).div_ceil(target.limits.wavefront_bytes()).max(1))
 }
 
-fn sample(symbol: &Symbol) -> Option<i64> {
+fn sample(target: Target, symbol: &Symbol) -> Option<i64> {
     match symbol {
         Symbol::Dim(_) => Some(SAMPLE_DIM),
-        Symbol::Multiprocessors | Symbol::GridDim(_) => Some(i64::from(machine().multiprocessors)),
+        Symbol::Multiprocessors | Symbol::GridDim(_) => Some(i64::from(target.costs().multiprocessors)),
         Symbol::Scalar(_) | Symbol::BlockIdx(_) | Symbol::Thread | Symbol::Var(..) => Some(0),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Move, TileProgram};
 
 use crate::constraints::System;
@@ -13,7 +13,7 @@ use crate::size::Together;
 /// The context that every stage of one run of the solver reads.
 pub(crate) struct Cx<'s, 'p> {
     pub(crate) system: &'s System<'p>,
-    pub(crate) arch: Arch,
+    pub(crate) target: Target,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Excludes collective copies.
@@ -32,16 +32,16 @@ pub(crate) struct Cx<'s, 'p> {
 impl<'s, 'p> Cx<'s, 'p> {
     pub(crate) fn new(
         system: &'s System<'p>,
-        arch: Arch,
+        target: Target,
         pool: &'s Pool,
         cancelled: &'s dyn Fn() -> bool,
     ) -> Cx<'s, 'p> {
         let together = Together::of(system.program);
         let steps = Cell::new(0);
-        let drain = cost::drain(system.program, arch, together.registers(system.program));
+        let drain = cost::drain(system.program, target, together.registers(system.program));
         Cx {
             system,
-            arch,
+            target,
             pool,
             cancelled,
             single: false,

@@ -70,14 +70,14 @@ impl Tv {
 
     /// Returns the layout with these axes reduced to extent 1. Every thread holds the images of its elements, without repeated
     /// values. Thread modes are cut at the end of a warp.
-    pub(crate) fn project(&self, axes: &[usize]) -> Tv {
-        let mut projected = self.project_values(axes);
+    pub(crate) fn project(&self, axes: &[usize], lanes: u32) -> Tv {
+        let mut projected = self.project_values(axes, lanes);
         projected.value.retain(|m| !m.is_still());
         projected
     }
 
     /// Returns [`Tv::project`] with all values in number and order, so that several values may be one element.
-    pub(crate) fn project_values(&self, axes: &[usize]) -> Tv {
+    pub(crate) fn project_values(&self, axes: &[usize], lanes: u32) -> Tv {
         let flat = |mode: &TileMode| {
             let strides =
                 mode.strides.iter().enumerate().map(|(d, s)| if axes.contains(&d) { 0 } else { *s });
@@ -85,7 +85,7 @@ impl Tv {
         };
         let tile =
             self.tile.iter().enumerate().map(|(d, e)| if axes.contains(&d) { 1 } else { *e }).collect();
-        let thread = at_warps(&self.thread);
+        let thread = at_warps(&self.thread, lanes);
         Tv { tile, thread: thread.iter().map(flat).collect(), value: self.value.iter().map(flat).collect() }
     }
 
@@ -169,9 +169,9 @@ fn offsets(modes: &[TileMode], radix: &[i64]) -> Vec<i64> {
     out
 }
 
-/// Cuts thread modes at the end of a warp.
-pub(crate) fn at_warps(modes: &[TileMode]) -> Vec<TileMode> {
-    let warp = i64::from(hx_target::WARP);
+/// Cuts thread modes at the end of a warp of so many lanes.
+pub(crate) fn at_warps(modes: &[TileMode], lanes: u32) -> Vec<TileMode> {
+    let warp = i64::from(lanes);
     let mut unit = 1;
     let mut out = Vec::new();
     for mode in modes {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Move, OpId, TensorId};
 
 /// The reason why a program has no layouts: the demand that fails, the operations that take part, and what would help.
@@ -94,16 +94,19 @@ impl Failure {
     }
 
     /// Adds the first later architecture that can do it as a help, if there is one.
-    pub(crate) fn or_later(self, arch: Arch, can: impl Fn(Arch) -> bool) -> Failure {
-        match first_later(arch, can) {
+    pub(crate) fn or_later(self, target: Target, can: impl Fn(Target) -> bool) -> Failure {
+        match first_later(target, can) {
             Some(text) => self.help(text),
             None => self,
         }
     }
 }
 
-/// Names, as text, the first architecture after `arch` for which `can` holds.
-pub fn first_later(arch: Arch, can: impl Fn(Arch) -> bool) -> Option<String> {
-    let mut later = Arch::ALL.into_iter().filter(|other| other.number() > arch.number());
-    later.find(|other| can(*other)).map(|first| format!("there is one from sm_{} on", first.number()))
+/// Names, as text, the first architecture after `target` for which `can` holds.
+pub fn first_later(target: Target, can: impl Fn(Target) -> bool) -> Option<String> {
+    let mut later = Target::all().iter().filter(|other| other.capability > target.capability);
+    later.find(|other| can(**other)).map(|first| {
+        let [major, minor] = first.capability;
+        format!("there is one from sm_{major}{minor} on")
+    })
 }

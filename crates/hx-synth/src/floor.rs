@@ -1,7 +1,7 @@
 //! Lower bounds on the cycles of operations, from the sizes of their tensors alone: no layout and no move of values makes an
 //! operation cheaper. A route whose bound reaches the cost of a known solution needs no search.
 
-use hx_target::{Arch, Space, WARP, WAVEFRONT_BYTES, catalogue};
+use hx_target::{Space, Target};
 use hx_tile::{Base, Op, OpKind, TensorId, TileProgram, View};
 
 use crate::access::Transfer;
@@ -11,9 +11,9 @@ use crate::cost;
 use crate::pool::Pool;
 
 /// Returns a lower bound on the cycles of any solution of a program, with any moves.
-pub(crate) fn of_program(program: &TileProgram, arch: Arch, pool: &Pool) -> f64 {
+pub(crate) fn of_program(program: &TileProgram, target: Target, pool: &Pool) -> f64 {
     let cycles =
-        |(op, trips): (&Op, f64)| trips * (of_op(program, arch, pool, op) + of_transfer(program, op));
+        |(op, trips): (&Op, f64)| trips * (of_op(program, target, pool, op) + of_transfer(program, op));
     program.ops(UNKNOWN_TRIPS).into_iter().map(cycles).sum()
 }
 
@@ -25,10 +25,11 @@ pub(crate) fn of_transfers(program: &TileProgram) -> f64 {
 
 /// Returns [`of_transfers`] for one execution of an operation.
 fn of_transfer(program: &TileProgram, op: &Op) -> f64 {
+    let target = program.target;
     let (OpKind::CopyAsync { dst: view, .. } | OpKind::Store { src: view, .. }) = &op.kind else {
         return 0.0;
     };
-    bytes(program, view) / f64::from(WAVEFRONT_BYTES)
+    bytes(program, view) / f64::from(target.limits.wavefront_bytes())
 }
 
 /// Returns the bytes of the tile that a view shows of a shared tensor.
@@ -39,7 +40,7 @@ fn bytes(program: &TileProgram, view: &View) -> f64 {
 }
 
 /// Returns a lower bound on the cycles of one execution of an operation on register tensors.
-fn of_op(program: &TileProgram, arch: Arch, pool: &Pool, op: &Op) -> f64 {
+fn of_op(program: &TileProgram, target: Target, pool: &Pool, op: &Op) -> f64 {
     let threads = program.threads_of(op);
     // The elements of a tensor that a thread holds at least.
     let values = |tensor: TensorId| ceil_div(program.tensor(tensor).size(), i64::from(threads.max(1)));
@@ -47,21 +48,23 @@ fn of_op(program: &TileProgram, arch: Arch, pool: &Pool, op: &Op) -> f64 {
         OpKind::Gemm { .. } => {
             let Some(gemm) = Gemm::of(program, op) else { return 0.0 };
             // A product without an instruction is reported by the search.
-            let Ok(tilings) = pool.tilings(program, &gemm, arch, None) else { return 0.0 };
-            let least =
-                tilings.iter().map(|tiling| cost::gemm(tiling, threads)).fold(f64::INFINITY, f64::min);
+            let Ok(tilings) = pool.tilings(program, &gemm, target, None) else { return 0.0 };
+            let least = tilings
+                .iter()
+                .map(|tiling| cost::gemm(target, tiling, threads))
+                .fold(f64::INFINITY, f64::min);
             if least.is_finite() { least } else { 0.0 }
         }
         OpKind::Copy { .. } => {
             let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_some()) else { return 0.0 };
-            of_copy(program, arch, &transfer, threads)
+            of_copy(program, target, &transfer, threads)
         }
         OpKind::Cast { dst, src } => {
             let types = [*src, *dst].map(|t| program.tensor(t).dtype);
-            cost::cast(threads, types, values(*dst), arch)
+            cost::cast(threads, types, values(*dst), target)
         }
-        OpKind::Map(map) => cost::map(threads, &map.value, values(map.dst)),
-        OpKind::Reduce { src, axis, .. } => of_reduction(threads, &program.tensor(*src).shape, *axis),
+        OpKind::Map(map) => cost::map(target, threads, &map.value, values(map.dst)),
+        OpKind::Reduce { src, axis, .. } => of_reduction(target, threads, &program.tensor(*src).shape, *axis),
         OpKind::Fill { .. }
         | OpKind::Sync(_)
         | OpKind::CopyAsync { .. }
@@ -80,17 +83,17 @@ fn of_op(program: &TileProgram, arch: Arch, pool: &Pool, op: &Op) -> f64 {
 
 /// Returns a lower bound on the cycles of a copy between registers and shared memory: every byte passes, and each thread issues
 /// the instructions for its share.
-fn of_copy(program: &TileProgram, arch: Arch, transfer: &Transfer<'_>, threads: u32) -> f64 {
+fn of_copy(program: &TileProgram, target: Target, transfer: &Transfer<'_>, threads: u32) -> f64 {
     let tensor = program.tensor(transfer.register);
     let (from, to) = match transfer.is_load {
         true => (Space::Shared, Space::Register),
         false => (Space::Register, Space::Shared),
     };
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
-    let rows = catalogue().copies_between(from, to, arch);
+    let rows = target.rows().copies_between(from, to);
     let cycles = rows.filter_map(|row| {
         let of_instruction = i64::from(threads) * row.atom(tensor.dtype)?.values;
-        Some(cost::shared_floor(threads, row, bytes, ceil_div(tensor.size(), of_instruction)))
+        Some(cost::shared_floor(target, threads, row, bytes, ceil_div(tensor.size(), of_instruction)))
     });
     let least = cycles.fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 0.0 }
@@ -98,14 +101,14 @@ fn of_copy(program: &TileProgram, arch: Arch, transfer: &Transfer<'_>, threads: 
 
 /// Returns a lower bound on the cycles of a reduction along an axis. The more lanes share a row, the fewer values each holds, and
 /// the more values they exchange. Warps that share a row meet in shared memory.
-fn of_reduction(threads: u32, shape: &[i64], axis: usize) -> f64 {
+fn of_reduction(target: Target, threads: u32, shape: &[i64], axis: usize) -> f64 {
     let rows: i64 = shape.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, extent)| extent).product();
     let shared_by = |exchanges: usize| {
         let lanes = 1i64 << exchanges;
         let results = ceil_div(rows * lanes, i64::from(threads.max(1)));
-        cost::reduce(threads, results * ceil_div(shape[axis], lanes), results, exchanges, None)
+        cost::reduce(target, threads, results * ceil_div(shape[axis], lanes), results, exchanges, None)
     };
     let evenly = |elements: i64| ceil_div(elements, i64::from(threads.max(1)));
-    let meeting = cost::reduce(threads, evenly(rows * shape[axis]), evenly(rows), 0, Some(0.0));
-    (0..=WARP.ilog2()).map(|exchanges| shared_by(exchanges as usize)).fold(meeting, f64::min)
+    let meeting = cost::reduce(target, threads, evenly(rows * shape[axis]), evenly(rows), 0, Some(0.0));
+    (0..=target.limits.lanes.ilog2()).map(|exchanges| shared_by(exchanges as usize)).fold(meeting, f64::min)
 }

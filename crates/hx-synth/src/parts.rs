@@ -1,6 +1,6 @@
 //! Parts of register tensors, and scans: the layouts that follow, and the route of each element to the thread that holds it.
 
-use hx_target::{Arch, Reach, WARP, catalogue};
+use hx_target::{Reach, Target};
 use hx_tile::{
     Atomic, Op, OpKind, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode,
     TileProgram, View,
@@ -39,9 +39,9 @@ fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
 /// Returns the layout that a part has if its elements stay in their threads. Threads dealt along a dimension of which the part
 /// has one coordinate all hold the part. Returns `None` if a range of a dimension would have to be dealt anew, because it ends
 /// between threads that are dealt along the dimension.
-pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+pub(crate) fn part(target: Target, whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     let dims = shown(view, shape);
-    let mut thread = at_warps(&whole.thread);
+    let mut thread = at_warps(&whole.thread, target.limits.lanes);
     for mode in &mut thread {
         for (d, (shown, _)) in dims.iter().enumerate() {
             match shown {
@@ -84,7 +84,7 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
 
 /// Returns the layout of a part whose elements each thread can set in the whole tensor. `None` if no layout of the part lies in the
 /// same threads: the part begins or ends between threads, or has one coordinate of a dimension that is dealt to several.
-pub(crate) fn in_place(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+pub(crate) fn in_place(target: Target, whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     let dims = shown(view, shape);
     let is_dealt = |d: usize| whole.thread.iter().any(|mode| mode.strides[d] != 0 && mode.extent > 1);
     let is_apart = |(d, (shown, _)): (usize, &(Shown, Option<usize>))| {
@@ -93,14 +93,20 @@ pub(crate) fn in_place(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     if dims.iter().enumerate().any(is_apart) {
         return None;
     }
-    part(whole, view, shape)
+    part(target, whole, view, shape)
 }
 
 /// Returns a layout of the whole tensor in which each thread holds the same coordinates of every segment, one segment after the
 /// other. The view cuts one dimension. The length of a segment is the greatest common divisor of the part's first coordinate,
 /// the part's extent and the tensor's extent along that dimension. Returns `None` if the part's layout deals no whole segments:
 /// a segment ends between threads, or within a step of a thread's elements.
-pub(crate) fn grown(part_tv: &Tv, view: &View, shape: &[i64], part_shape: &[i64]) -> Option<Tv> {
+pub(crate) fn grown(
+    target: Target,
+    part_tv: &Tv,
+    view: &View,
+    shape: &[i64],
+    part_shape: &[i64],
+) -> Option<Tv> {
     let in_order = view.modes.len() == shape.len() && view.modes.iter().enumerate().all(|(d, m)| m.dim == d);
     let mut cut = (0..shape.len()).filter(|d| part_shape.get(*d) != Some(&shape[*d]));
     let (Some(axis), None, true) = (cut.next(), cut.next(), in_order) else { return None };
@@ -108,7 +114,7 @@ pub(crate) fn grown(part_tv: &Tv, view: &View, shape: &[i64], part_shape: &[i64]
     let step = hx_index::gcd(hx_index::gcd(part_shape[axis], first), shape[axis]);
     let mut begin = View::whole(view.base, part_shape);
     begin.modes[axis].extent = step;
-    let mut whole = in_place(part_tv, &begin, part_shape)?;
+    let mut whole = in_place(target, part_tv, &begin, part_shape)?;
     if whole.tile[axis] != step {
         return None;
     }
@@ -180,8 +186,8 @@ pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
 
 /// Returns the layout of the tensor that `narrow` is broadcast to: every thread walks the new axes itself. Thread steps along
 /// such an axis are dropped, so threads past its single element repeat the elements of other threads.
-pub(crate) fn lifted(narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
-    let mut wide = narrow.project(axes);
+pub(crate) fn lifted(target: Target, narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
+    let mut wide = narrow.project(axes, target.limits.lanes);
     for &axis in axes {
         let mut strides = vec![0; shape.len()];
         strides[axis] = 1;
@@ -199,11 +205,11 @@ struct Places {
     lanes: Vec<(i64, i64, i64)>,
 }
 
-fn places(part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Option<Places> {
+fn places(target: Target, part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Option<Places> {
     let dims = shown(view, shape);
     let mut lanes = Vec::new();
     let mut unit = 1;
-    for mode in at_warps(&whole.thread) {
+    for mode in at_warps(&whole.thread, target.limits.lanes) {
         for (d, (shown, _)) in dims.iter().enumerate() {
             if let (Shown::Point(at), true) = (shown, mode.strides[d] != 0 && mode.extent > 1 && shape[d] > 1)
             {
@@ -212,11 +218,11 @@ fn places(part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Op
         }
         unit *= mode.extent;
     }
-    let warp = i64::from(WARP);
+    let warp = i64::from(target.limits.lanes);
     let within = |(unit, extent, _): &(i64, i64, i64)| {
         unit.count_ones() == 1 && extent.count_ones() == 1 && unit * extent <= warp
     };
-    if !lanes.iter().all(within) || (!lanes.is_empty() && !threads.is_multiple_of(WARP)) {
+    if !lanes.iter().all(within) || (!lanes.is_empty() && !threads.is_multiple_of(target.limits.lanes)) {
         return None;
     }
     let owner =
@@ -286,7 +292,7 @@ fn slice(
 ) -> Result<SliceChoice, Failure> {
     let id = src.register().ok_or_else(|| no_register(op))?;
     let (part, whole) = (&known[dst].tv, &known[id].tv);
-    let found = places(part, whole, src, &program.tensor(id).shape, program.threads_of(op));
+    let found = places(program.target, part, whole, src, &program.tensor(id).shape, program.threads_of(op));
     if let Some(choice) = found.and_then(|found| in_registers(part, found)) {
         return Ok(choice);
     }
@@ -308,9 +314,9 @@ fn insert(
     let shape = &program.tensor(id).shape;
     // Each thread has to hold exactly the elements of its places.
     let agrees = |wanted: &Tv| part.positions_of(wanted).is_some() && wanted.positions_of(part).is_some();
-    let found = in_place(whole, dst, shape)
+    let found = in_place(program.target, whole, dst, shape)
         .filter(agrees)
-        .and_then(|_| places(part, whole, dst, shape, program.threads_of(op)))
+        .and_then(|_| places(program.target, part, whole, dst, shape, program.threads_of(op)))
         .filter(|found| found.lanes.is_empty());
     if let Some(choice) = found.and_then(|found| in_registers(part, found)) {
         return Ok(choice);
@@ -368,9 +374,9 @@ fn through_shared(
 
 /// Returns the digits of the coordinate along an axis, in ascending order of their step. Returns `None` if the digits do not
 /// enumerate the axis.
-pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, arch: Arch) -> Option<Vec<ScanLevel>> {
-    let exchanges = |reach| catalogue().exchanges.iter().any(|r| r.reach == reach && r.arch <= arch.number());
-    let warps = threads.is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
+pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, target: Target) -> Option<Vec<ScanLevel>> {
+    let exchanges = |reach| target.rows().exchanges.iter().any(|r| r.reach == reach);
+    let warps = threads.is_multiple_of(target.limits.lanes) && exchanges(Reach::Up) && exchanges(Reach::Lane);
     let mut out = Vec::new();
     let mut unit = 1;
     for mode in &tv.value {
@@ -381,12 +387,12 @@ pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, arch: Arch) -> Option<V
         unit *= mode.extent;
     }
     unit = 1;
-    for mode in at_warps(&tv.thread) {
+    for mode in at_warps(&tv.thread, target.limits.lanes) {
         let (extent, step) = (mode.extent, mode.strides[axis]);
         if step != 0 && extent > 1 {
             mode.along()?;
             let powers = unit.count_ones() == 1 && extent.count_ones() == 1;
-            let lanes = warps && powers && unit * extent <= i64::from(WARP);
+            let lanes = warps && powers && unit * extent <= i64::from(target.limits.lanes);
             out.push(if lanes {
                 ScanLevel::Lanes { unit, extent, step }
             } else {
@@ -423,14 +429,14 @@ pub(crate) fn scan(
     axis: usize,
     known: &Layouts,
     offset: u32,
-    arch: Arch,
+    target: Target,
 ) -> Result<(ScanChoice, u32), Failure> {
     let irregular = || {
         let message = "the tensors of a scan lie in no common regular order";
         Failure::new(FailureKind::Conflict, message).at(op.id)
     };
     let tv = &known[*dst.first().ok_or_else(irregular)?].tv;
-    let levels = levels(program.threads_of(op), tv, axis, arch).ok_or_else(irregular)?;
+    let levels = levels(program.threads_of(op), tv, axis, target).ok_or_else(irregular)?;
     let extents: Vec<i64> = tv.value.iter().map(|m| m.extent).collect();
     let positions = |t: &TensorId| {
         known[*t]

@@ -1,6 +1,6 @@
 //! Pipelines: whether the target has the barriers in shared memory on which they are built, and the memory of the barriers.
 
-use hx_target::{Arch, catalogue};
+use hx_target::{Feature, Target};
 use hx_tile::{BARRIER_BYTES, OpKind, SUM_CHUNK, Solution, Sums, SyncOp, TensorId, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
@@ -9,8 +9,8 @@ use crate::failure::{Failure, FailureKind};
 ///
 /// # Errors
 /// `NoInstruction` at the first operation of a pipeline.
-pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
-    if program.pipes.is_empty() || catalogue().has_barriers(arch) {
+pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
+    if program.pipes.is_empty() || target.has(Feature::Barriers) {
         return Ok(());
     }
     let ops = program.ops(1.0);
@@ -30,9 +30,9 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
         return Ok(());
     };
     let name = &program.pipe(pipe).name;
-    let message = format!("{arch} has no barriers in shared memory that copies signal, as `{name}` needs");
+    let message = format!("{target} has no barriers in shared memory that copies signal, as `{name}` needs");
     let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
-    let failure = failure.or_later(arch, |arch| catalogue().has_barriers(arch));
+    let failure = failure.or_later(target, |target| target.has(Feature::Barriers));
     Err(failure.help("`copy_async` without `signal:`, `commit` and `wait` work on every target"))
 }
 

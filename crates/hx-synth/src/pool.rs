@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use hx_dtype::DType;
-use hx_target::{Arch, CopyRow};
+use hx_target::{CopyRow, Target};
 use hx_tile::{OpId, Route, TileProgram};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,6 +24,8 @@ use crate::shared::measured::{Measured, MeasuredOf};
 /// all attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
+    /// The target of the program.
+    target: Target,
     layouts: RefCell<FxHashSet<Rc<Tv>>>,
     projections: RefCell<FxHashMap<Projection, Rc<Tv>>>,
     positions: RefCell<FxHashMap<[LayoutKey; 2], Positions>>,
@@ -81,6 +83,14 @@ pub(crate) type Tilings = Rc<[Rc<Tiling>]>;
 type Projection = (LayoutKey, Vec<usize>, bool);
 
 impl Pool {
+    pub(crate) fn new(target: Target) -> Pool {
+        Pool { target, ..Pool::default() }
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
     pub(crate) fn keep(&self, tv: Tv) -> Rc<Tv> {
         let mut layouts = self.layouts.borrow_mut();
         if let Some(known) = layouts.get(&tv) {
@@ -106,7 +116,8 @@ impl Pool {
         if let Some(known) = self.projections.borrow().get(&projection) {
             return known.clone();
         }
-        let made = self.keep(if values { tv.project_values(axes) } else { tv.project(axes) });
+        let lanes = self.target.limits.lanes;
+        let made = self.keep(if values { tv.project_values(axes, lanes) } else { tv.project(axes, lanes) });
         self.projections.borrow_mut().insert(projection, made.clone());
         made
     }
@@ -144,14 +155,14 @@ impl Pool {
         &self,
         program: &TileProgram,
         gemm: &Gemm<'_>,
-        arch: Arch,
+        target: Target,
         packed: Option<u32>,
     ) -> Result<Tilings, Failure> {
         let tiled = (gemm.op.id, gemm.registers().map(|tensor| tensor.is_some()), packed);
         if let Some(known) = self.tilings.borrow().get(&tiled) {
             return Ok(known.clone());
         }
-        let made = gemm::tilings(program, gemm, arch, self, packed)?;
+        let made = gemm::tilings(program, gemm, target, self, packed)?;
         let made: Tilings = made.into_iter().map(Rc::new).collect();
         self.tilings.borrow_mut().insert(tiled, made.clone());
         Ok(made)

@@ -1,6 +1,6 @@
 //! Chooses how a reduction runs, from the layout of its source.
 
-use hx_target::{Arch, WARP, catalogue};
+use hx_target::Target;
 use hx_tile::{Across, Op, Reason, ReduceChoice, TensorId, TileProgram};
 
 use crate::distribution::{at_warps, layout_of_table};
@@ -16,14 +16,14 @@ pub(crate) struct Steps {
 
 /// Splits the threads along an axis, of `threads` that reduce together, into lanes of a warp, which exchange values, and the
 /// rest, which meet in shared memory.
-pub(crate) fn steps(threads: u32, tv: &crate::distribution::Tv, axis: usize, arch: Arch) -> Steps {
-    let whole_warps = threads.is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
+pub(crate) fn steps(threads: u32, tv: &crate::distribution::Tv, axis: usize, target: Target) -> Steps {
+    let whole_warps = threads.is_multiple_of(target.limits.lanes) && target.rows().exchange_of(32).is_some();
     let mut out = Steps { lanes: vec![], digits: vec![] };
     let mut unit = 1;
-    for mode in at_warps(&tv.thread) {
+    for mode in at_warps(&tv.thread, target.limits.lanes) {
         let along = mode.strides[axis] != 0 && mode.extent > 1;
         let powers = [unit, mode.extent].iter().all(|n| n.count_ones() == 1);
-        if along && whole_warps && powers && unit * mode.extent <= i64::from(WARP) {
+        if along && whole_warps && powers && unit * mode.extent <= i64::from(target.limits.lanes) {
             let masks = (0..mode.extent.trailing_zeros()).map(|bit| (unit as u32) << bit);
             out.lanes.extend(masks);
         } else if along {
@@ -42,16 +42,16 @@ pub(crate) fn choice(
     axis: usize,
     known: &Layouts,
     offset: u32,
-    arch: Arch,
+    target: Target,
 ) -> Result<ReduceChoice, Failure> {
     let (d, s) = (&known[dst].tv, &known[src].tv);
     let irregular = || {
         let message = "the results of the reduction lie in no regular order";
         Failure::new(FailureKind::Conflict, message).at(op.id)
     };
-    let table = d.positions_of(&s.project_values(&[axis])).ok_or_else(irregular)?;
+    let table = d.positions_of(&s.project_values(&[axis], target.limits.lanes)).ok_or_else(irregular)?;
     let extents: Vec<i64> = s.value.iter().map(|m| m.extent).collect();
-    let Steps { lanes, digits } = steps(program.threads_of(op), s, axis, arch);
+    let Steps { lanes, digits } = steps(program.threads_of(op), s, axis, target);
     let parts: i64 = digits.iter().map(|d| d.1).product();
     let rows: i64 = d.tile.iter().product();
     let one = parts * rows * i64::from(program.tensor(dst).dtype.bits()).max(8) / 8;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::Layout;
-use hx_target::{ExchangeRow, Reach, WARP, catalogue};
+use hx_target::{ExchangeRow, Reach};
 use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
 
 use crate::cost;
@@ -74,26 +74,27 @@ fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option
 }
 
 fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], src: TensorId) -> Option<(Route, f64)> {
+    let target = cx.target;
     if let Some(table) = cx.pool.positions(held, wanted) {
         let layout = layout_of_table(&[table.len() as i64], &table);
         return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
     }
     let (tensor, threads) = (cx.program().tensor(src), cx.program().threads_holding(src));
-    if !threads.is_multiple_of(WARP) || held.threads() != wanted.threads() {
+    if !threads.is_multiple_of(target.limits.lanes) || held.threads() != wanted.threads() {
         return None;
     }
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
-    let shared = cost::exchange(threads, bytes) + cx.drain + cost::shared_latency(cx.arch);
-    let ends = Ends::of(held, wanted);
-    let matrices = catalogue().exchanges_by(Reach::Tile, cx.arch).find_map(|row| {
+    let shared = cost::exchange(target, threads, bytes) + cx.drain + cost::shared_latency(cx.target);
+    let ends = Ends::of(held, wanted, target.limits.lanes as usize);
+    let matrices = cx.target.rows().exchanges_by(Reach::Tile).find_map(|row| {
         let (src, count) = ends.matrices(row, tensor.dtype)?;
-        Some((Route::Matrices { row: row.name.clone(), src }, cost::lanes(threads, row, count, 0)))
+        Some((Route::Matrices { row: row.into(), src }, cost::lanes(target, threads, row, count, 0)))
     });
     let lanes = || {
-        let row = catalogue().exchanges_by(Reach::Lane, cx.arch).next()?;
+        let row = cx.target.rows().exchanges_by(Reach::Lane).next()?;
         let lanes = ends.lanes(row, tensor.dtype)?;
         let (exchanges, selects) = steps(&lanes, row, tensor.dtype);
-        Some((Route::Lanes(lanes), cost::lanes(threads, row, exchanges, selects)))
+        Some((Route::Lanes(lanes), cost::lanes(target, threads, row, exchanges, selects)))
     };
     let ways = matrices.into_iter().chain(lanes());
     ways.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)
@@ -110,6 +111,8 @@ fn steps(lanes: &Lanes, row: &ExchangeRow, dtype: DType) -> (i64, i64) {
 
 /// The elements of both ends as numbers, with the same numbering for both.
 struct Ends {
+    /// Lanes of a warp.
+    warp: usize,
     held: [Vec<i64>; 2],
     wanted: [Vec<i64>; 2],
 }
@@ -118,15 +121,15 @@ struct Ends {
 type Place = (i64, i64);
 
 impl Ends {
-    fn of(held: &Tv, wanted: &Tv) -> Ends {
+    fn of(held: &Tv, wanted: &Tv, warp: usize) -> Ends {
         let radix = held.radix(wanted);
-        Ends { held: held.elements(&radix), wanted: wanted.elements(&radix) }
+        Ends { warp, held: held.elements(&radix), wanted: wanted.elements(&radix) }
     }
 
     /// Returns the source position of each instruction, as a layout of `[value, instruction]`, and the number of instructions.
-    fn matrices(&self, row: &ExchangeRow, dtype: DType) -> Option<(Layout, i64)> {
+    fn matrices(&self, row: &'static ExchangeRow, dtype: DType) -> Option<(Layout, i64)> {
         let sources = row.sources()?;
-        let (each, warp) = (sources.len(), WARP as usize);
+        let (each, warp) = (sources.len(), self.warp);
         if each as u32 * dtype.bits() != row.bits {
             return None;
         }
@@ -152,7 +155,7 @@ impl Ends {
 
     /// Returns the place of each value of each thread within its warp, if it is the sum of a layout over threads and one over
     /// values.
-    fn lanes(&self, row: &ExchangeRow, dtype: DType) -> Option<Lanes> {
+    fn lanes(&self, row: &'static ExchangeRow, dtype: DType) -> Option<Lanes> {
         let [threads, values] = [self.wanted[0].len(), self.wanted[1].len()];
         let places = self.places()?;
         let at = |thread: usize, value: usize| places[thread * values + value];
@@ -187,13 +190,13 @@ impl Ends {
         }
         let together = if together { fills } else { 1 };
         let [lane, position] = [pair(|place| place.0)?, pair(|place| place.1)?];
-        Some(Lanes { row: row.name.clone(), together, lane, position })
+        Some(Lanes { row: row.into(), together, lane, position })
     }
 
     /// Returns the places of all values, thread by thread, or `None` if one lies in another warp. If several places hold an
     /// element, the first position wins, then the lowest lane.
     fn places(&self) -> Option<Vec<Place>> {
-        let warp = WARP as usize;
+        let warp = self.warp;
         let ([held_threads, held_values], [threads, values]) = (&self.held, &self.wanted);
         let mut out = Vec::with_capacity(threads.len() * values.len());
         for first in (0..threads.len()).step_by(warp) {

@@ -67,15 +67,17 @@ impl<'p> Cx<'_, 'p> {
 
     /// Returns the cycles of one execution of an operation with known layouts. No deeper branch changes them.
     fn paid(&self, op: &'p Op, registers: &[TensorId], branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
+        let target = self.target;
         if let OpKind::Gemm { .. } = &op.kind {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
-            return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().threads_of(op))));
+            return Ok(tiling.map(|(_, t)| cost::gemm(target, t, self.program().threads_of(op))));
         }
         self.cycles_with(op, registers, &branch.known)
     }
 
     /// Returns a tiling of a gemm with trip count `trips`, with the cost of the loads of operands that no other operation uses.
     fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Rc<Tiling>) -> Way {
+        let target = self.target;
         let mut known = Layouts::new(self.program().tensors.len());
         for (tensor, held) in gemm.registers().into_iter().zip(&tiling.operands) {
             let (Some(tensor), Some(held)) = (tensor, held) else { continue };
@@ -87,12 +89,13 @@ impl<'p> Cx<'_, 'p> {
             Err(_) => f64::INFINITY,
         };
         let loads = own_loads.iter().map(load).sum();
-        let cycles = trips * cost::gemm(&tiling, self.program().threads_of(gemm.op));
+        let cycles = trips * cost::gemm(target, &tiling, self.program().threads_of(gemm.op));
         Way { tiling, cycles, loads }
     }
 
     /// Returns a lower bound on the cycles of moving an operand.
     fn move_cost(&self, component: &Component<'p>, m: Move) -> f64 {
+        let target = self.target;
         let mut ops = component.ops.iter().zip(&component.registers);
         let Some(((op, trips), registers)) = ops.find(|((op, _), _)| op.id == m.at) else {
             return f64::INFINITY;
@@ -101,7 +104,7 @@ impl<'p> Cx<'_, 'p> {
         let tensor = self.program().tensor(tensor);
         let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
         let times = if m.after && op.kind.updates(m.operand) { 2.0 } else { 1.0 };
-        times * trips * cost::exchange(self.program().threads_of(op), bytes)
+        times * trips * cost::exchange(target, self.program().threads_of(op), bytes)
     }
 }
 
@@ -224,7 +227,7 @@ fn ways<'p>(
     let mut out = Vec::new();
     for (op, trips) in component.gemms() {
         let Some(gemm) = Gemm::of(program, op) else { continue };
-        let tilings = cx.pool.tilings(program, &gemm, cx.arch, packed)?;
+        let tilings = cx.pool.tilings(program, &gemm, cx.target, packed)?;
         // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
         let own =
             if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
@@ -367,7 +370,7 @@ impl<'p> Search<'_, '_, 'p> {
             return self.anchor(missing, branch);
         }
         let values = |tensor| Some(branch.known.get(tensor)?.tv.values());
-        let spills = self.cx.together.spills(self.cx.program(), self.cx.arch, &values);
+        let spills = self.cx.together.spills(self.cx.program(), self.cx.target, &values);
         let cost = self.cx.cost(self.component, &branch)? + spills;
         if self.promises(cost) {
             let Branch { known: layouts, chosen: tilings, moves, .. } = branch;
@@ -588,7 +591,8 @@ impl<'p> Search<'_, '_, 'p> {
                     Some(i64::from((8 / bits).max(1)))
                 };
                 let least = self.component.copies().filter_map(narrow).max().unwrap_or(1);
-                let (ways, text) = coalesced((program, self.cx.pool), &transfer, dtype, self.cx.arch, least);
+                let (ways, text) =
+                    coalesced((program, self.cx.pool), &transfer, dtype, self.cx.target, least);
                 (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
             }
             // These tensors are never copied, so any layout works. Anchor the largest one: the others follow from it.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{
     Held, HeldAcross, Op, OpId, OpKind, ScopeId, Tensor, TensorId, TensorKind, TileProgram, registers_of,
 };
@@ -22,29 +22,29 @@ const REGISTER_BYTES: i64 = 4;
 const SHARED_TIMES: i64 = 16;
 
 /// Rejects a program with a tensor beyond these limits.
-pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
+pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);
         match &tensor.kind {
-            TensorKind::Register { .. } => register(program, id, tensor, arch)?,
-            TensorKind::Shared { .. } => shared(id, tensor, arch)?,
+            TensorKind::Register { .. } => register(program, id, tensor, target)?,
+            TensorKind::Shared { .. } => shared(id, tensor, target)?,
         }
     }
     Ok(())
 }
 
-fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {
+fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, target: Target) -> Result<(), Failure> {
     let threads = i64::from(program.threads_holding(id).max(1));
     if bytes(tensor).is_some_and(|bytes| bytes / threads <= THREAD_BYTES) {
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
-    let most = registers_of_a_thread(program, arch, tensor.scope);
+    let most = registers_of_a_thread(program, target, tensor.scope);
     let kind = program.scope(tensor.scope).kind.name();
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
             format!(
-                "`{name}` takes {} registers of each thread, which has {most} on {arch}",
+                "`{name}` takes {} registers of each thread, which has {most} on {target}",
                 registers(bytes, threads)
             ),
             format!("{shape:?} of {dtype} are {} registers for {threads} threads", registers(bytes, 1)),
@@ -113,15 +113,15 @@ impl Together {
     pub(crate) fn spills(
         &self,
         program: &TileProgram,
-        arch: Arch,
+        target: Target,
         values: &dyn Fn(TensorId) -> Option<i64>,
     ) -> f64 {
         let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
         let over = |held: &HeldSet| {
-            let most = registers_of_a_thread(program, arch, held.scope);
+            let most = registers_of_a_thread(program, target, held.scope);
             let over = held.tensors.iter().map(registers).sum::<i64>() - most;
             let threads = program.scope(held.scope).threads;
-            if over > 0 { held.trips * cost::spill(threads, over) } else { 0.0 }
+            if over > 0 { held.trips * cost::spill(target, threads, over) } else { 0.0 }
         };
         self.0.iter().map(over).fold(0.0, f64::max)
     }
@@ -131,17 +131,17 @@ impl Together {
 pub const SPARE_REGISTERS: i64 = 16;
 
 /// Reports whether each register tensor, dealt evenly, fits the registers of a thread and leaves [`SPARE_REGISTERS`].
-pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
+pub fn fits_registers(program: &TileProgram, target: Target) -> bool {
     program.tensor_ids().filter(|id| program.tensor(*id).is_register()).all(|id| {
-        let most = registers_of_a_thread(program, arch, program.tensor(id).scope) - SPARE_REGISTERS;
+        let most = registers_of_a_thread(program, target, program.tensor(id).scope) - SPARE_REGISTERS;
         let threads = i64::from(program.threads_holding(id).max(1));
         bytes(program.tensor(id)).is_some_and(|bytes| registers(bytes, threads) <= most)
     })
 }
 
 /// Returns the registers that a thread of a scope can have: those of its role, or its share in a block of this program's threads.
-pub fn registers_of_a_thread(program: &TileProgram, arch: Arch, scope: ScopeId) -> i64 {
-    let limits = arch.limits();
+pub fn registers_of_a_thread(program: &TileProgram, target: Target, scope: ScopeId) -> i64 {
+    let limits = &target.limits;
     if let Some(role) = program.roles().iter().find(|role| role.scope == scope) {
         let at_entry = limits.registers_at_entry(program.block_threads());
         return i64::from(role.registers.unwrap_or(at_entry).min(limits.registers_per_thread));
@@ -155,14 +155,14 @@ fn registers(bytes: i64, threads: i64) -> i64 {
     (bytes + all - 1) / all
 }
 
-fn shared(id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {
-    let limit = arch.limits().shared_bytes;
+fn shared(id: TensorId, tensor: &Tensor, target: Target) -> Result<(), Failure> {
+    let limit = target.limits.shared_bytes;
     if bytes(tensor).is_some_and(|bytes| bytes <= SHARED_TIMES * i64::from(limit)) {
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
     let message = format!(
-        "`{name}` of type {dtype} and shape {shape:?} does not fit in shared memory, and {arch} has {limit} B"
+        "`{name}` of type {dtype} and shape {shape:?} does not fit in shared memory, and {target} has {limit} B"
     );
     Err(Failure::new(FailureKind::Resource, message)
         .part(None, Some(id), "made here")

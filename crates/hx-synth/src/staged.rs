@@ -8,8 +8,6 @@ use hx_tile::{Base, Choice, Move, Op, OpId, OpKind, Solution};
 use crate::failure::{Failure, FailureKind};
 use crate::solver::Solver;
 
-/// Bytes of the widest access.
-const WIDEST_BYTES: u32 = 16;
 /// Limit on the stores that are tried.
 const MOST: usize = 4;
 
@@ -43,9 +41,10 @@ impl Solver<'_> {
 
     /// Returns the moves of the sources of stores that are narrower than 16 bytes, each with the bytes of an access.
     fn narrow_stores(&self, best: &Solution) -> Vec<(Move, u32)> {
+        let widest = self.target.limits.access_bytes;
         let narrow = |op: &Op| {
             let own = source_of_store(op).filter(|own| !best.edits.moves.contains(own))?;
-            Some((own, width_of(best, op.id).filter(|width| *width < WIDEST_BYTES)?))
+            Some((own, width_of(best, op.id).filter(|width| *width < widest)?))
         };
         self.program.ops(1.0).into_iter().filter_map(|(op, _)| narrow(op)).collect()
     }

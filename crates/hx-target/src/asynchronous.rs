@@ -3,6 +3,8 @@
 //! The effects of operations and statements, the checks of synchronization, the simulator and the fences of the emitter read this
 //! table, so that they cannot disagree.
 
+use std::sync::LazyLock;
+
 use serde::Deserialize;
 
 use crate::Space;
@@ -119,6 +121,30 @@ impl Form {
         Form::Product,
         Form::Send,
     ];
+
+    /// Returns the accesses of instructions of the form. They belong to the form, whichever target has such an instruction.
+    ///
+    /// # Panics
+    /// If the table lacks the form, which a test excludes.
+    pub fn asynchronous(self) -> &'static Asynchronous {
+        let found = table().iter().find(|entry| entry.form == self);
+        found.unwrap_or_else(|| panic!("the table of asynchronous instructions lacks {self:?}"))
+    }
+}
+
+/// Returns the table of `catalogue/asynchronous.toml`.
+pub(crate) fn table() -> &'static [Asynchronous] {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        asynchronous: Vec<Asynchronous>,
+    }
+    static TABLE: LazyLock<Vec<Asynchronous>> = LazyLock::new(|| {
+        let read = toml::from_str(include_str!("../catalogue/asynchronous.toml"));
+        let File { asynchronous } = read.unwrap_or_else(|e| panic!("asynchronous.toml is malformed: {e}"));
+        asynchronous
+    });
+    &TABLE
 }
 
 impl Asynchronous {

@@ -3,8 +3,8 @@
 use hx_dtype::{AtomicOp, DType};
 use serde::Deserialize;
 
-use crate::Space;
 use crate::copy::{AtomicForm, CopyRow};
+use crate::{Feature, Space};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,8 @@ struct Row {
     types: Vec<DType>,
     bits: u32,
     issue: f64,
-    arch: u32,
+    #[serde(default)]
+    needs: Option<Feature>,
 }
 
 /// Returns the instructions that a file of atomic rows stands for.
@@ -109,7 +110,7 @@ impl Row {
             register: None,
             issue: self.issue,
             latency,
-            arch: self.arch,
+            needs: self.needs,
             ptx: format!("{verb}{{m}}.{memory}.{suffix} {operands};"),
         }
     }

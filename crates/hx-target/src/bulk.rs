@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use serde::Deserialize;
 
-use crate::{Form, Space};
+use crate::{Feature, Form, Space};
 
 /// An instruction by which one thread copies a box of a tensor map, or a run of contiguous bytes, between global and shared memory.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -19,8 +19,9 @@ pub struct BulkRow {
     /// number.
     #[serde(default)]
     pub run: Option<u32>,
-    /// The oldest architecture that has the instruction.
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     /// PTX with `{s}` for the address in shared memory and `{b}` for that of a load's barrier. A box also has `{m}` for the tensor
     /// map, `{c}` for the coordinates and `{r}` for their number; a run has `{a}` for the address in global memory and `{n}` for the
     /// number of bytes.

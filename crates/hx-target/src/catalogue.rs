@@ -1,6 +1,6 @@
-//! The rows of the catalogue, and the functions that find them.
+//! The rows of a target, and the functions that find them.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
 
 use hx_dtype::{AtomicOp, DType, Operator};
 use hx_layout::Layout;
@@ -9,9 +9,7 @@ use serde::Deserialize;
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
 use crate::product::GemmRow;
-use crate::{
-    Arch, Asynchronous, BulkRow, Completion, Form, MapLimits, Operand, ReachRow, Space, Wait, family,
-};
+use crate::{BulkRow, Completion, Feature, Kind, MapLimits, Named, Operand, ReachRow, Space, Wait, family};
 
 /// An instruction that converts consecutive elements of one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -30,7 +28,9 @@ pub struct ConvertRow {
     pub order: Vec<u32>,
     pub issue: f64,
     pub latency: f64,
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     /// PTX with `{d}` for the destination, or `{d0}`, `{d1}`, … for several, and `{s0}`, `{s1}`, … for the sources.
     pub ptx: String,
 }
@@ -77,7 +77,9 @@ pub struct ExchangeRow {
     pub given: Option<Layout>,
     pub issue: f64,
     pub latency: f64,
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     /// PTX with `{d}`, `{s}` and `{x}` for the mask, the distance or the lane.
     pub ptx: String,
 }
@@ -100,7 +102,9 @@ impl ExchangeRow {
 #[serde(deny_unknown_fields)]
 pub struct GroupRow {
     pub name: String,
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     /// PTX with `{n}` for the number of groups left in flight.
     pub ptx: String,
 }
@@ -110,7 +114,9 @@ pub struct GroupRow {
 #[serde(deny_unknown_fields)]
 pub struct SyncRow {
     pub name: String,
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     pub ptx: String,
 }
 
@@ -166,52 +172,9 @@ pub struct Catalogue {
     pub map: MapLimits,
     #[serde(default, rename = "sync")]
     pub syncs: Vec<SyncRow>,
-    /// The accesses of instructions that are not complete when they are issued.
-    #[serde(default)]
-    pub asynchronous: Vec<Asynchronous>,
-    /// The instructions that wait for them.
+    /// The instructions that wait for completions.
     #[serde(default, rename = "wait")]
     pub waits: Vec<Wait>,
-}
-
-/// Returns the built-in catalogue.
-pub fn catalogue() -> &'static Catalogue {
-    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-        let parse = |text: &str| -> Catalogue {
-            // The files are part of the program, and every test reads them.
-            read(text).unwrap_or_else(|e| panic!("the built-in catalogue is malformed: {e}"))
-        };
-        let products = parse(include_str!("../catalogue/gemm.toml"));
-        let exchanges = parse(include_str!("../catalogue/exchange.toml"));
-        let boxes = parse(include_str!("../catalogue/bulk.toml"));
-        let asynchronous = parse(include_str!("../catalogue/asynchronous.toml"));
-        let atomic = crate::atomic::rows(include_str!("../catalogue/atomic.toml"));
-        let atomic = atomic.unwrap_or_else(|e| panic!("atomic.toml is malformed: {e}"));
-        Catalogue {
-            copies: [parse(include_str!("../catalogue/copy.toml")).copies, atomic].concat(),
-            gemms: with_swapped(products.gemms),
-            reaches: products.reaches,
-            converts: parse(include_str!("../catalogue/convert.toml")).converts,
-            computes: parse(include_str!("../catalogue/compute.toml")).computes,
-            bulks: boxes.bulks,
-            map: boxes.map,
-            groups: [exchanges.groups, boxes.groups].concat(),
-            exchanges: exchanges.exchanges,
-            syncs: parse(include_str!("../catalogue/sync.toml")).syncs,
-            asynchronous: asynchronous.asynchronous,
-            waits: asynchronous.waits,
-        }
-    });
-    &CATALOGUE
-}
-
-/// Returns each row, followed by the row of the same instruction with its operands exchanged.
-fn with_swapped(rows: Vec<GemmRow>) -> Vec<GemmRow> {
-    let both = |row: GemmRow| {
-        let swapped = row.swapped();
-        std::iter::once(row).chain(swapped)
-    };
-    rows.into_iter().flat_map(both).collect()
 }
 
 /// Reads rows, with each family of rows in place of the row that stands for it.
@@ -250,6 +213,36 @@ fn refused_row(file: &toml::Table) -> Option<String> {
 }
 
 impl Catalogue {
+    /// Returns the rows that a target with these features and warps of so many lanes has. Of two rows of a kind with the same name the
+    /// first stays. A product of one warp is followed by the same instruction with its operands exchanged.
+    #[must_use]
+    pub fn of(&self, features: &BTreeSet<Feature>, lanes: u32) -> Catalogue {
+        fn had<T: Clone + Named>(rows: &[T], has: impl Fn(&T) -> bool) -> Vec<T> {
+            let mut names = BTreeSet::new();
+            rows.iter().filter(|row| has(row) && names.insert(row.name())).cloned().collect()
+        }
+        let has = |needs: Option<Feature>| needs.is_none_or(|feature| features.contains(&feature));
+        let mut bulks = had(&self.bulks, |row| has(row.needs));
+        if !has(Some(Feature::Multicast)) {
+            bulks.iter_mut().for_each(|row| row.multicast = None);
+        }
+        let both = |row: GemmRow| {
+            let swapped = row.swapped(lanes);
+            std::iter::once(row).chain(swapped)
+        };
+        Catalogue {
+            copies: had(&self.copies, |row| has(row.needs)),
+            gemms: had(&self.gemms, |row| has(row.needs)).into_iter().flat_map(both).collect(),
+            reaches: had(&self.reaches, |row| has(row.needs)),
+            converts: had(&self.converts, |row| has(row.needs)),
+            exchanges: had(&self.exchanges, |row| has(row.needs)),
+            groups: had(&self.groups, |row| has(row.needs)),
+            bulks,
+            syncs: had(&self.syncs, |row| has(row.needs)),
+            ..self.clone()
+        }
+    }
+
     pub fn copy(&self, name: &str) -> Option<&CopyRow> {
         self.copies.iter().find(|r| r.name == name)
     }
@@ -267,22 +260,13 @@ impl Catalogue {
     }
 
     /// Returns the instruction that exchanges registers of this width between lanes whose numbers differ by a mask.
-    pub fn exchange_of(&self, bits: u32, arch: Arch) -> Option<&ExchangeRow> {
-        self.exchanges.iter().find(|r| r.reach == Reach::Xor && r.bits == bits && r.arch <= arch.number())
+    pub fn exchange_of(&self, bits: u32) -> Option<&ExchangeRow> {
+        self.exchanges.iter().find(|r| r.reach == Reach::Xor && r.bits == bits)
     }
 
     /// Returns the exchanges of this reach, in the order of the catalogue.
-    pub fn exchanges_by(&self, reach: Reach, arch: Arch) -> impl Iterator<Item = &ExchangeRow> {
-        self.exchanges.iter().filter(move |r| r.reach == reach && r.arch <= arch.number())
-    }
-
-    /// Returns the accesses of a form of instructions.
-    ///
-    /// # Panics
-    /// If the table lacks the form, which a test excludes.
-    pub fn asynchronous(&self, form: Form) -> &Asynchronous {
-        let found = self.asynchronous.iter().find(|entry| entry.form == form);
-        found.unwrap_or_else(|| panic!("the table of asynchronous instructions lacks {form:?}"))
+    pub fn exchanges_by(&self, reach: Reach) -> impl Iterator<Item = &ExchangeRow> {
+        self.exchanges.iter().filter(move |r| r.reach == reach)
     }
 
     /// Returns the weakest wait for a completion: the one that covers the fewest others.
@@ -309,12 +293,6 @@ impl Catalogue {
         self.syncs.iter().find(|r| r.name == name)
     }
 
-    /// Reports whether a target has barriers in shared memory that count arrivals, and copies that arrive on them.
-    pub fn has_barriers(&self, arch: Arch) -> bool {
-        let mut rows = self.syncs.iter().filter(|row| row.name.starts_with("barrier.")).peekable();
-        rows.peek().is_some() && rows.all(|row| row.arch <= arch.number())
-    }
-
     /// Returns the row of an operator on operands of this type; `None` if the type has no row of its own.
     pub fn compute(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
@@ -334,41 +312,38 @@ impl Catalogue {
     }
 
     /// Returns the copies between two memories, in the order of the catalogue: widest first.
-    pub fn copies_between(&self, from: Space, to: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
+    pub fn copies_between(&self, from: Space, to: Space) -> impl Iterator<Item = &CopyRow> {
         let plain = self.copies.iter().filter(|r| r.atomic.is_none());
-        plain.filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
+        plain.filter(move |r| r.from == from && r.to == to)
     }
 
     /// Returns the atomic instructions of this form on a memory, in the order of the catalogue: widest first.
-    pub fn atomics_of(&self, form: AtomicForm, space: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
+    pub fn atomics_of(&self, form: AtomicForm, space: Space) -> impl Iterator<Item = &CopyRow> {
         let fits = move |r: &&CopyRow| r.atomic == Some(form) && r.memory_space() == space;
-        self.copies.iter().filter(fits).filter(move |r| r.arch <= arch.number())
+        self.copies.iter().filter(fits)
     }
 
-    /// Returns the element types that some target accesses by this operation in this memory.
-    pub fn types_of_atomic(&self, op: AtomicOp, space: Space) -> Vec<DType> {
-        let has = |dtype: &DType| {
-            let is = |r: &CopyRow| {
-                r.memory_space() == space && r.atomic.is_some_and(|a| a.op == op && a.dtype == *dtype)
-            };
-            self.copies.iter().any(is)
+    /// Reports whether an instruction accesses elements of this type by this operation in this memory.
+    pub fn has_atomic(&self, op: AtomicOp, dtype: DType, space: Space) -> bool {
+        let is = |row: &CopyRow| {
+            row.memory_space() == space && row.atomic.is_some_and(|a| a.op == op && a.dtype == dtype)
         };
-        DType::ALL.into_iter().filter(has).collect()
+        self.copies.iter().any(is)
     }
 
     /// Returns the products of these element types that read both operands from registers.
-    pub fn gemms_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &GemmRow> {
-        self.products_of([a, b, c], arch).filter(|row| !row.is_by_descriptor())
+    pub fn gemms_of(&self, a: DType, b: DType, c: DType) -> impl Iterator<Item = &GemmRow> {
+        self.products_of([a, b, c]).filter(|row| !row.is_by_descriptor())
     }
 
     /// Returns the products of these element types, given as `[a, b, c]`, that read B from shared memory.
-    pub fn gemms_by_descriptor(&self, types: [DType; 3], arch: Arch) -> impl Iterator<Item = &GemmRow> {
-        self.products_of(types, arch).filter(|row| row.is_by_descriptor())
+    pub fn gemms_by_descriptor(&self, types: [DType; 3]) -> impl Iterator<Item = &GemmRow> {
+        self.products_of(types).filter(|row| row.is_by_descriptor())
     }
 
-    fn products_of(&self, types: [DType; 3], arch: Arch) -> impl Iterator<Item = &GemmRow> {
+    fn products_of(&self, types: [DType; 3]) -> impl Iterator<Item = &GemmRow> {
         let has_types = move |r: &&GemmRow| [r.a.dtype(), r.b.dtype(), r.c.dtype] == types;
-        self.gemms.iter().filter(has_types).filter(move |r| r.arch <= arch.number())
+        self.gemms.iter().filter(has_types)
     }
 
     /// Returns a way to reach an operand in shared memory.
@@ -377,7 +352,36 @@ impl Catalogue {
     }
 
     /// Returns the conversions, those of the most values at once first.
-    pub fn converts_of(&self, from: DType, to: DType, arch: Arch) -> impl Iterator<Item = &ConvertRow> {
-        self.converts.iter().filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
+    pub fn converts_of(&self, from: DType, to: DType) -> impl Iterator<Item = &ConvertRow> {
+        self.converts.iter().filter(move |r| r.from == from && r.to == to)
     }
 }
+
+macro_rules! kinds {
+    ($($row:ty: $table:ident),*) => {
+        $(
+            impl Named for $row {
+                fn name(&self) -> &str {
+                    &self.name
+                }
+            }
+
+            impl Kind for $row {
+                fn table(rows: &Catalogue) -> &[Self] {
+                    &rows.$table
+                }
+            }
+        )*
+    };
+}
+
+kinds!(
+    CopyRow: copies,
+    GemmRow: gemms,
+    ReachRow: reaches,
+    ConvertRow: converts,
+    ExchangeRow: exchanges,
+    GroupRow: groups,
+    BulkRow: bulks,
+    SyncRow: syncs
+);

@@ -4,8 +4,8 @@ use hx_dtype::{AtomicOp, DType};
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::Space;
 use crate::operand::optional_layout;
+use crate::{Feature, Space};
 
 /// An instruction that moves elements between a memory and registers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -38,8 +38,9 @@ pub struct CopyRow {
     pub issue: f64,
     /// Cycles until the result can be used.
     pub latency: f64,
-    /// The oldest architecture that has the instruction.
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     /// PTX with `{r}` for the registers and `{a}` for the address. An atomic instruction also has `{m}` for its order and scope,
     /// `{o}` for the element as it was before, and `{c}` for the value to compare with.
     pub ptx: String,

@@ -3,7 +3,7 @@
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::{Fragment, Operand, WARP};
+use crate::{Feature, Fragment, Operand};
 
 /// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -22,7 +22,9 @@ pub struct GemmRow {
     pub group: Option<String>,
     pub issue: f64,
     pub latency: f64,
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
     /// PTX with `{a}`, `{b}`, `{c}` for the registers of the fragments or the descriptors. An asynchronous instruction also has
     /// `{d}`, a predicate that is false if the accumulator counts as 0, and `{ta}` and `{tb}`, which are 1 if the operand is
     /// contiguous along its rows or columns instead of along K.
@@ -46,12 +48,12 @@ impl GemmRow {
         self.b.fragment().is_none()
     }
 
-    /// Returns the numbers of warps along M and N of its tile that execute one instruction; `[1, 1]` for a row of one warp
-    /// or less.
-    pub fn warps(&self) -> [i64; 2] {
+    /// Returns the numbers of warps of so many lanes along M and N of its tile that execute one instruction; `[1, 1]` for a row of
+    /// one warp or less.
+    pub fn warps(&self, lanes: u32) -> [i64; 2] {
         let rows = self.shape[0].max(1);
-        let warps = i64::from(self.threads.div_ceil(WARP));
-        let first = |warp: i64| self.c.layout.mode(0).eval(warp * i64::from(WARP));
+        let warps = i64::from(self.threads.div_ceil(lanes));
+        let first = |warp: i64| self.c.layout.mode(0).eval(warp * i64::from(lanes));
         let starts: Vec<i64> = (0..warps).map(first).collect();
         let distinct = |of: &dyn Fn(i64) -> i64| {
             let mut found: Vec<i64> = starts.iter().map(|at| of(*at)).collect();
@@ -65,9 +67,9 @@ impl GemmRow {
     /// Returns the row that computes `Cᵀ = B · Aᵀ` with the same instruction: its M is the N of this row. A product with few rows
     /// fills such an instruction better. Only instructions of one warp that read both operands from registers have one, and of
     /// these the ones with different M and N.
-    pub(crate) fn swapped(&self) -> Option<GemmRow> {
+    pub(crate) fn swapped(&self, lanes: u32) -> Option<GemmRow> {
         let ([m, n, k], Some(_)) = (self.shape, self.fragments()) else { return None };
-        if self.threads != WARP || m == n {
+        if self.threads != lanes || m == n {
             return None;
         }
         let transposed = |(extent, stride): &(i64, i64)| (*extent, stride % m * n + stride / m);

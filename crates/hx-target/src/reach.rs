@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde::de::Error;
 
-use crate::SwizzleMode;
+use crate::{Feature, SwizzleMode};
 
 /// A way in which an instruction reaches an operand in shared memory (PTX ISA, "Matrix descriptor"). The operand has the rows of A
 /// or the columns of B along `x`, and the steps along `k`.
@@ -19,8 +19,9 @@ pub struct ReachRow {
     /// Widths of elements that can be reached so. If empty, all can.
     #[serde(default)]
     pub bits: Vec<u32>,
-    /// The oldest architecture that has the descriptor.
-    pub arch: u32,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
 }
 
 /// A mode of a reach, with lengths that depend on the width of the elements.

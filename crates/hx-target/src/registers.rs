@@ -1,6 +1,6 @@
 //! Divides the registers of a block among roles, whose threads pass registers on to each other (PTX ISA, "setmaxnreg").
 
-use crate::{Limits, REGISTER_RANGE, REGISTER_STEP};
+use crate::Limits;
 
 /// The registers of each thread from which consumers gain nothing more.
 const ENOUGH: u32 = 240;
@@ -34,9 +34,9 @@ pub struct RegisterError {
 /// If the roles need more registers than the block has.
 pub fn share_registers(limits: &Limits, roles: &[Share]) -> Result<Vec<u32>, RegisterError> {
     let groups: u32 = roles.iter().map(|role| role.groups).sum();
-    let at_entry = limits.registers_at_entry(groups * crate::GROUP);
+    let at_entry = limits.registers_at_entry(groups * limits.group);
     let pool = groups * at_entry;
-    let least = REGISTER_RANGE[0];
+    let least = limits.register_range[0];
     let given: u32 = roles.iter().map(|role| role.groups * role.given.unwrap_or(0)).sum();
     let open = |producer: bool| -> u32 {
         let is_open = |role: &&Share| role.producer == producer && role.given.is_none();
@@ -50,12 +50,12 @@ pub fn share_registers(limits: &Limits, roles: &[Share]) -> Result<Vec<u32>, Reg
     if given == 0 && (at_entry >= ENOUGH || producers == 0 || consumers == 0) {
         return Ok(vec![at_entry; roles.len()]);
     }
-    let whole = |registers: u32| registers / REGISTER_STEP * REGISTER_STEP;
+    let whole = |registers: u32| registers / limits.register_step * limits.register_step;
     let left = pool - given;
     let consumer =
         (left - least * producers).checked_div(consumers).map_or(0, |each| whole(each).min(ENOUGH));
     let rest = left - consumer * consumers;
-    let producer = rest.checked_div(producers).map_or(0, |each| whole(each).min(REGISTER_RANGE[1]));
+    let producer = rest.checked_div(producers).map_or(0, |each| whole(each).min(limits.register_range[1]));
     let share = |role: &Share| role.given.unwrap_or(if role.producer { producer } else { consumer });
     Ok(roles.iter().map(share).collect())
 }
@@ -65,7 +65,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::Arch;
+    use crate::Target;
 
     /// Shares the registers of roles that are written as in the source: `p 24, c2 240`, `c2` for two groups.
     fn check(roles: &str, want: Expect) {
@@ -76,7 +76,7 @@ mod tests {
             Share { groups: count.parse().unwrap_or(1), producer: kind == "p", given }
         };
         let roles: Vec<Share> = roles.split(',').map(role).collect();
-        let found = match share_registers(&Arch::Sm90a.limits(), &roles) {
+        let found = match share_registers(&Target::usual().limits, &roles) {
             Ok(shares) => format!("{shares:?}"),
             Err(RegisterError { wanted, given, at_entry }) => {
                 format!("{wanted} of {given}, {at_entry} at entry")

@@ -9,7 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 
-use crate::{CopyRow, GemmRow, catalogue};
+use crate::{Catalogue, CopyRow, GemmRow, Target};
+
+/// Returns the rows of the target that has the most.
+fn catalogue() -> &'static Catalogue {
+    &Target::usual().get().rows
+}
 
 /// Counts how often each element of a tile of `size` elements is held.
 fn coverage(layout: &hx_layout::Layout, size: i64) -> Vec<usize> {
@@ -225,7 +230,6 @@ name = 'made_up.k'
 x = [[8, '8T'], ['*', 'S']]
 k = [['8T', 1]]
 swizzle = '128B'
-arch = 90
 
 [[gemm]]
 name = 'made_up.n{n}'
@@ -237,7 +241,6 @@ b = { type = 'f16', reach = ['made_up.*'] }
 c = { type = 'f32', layout = '((4,8,4),(2,2,{n/8})):((128,1,16),(64,8,512))' }
 issue = '{n/2}'
 latency = 1
-arch = 90
 ptx = 'made_up.n{n} {c}, {a};'
 "#;
 

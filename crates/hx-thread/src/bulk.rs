@@ -7,7 +7,7 @@
 
 use hx_dtype::DType;
 use hx_index::{EvalError, Expr, Symbol};
-use hx_target::{SwizzleMode, catalogue};
+use hx_target::{BulkRow, MapLimits, Row, SwizzleMode};
 
 use crate::Address;
 
@@ -56,8 +56,7 @@ pub enum Part {
 /// A bulk copy from global to shared memory. One thread of the scope executes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bulk {
-    /// Name of the bulk row.
-    pub row: String,
+    pub row: Row<BulkRow>,
     pub from: Part,
     /// The first element in shared memory. It does not depend on the thread.
     pub address: Address,
@@ -72,8 +71,7 @@ pub struct Bulk {
 /// current group of bulk copies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BulkStore {
-    /// Name of the bulk row.
-    pub row: String,
+    pub row: Row<BulkRow>,
     pub to: Part,
     /// The first element in shared memory. It does not depend on the thread.
     pub address: Address,
@@ -102,12 +100,17 @@ impl TensorMap {
         Ok(MapValues { dims: all(&self.dims)?, strides: all(&self.strides)? })
     }
 
-    /// Checks the limits of a map of `name`, a tensor of `dtype`.
+    /// Checks the limits that a target has for a map of `name`, a tensor of `dtype`.
     ///
     /// # Errors
     /// The number that breaks a limit, and the limit, as text.
-    pub fn check(&self, name: &str, dtype: DType, values: &MapValues) -> Result<(), String> {
-        let limits = &catalogue().map;
+    pub fn check(
+        &self,
+        name: &str,
+        dtype: DType,
+        values: &MapValues,
+        limits: &MapLimits,
+    ) -> Result<(), String> {
         let (rank, most) = (self.dims.len(), limits.dims);
         let fits = (1..=most).contains(&rank)
             && self.extents.len() == rank

@@ -18,7 +18,7 @@ mod tests;
 
 use std::cmp::Ordering;
 
-use hx_target::{Proxy, WARP};
+use hx_target::Proxy;
 
 /// A set of warps of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,9 +30,9 @@ pub struct Warps {
 }
 
 impl Warps {
-    /// Returns the warps of the threads below `threads`. A block has no more than 2048 threads.
-    pub fn of_threads(threads: u32) -> Warps {
-        let count = threads.div_ceil(WARP).min(u64::BITS);
+    /// Returns the warps of so many lanes that have the threads below `threads`, 64 warps at most.
+    pub fn of_threads(threads: u32, lanes: u32) -> Warps {
+        let count = threads.div_ceil(lanes).min(u64::BITS);
         Warps::of(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
     }
 
@@ -40,15 +40,15 @@ impl Warps {
         Warps { base: 0, set }
     }
 
-    /// Returns the warps with the same numbers of the block whose first thread has this number on the clock.
+    /// Returns the warps with the same numbers of the block whose first warp has this number on the clock.
     #[must_use]
-    pub fn of_block(self, first: u32) -> Warps {
-        Warps { base: first / WARP, ..self }
+    pub fn of_block(self, base: u32) -> Warps {
+        Warps { base, ..self }
     }
 
-    /// Returns the warps of `threads` threads from `first` on, which are whole warps.
-    pub fn of_range(first: u32, threads: u32) -> Warps {
-        Warps::of(Warps::of_threads(first + threads).set & !Warps::of_threads(first).set)
+    /// Returns the warps of so many lanes that have the `threads` threads from `first` on, which are whole warps.
+    pub fn of_range(first: u32, threads: u32, lanes: u32) -> Warps {
+        Warps::of(Warps::of_threads(first + threads, lanes).set & !Warps::of_threads(first, lanes).set)
     }
 
     /// Reports whether it is no more than one warp.
@@ -62,9 +62,9 @@ impl Warps {
         Warps { set: self.set & self.set.wrapping_neg(), ..self }
     }
 
-    /// Returns the warps all of whose threads are in a set of threads.
-    pub fn all_of(threads: &[bool]) -> Warps {
-        let warps = threads.chunks(WARP as usize).take(u64::BITS as usize).enumerate();
+    /// Returns the warps of so many lanes all of whose threads are in a set of threads.
+    pub fn all_of(threads: &[bool], lanes: u32) -> Warps {
+        let warps = threads.chunks(lanes as usize).take(u64::BITS as usize).enumerate();
         let all = warps.filter(|(_, lanes)| lanes.iter().all(|lane| *lane));
         Warps::of(all.fold(0, |set, (warp, _)| set | 1 << warp))
     }
@@ -88,6 +88,8 @@ pub struct Epoch {
     time: u32,
     /// The threads that take part are an aligned range of this many, with `thread` among them.
     lanes: u16,
+    /// Lanes of a warp.
+    warp_lanes: u16,
     agent: Agent,
 }
 
@@ -142,7 +144,7 @@ impl Epoch {
     /// Returns the warp of [`Epoch::thread`].
     #[inline]
     pub fn warp(self) -> usize {
-        (self.thread / WARP) as usize
+        (self.thread / u32::from(self.warp_lanes)) as usize
     }
 
     /// Reports whether the other access, of the same agent, is in a later epoch.
@@ -157,14 +159,14 @@ impl Epoch {
 
     /// Reports whether threads of several warps take part.
     pub(crate) fn spans_warps(self) -> bool {
-        self.lanes > WARP as u16
+        self.lanes > self.warp_lanes
     }
 
     /// Returns the warps whose threads take part.
     #[inline]
     fn warps(self) -> std::ops::RangeInclusive<usize> {
         let warp = self.warp();
-        let count = usize::from(self.lanes) / WARP as usize;
+        let count = usize::from(self.lanes / self.warp_lanes);
         match count {
             0 | 1 => warp..=warp,
             _ => warp / count * count..=warp / count * count + count - 1,
@@ -213,6 +215,8 @@ const WAITS: usize = 6;
 /// The clocks of the agents of a block, or of the blocks of a cluster. The blocks number their warps one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clock {
+    /// Lanes of a warp.
+    lanes: u32,
     /// The number of warps of each block.
     own: usize,
     /// The distance between the first warps of two blocks.
@@ -241,18 +245,19 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns the clocks at the start of a block of `threads` threads.
-    pub fn new(threads: u32) -> Clock {
-        Clock::of_cluster(threads, [1, threads])
+    /// Returns the clocks at the start of a block of `threads` threads, with warps of so many lanes.
+    pub fn new(threads: u32, lanes: u32) -> Clock {
+        Clock::of_cluster(threads, [1, threads], lanes)
     }
 
     /// Returns the clocks at the start of some blocks of `threads` threads each. `stride` is the number of threads between the
     /// first threads of two blocks, a multiple of whole warps, and of the threads of the widest access.
-    pub fn of_cluster(threads: u32, [blocks, stride]: [u32; 2]) -> Clock {
-        let (own, stride) = (threads.div_ceil(WARP) as usize, stride.div_ceil(WARP) as usize);
+    pub fn of_cluster(threads: u32, [blocks, stride]: [u32; 2], lanes: u32) -> Clock {
+        let (own, stride) = (threads.div_ceil(lanes) as usize, stride.div_ceil(lanes) as usize);
         let warps = blocks as usize * stride;
         let epochs = |count| vec![1; count];
         Clock {
+            lanes,
             own,
             stride,
             warps,
@@ -290,6 +295,17 @@ impl Clock {
         self
     }
 
+    /// Returns the number of the warp of a thread.
+    #[inline]
+    fn warp(&self, thread: u32) -> usize {
+        (thread / self.lanes) as usize
+    }
+
+    #[inline]
+    fn epoch(&self, thread: u32, time: u32, lanes: u16, agent: Agent) -> Epoch {
+        Epoch { thread, time, lanes, warp_lanes: self.lanes as u16, agent }
+    }
+
     fn blocks(&self) -> usize {
         self.warps / self.stride.max(1)
     }
@@ -316,27 +332,25 @@ impl Clock {
     /// around it, whose warps are in the same epoch.
     #[inline]
     pub fn access(&self, thread: u32, lanes: u16) -> Epoch {
-        Epoch { thread, time: self.now[(thread / WARP) as usize], lanes, agent: Agent::Warp }
+        self.epoch(thread, self.now[self.warp(thread)], lanes, Agent::Warp)
     }
 
     /// Returns the epoch of an asynchronous copy that `thread` issues now.
     #[inline]
     pub fn copy(&self, thread: u32) -> Epoch {
-        let agent = self.warps + (thread / WARP) as usize;
-        Epoch { thread, time: self.now[agent], lanes: 1, agent: Agent::Copies }
+        self.epoch(thread, self.now[self.warps + self.warp(thread)], 1, Agent::Copies)
     }
 
     /// Returns the epoch of a copy that signals a barrier in memory and that `thread` issues now.
     #[inline]
     pub fn signal(&self, thread: u32) -> Epoch {
-        let agent = SIGNALS * self.warps + (thread / WARP) as usize;
-        Epoch { thread, time: self.now[agent], lanes: 1, agent: Agent::Signals }
+        self.epoch(thread, self.now[SIGNALS * self.warps + self.warp(thread)], 1, Agent::Signals)
     }
 
     /// Returns the epoch of a bulk copy that `thread` issues now and that signals a stage, before `complete` phases of the stage.
     #[inline]
     pub fn fill(&self, thread: u32, stage: usize, complete: u64) -> Epoch {
-        Epoch { thread, time: complete as u32 + 1, lanes: 1, agent: Agent::Stage(stage as u32) }
+        self.epoch(thread, complete as u32 + 1, 1, Agent::Stage(stage as u32))
     }
 
     /// Returns what a thread learns that waits for the phase of a bulk copy.
@@ -351,7 +365,8 @@ impl Clock {
         let mut pass = |warp: usize| {
             let now = &mut self.now[WAITS * self.warps + warp];
             *now += 1;
-            Epoch { thread: warp as u32 * WARP, time: *now - 1, lanes: 1, agent: Agent::Waits }
+            let time = *now - 1;
+            self.epoch(warp as u32 * self.lanes, time, 1, Agent::Waits)
         };
         who.iter().map(&mut pass).collect()
     }

@@ -1,6 +1,6 @@
 //! The memory accesses of each statement and the order it imposes: [`hx_tile::Effects`] with addresses instead of views.
 
-use hx_target::{AsynchronousAccess, Completion, Form, Proxy, Space, catalogue};
+use hx_target::{AsynchronousAccess, Completion, Form, Proxy, Space};
 use hx_tile::Order;
 
 use crate::{Address, AsyncCopy, Bulk, BulkStore, Stmt};
@@ -39,10 +39,10 @@ impl Stmt {
     pub fn effects(&self) -> Effects<'_> {
         let touches = |touches| Effects { touches, order: Order::Nothing };
         let orders = |order| Effects { touches: Vec::new(), order };
-        let touch = |form, address, space| Touch::of(address, catalogue().asynchronous(form).access(space));
+        let touch = |form: Form, address, space| Touch::of(address, form.asynchronous().access(space));
         match self {
             Stmt::Transfer(transfer) => {
-                let loads = catalogue().copy(&transfer.row).is_some_and(|row| row.is_load());
+                let loads = transfer.row.is_load();
                 touches(vec![Touch::at_once(&transfer.address, !loads)])
             }
             Stmt::AsyncCopy(copy) => {
@@ -52,8 +52,7 @@ impl Stmt {
             // The address is that of another block.
             Stmt::Send(_) => touches(Vec::new()),
             Stmt::Bulk(Bulk { row, address, .. }) | Stmt::BulkStore(BulkStore { row, address, .. }) => {
-                let form = catalogue().bulk(row).map(|row| row.form());
-                touches(form.map(|form| touch(form, address, Space::Shared)).into_iter().collect())
+                touches(vec![touch(row.form(), address, Space::Shared)])
             }
             Stmt::BulkWait { leave, read } => orders(Order::WaitStores { leave: *leave, read: *read }),
             Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {

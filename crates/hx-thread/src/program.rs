@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
+use hx_target::{ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row, SyncRow, Target};
 use hx_tile::{
     MemoryOrder, MemoryScope, OpId, Origin, Requirement, Scalar, Scope, ScopeId, TensorId, barriers_of,
 };
@@ -15,6 +16,8 @@ use crate::{Address, Bulk, BulkStore, Counter, Draw, Drawn, LogEntry, Memory, Te
 pub struct ThreadProgram {
     /// The kernel's name in the source.
     pub name: String,
+    /// The architecture that the program is for.
+    pub target: Target,
     /// In launch order: a pointer for each tensor; then every symbol of [`ThreadProgram::symbols`] as a 32-bit integer.
     pub params: Vec<Param>,
     /// Dimensions, strides and the number of multiprocessors that the body, the grid or a requirement reads, in a fixed
@@ -384,8 +387,7 @@ pub enum Lane {
 /// Gives each thread values of another thread of its warp: one value, or as many as fill a register.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
-    /// Name of the exchange row.
-    pub row: String,
+    pub row: Row<ExchangeRow>,
     pub dst: Registers,
     /// Has as many values as `dst`.
     pub src: Registers,
@@ -396,8 +398,7 @@ pub struct Exchange {
 /// [`Stmt::Await`] the barrier that it signals.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsyncCopy {
-    /// Name of the copy row.
-    pub row: String,
+    pub row: Row<CopyRow>,
     /// The barrier at which the copy arrives, by the next [`Stmt::Arrive`] of its kind; `None` if the copy joins a group.
     pub signals: Option<u32>,
     pub src: Address,
@@ -433,8 +434,7 @@ pub struct Registers {
 /// they hold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transfer {
-    /// Name of the copy row.
-    pub row: String,
+    pub row: Row<CopyRow>,
     pub registers: Registers,
     pub address: Address,
     /// Threads for which it fails do not access memory; a load sets their registers to `pad`. A collective row never has a
@@ -461,8 +461,7 @@ pub struct AtomicUse {
 /// counts the bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SendChunk {
-    /// Name of the row.
-    pub row: String,
+    pub row: Row<SyncRow>,
     pub registers: Registers,
     /// The place in the shared memory of the other block.
     pub address: Address,
@@ -475,8 +474,7 @@ pub struct SendChunk {
 /// A matrix instruction of the catalogue. It updates the accumulator in place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Multiply {
-    /// Name of the gemm row.
-    pub row: String,
+    pub row: Row<GemmRow>,
     pub c: Registers,
     pub a: Registers,
     pub b: Registers,
@@ -486,8 +484,7 @@ pub struct Multiply {
 /// group, only further asynchronous products access the accumulator, and nothing changes the operands.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MultiplyAsync {
-    /// Name of the gemm row.
-    pub row: String,
+    pub row: Row<GemmRow>,
     pub c: Registers,
     pub a: Source,
     pub b: Descriptor,
@@ -509,8 +506,8 @@ pub struct Descriptor {
     /// The place of the first element, before the swizzle. It is the same for all threads that execute the instruction
     /// together.
     pub start: Address,
-    /// Name of the reach row: the form in which the elements lie.
-    pub reach: String,
+    /// The form in which the elements lie.
+    pub reach: Row<ReachRow>,
     /// The leading byte offset, stride `L` of the reach.
     pub lbo: u32,
     /// The stride byte offset, stride `S` of the reach.
@@ -532,8 +529,8 @@ pub enum Fence {
 /// A conversion within each thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Convert {
-    /// Name of the convert row; `None` for a move between equal types.
-    pub row: Option<String>,
+    /// The row; `None` for a move between equal types.
+    pub row: Option<Row<ConvertRow>>,
     pub dst: Registers,
     pub src: Registers,
 }
@@ -547,10 +544,11 @@ pub struct Fill {
 }
 
 impl Default for ThreadProgram {
-    /// Returns a program without parameters, scopes and statements.
+    /// Returns a program for the usual target without parameters, scopes and statements.
     fn default() -> ThreadProgram {
         ThreadProgram {
             name: String::new(),
+            target: Target::usual(),
             params: Vec::new(),
             symbols: Vec::new(),
             grid: Vec::new(),

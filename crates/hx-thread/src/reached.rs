@@ -1,6 +1,6 @@
 //! The elements that a matrix instruction reads by descriptor.
 
-use hx_target::{Field, Reached, ReachedStride, catalogue};
+use hx_target::{Field, Reached, ReachedStride};
 
 use crate::{Descriptor, Memory, MultiplyAsync, Source, ThreadProgram};
 
@@ -19,10 +19,9 @@ pub struct Runs {
 const RUN_BITS: u32 = 128;
 
 impl MultiplyAsync {
-    /// Returns the operands in shared memory with the runs that the instruction reads; none if a name is not in the catalogue.
+    /// Returns the operands in shared memory with the runs that the instruction reads.
     pub fn reads<'a>(&'a self, program: &ThreadProgram) -> Vec<(&'a Descriptor, Runs)> {
-        let Some(row) = catalogue().gemm(&self.row) else { return Vec::new() };
-        let [rows, columns, depth] = row.shape;
+        let [rows, columns, depth] = self.row.shape;
         let a = match &self.a {
             Source::Registers(_) => None,
             Source::Descriptor(descriptor) => Some((descriptor, rows)),
@@ -34,7 +33,7 @@ impl MultiplyAsync {
 
 impl Descriptor {
     fn runs(&self, extents: [i64; 2], program: &ThreadProgram) -> Option<Runs> {
-        let reach = catalogue().reach(&self.reach)?;
+        let reach = self.reach;
         let Memory::Shared(buffer) = self.start.memory else { return None };
         let bits = program.shared.get(buffer as usize)?.dtype.bits();
         let modes = reach.modes(bits)?;

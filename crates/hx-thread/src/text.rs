@@ -148,7 +148,7 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
         Stmt::CommitProducts => "commit products".to_owned(),
         Stmt::WaitProducts { leave, completes } => wait_products_text(program, *leave, completes),
         Stmt::Convert(c) => {
-            let row = c.row.as_deref().unwrap_or("move");
+            let row = c.row.map_or("move", |row| row.get().name.as_str());
             format!("{row} {} = {}", registers(&c.dst), registers(&c.src))
         }
         Stmt::Compute(c) => {

@@ -2,7 +2,7 @@
 //! module. The accesses of operations that are not complete when they are issued are those of their form of instructions, in the
 //! table of asynchronous instructions. The verifier has an account of its own, so that it does not repeat a mistake made here.
 
-use hx_target::{Asynchronous, AsynchronousAccess, Form, Space, catalogue};
+use hx_target::{Asynchronous, AsynchronousAccess, Form, Space};
 
 use crate::{Base, Completion, Mode, OpKind, Order, Proxy, Rows, TensorId, View};
 
@@ -100,7 +100,7 @@ impl<'a> Collector<'a> {
 
     /// Adds the accesses of a copy between a view of global memory and one of shared memory.
     fn copied(self, form: Form, [global, shared]: [&'a View; 2]) -> Collector<'a> {
-        let asynchronous: &Asynchronous = catalogue().asynchronous(form);
+        let asynchronous: &Asynchronous = form.asynchronous();
         asynchronous.accesses.iter().fold(self, |all, access| {
             let view = if access.space == Space::Global { global } else { shared };
             all.viewed(view, Access::of(Region::View(view), *access))
@@ -110,7 +110,7 @@ impl<'a> Collector<'a> {
     /// Adds the accesses of a product: to its accumulator, to operands in registers, and to those that it reads from shared memory
     /// by descriptor. A product that is not asynchronous waits for itself.
     fn multiplied(mut self, c: TensorId, operands: [&'a View; 2], is_asynchronous: bool) -> Collector<'a> {
-        for access in &catalogue().asynchronous(Form::Product).accesses {
+        for access in &Form::Product.asynchronous().accesses {
             let until = if is_asynchronous { access.until } else { Completion::AtOnce };
             let access = AsynchronousAccess { until, ..*access };
             let is_register = access.space == Space::Register;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
+use hx_target::Target;
 
 use crate::{
     Atomic, Base, Counter, Map, Mode, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope,
@@ -16,6 +17,8 @@ use crate::{
 pub struct TileProgram {
     /// The kernel's name.
     pub name: String,
+    /// The architecture that the program is for.
+    pub target: Target,
     pub params: Vec<Param>,
     /// The facts about all symbols: `where` clauses, launch facts, ranges of block indices and counters.
     pub facts: Facts,
@@ -41,10 +44,11 @@ pub struct TileProgram {
 }
 
 impl Default for TileProgram {
-    /// Returns a program without parameters, scopes and statements.
+    /// Returns a program for the usual target without parameters, scopes and statements.
     fn default() -> TileProgram {
         TileProgram {
             name: String::new(),
+            target: Target::usual(),
             params: Vec::new(),
             facts: Facts::default(),
             grid: Vec::new(),

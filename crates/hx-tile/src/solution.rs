@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
+use hx_target::{BulkRow, ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row};
 
 use crate::{Cost, Edits, OpId, TensorId, TileProgram};
 
@@ -198,7 +199,7 @@ pub enum Route {
     /// `n · i` to `n · i + n - 1`.
     Matrices {
         /// The exchange row.
-        row: String,
+        row: Row<ExchangeRow>,
         /// `[value, instruction]` → position in the source.
         src: Layout,
     },
@@ -211,7 +212,7 @@ pub enum Route {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lanes {
     /// The exchange row.
-    pub row: String,
+    pub row: Row<ExchangeRow>,
     /// The number of neighbouring values that move together in one register word.
     pub together: i64,
     /// Thread → lane, and value → number of lanes to add.
@@ -224,7 +225,7 @@ pub struct Lanes {
 #[derive(Clone, PartialEq, Debug)]
 pub struct CopyChoice {
     /// The row of the catalogue.
-    pub row: String,
+    pub row: Row<CopyRow>,
     /// The extents that the copy covers, as in the register tensor's [`Distribution`].
     pub tile: Vec<i64>,
     /// `[thread, value, issue]` → index in `tile`: the elements at each thread's address. The values are contiguous in
@@ -256,7 +257,7 @@ pub struct CopyChoice {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BulkChoice {
     /// The bulk row of the catalogue.
-    pub row: String,
+    pub row: Row<BulkRow>,
     /// The row takes runs, and no tensor map.
     pub runs: bool,
     /// All dimensions of the tensor in global memory, the contiguous one first.
@@ -281,7 +282,7 @@ pub struct Conflicts {
 /// How a gemm repeats one instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GemmChoice {
-    pub row: String,
+    pub row: Row<GemmRow>,
     /// The number of warps (or of threads, for an instruction of a single thread) along M, N and the batch.
     pub arrangement: [i64; 3],
     /// In registers: `[value, m issue, k issue, batch issue]` → position among the thread's values of A.
@@ -303,8 +304,8 @@ pub enum OperandChoice {
     /// From the registers of the threads.
     Registers(Layout),
     /// From shared memory, by a descriptor for each instruction. The solved layout of the shared tensor has the form of the
-    /// catalogue's reach with this name.
-    Descriptor { reach: String },
+    /// row.
+    Descriptor { reach: Row<ReachRow> },
 }
 
 impl OperandChoice {
@@ -341,7 +342,7 @@ impl GemmChoice {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConvertChoice {
     /// The row of the catalogue; `None` for a plain move, and for conversions that are made one element at a time.
-    pub row: Option<String>,
+    pub row: Option<Row<ConvertRow>>,
     /// `[value, issue]` → position among the thread's values of the source.
     pub src: Layout,
     /// `[value, issue]` → position among the thread's values of the destination.
@@ -354,9 +355,9 @@ impl Route {
     pub fn rows(&self) -> Vec<&str> {
         match self {
             Route::Within(_) | Route::Renamed(_) => vec![],
-            Route::Lanes(lanes) => vec![&lanes.row],
-            Route::Matrices { row, .. } => vec![row],
-            Route::Shared { store, load } => vec![&store.row, &load.row],
+            Route::Lanes(lanes) => vec![&lanes.row.get().name],
+            Route::Matrices { row, .. } => vec![&row.get().name],
+            Route::Shared { store, load } => vec![&store.row.get().name, &load.row.get().name],
         }
     }
 }

@@ -391,7 +391,7 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
             Some(Choice::Gemm(g)) => {
                 parts.push(format!("#{} {} {}", op.id.0, g.row, g.across()));
             }
-            Some(Choice::Copy(c)) => count(&c.row),
+            Some(Choice::Copy(c)) => count(&c.row.name),
             Some(Choice::Rearrange(r)) => {
                 r.route.rows().into_iter().for_each(&mut count);
             }
@@ -454,7 +454,7 @@ pub fn choice_text<'a>(
             let shared = shared.unwrap_or_default();
             (format!("{} in {parts} of {}{shared}", b.row, extents.join("×")), &b.reason)
         }
-        Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
+        Choice::Convert(c) => (c.row.map_or("move", |row| &row.get().name).to_owned(), &c.reason),
     };
     Some((format!("#{} {}: {what}", op.id.0, op_text(program, op)), reason))
 }

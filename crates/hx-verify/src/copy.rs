@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol, gcd};
-use hx_target::{AtomicForm, CopyAtom, catalogue};
+use hx_target::{AtomicForm, CopyAtom};
 use hx_tile::{
     Atomic, Base, CopyChoice, Op, SharedLayout, Tensor, TensorId, TensorParam, View, coordinate, index,
 };
@@ -35,7 +35,7 @@ impl Copied<'_> {
 impl Check<'_> {
     /// Checks an atomic access. It accesses the elements that a copy would access.
     pub(crate) fn atomic(&self, op: &Op, atomic: &Atomic, choice: &CopyChoice) -> Checked {
-        let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
+        let row = choice.row.get();
         let Tensor { dtype, shape, .. } = self.program.tensor(atomic.value);
         let wanted = AtomicForm { op: atomic.op, dtype: *dtype, returns: atomic.old.is_some() };
         if row.atomic != Some(wanted) {
@@ -78,7 +78,7 @@ impl Check<'_> {
     }
 
     pub(crate) fn copy(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
-        if catalogue().copy(&choice.row).is_some_and(|row| row.atomic.is_some()) {
+        if choice.row.atomic.is_some() {
             return Err(format!("`{}` is atomic, where a copy moves", choice.row));
         }
         self.transferred([src, dst], Vec::new(), choice)
@@ -87,7 +87,7 @@ impl Check<'_> {
     /// Checks one instruction between registers and a memory. `held` are the tensors beside the one that is moved, before the
     /// indices of the memory's view.
     fn transferred(&self, [src, dst]: [&View; 2], mut held: Vec<TensorId>, choice: &CopyChoice) -> Checked {
-        let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
+        let row = choice.row.get();
         let (memory, register) = match (src.register(), dst.register()) {
             (None, Some(register)) if row.is_load() => (src, register),
             (Some(register), None) if !row.is_load() => (dst, register),
@@ -97,8 +97,8 @@ impl Check<'_> {
             Base::Global(_) => hx_target::Space::Global,
             _ => hx_target::Space::Shared,
         };
-        if row.memory_space() != space || row.arch > self.arch.number() {
-            return Err(format!("`{}` cannot reach this memory on {}", row.name, self.arch));
+        if row.memory_space() != space || !choice.row.is_of(&self.target.rows().copies) {
+            return Err(format!("`{}` cannot reach this memory on {}", row.name, self.target));
         }
         let dtype = self.program.tensor(register).dtype;
         let atom =
@@ -205,7 +205,7 @@ impl Check<'_> {
 
     /// Checks that every element of the tile is moved, from an aligned address to an aligned address.
     pub(crate) fn copy_async(&self, op: &Op, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
-        let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
+        let row = choice.row.get();
         let Base::Shared(tensor) = dst.base else {
             return Err("the destination is not shared memory".into());
         };

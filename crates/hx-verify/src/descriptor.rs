@@ -1,7 +1,7 @@
 //! Checks products that read operands from shared memory by descriptor: follows the descriptor of each instruction through the
 //! address function of the hardware, and compares every place with that of the element in the solved layout.
 
-use hx_target::{Field, GemmRow, ReachRow, Reached, ReachedStride, catalogue};
+use hx_target::{Field, GemmRow, ReachRow, Reached, ReachedStride};
 use hx_tile::{Base, GemmChoice, Op, Operand, OperandChoice, SharedLayout, TensorId};
 
 use crate::{Check, Checked, Held, Walk};
@@ -56,9 +56,11 @@ impl Check<'_> {
             (OperandChoice::Registers(_), Base::Register(tensor)) if side.fragment().is_some() => {
                 Ok(Reading::Registers(tensor, self.held(tensor)?))
             }
-            (OperandChoice::Descriptor { reach }, Base::Shared(tensor)) if side.reach().contains(reach) => {
+            (OperandChoice::Descriptor { reach }, Base::Shared(tensor))
+                if side.reach().contains(&reach.name) =>
+            {
+                let reach = reach.get();
                 let info = self.program.tensor(tensor);
-                let reach = catalogue().reach(reach).ok_or_else(misfit)?;
                 let bits = info.dtype.bits();
                 let modes = reach.modes(bits).ok_or_else(misfit)?;
                 let shared = self.solution.shared.get(&tensor).ok_or_else(misfit)?;

@@ -1,6 +1,5 @@
 //! Checks expressions and reductions: every thread holds the operands it works on, and every element is combined once.
 
-use hx_target::WARP;
 use hx_tile::{Map, MapChoice, ReduceChoice, TensorId};
 
 use crate::{Check, Checked};
@@ -66,7 +65,7 @@ impl Check<'_> {
             let before = sums.clone();
             for t in 0..threads {
                 let other = t ^ *mask as usize;
-                let warp_of = |thread: usize| thread / WARP as usize;
+                let warp_of = |thread: usize| thread / self.target.limits.lanes as usize;
                 if warp_of(other) != warp_of(t) || other >= threads {
                     return Err(format!("lane {t} exchanges with {other}, outside of its warp"));
                 }

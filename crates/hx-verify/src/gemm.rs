@@ -1,17 +1,17 @@
 //! Checks gemms: the fragments of each instruction hold the same rows, columns and steps, and every product is added once.
 
 use hx_layout::Layout;
-use hx_target::{Fragment, GemmRow, catalogue};
+use hx_target::{Fragment, GemmRow};
 use hx_tile::{GemmChoice, Operand, TensorId};
 
 use crate::{Check, Checked, Held};
 
 impl Check<'_> {
     pub(crate) fn gemm(&self, [c, a, b]: [TensorId; 3], g: &GemmChoice) -> Checked {
-        let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
+        let row = g.row.get();
         let types = [c, a, b].map(|t| self.program.tensor(t).dtype);
-        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()] || row.arch > self.arch.number() {
-            return Err(format!("`{}` does not multiply these types on {}", row.name, self.arch));
+        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()] || !g.row.is_of(&self.target.rows().gemms) {
+            return Err(format!("`{}` does not multiply these types on {}", row.name, self.target));
         }
         let held = [self.held(c)?, self.held(a)?, self.held(b)?];
         let depth = self.program.tensor(a).shape[1];
@@ -42,11 +42,13 @@ impl Check<'_> {
         operands: [&Operand; 2],
         g: &GemmChoice,
     ) -> Result<&'static GemmRow, String> {
-        let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
+        let row = g.row.get();
         let dtype = |tensor: Option<TensorId>| tensor.map(|tensor| self.program.tensor(tensor).dtype);
         let types = [Some(c), operands[0].tensor(), operands[1].tensor()].map(dtype);
-        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()].map(Some) || row.arch > self.arch.number() {
-            return Err(format!("`{}` does not multiply these types on {}", row.name, self.arch));
+        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()].map(Some)
+            || !g.row.is_of(&self.target.rows().gemms)
+        {
+            return Err(format!("`{}` does not multiply these types on {}", row.name, self.target));
         }
         Ok(row)
     }

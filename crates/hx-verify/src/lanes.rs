@@ -1,7 +1,7 @@
 //! Checks exchanges between the lanes of a warp: every thread gets the right element, from a lane of its own warp.
 
 use hx_layout::Layout;
-use hx_target::{ExchangeRow, Reach, WARP, catalogue};
+use hx_target::{ExchangeRow, Reach, Row};
 use hx_tile::{Lanes, TensorId};
 
 use crate::{Check, Checked, Held};
@@ -27,26 +27,30 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn exchange_row(&self, name: &str, reach: Reach, threads: i64) -> Result<&'static ExchangeRow, String> {
-        let row = catalogue().exchange(name).ok_or_else(|| format!("no instruction `{name}`"))?;
-        if row.reach != reach || row.arch > self.arch.number() {
-            return Err(format!("`{name}` does not exchange these values on {}", self.arch));
+    fn exchange_row(
+        &self,
+        row: Row<ExchangeRow>,
+        reach: Reach,
+        threads: i64,
+    ) -> Result<&'static ExchangeRow, String> {
+        if row.reach != reach || !row.is_of(&self.target.rows().exchanges) {
+            return Err(format!("`{row}` does not exchange these values on {}", self.target));
         }
-        if threads % i64::from(WARP) != 0 {
+        if threads % i64::from(self.target.limits.lanes) != 0 {
             return Err(format!("{threads} threads are no whole number of warps"));
         }
-        Ok(row)
+        Ok(row.get())
     }
 
     /// Returns the thread at this lane of the warp of `t`; -1 for a lane outside of the warp.
-    fn in_warp(t: i64, lane: i64) -> i64 {
-        let warp = i64::from(WARP);
+    fn in_warp(&self, t: i64, lane: i64) -> i64 {
+        let warp = i64::from(self.target.limits.lanes);
         if (0..warp).contains(&lane) { t / warp * warp + lane } else { -1 }
     }
 
     pub(crate) fn lanes(&self, dst: TensorId, src: TensorId, lanes: &Lanes) -> Checked {
         let (d, s) = (self.held(dst)?, self.held(src)?);
-        let row = self.exchange_row(&lanes.row, Reach::Lane, d.threads)?;
+        let row = self.exchange_row(lanes.row, Reach::Lane, d.threads)?;
         for [by_thread, by_value] in [&lanes.lane, &lanes.position] {
             if by_thread.size() != d.threads || by_value.size() != d.values {
                 return Err("the lanes are not those of these threads and values".into());
@@ -64,12 +68,18 @@ impl Check<'_> {
             let [lane, position] = [&lanes.lane, &lanes.position]
                 .map(|[by_thread, by_value]| by_thread.eval(t) + by_value.eval(first));
             let aligned = position % together == 0;
-            (if aligned { Self::in_warp(t, lane) } else { -1 }, position + v % together)
+            (if aligned { self.in_warp(t, lane) } else { -1 }, position + v % together)
         };
         self.finds(&d, &s, &source)
     }
 
-    pub(crate) fn matrices(&self, dst: TensorId, src: TensorId, row: &str, positions: &Layout) -> Checked {
+    pub(crate) fn matrices(
+        &self,
+        dst: TensorId,
+        src: TensorId,
+        row: Row<ExchangeRow>,
+        positions: &Layout,
+    ) -> Checked {
         let (d, s) = (self.held(dst)?, self.held(src)?);
         let row = self.exchange_row(row, Reach::Tile, d.threads)?;
         let sources = row.sources().ok_or_else(|| format!("`{}` has no layouts", row.name))?;
@@ -82,11 +92,12 @@ impl Check<'_> {
             ));
         }
         let source = |t: i64, v: i64| {
-            let (lane, number) = sources[(v % each) as usize][(t % i64::from(WARP)) as usize];
+            let (lane, number) =
+                sources[(v % each) as usize][(t % i64::from(self.target.limits.lanes)) as usize];
             let first = positions.eval(v / each * each);
             let side_by_side = (0..each).all(|i| positions.eval(v / each * each + i) == first + i);
             let whole = side_by_side && first % each == 0;
-            (if whole { Self::in_warp(t, lane) } else { -1 }, first + number)
+            (if whole { self.in_warp(t, lane) } else { -1 }, first + number)
         };
         self.finds(&d, &s, &source)
     }

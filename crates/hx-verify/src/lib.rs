@@ -23,7 +23,7 @@ mod tensor;
 use std::fmt;
 
 use hx_index::{Expr, Symbol};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{
     Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, Tensor,
     TensorId, TileProgram, View, coordinate,
@@ -48,21 +48,21 @@ impl fmt::Display for Violation {
 
 /// Returns the violations of a solution: at most one for each tensor and operation, and one for shared memory. A
 /// correct solution has none.
-pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Violation> {
-    verify_polled(program, solution, arch, &|| ())
+pub fn verify(program: &TileProgram, solution: &Solution, target: Target) -> Vec<Violation> {
+    verify_polled(program, solution, target, &|| ())
 }
 
 /// As [`verify`], with polls for each tensor, operation and part of a large operation. A poll may unwind.
 pub fn verify_polled(
     program: &TileProgram,
     solution: &Solution,
-    arch: Arch,
+    target: Target,
     poll: &dyn Fn(),
 ) -> Vec<Violation> {
     let written = program;
     let edited = solution.program(program);
     let program = &*edited;
-    let check = Check { program, solution, arch, poll };
+    let check = Check { program, solution, target, poll };
     // No other check is meaningful if a scope does not exist or has threads outside of the block.
     if let Err(message) = check.scopes() {
         return vec![Violation { op: None, message }];
@@ -93,7 +93,7 @@ type Checked = Result<(), String>;
 struct Check<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
-    arch: Arch,
+    target: Target,
     poll: &'p dyn Fn(),
 }
 
@@ -255,7 +255,7 @@ impl<'p> Check<'p> {
                 self.finds(&d, &s, &source)
             }
             (Route::Lanes(lanes), None) => self.lanes(dst, src, lanes),
-            (Route::Matrices { row, src: positions }, None) => self.matrices(dst, src, row, positions),
+            (Route::Matrices { row, src: positions }, None) => self.matrices(dst, src, *row, positions),
             (Route::Shared { store, load }, Some(shared)) => {
                 let view = |base, tensor: TensorId| View::whole(base, &self.program.tensor(tensor).shape);
                 let memory = view(Base::Shared(shared), shared);

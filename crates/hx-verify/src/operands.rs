@@ -1,7 +1,6 @@
 //! Checks the routes of a product's operands: an operand in shared memory is loaded from its own view right before the product,
 //! and a streamed operand is there before the steps of K that read it.
 
-use hx_target::catalogue;
 use hx_tile::{Base, Choice, CopyChoice, GemmChoice, Op, OpId, OpKind, Stmt, TensorId, View};
 
 use crate::{Check, Checked};
@@ -100,7 +99,7 @@ impl Check<'_> {
             slice_of(&mut (0..values).map(|v| copy.register.eval(v + values * issue)))
                 .ok_or_else(|| format!("an instruction loads more than one slice of `{name}`"))?;
         }
-        let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
+        let row = g.row.get();
         let (read, fragment) = if is_a { (&g.a, &row.a) } else { (&g.b, &row.b) };
         let layout = read.registers().ok_or_else(|| format!("`{name}` is loaded, but not read"))?;
         let [im, i_n, steps, batch] = g.issues;

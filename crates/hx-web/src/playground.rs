@@ -8,7 +8,7 @@ use hx_ide::{
     Wanted,
 };
 use hx_layout::draw::{Ground, SvgStyle};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ impl Default for Playground {
     fn default() -> Self {
         let mut db = Database::new(Arc::new(NoDisk));
         let file = db.set_overlay(PATH, "");
-        Playground { db, file, shown: Shown::new(Arch::Sm90a), kept: LastGood::default() }
+        Playground { db, file, shown: Shown::new(Target::usual()), kept: LastGood::default() }
     }
 }
 
@@ -72,12 +72,12 @@ impl Playground {
                 Ok(Value::Null)
             }
             Request::Target { name } => {
-                self.shown.arch = name.parse().map_err(|error| format!("{error}"))?;
+                self.shown.target = name.parse().map_err(|error| format!("{error}"))?;
                 Ok(Value::Null)
             }
             Request::Tests => Ok(runs::tests(&self.db, &self.places())),
-            Request::Test { name } => runs::test(&self.db, &self.places(), self.shown.arch, name),
-            Request::Run => Ok(runs::main(&self.db, &self.places(), self.shown.arch)),
+            Request::Test { name } => runs::test(&self.db, &self.places(), self.shown.target, name),
+            Request::Run => Ok(runs::main(&self.db, &self.places(), self.shown.target)),
             Request::Explain { code } => {
                 let code = hx_base::code(code).ok_or_else(|| format!("there is no code `{code}`"))?;
                 Ok(json!({ "code": code.id, "name": code.name, "text": code.explanation() }))

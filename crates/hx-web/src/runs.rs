@@ -8,14 +8,14 @@ use hx_driver::{
     run_main, run_tests,
 };
 use hx_host::eval::Options;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 use serde_json::{Value, json};
 
 use crate::answers::Places;
 
-fn simulator(arch: Arch) -> Machine {
-    Machine::Simulator { arch, instead_of: None, compiler: None }
+fn simulator(target: Target) -> Machine {
+    Machine::Simulator { target, instead_of: None, compiler: None }
 }
 
 /// Lists the cases of all tests, each with the offset of its test, and the tests that have errors.
@@ -32,11 +32,11 @@ pub(crate) fn tests(db: &Database, places: &Places<'_>) -> Value {
 ///
 /// # Errors
 /// If there is no such case.
-pub(crate) fn test(db: &Database, places: &Places<'_>, arch: Arch, name: &str) -> Result<Value, String> {
+pub(crate) fn test(db: &Database, places: &Places<'_>, target: Target, name: &str) -> Result<Value, String> {
     let filter = Filter { names: vec![name.to_owned()], exact: true, ..Filter::default() };
     let listing = list_tests(db, &[places.file], &filter, Each::unlimited());
     let mut reported = None;
-    let (machine, options) = (simulator(arch), TestOptions::default());
+    let (machine, options) = (simulator(target), TestOptions::default());
     run_tests(db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
         reported = Some(case(places, &report));
     });
@@ -66,8 +66,8 @@ fn case(places: &Places<'_>, report: &CaseReport) -> Value {
 }
 
 /// Runs `main`: the lines that it printed, and the errors that refused or ended it.
-pub(crate) fn main(db: &Database, places: &Places<'_>, arch: Arch) -> Value {
-    let (machine, mut lines) = (simulator(arch), Vec::<String>::new());
+pub(crate) fn main(db: &Database, places: &Places<'_>, target: Target) -> Value {
+    let (machine, mut lines) = (simulator(target), Vec::<String>::new());
     let (launches, options) = (Launches::default(), Options::default());
     let until = Each::unlimited().begins();
     let found = match run_main(db, places.file, &machine, launches, options, &mut lines, until) {

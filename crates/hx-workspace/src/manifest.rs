@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hx_base::{Applicability, Db, Diagnostic, SourceFile, TextRange, codes, limits, nearest};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::{folders, trust::Trust};
 use toml::de::{DeTable, DeValue};
 
@@ -26,7 +26,7 @@ pub struct Manifest {
     /// `package.version`
     pub version: Option<String>,
     /// `build.target`
-    pub target: Option<Arch>,
+    pub target: Option<Target>,
     /// Whether the user trusts the project, so that its contents may be loaded or run.
     pub trusted: bool,
     /// `build.nvrtc` of a trusted project: the absolute path of NVRTC.
@@ -124,8 +124,8 @@ impl Manifest {
             }
             "build.target" => {
                 let text = self.text(value, at.clone());
-                match text.map(|text| text.parse::<Arch>()) {
-                    Some(Ok(arch)) => self.target = Some(arch),
+                match text.map(|text| text.parse::<Target>()) {
+                    Some(Ok(target)) => self.target = Some(target),
                     Some(Err(message)) => {
                         self.diagnostics.push(Diagnostic::new(
                             &codes::UNKNOWN_TARGET,

@@ -81,7 +81,7 @@ fn a_project_is_found_upwards_and_loaded_whole() {
         files: p/src/b.hx
         loaded: p/a.hx p/src/b.hx p/src/deep/c.hx
         root: /p name: Some("p")
-        target: Some(Sm90a) seed: Some(7)
+        target: Some(sm_90a) seed: Some(7)
     "#]],
     );
     check(
@@ -91,7 +91,7 @@ fn a_project_is_found_upwards_and_loaded_whole() {
         files: p/src/b.hx p/src/deep/c.hx
         loaded: p/a.hx p/src/b.hx p/src/deep/c.hx
         root: /p name: Some("p")
-        target: Some(Sm90a) seed: Some(7)
+        target: Some(sm_90a) seed: Some(7)
     "#]],
     );
     check(
@@ -101,7 +101,7 @@ fn a_project_is_found_upwards_and_loaded_whole() {
         files: p/a.hx p/src/b.hx p/src/deep/c.hx
         loaded: p/a.hx p/src/b.hx p/src/deep/c.hx
         root: /p name: Some("p")
-        target: Some(Sm90a) seed: Some(7)
+        target: Some(sm_90a) seed: Some(7)
     "#]],
     );
     check(
@@ -191,18 +191,19 @@ fn the_standard_library_is_embedded() {
 fn the_standard_library_has_no_errors() {
     let db = database(&[]);
     for &file in db.workspace().files(&db) {
-        for arch in hx_target::Arch::ALL {
-            let found = hx_compile::check_file(&db, file, arch);
+        for target in hx_target::Target::all() {
+            let found = hx_compile::check_file(&db, file, *target);
             // Kernels with roles are refused before the first target that has them, and nothing else is.
             let has_roles = file.text(&db).contains("    warp_groups {");
-            let expected = if has_roles && arch.number() < 90 { Some("HX0504") } else { None };
+            let expected =
+                if has_roles && !target.has(hx_target::Feature::Roles) { Some("HX0504") } else { None };
             // The conditions on which the padding of this kernel depends are too large to decide, and a note says so.
             let is_told = |id: &str| id == "HX0311" && file.path(&db).ends_with("attention_varlen.hx");
             let found: Vec<_> = found.iter().filter(|one| !is_told(one.code.id)).collect();
             let unexpected = found.iter().any(|one| Some(one.code.id) != expected);
             assert!(
                 !unexpected && found.is_empty() == expected.is_none(),
-                "{} on {arch}: {found:#?}",
+                "{} on {target}: {found:#?}",
                 file.path(&db)
             );
         }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hx_base::limits::{bytes, seconds};
 use hx_driver::DeviceChoice;
-use hx_target::Arch;
+use hx_target::Target;
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use build::BuildArgs;
@@ -122,8 +122,8 @@ pub(crate) enum Command {
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct TargetArgs {
     /// The architecture: sm_80, sm_89 or sm_90a.
-    #[arg(long, value_name = "ARCH", value_parser = str::parse::<Arch>)]
-    pub target: Option<Arch>,
+    #[arg(long, value_name = "ARCH", value_parser = str::parse::<Target>)]
+    pub target: Option<Target>,
     /// The CUDA compiler library, or a folder that holds it.
     #[arg(long, value_name = "PATH")]
     pub nvrtc: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Atomic accesses of every operation, type and memory, and blocks that wait for each other by them.
 
 use hx_dtype::{AtomicOp, DType};
-use hx_target::{AtomicForm, Space, catalogue};
+use hx_target::{AtomicForm, Space, Target};
 
 use super::super::program::Range;
 use super::super::write::number;
@@ -21,7 +21,8 @@ pub(super) fn write(sheet: &mut Sheet) {
 /// Writes a kernel of accesses whose results do not depend on the order of blocks.
 fn accesses(sheet: &mut Sheet) {
     sheet.part("atomic accesses of every operation");
-    let rows: Vec<(AtomicForm, bool)> = catalogue()
+    let rows: Vec<(AtomicForm, bool)> = Target::usual()
+        .rows()
         .copies
         .iter()
         .filter(|row| {

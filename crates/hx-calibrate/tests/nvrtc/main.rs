@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{CompileJob, Compiled, Compiler, Limits, WorkerClient, WorkerCommand};
 
@@ -42,16 +42,16 @@ fn check() -> Result<String, Vec<String>> {
     let mut worker = WorkerClient::new(WorkerCommand::new(std::env::current_exe().map_err(say)?).arg(WORKER));
     let mut failures = Vec::new();
     let mut kernels = 0;
-    for arch in Arch::ALL {
-        for (at, group) in hx_calibrate::probes(arch).iter().enumerate() {
+    for target in Target::all() {
+        for (at, group) in hx_calibrate::probes(*target).iter().enumerate() {
             kernels += group.len();
-            let name = format!("probes-{at}-{arch}");
+            let name = format!("probes-{at}-{target}");
             let text = hx_calibrate::source(group);
             if let Some(folder) = std::env::var_os("HX_PROBES") {
                 std::fs::write(std::path::Path::new(&folder).join(format!("{name}.cu")), &text)
                     .map_err(say)?;
             }
-            let job = CompileJob::new(text, format!("{name}.cu"), arch.name());
+            let job = CompileJob::new(text, format!("{name}.cu"), target.name());
             match compiler.compile(&mut worker, &job, &LIMITS) {
                 Ok(outcome) => {
                     failures.extend(complaint(&outcome.compiled).map(|c| format!("{name}: {c}")));

@@ -1,7 +1,7 @@
 //! Emits conversions between element types.
 
 use hx_dtype::DType;
-use hx_target::{ConvertRow, catalogue};
+use hx_target::ConvertRow;
 
 use super::value::{Value, value_type, wrapped};
 use super::{Result, Work};
@@ -22,7 +22,7 @@ impl Emitter<'_> {
             return Ok(value);
         }
         let single = |row: &&ConvertRow| row.values == 1;
-        if let Some(row) = catalogue().converts_of(from, to, self.arch).find(single) {
+        if let Some(row) = self.target.rows().converts_of(from, to).find(single) {
             return Ok(self.instruction(&row.name, &row.ptx, to, vec![(value, from)], work));
         }
         let none = MalformedProgram::UnknownRow(format!("a conversion from {from} to {to}"));
@@ -65,7 +65,7 @@ impl Emitter<'_> {
 
     /// Reports whether this type converts to f32 directly.
     fn has_f32(&self, from: DType) -> bool {
-        let mut rows = catalogue().converts_of(from, DType::F32, self.arch);
+        let mut rows = self.target.rows().converts_of(from, DType::F32);
         from == DType::Tf32 || rows.any(|row| row.values == 1)
     }
 

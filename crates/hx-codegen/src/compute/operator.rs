@@ -2,7 +2,7 @@
 //! no division is undefined.
 
 use hx_dtype::{DType, Operator};
-use hx_target::{Arch, ComputeRow, catalogue};
+use hx_target::{ComputeRow, Feature};
 use hx_tile::Scalar;
 
 use super::value::{Form, Value, value_type, wrapped};
@@ -44,12 +44,14 @@ impl Emitter<'_> {
         if matches!(operator, Operator::Shl | Operator::Shr) && !is_small(args.get(1), wide.bits()) {
             return Ok(wrapped(dtype, self.shift(operator, wide, &values, work)));
         }
-        if matches!(operator, Operator::Min | Operator::Max) && wide == DType::I32 && self.arch >= Arch::Sm90a
+        if matches!(operator, Operator::Min | Operator::Max)
+            && wide == DType::I32
+            && self.target.has(Feature::FusedExtremes)
         {
             return Ok(wrapped(dtype, self.extreme(operator, &values)));
         }
         let none = || MalformedProgram::UnknownRow(format!("{} of {dtype}", operator.name()));
-        let row = catalogue().compute(operator, unsigned).ok_or_else(none)?;
+        let row = self.target.rows().compute(operator, unsigned).ok_or_else(none)?;
         if matches!(operator, Operator::Div | Operator::Rem)
             && wide.is_int()
             && !self.divides(args.get(1), wide)

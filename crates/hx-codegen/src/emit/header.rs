@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::SWIZZLE_BLOCK_BYTES;
+
 use hx_thread::Param;
 use hx_tile::ScopeId;
 
@@ -127,7 +127,7 @@ impl Emitter<'_> {
         }
         if !self.program.shared.is_empty() || !self.program.barriers.is_empty() {
             let [memory, base] = SHARED_MEMORY;
-            let align = SWIZZLE_BLOCK_BYTES;
+            let align = self.target.limits.swizzle_block_bytes;
             lines.push(format!("extern __shared__ __align__({align}) unsigned char {memory}[];"));
             lines.push(format!("const unsigned {base} = (unsigned)__cvta_generic_to_shared({memory});"));
             for (buffer, name) in self.program.shared.iter().zip(&self.shared) {

@@ -1,7 +1,7 @@
 //! Writes statements: control flow, integers that are read from memory, and the groups of a tile operation.
 
 use hx_index::{Cond, Expr, Symbol};
-use hx_target::{Completion, catalogue};
+use hx_target::Completion;
 use hx_thread::{Body, Group, Stmt};
 use hx_tile::Origin;
 
@@ -96,14 +96,14 @@ impl Emitter<'_> {
 
     /// Closes the current group of what a wait for this completion counts.
     fn close(&mut self, completion: Completion) -> Result<(), MalformedProgram> {
-        let wait = catalogue().wait_for(completion);
+        let wait = self.target.rows().wait_for(completion);
         let closes = wait.closes.as_ref().ok_or_else(|| MalformedProgram::UnknownRow(wait.row.clone()))?;
         self.group_row(closes, None)
     }
 
     /// Waits until at most `leave` groups lack this completion.
     fn wait(&mut self, completion: Completion, leave: u32) -> Result<(), MalformedProgram> {
-        self.group_row(&catalogue().wait_for(completion).row, Some(leave))
+        self.group_row(&self.target.rows().wait_for(completion).row, Some(leave))
     }
 
     /// Declares an integer that changes later, as wide as its range demands.

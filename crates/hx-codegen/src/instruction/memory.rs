@@ -2,12 +2,12 @@
 
 use hx_dtype::DType;
 use hx_index::{Atom, Cond, Expr};
-use hx_target::{CopyRow, catalogue};
+use hx_target::CopyRow;
 use hx_thread::{Address, AsyncCopy, Memory, Param, Registers, SendChunk, Transfer};
 use hx_tile::SUM_CHUNK;
 
 use super::{Result, Sequence, expect_elements, packed_literal};
-use crate::access::{Elements, Target};
+use crate::access::{Destination, Elements};
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::Binding;
@@ -15,8 +15,7 @@ use crate::storage::{literal, word_literal};
 
 impl Emitter<'_> {
     pub(crate) fn transfer(&mut self, t: &Transfer) -> Result<()> {
-        let row = catalogue().copy(&t.row).ok_or_else(|| MalformedProgram::UnknownRow(t.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = t.row.get();
         let (index, array) = self.array(&t.registers)?;
         let width = || MalformedProgram::Width { row: row.name.clone(), dtype: array.dtype };
         let atom = row.atom(array.dtype).ok_or_else(width)?;
@@ -64,9 +63,7 @@ impl Emitter<'_> {
 
     /// Emits the store of 16 bytes of each thread in the shared memory of another block of the cluster.
     pub(crate) fn send(&mut self, send: &SendChunk) -> Result<()> {
-        let row =
-            catalogue().sync(&send.row).ok_or_else(|| MalformedProgram::UnknownRow(send.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = send.row.get();
         let (_, array) = self.array(&send.registers)?;
         let bits = array.dtype.bits();
         expect_elements(&row.name, "registers", i64::from(SUM_CHUNK * 8 / bits), &send.registers)?;
@@ -127,7 +124,7 @@ impl Emitter<'_> {
                         let name = sequence.temporary();
                         let operand = Operand { constraint: 'r', text: name.clone() };
                         let initial = pad.map(|p| word_literal((p >> (32 * half)) as u32));
-                        let target = Target {
+                        let target = Destination {
                             operand,
                             temporary: Some("unsigned"),
                             after: Vec::new(),
@@ -142,7 +139,7 @@ impl Emitter<'_> {
             Split::Elements(each) => {
                 for i in 0..row.words as usize {
                     let group = elements.slice(i * each..(i + 1) * each);
-                    let target = self.target(index, group, sequence);
+                    let target = self.destination(index, group, sequence);
                     let initial = pad.map(|p| match target.temporary {
                         None => literal(dtype, p),
                         Some(_) => packed_literal(dtype, p, each),
@@ -222,9 +219,7 @@ impl Emitter<'_> {
 
     /// Emits an asynchronous copy from global to shared memory.
     pub(crate) fn async_copy(&mut self, copy: &AsyncCopy) -> Result<()> {
-        let row =
-            catalogue().copy(&copy.row).ok_or_else(|| MalformedProgram::UnknownRow(copy.row.clone()))?;
-        self.check_arch(&row.name, row.arch)?;
+        let row = copy.row.get();
         if !row.is_async()
             || !matches!((copy.src.memory, copy.dst.memory), (Memory::Global(_), Memory::Shared(_)))
         {

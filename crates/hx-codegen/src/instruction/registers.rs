@@ -1,7 +1,7 @@
 //! Emits conversions, moves between registers, and fills with a constant.
 
 use hx_index::Expr;
-use hx_target::{ConvertRow, catalogue};
+use hx_target::{ConvertRow, Row};
 use hx_thread::{Convert, Fill, Registers};
 
 use super::{Result, Sequence, elements, expect_elements, packed_literal};
@@ -20,12 +20,11 @@ impl Emitter<'_> {
         let (_, src) = self.array(&c.src)?;
         let (dst_all, src_all) = (elements(&dst, &c.dst), elements(&src, &c.src));
         let count = c.dst.offsets.len();
-        let Some(name) = &c.row else {
+        let Some(row) = c.row.map(Row::get) else {
             expect_elements("move", "source", count as i64, &c.src)?;
             return self.move_elements(to, dst_all, src_all);
         };
-        let row = catalogue().convert(name).ok_or_else(|| MalformedProgram::UnknownRow(name.clone()))?;
-        self.check_arch(name, row.arch)?;
+        let name = &row.name;
         for (have, want) in [(src.dtype, row.from), (dst.dtype, row.to)] {
             if have != want {
                 return Err(MalformedProgram::Types { left: have, right: want });
@@ -44,7 +43,7 @@ impl Emitter<'_> {
         for first in (0..count).step_by(each) {
             let mut sequence = Sequence::default();
             for i in (first..first + each).step_by(out) {
-                let target = self.target(to, dst_all.slice(i..i + out), &mut sequence);
+                let target = self.destination(to, dst_all.slice(i..i + out), &mut sequence);
                 sequence.output(target, None);
             }
             for i in (first..first + each).step_by(together) {

@@ -81,7 +81,7 @@ fn preface(request: &LauncherRequest<'_>, prefix: &str) -> String {
          called from several threads.",
         names.join(", "),
         request.file,
-        request.arch.name(),
+        request.target.name,
         request.version
     ))
 }

@@ -17,7 +17,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::launch::LaunchDescription;
 use crate::names::{identifier, is_keyword};
@@ -64,7 +64,7 @@ pub struct LauncherRequest<'a> {
     pub file: &'a str,
     /// The version of the toolchain.
     pub version: &'a str,
-    pub arch: Arch,
+    pub target: Target,
     pub kernels: &'a [BuiltKernel],
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{Arch, catalogue};
+use hx_target::{Forward, Target};
 use hx_thread::{Outside, TensorMap, TensorParam};
 use hx_tile::Requirement;
 
@@ -43,7 +43,7 @@ pub(super) fn source(request: &LauncherRequest<'_>, functions: &[Function<'_>]) 
          }}\n\n\
          const char *{prefix}_error(void) {{\n    return hx_message;\n}}\n"
     );
-    let limits = &catalogue().map;
+    let limits = &request.target.rows().map;
     let mut out = format!(
         "/* Made by hx {} from `{}`. The header describes the functions. Link with -ldl and -lpthread where the C library does \
          not\n   hold them. */\n#include \"{}.h\"\n\n",
@@ -63,7 +63,7 @@ pub(super) fn source(request: &LauncherRequest<'_>, functions: &[Function<'_>]) 
     for (index, function) in functions.iter().enumerate() {
         out += &code(index, &function.kernel.code);
     }
-    out += &table(request.arch, functions);
+    out += &table(request.target, functions);
     Ok(out + &launches)
 }
 
@@ -107,9 +107,9 @@ fn code(index: usize, bytes: &[u8]) -> String {
     out + "};\n\n"
 }
 
-fn table(arch: Arch, functions: &[Function<'_>]) -> String {
-    // The code of an architecture with a letter runs on this architecture only.
-    let is_exact = u8::from(arch.name().ends_with(|c: char| c.is_ascii_alphabetic()));
+fn table(target: Target, functions: &[Function<'_>]) -> String {
+    let is_exact = u8::from(target.forward == Forward::None);
+    let [major, minor] = target.capability;
     let mut out = "static const struct hx_kernel hx_kernels[HX_KERNELS] = {\n".to_owned();
     for (index, function) in functions.iter().enumerate() {
         let launch = &function.kernel.launch;
@@ -120,8 +120,8 @@ fn table(arch: Arch, functions: &[Function<'_>]) -> String {
             "    {{\"{}\", \"{}\", hx_code_{index}, {index}, \"{}\", {}, {is_exact}, {}, {}, {{{x}, {y}, {z}}}, {}, {}}},",
             function.name,
             function.kernel.symbol,
-            arch.name(),
-            arch.number(),
+            target.name,
+            10 * major + minor,
             launch.threads,
             launch.shared_bytes,
             u8::from(launch.waits_for_previous),

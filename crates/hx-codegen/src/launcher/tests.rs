@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_target::{Arch, SwizzleMode};
+use hx_target::{SwizzleMode, Target};
 use hx_thread::{Outside, TensorMap, TensorParam};
 use hx_tile::Requirement;
 
@@ -79,7 +79,7 @@ fn rows() -> BuiltKernel {
 }
 
 fn request(kernels: &[BuiltKernel]) -> LauncherRequest<'_> {
-    LauncherRequest { stem: "rows", file: "rows.hx", version: "1.2.3", arch: Arch::Sm90a, kernels }
+    LauncherRequest { stem: "rows", file: "rows.hx", version: "1.2.3", target: Target::usual(), kernels }
 }
 
 /// Compares the part of the text from a line that contains `from` on.

@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Facts, Symbol};
-use hx_target::{CopyRow, Space, catalogue};
+use hx_target::{CopyRow, Row, Space, Target};
 use hx_thread::{
     Address, Body, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers, Stmt,
     TensorParam, ThreadProgram, Transfer,
@@ -60,16 +60,16 @@ pub(crate) fn regs(array: u32, base: Expr, offsets: impl IntoIterator<Item = u32
     Registers { array: RegId(array), base, offsets: offsets.into_iter().collect() }
 }
 
-fn row(from: Space, to: Space, what: &dyn Fn(&CopyRow) -> bool) -> String {
-    let found = catalogue().copies.iter().find(|r| r.from == from && r.to == to && what(r));
-    found.map_or_else(|| "no such row".into(), |r| r.name.clone())
+fn row(from: Space, to: Space, what: &dyn Fn(&CopyRow) -> bool) -> Row<CopyRow> {
+    let found = Target::usual().rows().copies.iter().find(|r| r.from == from && r.to == to && what(r));
+    found.expect("there is such a row").into()
 }
 
 fn space(memory: Memory) -> Space {
     if matches!(memory, Memory::Global(_)) { Space::Global } else { Space::Shared }
 }
 
-fn transfer(row: String, registers: Registers, memory: Memory, offset: Expr) -> Transfer {
+fn transfer(row: Row<CopyRow>, registers: Registers, memory: Memory, offset: Expr) -> Transfer {
     Transfer { row, registers, address: Address { memory, offset }, guard: Cond::True, pad: 0, atomic: None }
 }
 
@@ -101,18 +101,20 @@ pub(crate) fn guarded(mut t: Transfer, guard: Cond, pad: u64) -> Stmt {
 
 /// Multiplies matrices of `shape` and of these element types.
 pub(crate) fn product(shape: [i64; 3], types: [DType; 2], c: Registers, a: Registers, b: Registers) -> Stmt {
-    let found = catalogue()
+    let found = Target::usual()
+        .rows()
         .gemms
         .iter()
         .find(|r| r.shape == shape && r.a.dtype() == types[0] && r.c.dtype == types[1]);
-    let row = found.map_or_else(|| "no such row".into(), |r| r.name.clone());
+    let row = found.expect("there is such a row").into();
     Stmt::Multiply(Multiply { row, c, a, b })
 }
 
 /// Converts `values` values at once.
 pub(crate) fn convert(from: DType, to: DType, values: u32, dst: Registers, src: Registers) -> Stmt {
-    let found = catalogue().converts.iter().find(|r| r.from == from && r.to == to && r.values == values);
-    let row = Some(found.map_or_else(|| "no such row".into(), |r| r.name.clone()));
+    let found =
+        Target::usual().rows().converts.iter().find(|r| r.from == from && r.to == to && r.values == values);
+    let row = Some(found.expect("there is such a row").into());
     Stmt::Convert(Convert { row, dst, src })
 }
 

@@ -17,7 +17,7 @@ use crate::text;
 fn stored() -> ThreadProgram {
     let boxed = |row: &str, column: Expr| {
         Stmt::BulkStore(BulkStore {
-            row: row.into(),
+            row: hx_target::row(row),
             to: Part::Box { map: 0, coordinates: vec![column, block(1).scale(16)] },
             address: Address { memory: Memory::Shared(0), offset: c(0) },
         })
@@ -72,7 +72,7 @@ fn loaded() -> ThreadProgram {
     let stage = || Expr::symbol(var("s", 0));
     let boxed = |row: i64| {
         Stmt::Bulk(Bulk {
-            row: "tma.load".into(),
+            row: hx_target::row("tma.load"),
             from: Part::Box { map: 0, coordinates: vec![block(0).scale(64), c(row), block(1)] },
             address: Address { memory: Memory::Shared(0), offset: stage().scale(1024) + c(64 * row) },
             barrier: (0, stage()),

@@ -2,7 +2,7 @@
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Facts};
-use hx_target::catalogue;
+use hx_target::Target;
 use hx_thread::{
     Address, AsyncCopy, Compute, Exchange, Lane, Memory, Param, Registers, SharedBuffer, Stmt, ThreadProgram,
 };
@@ -44,11 +44,10 @@ pub(crate) fn softmax() -> ThreadProgram {
     );
     let masked = apply(Operator::Select, F32, [inside, scaled, Scalar::constant(f64::NEG_INFINITY, F32)]);
     let reduce = |array: fn(&Expr) -> Registers, operator: Operator| {
-        let row = catalogue().exchanges.first().map_or_else(String::new, |r| r.name.clone());
+        let row = hx_target::row("shfl.bfly.b32");
         let steps = [16, 8, 4, 2, 1].into_iter().flat_map(move |mask| {
             let (own, other) = (array(&c(0)), regs(4, c(0), [0]));
-            let exchange =
-                Exchange { row: row.clone(), dst: other.clone(), src: own.clone(), lane: Lane::Xor(mask) };
+            let exchange = Exchange { row, dst: other.clone(), src: own.clone(), lane: Lane::Xor(mask) };
             let value = apply(operator, F32, [input(0, F32), input(1, F32)]);
             [Stmt::Exchange(exchange), compute(own.clone(), vec![own, other], value)]
         });
@@ -121,10 +120,10 @@ pub(crate) fn staged() -> ThreadProgram {
     let n = dim("n");
     let copy = |tile: Expr, stage: Expr| {
         let offset = tile.scale(1024) + thread().scale(8);
-        let row = catalogue().copies.iter().find(|r| r.is_async() && r.bytes == 16);
+        let row = Target::usual().rows().copies.iter().find(|r| r.is_async() && r.bytes == 16);
         Stmt::AsyncCopy(AsyncCopy {
             signals: None,
-            row: row.map_or_else(String::new, |r| r.name.clone()),
+            row: row.expect("there is one").into(),
             src: Address { memory: A, offset: offset.clone() },
             dst: Address { memory: Memory::Shared(0), offset: stage.scale(1024) + thread().scale(8) },
             active: lt(tile, div(&n, 1000)),
@@ -234,8 +233,8 @@ fn together(value: &Scalar) -> i64 {
     let mut operators = Vec::new();
     value.operators(&mut operators);
     let packed = |(operator, dtype): &(Operator, DType)| {
-        let single = catalogue().compute(*operator, *dtype);
-        single.is_none().then(|| catalogue().compute_packed(*operator, *dtype)).flatten()
+        let single = Target::usual().rows().compute(*operator, *dtype);
+        single.is_none().then(|| Target::usual().rows().compute_packed(*operator, *dtype)).flatten()
     };
     operators.iter().find_map(packed).map_or(1, |row| row.values.into())
 }
@@ -293,7 +292,7 @@ fn expressions(name: &str, rows: Vec<(Vec<DType>, Scalar)>) -> ThreadProgram {
 
 pub(crate) fn operators() -> ThreadProgram {
     let named = |name: &str| OPERATORS.iter().copied().find(|operator| format!("{operator:?}") == name);
-    let rows = catalogue().computes.iter().filter_map(|row| {
+    let rows = Target::usual().rows().computes.iter().filter_map(|row| {
         let operator = named(&row.operator)?;
         let types: Vec<DType> = (0..operator.arity())
             .map(|i| if operator == Operator::Select && i == 0 { DType::Bool } else { row.dtype })
@@ -355,13 +354,13 @@ pub(crate) fn exchanges() -> ThreadProgram {
         "exchanges",
         [DType::F64, DType::F16, DType::I8].map(|t| (vec![t], input(0, t))).to_vec(),
     );
-    let row = catalogue().exchanges.first().map_or_else(String::new, |r| r.name.clone());
+    let row = hx_target::row("shfl.bfly.b32");
     for stmt in &mut program.body {
         if let Stmt::Group(group) = stmt {
             for inner in &mut group.body {
                 if let Stmt::Compute(Compute { dst, inputs, .. }) = inner {
                     *inner = Stmt::Exchange(Exchange {
-                        row: row.clone(),
+                        row,
                         dst: dst.clone(),
                         src: inputs[0].clone(),
                         lane: Lane::Xor(4),

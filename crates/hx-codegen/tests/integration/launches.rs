@@ -2,7 +2,7 @@
 
 use expect_test::expect_file;
 use hx_dtype::DType;
-use hx_target::Arch;
+
 use hx_thread::{Address, Memory, Stmt, ThreadProgram};
 
 use crate::build::*;
@@ -53,7 +53,7 @@ fn loads_stay_behind_the_wait() {
 #[test]
 fn a_kernel_that_waits_says_so_in_its_launch() {
     for waits in [true, false] {
-        let source = hx_codegen::cuda(&dependent(waits), Arch::Sm90a).expect("it is well formed");
+        let source = hx_codegen::cuda(&dependent(waits)).expect("it is well formed");
         assert_eq!(source.launch.waits_for_previous, waits);
         assert_eq!(source.text.contains("__restrict__"), !waits);
     }

@@ -11,11 +11,11 @@ mod programs;
 
 use expect_test::expect_file;
 use hx_codegen::{Lines, cuda, cuda_with_lines};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_thread::ThreadProgram;
 
 fn text(program: &ThreadProgram) -> String {
-    cuda(program, Arch::Sm90a).map_or_else(|e| format!("error: {e}\n"), |source| source.text)
+    cuda(program).map_or_else(|e| format!("error: {e}\n"), |source| source.text)
 }
 
 /// Compares the text of a program with `golden/{its name}.cu`.
@@ -110,7 +110,7 @@ fn line_marks_are_relative_to_the_kernel() {
     for program in [programs::vector_copy(), programs::half_words()] {
         let of = (0..4).map(|i| (hx_tile::Origin(i), 10 + i)).collect();
         let file = format!("{0}.hx::{0}", program.name);
-        let source = cuda_with_lines(&program, Arch::Sm90a, Some(Lines { file: &file, of: &of }), &|| ());
+        let source = cuda_with_lines(&program, Some(Lines { file: &file, of: &of }), &|| ());
         let text = source.map_or_else(|e| e.to_string(), |s| s.text);
         let golden = format!("{}/tests/golden/{}_lines.cu", env!("CARGO_MANIFEST_DIR"), program.name);
         expect_file![golden].assert_eq(&text);
@@ -119,7 +119,7 @@ fn line_marks_are_relative_to_the_kernel() {
 
 #[test]
 fn launch_descriptions_are_data() {
-    let source = cuda(&programs::vector_copy(), Arch::Sm80);
+    let source = cuda(&ThreadProgram { target: Target::builtin("sm_80"), ..programs::vector_copy() });
     let json = source.map_or_else(
         |e| e.to_string(),
         |s| format!("{} {}", s.symbol, serde_json::to_string_pretty(&s.launch).unwrap_or_default()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hx_target::Arch;
+use hx_target::Target;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{CompileJob, Compiled, Compiler, Limits, WorkerClient, WorkerCommand};
 
@@ -44,7 +44,8 @@ fn check() -> Result<String, Vec<String>> {
     let mut worker = WorkerClient::new(WorkerCommand::new(std::env::current_exe().map_err(say)?).arg(WORKER));
     let mut failures = Vec::new();
     let mut texts = 0;
-    for (folder, archs) in [("tests/golden", &Arch::ALL[..]), ("tests/golden_sm_90a", &[Arch::Sm90a])] {
+    for (folder, archs) in [("tests/golden", &Target::all()[..]), ("tests/golden_sm_90a", &[Target::usual()])]
+    {
         let mut paths: Vec<PathBuf> = std::fs::read_dir(crate_dir.join(folder))
             .and_then(|files| files.map(|f| f.map(|f| f.path())).collect())
             .map_err(say)?;
@@ -53,14 +54,14 @@ fn check() -> Result<String, Vec<String>> {
         for path in &paths {
             let text = std::fs::read_to_string(path).map_err(say)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            for arch in archs {
+            for target in archs {
                 let compiled =
-                    compiler.compile(&mut worker, &CompileJob::new(&text, &*name, arch.name()), &LIMITS);
+                    compiler.compile(&mut worker, &CompileJob::new(&text, &*name, target.name()), &LIMITS);
                 let complaint = match compiled {
                     Ok(outcome) => complaint(&outcome.compiled),
                     Err(error) => Some(format!("{error:#?}")),
                 };
-                failures.extend(complaint.map(|c| format!("{name} for {arch}: {c}")));
+                failures.extend(complaint.map(|c| format!("{name} for {target}: {c}")));
             }
         }
     }

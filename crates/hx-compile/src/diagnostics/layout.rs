@@ -4,7 +4,7 @@ use hx_base::{Applicability, Diagnostic, Fix, Severity, SourceFile, TextRange, c
 use hx_dtype::DType;
 use hx_lower::Lowered;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, Part, first_later, is_convertible};
-use hx_target::catalogue;
+
 use hx_tile::{Choice, Edits, Move, OpId, OpKind, Route, Solution, TileProgram};
 
 use super::{Places, repair};
@@ -155,7 +155,7 @@ fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> b
         db.unwind_if_revision_cancelled();
         false
     };
-    let again = hx_synth::solve(&written.apply(&lowered.program), instance.arch(db), &poll);
+    let again = hx_synth::solve(&written.apply(&lowered.program), instance.target(db), &poll);
     again.is_ok_and(|again| again.cost <= found.cost && again.edits.moves.len() < found.edits.moves.len())
 }
 
@@ -165,11 +165,11 @@ pub(super) fn scalar_products(
     lowered: &Lowered,
     solution: &Solution,
 ) -> Vec<Diagnostic> {
-    let arch = places.instance.arch(places.db);
+    let target = places.instance.target(places.db);
     let mut found = Vec::new();
     for (op, _) in lowered.program.ops(1.0) {
         let Some(Choice::Gemm(choice)) = solution.choices.get(&op.id) else { continue };
-        let unfit = hx_synth::unfit_matrix_instructions(&lowered.program, op, arch);
+        let unfit = hx_synth::unfit_matrix_instructions(&lowered.program, op, target);
         if unfit.is_empty() {
             continue;
         }
@@ -219,18 +219,17 @@ fn found_instructions(
     if failure.help.is_empty() && types_matter {
         let types = failure.op.and_then(|op| gemm_types(&lowered.program, op));
         let is_int = types.is_some_and(|[a, ..]| a.is_int());
-        let arch = places.instance.arch(places.db);
+        let target = places.instance.target(places.db);
         let later = types.and_then(|[a, b, c]| {
-            first_later(arch, |arch| catalogue().gemms_of(a, b, c, arch).next().is_some())
+            first_later(target, |target| target.rows().gemms_of(a, b, c).next().is_some())
         });
         found.help.extend(later);
-        let rows =
-            catalogue().gemms.iter().filter(|row| row.arch <= arch.number() && !row.is_by_descriptor());
+        let rows = target.rows().gemms.iter().filter(|row| !row.is_by_descriptor());
         let rows = rows.filter(|row| row.a.dtype().is_int() == is_int);
         let all = products(rows.map(|row| [row.a.dtype(), row.b.dtype(), row.c.dtype]));
         let kind = if is_int { "integers" } else { "floating-point numbers" };
-        found = found.note(format!("of {kind}, {arch} multiplies {all}"));
-        if types.is_none_or(|[a, b, _]| is_convertible(a, arch) && is_convertible(b, arch)) {
+        found = found.note(format!("of {kind}, {target} multiplies {all}"));
+        if types.is_none_or(|[a, b, _]| is_convertible(a, target) && is_convertible(b, target)) {
             let help = "`cast` both operands to types on the left of a `→` in the note, and give the accumulator the type on its right";
             found.help.push(help.to_owned());
         }

@@ -13,9 +13,9 @@ use crate::crowded::{Crowd, crowded, roomier_threads, roomier_values};
 /// Returns a warning for each register tensor that alone is too large for a thread, or one warning for all that are held at
 /// once.
 pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
-    let arch = places.instance.arch(places.db);
+    let target = places.instance.target(places.db);
     let program = solution.program(&lowered.program);
-    let Some(crowded) = crowded(&program, solution, arch) else { return Vec::new() };
+    let Some(crowded) = crowded(&program, solution, target) else { return Vec::new() };
     let mut found = Vec::new();
     for Crowd { of: id, registers, most } in crowded.alone {
         let tensor = program.tensor(id);
@@ -23,7 +23,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
         let name = &tensor.name;
         let (file, range) = places.tensor(lowered, id).unwrap_or_else(|| places.kernel());
         let message =
-            format!("`{name}` takes {registers} registers of each thread, which has {most} on {arch}");
+            format!("`{name}` takes {registers} registers of each thread, which has {most} on {target}");
         let diagnostic = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message)
             .label(format!("{values} elements of {} a thread", tensor.dtype));
         found.push((diagnostic, "a smaller tile or more threads"));
@@ -46,10 +46,10 @@ fn held_at_once(
     program: &TileProgram,
     Crowd { of: (op, held), registers: all, most }: &Crowd<(OpId, Vec<(TensorId, i64)>)>,
 ) -> Diagnostic {
-    let arch = places.instance.arch(places.db);
+    let target = places.instance.target(places.db);
     let (file, range) = places.op(lowered, *op).unwrap_or_else(|| places.kernel());
     let message = format!(
-        "tensors of {all} registers a thread are held across this `{}`, and a thread of {arch} has {most}",
+        "tensors of {all} registers a thread are held across this `{}`, and a thread of {target} has {most}",
         program.op(*op).map_or("operation", |op| op.kind.name())
     );
     let mut found = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message);

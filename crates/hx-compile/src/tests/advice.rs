@@ -1,7 +1,7 @@
 //! The advice about roles, rings and tiles: it names the cause once, and a fix that is offered holds.
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::{check_file, test_db::TestDb};
@@ -46,7 +46,7 @@ fn check(text: &str, changes: &[[&str; 2]], expected: Expect) {
     };
     let text = changes.iter().fold(text.to_owned(), changed);
     let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, Arch::Sm90a);
+    let found = check_file(&db, file, Target::usual());
     expected.assert_eq(&drawn(&text, found));
     let mut fixes: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
     if fixes.is_empty() {
@@ -56,7 +56,8 @@ fn check(text: &str, changes: &[[&str; 2]], expected: Expect) {
     fixes.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
     fixes.iter().for_each(|edit| text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text));
     let (db, file) = TestDb::with_file(&text);
-    let left: Vec<_> = check_file(&db, file, Arch::Sm90a).iter().filter(|found| found.is_error()).collect();
+    let left: Vec<_> =
+        check_file(&db, file, Target::usual()).iter().filter(|found| found.is_error()).collect();
     assert!(left.is_empty(), "{text}\n{left:#?}");
 }
 

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use super::{ARCH, check};
+use super::{check, target};
 use crate::{check_file, test_db::TestDb};
 
 /// Returns a kernel of 128 threads that multiplies two tiles, with these statements after the copies of the tiles.
@@ -28,7 +28,7 @@ fn check_products(body: &str, expected: Expect) {
     let mut text = with_products(body);
     check(&text, expected);
     let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, ARCH);
+    let found = check_file(&db, file, target());
     let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
     edits.dedup();
@@ -36,7 +36,7 @@ fn check_products(body: &str, expected: Expect) {
         text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
     }
     let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, ARCH);
+    let left = check_file(&db, file, target());
     assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
 }
 

@@ -2,14 +2,14 @@
 
 use expect_test::{Expect, expect};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::{Emit, check_file, default_instance, emit, test_db::TestDb};
 
-fn check(text: &str, arch: Arch, expected: Expect) {
+fn check(text: &str, target: Target, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
-    expected.assert_eq(&drawn(text, check_file(&db, file, arch)));
+    expected.assert_eq(&drawn(text, check_file(&db, file, target)));
 }
 
 /// Returns a ring whose stages have a part of `a`, whose rows have 64 numbers, and a part of `b`. `parts` copies the two.
@@ -41,7 +41,7 @@ const BOTH: &str = "        copy_async(ga[.., .., i], sa[.., .., s], signal: pip
 fn check_stage(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().next().expect("a kernel");
-    let instance = default_instance(&db, kernel, Arch::Sm90a).expect("an instance");
+    let instance = default_instance(&db, kernel, Target::usual()).expect("an instance");
     let text = emit(&db, instance, Emit::Thread).expect("a thread program");
     let words = ["map of", "expect", "tma", "bulk.", "cp.async", "arrive", "fence"];
     let shown = text.lines().filter(|line| words.iter().any(|word| line.contains(word)));
@@ -141,7 +141,7 @@ fn copies_that_differ_between_the_ways_through_a_stage_are_refused() {
 ";
     check(
         &ring(64, one),
-        Arch::Sm90a,
+        Target::usual(),
         expect![[r#"
         HX0408 `copy_async(ga[.., .., i], sa[.., .., s], signal: pipe)` a copy that signals `pipe` stands under a condition, so the bytes of a stage are no constant
           `pipe.acquire()`: the stage is acquired here
@@ -155,7 +155,7 @@ fn copies_that_differ_between_the_ways_through_a_stage_are_refused() {
 ";
     check(
         &ring(64, many),
-        Arch::Sm90a,
+        Target::usual(),
         expect![[r#"
         HX0106 `h` nothing uses `h`
           fix: rename it to `_h`
@@ -202,10 +202,10 @@ fn stored(columns: &str) -> String {
 
 #[test]
 fn a_store_needs_a_newer_target_and_rows_of_16_bytes() {
-    check(&stored("n"), Arch::Sm90a, expect![[r#""#]]);
+    check(&stored("n"), Target::usual(), expect![[r#""#]]);
     check(
         &stored("n"),
-        Arch::Sm80,
+        Target::builtin("sm_80"),
         expect![[r#"
         HX0504 `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])` found `copy_async` to global memory, which `sm_80` does not have
           help: `--target sm_90a` has asynchronous stores from shared memory; older targets do not
@@ -213,7 +213,7 @@ fn a_store_needs_a_newer_target_and_rows_of_16_bytes() {
     );
     check(
         &stored("36"),
-        Arch::Sm90a,
+        Target::usual(),
         expect![[r#"
             HX0302 `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])` `tma.store` does not store `s` in boxes
               `copy_async(s, tile(y, [64, 32])[.., .., block_idx, 0])`: `copy_async`

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use hx_base::SourceFile;
 use hx_hir::file_items;
 
-use super::ARCH;
+use super::target;
 use crate::test_db::TestDb;
 use crate::{Instance, cuda_source, default_instance, solution, synchronization, thread_program};
 use crate::{tile_program, violations};
@@ -44,7 +44,7 @@ kernel product<BM = 64, BN = 64, BK = 32>(a: f16[m, k], b: f16[k, n], c: mut f16
 
 fn instance(db: &TestDb, file: SourceFile) -> Instance<'_> {
     let kernel = file_items(db, file).kernels().next().expect("there is a kernel");
-    default_instance(db, kernel, ARCH).expect("it has a default instance")
+    default_instance(db, kernel, target()).expect("it has a default instance")
 }
 
 /// A stage: its name, and a function that runs it and reports whether it succeeded.

@@ -2,14 +2,14 @@
 
 use expect_test::{Expect, expect};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::{default_instance, estimate_as_text, test_db::TestDb};
 
 fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().next().expect("a kernel");
-    let instance = default_instance(&db, kernel, Arch::Sm90a).expect("no open parameters");
+    let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
     let found = super::super::solution(&db, instance).as_ref();
     assert!(found.is_ok(), "{found:?}");
     expected.assert_eq(&estimate_as_text(&db, instance).unwrap_or_default());

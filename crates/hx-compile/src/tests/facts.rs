@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use hx_hir::file_items;
 use hx_lower::LaunchFacts;
 
-use super::ARCH;
+use super::target;
 use crate::{Instance, instance_diagnostics, test_db::TestDb};
 
 /// Compares the errors of a kernel about whose dimensions nothing is known, and its text after the fixes.
@@ -15,7 +15,7 @@ fn check_unknown(text: &str, expected: Expect) {
     let kernel = file_items(&db, file).kernels().next().expect("there is a kernel");
     let dims = ["k", "m", "n"].map(|dim| (dim.into(), 1)).into();
     let facts = LaunchFacts { dims, ..LaunchFacts::all_16() };
-    let found = instance_diagnostics(&db, Instance::chosen(&db, kernel, BTreeMap::new(), ARCH, facts));
+    let found = instance_diagnostics(&db, Instance::chosen(&db, kernel, BTreeMap::new(), target(), facts));
     let mut out = String::new();
     for found in found {
         out.push_str(&format!("{} {}\n", found.code.id, found.message));

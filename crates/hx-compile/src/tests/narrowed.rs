@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{ARCH, check};
+use super::{check, target};
 use crate::check_file;
 use crate::test_db::TestDb;
 
@@ -48,10 +48,10 @@ fn a_second_buffer_that_is_no_cheaper_is_not_offered() {
 /// Checks a file, replaces its text, checks it again: the queries of the second round that solve layouts.
 fn solved_again(before: &str, after: &str) -> String {
     let (mut db, file) = TestDb::with_file(before);
-    assert!(check_file(&db, file, ARCH).iter().any(|found| found.code.id == "HX0307"));
+    assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0307"));
     db.log.take();
     assert!(file.update_text(&mut db, after));
-    assert!(check_file(&db, file, ARCH).iter().any(|found| found.code.id == "HX0307"));
+    assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0307"));
     let counts = db.log.take_counts();
     let solves = |line: &&str| line.starts_with("solution ") || line.starts_with("second_of ");
     counts.lines().filter(solves).map(|line| format!("{line}\n")).collect()

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::reorder::is_synchronized;
@@ -50,9 +50,9 @@ const PRODUCT: &str = "        gemm(acc, sa[.., .., ki % S], sb[.., .., ki % S])
 ";
 
 /// Checks a kernel, then applies the fix and checks again: nothing is left. Returns the text after the fix.
-fn check(text: &str, arch: Arch, expected: Expect) -> String {
+fn check(text: &str, target: Target, expected: Expect) -> String {
     let (db, file) = TestDb::with_file(text);
-    let found = check_file(&db, file, arch);
+    let found = check_file(&db, file, target);
     expected.assert_eq(&drawn(text, found));
     let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
@@ -62,7 +62,7 @@ fn check(text: &str, arch: Arch, expected: Expect) -> String {
     }
     if !edits.is_empty() {
         let (db, file) = TestDb::with_file(&text);
-        let left = check_file(&db, file, arch);
+        let left = check_file(&db, file, target);
         assert!(left.is_empty(), "{text}\n{left:#?}");
     }
     text
@@ -74,7 +74,7 @@ fn copies_of_two_stages_belong_ahead_of_the_products() {
     let (slow, fast) = (product(2, 256, "", &slow), product(2, 256, "", &fast));
     let fixed = check(
         &slow,
-        Arch::Sm90a,
+        Target::usual(),
         expect![[r#"
             HX0418 `copy_async(ga[.., .., next], sa[.., .., next % S])` the copies would cost less time ahead of the products: estimate 0.76×
               `copy_async(ga[.., .., next], sa[.., .., next % S])`: the copies
@@ -86,7 +86,7 @@ fn copies_of_two_stages_belong_ahead_of_the_products() {
     assert_eq!(fixed, fast);
     let fixed = check(
         &slow,
-        Arch::Sm80,
+        Target::builtin("sm_80"),
         expect![[r#"
             HX0418 `copy_async(ga[.., .., next], sa[.., .., next % S])` the copies would cost less time ahead of the products: estimate 0.70×
               `copy_async(ga[.., .., next], sa[.., .., next % S])`: the copies
@@ -101,7 +101,7 @@ fn copies_of_two_stages_belong_ahead_of_the_products() {
 #[test]
 fn deep_rings_hide_the_copies_in_both_orders() {
     for body in [format!("{PRODUCT}{COPIES}"), format!("{COPIES}{PRODUCT}")] {
-        check(&product(4, 256, "", &body), Arch::Sm90a, expect![""]);
+        check(&product(4, 256, "", &body), Target::usual(), expect![""]);
     }
 }
 
@@ -114,7 +114,7 @@ fn statements_with_a_barrier_between_them_keep_their_order() {
         copy_async(gb[.., .., ki + 1], sb[.., .., 0]);
         commit();
 ";
-    check(&product(2, 256, "", body), Arch::Sm90a, expect![""]);
+    check(&product(2, 256, "", body), Target::usual(), expect![""]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn copies_start_while_products_are_in_flight() {
     let body = format!("{COPIES}{asynchronous}        gemm_wait(0);\n");
     check(
         &product(4, 256, "", &body),
-        Arch::Sm90a,
+        Target::usual(),
         expect![[r#"
             HX0418 `copy_async(ga[.., .., next], sa[.., .., next % S])` the copies would cost less time behind the products: estimate 0.71×
               `copy_async(ga[.., .., next], sa[.., .., next % S])`: the copies
@@ -133,7 +133,7 @@ fn copies_start_while_products_are_in_flight() {
         "#]],
     );
     // Without matrix instructions of a group, a product is complete when it has been issued.
-    check(&product(4, 256, "", &body), Arch::Sm80, expect![""]);
+    check(&product(4, 256, "", &body), Target::builtin("sm_80"), expect![""]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_name_between_the_statements_keeps_the_text() {
     let slow = product(2, 256, "", &format!("{products}{}", COPIES.replace("next", "now")));
     check(
         &slow,
-        Arch::Sm90a,
+        Target::usual(),
         expect![[r#"
             HX0418 `copy_async(ga[.., .., now], sa[.., .., now % S])` the copies would cost less time ahead of the products: estimate 0.76×
               `copy_async(ga[.., .., now], sa[.., .., now % S])`: the copies
@@ -161,12 +161,12 @@ fn the_check_of_an_exchange_sees_races() {
     let sound = |text: &str, exchange: bool| {
         let (db, file) = TestDb::with_file(text);
         let kernel = file_items(&db, file).kernels().next().expect("a kernel");
-        let instance = default_instance(&db, kernel, Arch::Sm90a).expect("no open parameters");
+        let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
         let program = &tile_program(&db, instance).as_ref().expect("it lowers").program;
         let exchanges = program.exchanges();
         assert_eq!(exchanges.len(), 1, "{exchanges:?}");
         let program = if exchange { program.exchanged(&exchanges[0]) } else { program.clone() };
-        let solved = hx_synth::solve(&program, Arch::Sm90a, &|| false).expect("it has layouts");
+        let solved = hx_synth::solve(&program, Target::usual(), &|| false).expect("it has layouts");
         is_synchronized(&db, &program, &solved)
     };
     let right = product(2, 256, "", &format!("{PRODUCT}{COPIES}"));

@@ -1,7 +1,7 @@
 //! Pipelines, turns and operations in flight: each broken kernel is told with both places, and every fix is applied.
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::{check_file, test_db::TestDb};
@@ -26,13 +26,13 @@ fn ring(body: &str) -> String {
 
 /// Checks a kernel for a target with pipelines, then applies every fix and checks again. No error is left if there was a fix.
 fn check_pipelines(text: &str, expected: Expect) {
-    let arch = Arch::Sm90a;
+    let target = Target::usual();
     let mut text = text.to_owned();
     let (db, file) = TestDb::with_file(&text);
-    expected.assert_eq(&drawn(&text, check_file(&db, file, arch)));
+    expected.assert_eq(&drawn(&text, check_file(&db, file, target)));
     for _ in 0..3 {
         let (db, file) = TestDb::with_file(&text);
-        let found = check_file(&db, file, arch);
+        let found = check_file(&db, file, target);
         let mut edits: Vec<_> =
             found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
         if edits.is_empty() {
@@ -44,7 +44,7 @@ fn check_pipelines(text: &str, expected: Expect) {
             text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
         }
         let (db, file) = TestDb::with_file(&text);
-        let left = check_file(&db, file, arch);
+        let left = check_file(&db, file, target);
         assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
     }
 }
@@ -344,7 +344,7 @@ fn slots_come_again_after_more_rounds_than_a_ring_has() {
     let found = |wait: &str, slot: &str| {
         let text = kernel(wait, slot);
         let (db, file) = TestDb::with_file(&text);
-        let found = check_file(&db, file, Arch::Sm90a);
+        let found = check_file(&db, file, Target::usual());
         found.iter().map(|found| format!("{} {}\n", found.code.id, found.message)).collect::<String>()
     };
     expect![""].assert_eq(&found("wait_stores(N - 1, read: true); sync();", "i % N"));
@@ -377,6 +377,6 @@ fn slots_come_again_after_more_rounds_than_a_ring_has() {
     ];
     let far = changes.iter().fold(kernel("", "i % N"), |text, (from, to)| text.replace(from, to));
     let (db, file) = TestDb::with_file(&far.replace("v + 1.0", "v + 1"));
-    let codes: Vec<&str> = check_file(&db, file, Arch::Sm90a).iter().map(|found| found.code.id).collect();
+    let codes: Vec<&str> = check_file(&db, file, Target::usual()).iter().map(|found| found.code.id).collect();
     assert_eq!(codes, ["HX0419"]);
 }

@@ -1,7 +1,7 @@
 //! Launches that overlap the ones before them: every access before the wait is told with both places, and every fix is applied.
 
 use expect_test::expect;
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::{check_fixes as check, drawn};
 use crate::{check_file, test_db::TestDb};
@@ -228,7 +228,7 @@ kernel next(x: f32[m], y: mut f32[m])
 fn older_targets_have_no_such_launches() {
     let text = kernel("    wait_for_previous();\n    allow_next();\n").replace("let i", "let _i");
     let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, Arch::Sm80);
+    let found = check_file(&db, file, Target::builtin("sm_80"));
     expect![[r#"
         HX0504 `wait_for_previous()` found `wait_for_previous`, which `sm_80` does not have
           help: `--target sm_90a` has launches that overlap the ones before them; older targets do not

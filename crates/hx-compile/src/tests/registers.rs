@@ -3,7 +3,7 @@
 use expect_test::expect;
 use hx_hir::file_items;
 
-use super::{ARCH, check, drawn};
+use super::{check, drawn, target};
 use crate::{CtValue, Instance, LaunchFacts, check_file, instance_diagnostics, test_db::TestDb};
 
 /// Each tensor fits on its own, but all of them are held while the block waits.
@@ -85,7 +85,7 @@ fn tensors_that_do_not_fit_are_offered_what_makes_them() {
     );
     for text in [kernel("256", "128"), kernel("128", "64"), kernel("128", "32 * WARPS")] {
         let (db, file) = TestDb::with_file(&text);
-        for fix in check_file(&db, file, ARCH).iter().flat_map(|found| &found.fixes) {
+        for fix in check_file(&db, file, target()).iter().flat_map(|found| &found.fixes) {
             let mut mended = text.clone();
             fix.edits.iter().for_each(|edit| {
                 mended.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text)
@@ -97,7 +97,7 @@ fn tensors_that_do_not_fit_are_offered_what_makes_them() {
     let (db, file) = TestDb::with_file(&text);
     let kernel = file_items(&db, file).kernels().next().expect("there is one");
     let args = std::collections::BTreeMap::from([("BM".into(), CtValue::Int(256))]);
-    let instance = Instance::chosen(&db, kernel, args, ARCH, LaunchFacts::all_16());
+    let instance = Instance::chosen(&db, kernel, args, target(), LaunchFacts::all_16());
     expect![[r#"
         HX0503 `load(tile(x, [BM, 256])[.., .., block_idx, 0])` `a` takes 512 registers of each thread, which has 255 on sm_80
           `load(tile(x, [BM, 256])[.., .., block_idx, 0])`: 512 elements of f32 a thread

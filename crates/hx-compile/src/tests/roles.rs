@@ -1,7 +1,7 @@
 //! Roles that use the same shared memory.
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::{check_file, test_db::TestDb};
@@ -14,7 +14,7 @@ fn check_roles(body: &str, expected: Expect) {
 "
     );
     let (db, file) = TestDb::with_file(&text);
-    expected.assert_eq(&drawn(&text, check_file(&db, file, Arch::Sm90a)));
+    expected.assert_eq(&drawn(&text, check_file(&db, file, Target::usual())));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Accesses to global memory that bulk stores are still writing: found on every path, with both places, and every fix is applied.
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::{check_fixes, drawn};
 use crate::{check_file, test_db::TestDb};
@@ -302,7 +302,7 @@ fn the_stores_of_a_role_are_waited_for_in_the_role() {
     let check = |wait: &str, expected: Expect| {
         let text = text(wait);
         let (db, file) = TestDb::with_file(&text);
-        expected.assert_eq(&drawn(&text, check_file(&db, file, Arch::Sm90a)));
+        expected.assert_eq(&drawn(&text, check_file(&db, file, Target::usual())));
     };
     check(
         "wait_stores(0)",

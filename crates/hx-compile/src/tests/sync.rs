@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use super::{ARCH, check};
+use super::{check, target};
 use crate::{check_file, test_db::TestDb};
 
 /// Returns a kernel of 64 threads with this body, a register tensor `r`, a shared tensor `s` and the block's index.
@@ -25,7 +25,7 @@ pub(super) fn check_sync(body: &str, expected: Expect) {
     check(&text, expected);
     for _ in 0..3 {
         let (db, file) = TestDb::with_file(&text);
-        let found = check_file(&db, file, ARCH);
+        let found = check_file(&db, file, target());
         let mut edits: Vec<_> =
             found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
         if edits.is_empty() {

@@ -3,7 +3,7 @@
 
 use expect_test::{Expect, expect};
 use hx_base::codes;
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::{check_file, test_db::TestDb};
@@ -85,7 +85,7 @@ fn a_ring_that_is_never_given_back_is_an_error_whatever_decides_its_rounds() {
     for ring_of in RINGS {
         let text = ring(*ring_of, "");
         let (db, file) = TestDb::with_file(&text);
-        let found = check_file(&db, file, Arch::Sm90a);
+        let found = check_file(&db, file, Target::usual());
         let codes: Vec<&str> = found.iter().map(|found| found.code.id).collect();
         assert_eq!(codes, ["HX0404"], "{text}\n{found:#?}");
     }
@@ -96,7 +96,7 @@ fn the_same_ring_with_its_release_is_proven() {
     for ring_of in RINGS {
         let text = ring(*ring_of, "pipe.release();");
         let (db, file) = TestDb::with_file(&text);
-        let found = check_file(&db, file, Arch::Sm90a);
+        let found = check_file(&db, file, Target::usual());
         assert!(found.is_empty(), "{text}\n{found:#?}");
     }
 }
@@ -104,7 +104,7 @@ fn the_same_ring_with_its_release_is_proven() {
 /// Checks a kernel and compares all findings.
 fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
-    let found = check_file(&db, file, Arch::Sm90a);
+    let found = check_file(&db, file, Target::usual());
     assert!(found.iter().all(|found| found.code == &codes::UNCHECKED_PIPELINES), "{found:#?}");
     expected.assert_eq(&drawn(text, found));
 }
@@ -148,7 +148,7 @@ fn rounds_from_different_numbers_differ() {
     let text = ring(["where e >= 2 grid [1]", "", "0..cast(n[0], i64)"], "pipe.release();");
     let other = text.replacen("for i in 0..cast(n[0], i64)", "for i in 0..cast(n[1], i64)", 1);
     let (db, file) = TestDb::with_file(&other);
-    let found = check_file(&db, file, Arch::Sm90a);
+    let found = check_file(&db, file, Target::usual());
     assert!(found.iter().any(|found| found.code == &codes::ENDLESS_WAIT), "{found:#?}");
 }
 
@@ -182,7 +182,7 @@ fn flag(writer: &str) -> String {
 fn a_flag_between_roles_orders_what_was_released_before_it() {
     let codes = |writer: &str| -> Vec<&str> {
         let (db, file) = TestDb::with_file(&flag(writer));
-        check_file(&db, file, Arch::Sm90a).iter().map(|found| found.code.id).collect()
+        check_file(&db, file, Target::usual()).iter().map(|found| found.code.id).collect()
     };
     let data = "copy(load(x) * 2.0, s);";
     let release = "atomic_store(flag, one, order: \"release\");";

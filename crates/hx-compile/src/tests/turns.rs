@@ -1,7 +1,7 @@
 //! Turns: groups of a role that share memory one after the other.
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::drawn;
 use crate::{check_file, test_db::TestDb};
@@ -29,7 +29,7 @@ fn check_turns(from: &str, to: &str, expected: Expect) {
     assert!(text.contains(from), "{from}");
     let mut text = text.replacen(from, to, 1);
     let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, Arch::Sm90a);
+    let found = check_file(&db, file, Target::usual());
     expected.assert_eq(&drawn(&text, found));
     let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
     if edits.is_empty() {
@@ -40,7 +40,7 @@ fn check_turns(from: &str, to: &str, expected: Expect) {
         text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
     }
     let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Arch::Sm90a);
+    let left = check_file(&db, file, Target::usual());
     assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
 }
 
@@ -141,7 +141,7 @@ fn check_small(between: &str, expected: Expect) {
 "
     );
     let (db, file) = TestDb::with_file(&text);
-    expected.assert_eq(&drawn(&text, check_file(&db, file, Arch::Sm90a)));
+    expected.assert_eq(&drawn(&text, check_file(&db, file, Target::usual())));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use hx_hir::{Kernel, Sound};
 use hx_index::Symbol;
 use hx_lower::{CtArgs, LaunchFacts, Lowered};
 use hx_synth::{Failure, FailureKind, Forecast, forecast};
-use hx_target::Arch;
+use hx_target::Target;
 use rayon::prelude::*;
 
 use super::{Candidate, Reason, Shape};
@@ -20,7 +20,7 @@ const TOGETHER: usize = 256;
 pub(super) struct Ranking<'db> {
     db: &'db dyn Db,
     kernel: Sound<Kernel<'db>>,
-    arch: Arch,
+    target: Target,
     facts: LaunchFacts,
     known: BTreeMap<Symbol, i64>,
 }
@@ -29,10 +29,10 @@ impl<'db> Ranking<'db> {
     pub(super) fn new(
         db: &'db dyn Db,
         kernel: Sound<Kernel<'db>>,
-        arch: Arch,
+        target: Target,
         shape: &Shape,
     ) -> Ranking<'db> {
-        Ranking { db, kernel, arch, facts: shape.facts(db, kernel.get()), known: shape.symbols() }
+        Ranking { db, kernel, target, facts: shape.facts(db, kernel.get()), known: shape.symbols(target) }
     }
 
     /// Returns the combinations that the target can hold, with their forecasts, in the order of `all`.
@@ -42,9 +42,9 @@ impl<'db> Ranking<'db> {
             let lowered: Vec<(&CtArgs, Result<Lowered, Reason>)> =
                 some.iter().map(|args| (args, self.lowered(args))).collect();
             self.db.unwind_if_revision_cancelled();
-            let (arch, known) = (self.arch, &self.known);
+            let (target, known) = (self.target, &self.known);
             let forecasts: Vec<Result<Forecast, Reason>> =
-                lowered.par_iter().map(|(_, lowered)| solved(lowered, arch, known)).collect();
+                lowered.par_iter().map(|(_, lowered)| solved(lowered, target, known)).collect();
             for ((args, _), found) in lowered.iter().zip(forecasts) {
                 match found {
                     Ok(estimate) => legal.push(Candidate { args: (*args).clone(), estimate }),
@@ -59,13 +59,13 @@ impl<'db> Ranking<'db> {
     /// they are illegal, or if a parameter has no default.
     pub(super) fn default(&self, fixed: &CtArgs) -> (Option<Candidate>, Option<CtArgs>) {
         let lowered = self.lowered(fixed);
-        let estimate = solved(&lowered, self.arch, &self.known).ok();
+        let estimate = solved(&lowered, self.target, &self.known).ok();
         let candidate = estimate.map(|estimate| Candidate { args: fixed.clone(), estimate });
         (candidate, lowered.ok().map(|lowered| lowered.args))
     }
 
     fn lowered(&self, args: &CtArgs) -> Result<Lowered, Reason> {
-        hx_lower::lower(self.db, self.kernel, args, &self.facts).map_err(|errors| {
+        hx_lower::lower(self.db, self.kernel, args, &self.facts, self.target).map_err(|errors| {
             let first = errors.first();
             let message = first.map(|error| error.message.clone()).unwrap_or_default();
             Reason::Program { code: first.map_or("", |error| error.code.id), message }
@@ -75,7 +75,7 @@ impl<'db> Ranking<'db> {
     /// Reports whether the static checks find no error in a combination. Counts it as refused if they do.
     pub(super) fn checked(&self, candidate: &Candidate, refused: &mut BTreeMap<Reason, u64>) -> bool {
         let (db, args) = (self.db, candidate.args.clone());
-        let instance = Instance::chosen(db, self.kernel.get(), args, self.arch, self.facts.clone());
+        let instance = Instance::chosen(db, self.kernel.get(), args, self.target, self.facts.clone());
         let errors = instance_errors(db, instance);
         if let Some(first) = errors.first() {
             *refused.entry(Reason::Check { code: first.code.id }).or_default() += 1;
@@ -86,19 +86,20 @@ impl<'db> Ranking<'db> {
 
 fn solved(
     lowered: &Result<Lowered, Reason>,
-    arch: Arch,
+    target: Target,
     known: &BTreeMap<Symbol, i64>,
 ) -> Result<Forecast, Reason> {
     let program = &lowered.as_ref().map_err(Reason::clone)?.program;
-    needs::check(program, arch).map_err(|_| Reason::Target)?;
-    let solution = hx_synth::solve(program, arch, &|| false).map_err(|failure| refusal(&failure, arch))?;
-    let found = forecast(&solution.program(program), &solution, arch, known).ok_or(Reason::Grid)?;
+    needs::check(program, target).map_err(|_| Reason::Target)?;
+    let solution =
+        hx_synth::solve(program, target, &|| false).map_err(|failure| refusal(&failure, target))?;
+    let found = forecast(&solution.program(program), &solution, target, known).ok_or(Reason::Grid)?;
     if found.spilled > 0 { Err(Reason::Registers) } else { Ok(found) }
 }
 
-fn refusal(failure: &Failure, arch: Arch) -> Reason {
+fn refusal(failure: &Failure, target: Target) -> Reason {
     match failure.kind {
-        FailureKind::Resource => Reason::Resources { shared_bytes: arch.limits().shared_bytes },
+        FailureKind::Resource => Reason::Resources { shared_bytes: target.limits.shared_bytes },
         FailureKind::Registers => Reason::Registers,
         FailureKind::Conflict | FailureKind::Pin | FailureKind::NoInstruction | FailureKind::Cancelled => {
             Reason::NoLayout

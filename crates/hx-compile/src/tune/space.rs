@@ -10,6 +10,7 @@ use hx_hir::{
 };
 use hx_index::Symbol;
 use hx_lower::{CtArgs, CtValue, requirements};
+use hx_target::Target;
 
 use super::{Axis, Candidate, MAX_COMBINATIONS, Reason, Shape, TuneError};
 use crate::Db;
@@ -40,6 +41,7 @@ impl<'db> Space<'db> {
         kernel: Sound<Kernel<'db>>,
         axes: &[Axis],
         shape: &'db Shape,
+        target: Target,
     ) -> Result<Space<'db>, TuneError> {
         let signature = kernel_signature(db, kernel.get());
         let names = signature_names(db, Item::Kernel(kernel.get()));
@@ -54,7 +56,7 @@ impl<'db> Space<'db> {
             return Err(TuneError::MissingArgument(generic.name.clone()));
         }
         let ready = ready(signature, &names.names, &axes, shape);
-        Ok(Space { db, kernel, axes, shape, symbols: shape.symbols(), ready })
+        Ok(Space { db, kernel, axes, shape, symbols: shape.symbols(target), ready })
     }
 
     /// Returns the combinations that fulfil the `where`.

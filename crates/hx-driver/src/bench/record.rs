@@ -135,7 +135,7 @@ impl BenchFile {
             Machine::Gpu(gpu) => gpu.info.name.clone(),
             other => other.flag(),
         };
-        let target = machine.arch().name().to_owned();
+        let target = machine.target().name().to_owned();
         BenchFile { format: FORMAT, hx: version.to_owned(), device, target, cold_l2, benches: Vec::new() }
     }
 

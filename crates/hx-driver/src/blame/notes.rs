@@ -6,7 +6,7 @@ use hx_host::dense::show_shape;
 use hx_host::show::show_exact;
 use hx_index::Symbol;
 use hx_sim::Wrote;
-use hx_target::WARP;
+
 use hx_tile::{OpId, TensorId};
 
 use super::account::{Account, show_region};
@@ -38,7 +38,7 @@ impl Account<'_> {
             return Some(format!("nothing wrote {element}: {blocks} wrote {stored}"));
         };
         let block = show_shape(&self.block(wrote.block));
-        let (thread, warp) = (wrote.thread, wrote.thread / WARP);
+        let (thread, warp) = (wrote.thread, wrote.thread / self.program.target.limits.lanes);
         let Some((value, tensor)) = wrote.value.zip(self.stored_tensor(wrote)) else {
             return Some(format!(
                 "{element} was written in block {block}, by a copy that thread {thread} issued"
@@ -106,7 +106,12 @@ impl Account<'_> {
     fn common(&self) -> Option<String> {
         let writes =
             (0..self.seen.positions.len()).filter_map(|i| Some((self.seen.write(i)?, self.suspect.wrong[i])));
-        traits::common(writes.collect(), &self.seen.witness.places, |block| self.block(block))
+        traits::common(
+            self.program.target.limits.lanes,
+            writes.collect(),
+            &self.seen.witness.places,
+            |block| self.block(block),
+        )
     }
 
     /// Says what the simulator computes for the first wrong element, if it differs from the GPU's result by more than the rounding

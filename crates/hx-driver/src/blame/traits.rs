@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use hx_sim::{Place, Wrote};
-use hx_target::WARP;
 
 /// The most operations, blocks or threads that are listed.
 const LISTED: usize = 4;
@@ -14,14 +13,15 @@ const ACCIDENTS: usize = 16;
 /// write of each element, and whether the element is wrong. Returns `None` unless one of the traits separates the wrong elements
 /// from the right ones.
 pub(super) fn common(
+    lanes: u32,
     writes: Vec<(Wrote, bool)>,
     places: &[Place],
     index: impl Fn(u32) -> Vec<usize>,
 ) -> Option<String> {
     let operation = |site: u32| format!("`{}`", places[site as usize].title);
     let block = |number: u32| hx_host::dense::show_shape(&index(number));
-    let warp = |wrote: &Wrote| wrote.thread / WARP;
-    let lane = |wrote: &Wrote| wrote.thread % WARP;
+    let warp = |wrote: &Wrote| wrote.thread / lanes;
+    let lane = |wrote: &Wrote| wrote.thread % lanes;
     let by = |one: &str, many: &str, key: &dyn Fn(&Wrote) -> u32, name: &dyn Fn(u32) -> String| {
         let keys = separating(&writes, |wrote| Some(key(wrote)))?;
         Some(format!("{} {}", if keys.len() == 1 { one } else { many }, listed(&keys, name)))

@@ -67,7 +67,7 @@ pub fn build_launcher(
         stem,
         file: path.rsplit(['/', '\\']).next().unwrap_or(path),
         version: env!("CARGO_PKG_VERSION"),
-        arch: setup.target,
+        target: setup.target,
         kernels: &all,
     };
     let text = launcher(&request).map_err(EmitError::Usage)?;

@@ -11,7 +11,7 @@ use hx_codegen::CudaSource;
 use hx_compile::{routed_program, solution};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
-use hx_target::catalogue;
+use hx_target::{Catalogue, Target};
 use hx_tile::{
     Base, Choice, CopyChoice, OpId, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TileProgram,
     View,
@@ -49,7 +49,7 @@ impl<'a> Launcher<'a> {
                 let extra = if planned > 0 { planned } else { last.extra_wavefronts.unwrap_or(0) };
                 Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
             }
-            CodeQuestion::Target => Ok(CodeAnswer::Name(self.machine.arch().name().to_owned())),
+            CodeQuestion::Target => Ok(CodeAnswer::Name(self.machine.target().name().to_owned())),
             CodeQuestion::Redistributions => Ok(redistributions(&lowered.program, solved)),
             CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &lowered.program, solved),
             CodeQuestion::Spills => self.spills(cuda_text(db, last.checked).map_err(stop)?),
@@ -111,13 +111,13 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
         });
     }
     let others = solution.choices.values().flat_map(|choice| match choice {
-        Choice::Gemm(c) => vec![c.row.as_str()],
-        Choice::Bulk(c) => vec![c.row.as_str()],
-        Choice::Convert(c) => c.row.as_deref().into_iter().collect(),
+        Choice::Gemm(c) => vec![c.row.name()],
+        Choice::Bulk(c) => vec![c.row.name()],
+        Choice::Convert(c) => c.row.iter().map(|row| row.name()).collect(),
         Choice::Rearrange(c) => c.route.rows(),
         Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => vec![],
     });
-    let mut rows = copies(solution).map(|c| c.row.as_str()).chain(others);
+    let mut rows = copies(solution).map(|c| c.row.name()).chain(others);
     let found = rows.any(|row| begins(row, asked))
         || forms(solution).iter().any(|form| begins(form, asked))
         || multicasts(solution).any(|name| begins(&name, asked))
@@ -133,7 +133,7 @@ fn multicast_name(row: &str) -> String {
 /// Returns the names of the copies that blocks of a cluster share.
 fn multicasts(solution: &Solution) -> impl Iterator<Item = String> {
     let bulk = |choice: &Choice| match choice {
-        Choice::Bulk(bulk) => bulk.share.map(|_| multicast_name(&bulk.row)),
+        Choice::Bulk(bulk) => bulk.share.map(|_| multicast_name(bulk.row.name())),
         _ => None,
     };
     solution.choices.values().filter_map(bulk)
@@ -152,10 +152,14 @@ fn forms(solution: &Solution) -> BTreeSet<String> {
     products.flatten().filter_map(form).collect()
 }
 
-/// Returns the name of every row of the catalogue, the instructions that each row emits, and the forms of operands.
+/// Returns the name of every row of every target, the instructions that each row emits, and the forms of operands.
 fn known_names() -> BTreeSet<String> {
-    let all = catalogue();
     let mut known = BTreeSet::new();
+    Target::all().iter().for_each(|target| add_names(target.rows(), &mut known));
+    known
+}
+
+fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
     let mut add = |name: &str, ptx: &str| {
         if !name.is_empty() {
             known.insert(name.to_owned());
@@ -179,7 +183,6 @@ fn known_names() -> BTreeSet<String> {
     for operand in ["a", "b"] {
         all.reaches.iter().for_each(|r| add(&format!("{operand}.{}", r.name), ""));
     }
-    known
 }
 
 /// Returns the instructions in the inline assembly of a CUDA text.

@@ -9,7 +9,7 @@ use hx_compile::{Db, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_thread::{LogContents, LogPlan};
 use hx_worker::{
     Arg, CompileError, CompileJob, Compiled, Launch, LaunchResult, Limits, Outcome, RemoteError, WorkerError,
@@ -50,7 +50,7 @@ impl<'a> Launcher<'a> {
         let plan = (!program.log.is_empty()).then(|| LogPlan::new(program, grid.map(u64::from), &lookup));
         let log = plan.as_ref().map_or_else(Vec::new, LogPlan::buffer);
         let buffers = contents(bound).map_err(LaunchError::call)?;
-        let args = arguments(&source.launch.params, bound, |memory| match memory {
+        let args = arguments(instance.target(db), &source.launch.params, bound, |memory| match memory {
             Memory::Tensor(position, tensor) => {
                 let data = buffers[position].as_deref().unwrap_or_default();
                 Arg::Buffer { data, writable: tensor.mutable }
@@ -108,7 +108,7 @@ impl<'a> Launcher<'a> {
         level: Option<u8>,
     ) -> Result<Compiled, LaunchError> {
         let outcome =
-            compile(cuda, source, (self.arch, level), self.until).map_err(|e| self.compile_error(e))?;
+            compile(cuda, source, (self.target, level), self.until).map_err(|e| self.compile_error(e))?;
         cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
         Ok(outcome.compiled)
     }
@@ -124,8 +124,8 @@ impl<'a> Launcher<'a> {
 
     /// Compiles kernels into the cache, at the same time. Whoever needs the code of one that fails gets the error.
     pub(super) fn compile_all(&self, cuda: &Cuda, sources: &[&CudaSource]) {
-        let (arch, level, until) = (self.arch, self.levels.first(), self.until);
-        sources.par_iter().for_each(|source| drop(compile(cuda, source, (arch, level), until)));
+        let (target, level, until) = (self.target, self.levels.first(), self.until);
+        sources.par_iter().for_each(|source| drop(compile(cuda, source, (target, level), until)));
     }
 
     pub(super) fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
@@ -182,10 +182,10 @@ impl<'a> Launcher<'a> {
 fn compile(
     cuda: &Cuda,
     source: &CudaSource,
-    (arch, level): (Arch, Option<u8>),
+    (target, level): (Target, Option<u8>),
     until: Until<'_>,
 ) -> Result<Outcome, CompileError> {
-    let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, arch.name()).at_level(level);
+    let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, target.name()).at_level(level);
     let cancelled = || until.is_reached();
     cuda.compilers.compile(&job, &limits(until, &cancelled))
 }
@@ -223,6 +223,7 @@ pub(super) enum Memory<'t> {
 
 /// Returns the kernel's arguments in the order in which it takes them. `memory` supplies the addresses.
 pub(super) fn arguments<'b>(
+    target: Target,
     params: &[LaunchParam],
     bound: &Bound,
     mut memory: impl FnMut(Memory<'_>) -> Arg<'b>,
@@ -232,7 +233,7 @@ pub(super) fn arguments<'b>(
         args.push(match (param, bound.params.get(position)) {
             (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => memory(Memory::Tensor(position, t)),
             (LaunchParam::TensorMap { param, element, map }, _) => {
-                Arg::TensorMap(maps::argument(param, *element, map, bound)?)
+                Arg::TensorMap(maps::argument(&target.rows().map, (param, *element), map, bound)?)
             }
             (LaunchParam::Log { bytes }, _) => memory(Memory::Log(*bytes)),
             (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {

@@ -76,7 +76,7 @@ impl<'a> Launcher<'a> {
         let grid = grid_of(source, &bound)?;
         let declared = &source.launch.params;
         // Addresses come with each call.
-        let args = arguments(declared, &bound, |_| Arg::Value(Vec::new()))?;
+        let args = arguments(instance.target(db), declared, &bound, |_| Arg::Value(Vec::new()))?;
         let params = declared.iter().zip(args).enumerate().map(|(position, (param, arg))| {
             Ok(match (param, arg) {
                 (LaunchParam::Tensor(_), _) => DirectParam::Tensor { arg: sources[position] },

@@ -61,7 +61,7 @@ pub(super) fn clock_work<'c>(gpu: &Gpu, code: &'c Compiled, sums: Buffer) -> Wor
 
 impl Launcher<'_> {
     pub(super) fn clock_code(&self, gpu: &Gpu) -> Result<Compiled, LaunchError> {
-        let job = CompileJob::of_kernel(CLOCK_TEXT, CLOCK_SYMBOL, self.arch.name());
+        let job = CompileJob::of_kernel(CLOCK_TEXT, CLOCK_SYMBOL, self.target.name());
         self.compile_job(&gpu.cuda, &job)
     }
 

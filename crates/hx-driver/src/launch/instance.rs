@@ -84,7 +84,7 @@ pub(super) fn choose<'db>(
     prepared: Prepared,
 ) -> Result<(Instance<'db>, Bound), LaunchError> {
     let facts = LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
-    let mut instance = Instance::chosen(db, kernel, prepared.args, machine.arch(), facts);
+    let mut instance = Instance::chosen(db, kernel, prepared.args, machine.target(), facts);
     if let Some(candidate) = prepared.candidate {
         instance = instance.with_candidate(db, candidate);
     }
@@ -174,13 +174,12 @@ fn requirements(
     Ok(())
 }
 
-/// The maximal number of blocks along each axis of a grid.
-const GRID_LIMITS: [i64; 3] = [(1 << 31) - 1, 65535, 65535];
-
 /// Checks the number of blocks along each axis of the grid. Zero blocks are allowed.
 fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -> Result<(), HostError> {
     let lookup = &|s: &Symbol| symbols.get(s).copied();
-    for (axis, (declared, limit)) in lowered.program.grid.iter().zip(GRID_LIMITS).enumerate() {
+    for (axis, (declared, limit)) in
+        lowered.program.grid.iter().zip(lowered.program.target.limits.grid).enumerate()
+    {
         let value = declared.blocks.eval(lookup);
         if matches!(value, Ok(blocks) if (0..=limit).contains(&blocks)) {
             continue;

@@ -6,6 +6,7 @@ use hx_dtype::DType;
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
+use hx_target::MapLimits;
 use hx_thread::{MapValues, Outside, Param, TensorMap, ThreadProgram};
 use hx_worker::MapElement;
 
@@ -16,17 +17,22 @@ use super::internal;
 pub(super) fn check(program: &ThreadProgram, bound: &Bound) -> Result<(), LaunchError> {
     for map in &program.maps {
         if let Some(Param::Tensor(tensor)) = program.params.get(map.param as usize) {
-            values(&tensor.name, tensor.dtype, map, bound)?;
+            values(&program.target.rows().map, (&tensor.name, tensor.dtype), map, bound)?;
         }
     }
     Ok(())
 }
 
 /// Returns the numbers of a map of the tensor `name` in this launch.
-fn values(name: &str, dtype: DType, map: &TensorMap, bound: &Bound) -> Result<MapValues, LaunchError> {
+fn values(
+    limits: &MapLimits,
+    (name, dtype): (&str, DType),
+    map: &TensorMap,
+    bound: &Bound,
+) -> Result<MapValues, LaunchError> {
     let lookup = |s: &Symbol| bound.symbols.get(s).copied();
     let values = map.values(&lookup).map_err(|e| internal(e.to_string()))?;
-    map.check(name, dtype, &values).map_err(|message| {
+    map.check(name, dtype, &values, limits).map_err(|message| {
         let help = "pad the rows of the tensor, or copy it without bulk copies";
         LaunchError::call(HostError::new(&codes::BAD_TENSOR_MAP, message).help(help))
     })?;
@@ -35,12 +41,12 @@ fn values(name: &str, dtype: DType, map: &TensorMap, bound: &Bound) -> Result<Ma
 
 /// Returns a map as the worker encodes it. `arg` is the position of the argument that passes the tensor's pointer.
 pub(super) fn argument(
-    name: &str,
-    dtype: DType,
+    limits: &MapLimits,
+    (name, dtype): (&str, DType),
     map: &TensorMap,
     bound: &Bound,
 ) -> Result<hx_worker::TensorMap, LaunchError> {
-    let numbers = values(name, dtype, map, bound)?;
+    let numbers = values(limits, (name, dtype), map, bound)?;
     let unsigned = |list: &[i64]| list.iter().map(|n| u64::try_from(*n).unwrap_or(0)).collect();
     let element = element(dtype);
     Ok(hx_worker::TensorMap {

@@ -180,14 +180,14 @@ impl Old {
 }
 
 /// Returns the number of blocks that the device of the simulator holds at once: that of a GPU with the multiprocessors of
-/// [`hx_target::machine`], whose registers are those that the compiler estimates.
+/// the target's costs, whose registers are those that the compiler estimates.
 pub(super) fn room(db: &dyn Db, instance: Instance<'_>) -> Option<Room> {
     let resources = resources(db, instance, None)?;
     let (registers, shared) = (resources.registers.count(), resources.shared_bytes);
-    let residency = instance.arch(db).limits().residency(resources.threads, registers, shared);
+    let residency = instance.target(db).limits.residency(resources.threads, registers, shared);
     // An estimate may be too large for one block, and the compiler keeps to what fits.
     let each = residency.blocks.max(1);
-    let multiprocessors = hx_target::machine().multiprocessors;
+    let multiprocessors = instance.target(db).costs().multiprocessors;
     Some(Room { multiprocessors, each, limited_by: residency.limited_by })
 }
 

@@ -253,7 +253,7 @@ impl<'a> Launcher<'a> {
         memory: &mut Memory,
     ) -> Result<Launch<'p>, LaunchError> {
         let mut failed = None;
-        let args = arguments(&plan.source.launch.params, &plan.bound, |wanted| {
+        let args = arguments(gpu.cuda.target, &plan.source.launch.params, &plan.bound, |wanted| {
             let uploaded = match wanted {
                 Place::Tensor(_, tensor) => {
                     self.upload(gpu, Content::of(tensor), variant, memory, || tensor.bytes())

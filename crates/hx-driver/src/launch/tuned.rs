@@ -13,7 +13,7 @@ use hx_compile::{Db, Instance, tile_program};
 use hx_hir::{Item, ItemKey, Kernel, Name, kernel_signature, reached_tokens};
 use hx_host::device::LaunchError;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::{TunedEntry, TunedFile, path_from, shape_text};
 
 use super::bind::Prepared;
@@ -82,10 +82,10 @@ impl Tuned {
         let runs_here = |entry: &&TunedEntry| match machine {
             Machine::Gpu(gpu) => entry.device == gpu.info.name,
             // The simulator is no device of its own: it takes what was measured on its architecture.
-            other => entry.target == other.arch().name(),
+            other => entry.target == other.target().name(),
         };
         let own: Vec<&TunedEntry> = self.of(db, kernel).filter(runs_here).collect();
-        let values = values(db, kernel, machine.arch(), &prepared.dims, &prepared.args, &own);
+        let values = values(db, kernel, machine.target(), &prepared.dims, &prepared.args, &own);
         let (taken, remarks) = self.select(db, kernel, own, &values, &prepared.args)?;
         for (arg, value) in taken.into_iter().flat_map(|entry| &entry.arguments) {
             prepared.args.insert(arg.as_str().into(), value.clone());
@@ -171,7 +171,7 @@ impl Tuned {
 pub(crate) fn values<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
-    arch: Arch,
+    target: Target,
     dims: &BTreeMap<Name, i64>,
     args: &CtArgs,
     entries: &[&TunedEntry],
@@ -183,7 +183,7 @@ pub(crate) fn values<'db>(
         return out;
     }
     // Some name is a compile-time parameter with its default, which may depend on other arguments.
-    let instance = Instance::chosen(db, kernel, args.clone(), arch, LaunchFacts::all_16());
+    let instance = Instance::chosen(db, kernel, args.clone(), target, LaunchFacts::all_16());
     if let Ok(lowered) = tile_program(db, instance).as_ref() {
         for (name, value) in &lowered.args {
             out.entry(name.to_string()).or_insert_with(|| value.clone());

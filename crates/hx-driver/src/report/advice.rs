@@ -4,7 +4,7 @@ use hx_compile::{Db, Instance, staging};
 use hx_sim::{Counters, byte_count};
 use hx_tile::{Choice, Op};
 
-use crate::why::{Solved, WIDEST_BYTES};
+use crate::why::Solved;
 
 /// Waste below this part of the ideal is no remark: the table shows it as `1.0x`.
 const NOTABLE: f64 = 1.05;
@@ -30,7 +30,7 @@ impl Advice {
         counters: &Counters,
     ) -> Advice {
         let sectors = || match solved.solution().choices.get(&op.id) {
-            Some(Choice::Copy(copy)) if copy.bytes < WIDEST_BYTES => {
+            Some(Choice::Copy(copy)) if solved.is_narrow(copy) => {
                 let way = staging(db, instance, op.id).map(|way| solved.staged(&way));
                 let cause = format!("{} B an access: {}", copy.bytes, solved.narrow_cause(copy));
                 Some(way.map_or(cause.clone(), |way| format!("{cause}; {way}")))

@@ -47,7 +47,7 @@ impl Ran<'_, '_> {
         }
         Some(KernelReport {
             kernel: self.kernel.clone(),
-            arch: self.instance.arch(self.db),
+            target: self.instance.target(self.db),
             launches: 1,
             blocks: self.counted.blocks,
             threads: self.program.block_threads(),
@@ -133,15 +133,19 @@ impl Code {
 
     fn add(&mut self, stmt: &Stmt) {
         let (row, moves) = match stmt {
-            Stmt::Transfer(transfer) if transfer.atomic.is_some() => (Some(&transfer.row), Moves::Atomics),
-            Stmt::Transfer(transfer) => (Some(&transfer.row), Moves::Registers),
-            Stmt::AsyncCopy(copy) => (Some(&copy.row), Moves::AsyncCopies),
-            Stmt::Bulk(Bulk { row, .. }) | Stmt::BulkStore(BulkStore { row, .. }) => (Some(row), Moves::Bulk),
-            Stmt::Send(send) => (Some(&send.row), Moves::Bulk),
-            Stmt::Multiply(multiply) => (Some(&multiply.row), Moves::Nothing),
-            Stmt::MultiplyAsync(multiply) => (Some(&multiply.row), Moves::Nothing),
-            Stmt::Convert(convert) => (convert.row.as_ref(), Moves::Nothing),
-            Stmt::Exchange(exchange) => (Some(&exchange.row), Moves::Nothing),
+            Stmt::Transfer(transfer) if transfer.atomic.is_some() => {
+                (Some(transfer.row.name()), Moves::Atomics)
+            }
+            Stmt::Transfer(transfer) => (Some(transfer.row.name()), Moves::Registers),
+            Stmt::AsyncCopy(copy) => (Some(copy.row.name()), Moves::AsyncCopies),
+            Stmt::Bulk(Bulk { row, .. }) | Stmt::BulkStore(BulkStore { row, .. }) => {
+                (Some(row.name()), Moves::Bulk)
+            }
+            Stmt::Send(send) => (Some(send.row.name()), Moves::Bulk),
+            Stmt::Multiply(multiply) => (Some(multiply.row.name()), Moves::Nothing),
+            Stmt::MultiplyAsync(multiply) => (Some(multiply.row.name()), Moves::Nothing),
+            Stmt::Convert(convert) => (convert.row.map(|row| row.name()), Moves::Nothing),
+            Stmt::Exchange(exchange) => (Some(exchange.row.name()), Moves::Nothing),
             Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. } => (None, Moves::Registers),
             Stmt::Group(_)
             | Stmt::Let { .. }
@@ -178,8 +182,8 @@ impl Code {
             | Stmt::NamedArrive { .. } => (None, Moves::Nothing),
         };
         self.moves = self.moves.max(moves);
-        if let Some(row) = row.filter(|row| !self.rows.contains(row)) {
-            self.rows.push(row.clone());
+        if let Some(row) = row.filter(|row| !self.rows.iter().any(|known| known == row)) {
+            self.rows.push(row.to_owned());
         }
     }
 }

@@ -13,7 +13,7 @@ impl KernelReport {
         total.insert("cycles".to_owned(), json!(self.cycles));
         json!({
             "kernel": self.kernel,
-            "arch": self.arch.name(),
+            "target": self.target.name(),
             "launches": self.launches,
             "blocks": self.blocks,
             "threads": self.threads,

@@ -68,7 +68,7 @@ impl KernelReport {
         let mut head = format!(
             "{title} {} on {}: {} of {}, {}",
             self.kernel,
-            self.arch,
+            self.target,
             plural(self.blocks, "block"),
             plural(u64::from(self.threads), "thread"),
             plural(self.barriers, "barrier")

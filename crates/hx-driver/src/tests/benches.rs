@@ -7,8 +7,9 @@ use hx_host::bench::{Group, Step, Times};
 use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
 use hx_host::eval::{Options, Session};
 use hx_host::{HostError, HostResult, Value};
+use hx_target::Target;
 
-use super::{SIMULATOR, open, show};
+use super::{open, show, simulator};
 use crate::{BenchFile, BenchOptions, Filter, Roofs, changes, list_benches, run_benches};
 
 const KERNEL: &str = "kernel k<B = 1>(x: f32[n]) grid [1] threads 32 { }\n";
@@ -60,7 +61,7 @@ fn timed(text: &str, micros: f64) -> Vec<Group> {
 }
 
 fn record(text: &str, micros: f64) -> BenchFile {
-    let mut file = BenchFile::new("0.1.0", &SIMULATOR, true);
+    let mut file = BenchFile::new("0.1.0", &simulator(), true);
     let roofs = Roofs { flops: Some(1e6), bytes: Some(4e6) };
     file.add("t.hx::b", &timed(text, micros), &roofs).expect("numbers");
     file
@@ -312,7 +313,7 @@ fn benches_have_cases_and_need_a_gpu() {
     assert_eq!(names, ["t.hx::b[2]"]);
     let mut out = String::new();
     let options = BenchOptions::default();
-    run_benches(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    run_benches(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         let found = report.outcome.expect_err("the simulator does not time");
         out += &format!("{}\n{}", report.case.name, show(&db, &found));
     });
@@ -337,7 +338,7 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
     ";
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
-    let machine = crate::Machine::TextOnly(crate::Texts::new(hx_target::Arch::Sm90a));
+    let machine = crate::Machine::TextOnly(crate::Texts::new(Target::usual()));
     // Once it is true, no bench of its own compiles any more.
     let stop = AtomicBool::new(false);
     let mut first = None;
@@ -368,7 +369,7 @@ fn benches_that_only_compile_draw_nothing() {
     ";
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
-    let machine = crate::Machine::TextOnly(crate::Texts::new(hx_target::Arch::Sm90a));
+    let machine = crate::Machine::TextOnly(crate::Texts::new(Target::usual()));
     let mut printed = Vec::new();
     let stop = AtomicBool::new(false);
     run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {

@@ -2,9 +2,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 
-use super::{SIMULATOR, check, open};
+use super::{check, open, simulator};
 use crate::{DeviceChoice, Each, Filter, Machine, TestOptions, list_tests, parse_override};
 
 const TESTS: &str = r#"
@@ -109,7 +109,7 @@ fn a_loop_without_end_meets_the_limit() {
     let options =
         crate::TestOptions { timeout: Some(Duration::from_millis(50)), ..crate::TestOptions::default() };
     let start = Instant::now();
-    crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    crate::run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         let crate::Verdict::Failed(found) = report.verdict else { panic!("it has no end") };
         assert_eq!(found[0].code.id, "HX0613");
     });
@@ -126,8 +126,8 @@ fn machines_take_turns_and_reports_keep_the_order_of_the_text() {
     test \"t\" for n in [0, 1, 2, 3, 4, 5, 6] { let x = zeros(f32, [32]); k(x); assert_eq(x, ones(f32, [32])); }";
     let (db, file) = open(text);
     let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
-    let simulator = || Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
-    let machines = [simulator(), Machine::TextOnly(crate::Texts::new(Arch::Sm90a)), simulator()];
+    let simulator = || Machine::Simulator { target: Target::usual(), instead_of: None, compiler: None };
+    let machines = [simulator(), Machine::TextOnly(crate::Texts::new(Target::usual())), simulator()];
     for jobs in [1, 2, 8] {
         let options = crate::TestOptions { jobs, ..crate::TestOptions::default() };
         let mut lines = Vec::new();
@@ -182,7 +182,7 @@ fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
     let mut out = super::show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
     let options = TestOptions { timeout: limit, ..TestOptions::default() };
-    crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    crate::run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         out += &format!("{}: ", report.case.name);
         match report.verdict {
             crate::Verdict::Failed(found) => out += &super::show(&db, &found),

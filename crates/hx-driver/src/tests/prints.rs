@@ -217,7 +217,7 @@ fn what_finds_no_room_is_told() {
     let outcome = crate::run_main(
         &db,
         file,
-        &super::SIMULATOR,
+        &super::simulator(),
         crate::Launches::default(),
         options,
         &mut lines,

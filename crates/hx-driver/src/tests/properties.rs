@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use expect_test::{Expect, expect};
 
-use super::{SIMULATOR, check, open, show};
+use super::{check, open, show, simulator};
 use crate::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
 
 /// Runs the tests of a file that a filter wants, and compares the report with the cases and the smallest one that fails.
@@ -15,7 +15,7 @@ fn check_with(text: &str, names: &[&str], cases: usize, seed: u64, want: Expect)
     let listing = list_tests(&db, &[file], &filter, Each::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     let options = TestOptions { seed, cases, ..TestOptions::default() };
-    run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));
         let count = report.drawn.as_ref().map_or(String::new(), |drawn| format!(" after {}", drawn.cases));
         out += &format!("{}{count}: ", report.rerun_name());

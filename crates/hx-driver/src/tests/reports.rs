@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
 
-use super::{SIMULATOR, open};
+use super::{open, simulator};
 use crate::{
     Each, Filter, KernelReport, Launches, ReportForm, RunOutcome, TestOptions, Verdict, list_tests, run_main,
     run_tests,
@@ -30,7 +30,7 @@ fn check_launches(text: &str, report: Option<ReportForm>, want: Expect) {
     let mut counted = Counted::default();
     let launches = Launches { report, ..Launches::default() };
     let until = Each::unlimited().begins();
-    let outcome = run_main(&db, file, &SIMULATOR, launches, Options::default(), &mut counted, until);
+    let outcome = run_main(&db, file, &simulator(), launches, Options::default(), &mut counted, until);
     assert!(matches!(outcome, RunOutcome::Finished), "{outcome:?}");
     want.assert_eq(&counted.0);
 }
@@ -42,7 +42,7 @@ fn reports(text: &str) -> Vec<(String, Vec<KernelReport>)> {
     assert!(listing.broken.is_empty(), "{}", super::show(&db, &listing.diagnostics));
     let options = TestOptions { report: true, cases: 3, ..TestOptions::default() };
     let mut out = Vec::new();
-    run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         assert!(matches!(report.verdict, Verdict::Passed), "{:?}", report.verdict);
         out.push((report.case.name, report.kernels));
     });
@@ -208,7 +208,7 @@ main { let y = empty(f32, [512]); double(ones(f32, [512]), y); }
 "#,
         Some(ReportForm::Json),
         expect![[r#"
-            {"kernel":"t.hx::double<>","arch":"sm_90a","launches":1,"blocks":1,"threads":128,"barriers":0,"operations":[{"op":0,"text":"copy(x[block_idx.x * 512 + 0..512], x_tile)","place":{"path":"t.hx","item":"double","line":3,"column":10},"calls":[],"rows":["ld.global.v4.b32"],"moves":"registers","instructions":4,"bytes":2048,"redundant_bytes":0,"requests":4,"sectors":64,"ideal_sectors":64,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":0,"written_sectors":0,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":682.6666666666666,"share":0.5644050046850024,"units":{"L2":42.666666666666664,"issue":1.0},"remarks":[]},{"op":1,"text":"value = (x_tile * 2.0)","place":{"path":"t.hx","item":"double","line":3,"column":10},"calls":[],"rows":[],"moves":"nothing","instructions":16,"bytes":0,"redundant_bytes":0,"requests":0,"sectors":0,"ideal_sectors":0,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":0,"written_sectors":0,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":4.2,"share":0.003472413603042496,"units":{"math":4.2,"issue":4.0},"remarks":[]},{"op":2,"text":"copy(value, y[block_idx.x * 512 + 0..512])","place":{"path":"t.hx","item":"double","line":3,"column":5},"calls":[],"rows":["st.global.v4.b32"],"moves":"registers","instructions":4,"bytes":2048,"redundant_bytes":0,"requests":4,"sectors":64,"ideal_sectors":64,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":4,"written_sectors":64,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":522.6666666666666,"share":0.432122581711955,"units":{"L2":42.666666666666664,"issue":1.0},"remarks":[]}],"other":{"instructions":0,"bytes":0,"redundant_bytes":0,"requests":0,"sectors":0,"ideal_sectors":0,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":0,"written_sectors":0,"written_wavefronts":0,"written_ideal_wavefronts":0},"total":{"instructions":24,"bytes":4096,"redundant_bytes":0,"requests":8,"sectors":128,"ideal_sectors":128,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":4,"written_sectors":64,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":1209.5333333333333},"type":"report","launch":1}
+            {"kernel":"t.hx::double<>","target":"sm_90a","launches":1,"blocks":1,"threads":128,"barriers":0,"operations":[{"op":0,"text":"copy(x[block_idx.x * 512 + 0..512], x_tile)","place":{"path":"t.hx","item":"double","line":3,"column":10},"calls":[],"rows":["ld.global.v4.b32"],"moves":"registers","instructions":4,"bytes":2048,"redundant_bytes":0,"requests":4,"sectors":64,"ideal_sectors":64,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":0,"written_sectors":0,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":682.6666666666666,"share":0.5644050046850024,"units":{"L2":42.666666666666664,"issue":1.0},"remarks":[]},{"op":1,"text":"value = (x_tile * 2.0)","place":{"path":"t.hx","item":"double","line":3,"column":10},"calls":[],"rows":[],"moves":"nothing","instructions":16,"bytes":0,"redundant_bytes":0,"requests":0,"sectors":0,"ideal_sectors":0,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":0,"written_sectors":0,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":4.2,"share":0.003472413603042496,"units":{"math":4.2,"issue":4.0},"remarks":[]},{"op":2,"text":"copy(value, y[block_idx.x * 512 + 0..512])","place":{"path":"t.hx","item":"double","line":3,"column":5},"calls":[],"rows":["st.global.v4.b32"],"moves":"registers","instructions":4,"bytes":2048,"redundant_bytes":0,"requests":4,"sectors":64,"ideal_sectors":64,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":4,"written_sectors":64,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":522.6666666666666,"share":0.432122581711955,"units":{"L2":42.666666666666664,"issue":1.0},"remarks":[]}],"other":{"instructions":0,"bytes":0,"redundant_bytes":0,"requests":0,"sectors":0,"ideal_sectors":0,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":0,"written_sectors":0,"written_wavefronts":0,"written_ideal_wavefronts":0},"total":{"instructions":24,"bytes":4096,"redundant_bytes":0,"requests":8,"sectors":128,"ideal_sectors":128,"wavefronts":0,"ideal_wavefronts":0,"unwaited":0,"written_requests":4,"written_sectors":64,"written_wavefronts":0,"written_ideal_wavefronts":0,"cycles":1209.5333333333333},"type":"report","launch":1}
         "#]],
     );
 }

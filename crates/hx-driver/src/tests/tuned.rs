@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use expect_test::{Expect, expect};
 use hx_base::testing::MemorySystem;
 use hx_hir::file_items;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::{Database, TUNED_NAME};
 
-use super::{SIMULATOR, show};
+use super::{show, simulator};
 use crate::launch::text_hash;
 use crate::{
     EmitError, Filter, TestOptions, Tuned, Verdict, check_tuned, list_tests, parse_override, run_tests,
@@ -62,7 +62,7 @@ fn check(body: &str, results: &dyn Fn(&str) -> String, want: Expect) {
     let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     let options = TestOptions { tuned: Some(&tuned), ..TestOptions::default() };
-    run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+    run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));
         report.remarks.iter().for_each(|line| out += &format!("{line}\n"));
         match report.verdict {
@@ -201,7 +201,7 @@ fn results_are_checked_and_built() {
             + &result(hash, EXACT, "B = 16", "H")
     };
     let (db, file, tuned) = open(KERNEL, &results);
-    let (found, remarks) = check_tuned(&db, &[file], &tuned, Arch::Sm90a);
+    let (found, remarks) = check_tuned(&db, &[file], &tuned, Target::usual());
     expect![[r#"
         the result for `move1` at hx.tuned.toml:11 is stale: the kernel's text has changed
         checked 2 results of hx.tuned.toml"#]]
@@ -213,7 +213,7 @@ fn results_are_checked_and_built() {
         &tuned,
         &db,
         kernel,
-        Arch::Sm90a,
+        Target::usual(),
         (&of(shape), &of(stated)),
         device,
     ) {

@@ -273,7 +273,7 @@ impl<'db> Run<'_, 'db> {
             kernel: self.kernel.name(self.db).to_string(),
             text: text.to_owned(),
             device: self.gpu.info.name.clone(),
-            target: self.machine.arch().name().to_owned(),
+            target: self.machine.target().name().to_owned(),
             shape: self.prepared.shape.clone(),
             arguments: arguments.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
             median_us: rounded(sample.median_us),

@@ -11,7 +11,7 @@ use hx_host::random::{Seed, full, randn, uniform};
 use hx_host::{HostError, HostResult, Tensor, Value};
 use hx_index::Symbol;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::Param;
 
 use crate::emit::{Overrides, parse_override};
@@ -176,12 +176,12 @@ impl Inputs {
 pub(crate) fn inputs<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
-    arch: Arch,
+    target: Target,
     args: CtArgs,
     given: &Given,
     empty: bool,
 ) -> Result<Inputs, LaunchError> {
-    let instance = Instance::chosen(db, kernel, args, arch, LaunchFacts::all_16());
+    let instance = Instance::chosen(db, kernel, args, target, LaunchFacts::all_16());
     let lowered = tile_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
     let mut out = Inputs { args: Vec::new(), written: Vec::new(), zeros: Vec::new() };
     let lookup = |symbol: &Symbol| match symbol {

@@ -65,7 +65,7 @@ pub(super) fn ranked<'db>(
 ) -> Result<Space, TuneError> {
     let shape = tune::Shape { args: args.clone(), dims: dims.clone(), ints: ints.clone() };
     let ranked =
-        tune::ranked(db, kernel, machine.arch(), &shape, limit).map_err(|e| failed(db, kernel, &e))?;
+        tune::ranked(db, kernel, machine.target(), &shape, limit).map_err(|e| failed(db, kernel, &e))?;
     Ok(Space {
         candidates: ranked.candidates.iter().map(Candidate::of).collect(),
         default: ranked.default.as_ref().map(Candidate::of),

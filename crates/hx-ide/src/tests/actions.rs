@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_base::{SourceFile, TextRange, TextSize};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use super::{MATMUL, apply, shown, with_cursor, with_text};
@@ -91,7 +91,7 @@ fn check_widths(text: &str, marked: &str, expected: Expect) {
     for action in found.iter().filter(|action| action.title.starts_with("use ")) {
         let after = apply(file.text(&db), &action.edits);
         let (db, file) = with_text(&after);
-        let found = hx_compile::check_file(&db, file, Arch::Sm90a);
+        let found = hx_compile::check_file(&db, file, Target::usual());
         assert!(!found.iter().any(hx_base::Diagnostic::is_error), "{found:?}\n{after}");
         let width = action.title.split_whitespace().nth(1).unwrap_or_default();
         let hints = super::hints(&db, file, &LastGood::default());
@@ -129,5 +129,5 @@ kernel k(x: f16[m, n], w: f16[p, n], y: mut f32[m, n]) grid [1] threads 128 {
     assert!(found[0].preferred);
     let after = apply(file.text(&db), &found[0].edits);
     let (db, file) = with_text(&after);
-    assert_eq!(*hx_compile::check_file(&db, file, Arch::Sm90a), Vec::new());
+    assert_eq!(*hx_compile::check_file(&db, file, Target::usual()), Vec::new());
 }

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_base::{TextRange, TextSize};
-use hx_target::Arch;
+use hx_target::Target;
 
 use super::{MATMUL, apply, shown, with_text};
 use crate::{Action, ActionConfig, ActionKind};
@@ -34,7 +34,7 @@ fn at(marked: &str) -> (String, Vec<Action>) {
 /// Returns the errors of a text, through every stage.
 fn errors(text: &str) -> Vec<String> {
     let (db, file) = with_text(text);
-    let found = hx_compile::check_file(&db, file, Arch::Sm90a);
+    let found = hx_compile::check_file(&db, file, Target::usual());
     found.iter().filter(|found| found.is_error()).map(|found| found.message.clone()).collect()
 }
 

@@ -409,7 +409,7 @@ fn registers_are_estimated_until_ptxas_has_spoken() {
         128 threads · 8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
     "#]]
     .assert_eq(&of(&|cuda| {
-        assert!(cuda.text.contains(&cuda.symbol) && cuda.arch == "sm_90a");
+        assert!(cuda.text.contains(&cuda.symbol) && cuda.target == "sm_90a");
         Some(80)
     }));
     let none = crate::costs(&db, file, Some("matmull"), &shown(), &|_| None).expect("nothing is written");

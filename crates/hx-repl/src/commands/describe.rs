@@ -87,7 +87,7 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
     let told = session.work(screen, deadline, move |db, _| {
         let shown = hx_ide::Shown::new(setup.target);
         let reported =
-            |cuda: &hx_ide::CudaText| setup.reported_registers(&cuda.text, &cuda.symbol, &cuda.arch);
+            |cuda: &hx_ide::CudaText| setup.reported_registers(&cuda.text, &cuda.symbol, &cuda.target);
         hx_ide::explain_name(db, file, &path, &shown, &reported, &hx_ide::LastGood::default())
     });
     let told = match told {

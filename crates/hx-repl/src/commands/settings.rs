@@ -5,7 +5,7 @@ use std::time::Duration;
 use hx_base::limits;
 use hx_driver::{DeviceChoice, Setup};
 use hx_host::eval::Environment;
-use hx_target::Arch;
+use hx_target::Target;
 
 use crate::machines::Machines;
 use crate::screen::Screen;
@@ -38,7 +38,7 @@ pub(super) fn target(session: &mut Session, text: &str, screen: &mut Screen<'_>)
         screen.result(&session.setup().target.to_string());
         return Outcome::Good;
     }
-    match text.parse::<Arch>() {
+    match text.parse::<Target>() {
         Ok(target) => {
             let setup = Setup { target, ..session.machines.setup().clone() };
             changed(session, setup, screen)

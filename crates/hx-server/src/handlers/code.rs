@@ -149,7 +149,7 @@ pub(crate) fn costs(snapshot: &Snapshot, params: &protocol::CostsParams) -> Hand
         let converted = |c: Costs| protocol::Costs {
             range: positions.range(c.range),
             kernel: c.kernel,
-            target: c.arch.name().to_owned(),
+            target: c.target.name().to_owned(),
             args: c.args,
             summary: c.resources.to_string(),
             threads: c.resources.threads,
@@ -206,8 +206,8 @@ pub(crate) fn server_status(snapshot: &Snapshot, (): &()) -> Handled<protocol::S
     Ok(Ok(protocol::Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         target: first.map_or_else(
-            || hx_target::Arch::Sm90a.name().to_owned(),
-            |file| snapshot.shown(file).arch.name().to_owned(),
+            || hx_target::Target::usual().name().to_owned(),
+            |file| snapshot.shown(file).target.name().to_owned(),
         ),
         open_documents: shared.documents.len(),
         files: user_files(&snapshot.db).len(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hx_dtype::{DType, Operator};
-use hx_target::{Reach, WARP, catalogue};
+use hx_target::{Catalogue, Reach};
 use hx_thread::{Lane, Param, Registers};
 use hx_tile::Scalar;
 
@@ -74,7 +74,7 @@ impl Compilation<'_> {
         let count = c.dst.offsets.len();
         let c = &of_lane(c, lane);
         if count > 1 {
-            if let Some((operator, dtype)) = without_row(&c.value, count) {
+            if let Some((operator, dtype)) = without_row(self.program.target.rows(), &c.value, count) {
                 let text =
                     format!("no row computes `{}` on {count} elements of {dtype} at once", operator.name());
                 return self.malformed(text);
@@ -242,9 +242,7 @@ impl Compilation<'_> {
     }
 
     pub(super) fn lane_exchange(&mut self, e: &hx_thread::Exchange) -> Result<LaneExchange, SimError> {
-        let Some(row) = catalogue().exchange(&e.row) else {
-            return self.malformed(format!("the catalogue has no exchange `{}`", e.row));
-        };
+        let row = e.row;
         let (dst, src) = (self.written(&e.dst)?, self.regs(&e.src)?);
         let dtype = self.program.array(e.src.array).dtype;
         self.expect_type(&e.row, &e.dst, dtype)?;
@@ -264,12 +262,14 @@ impl Compilation<'_> {
             return self.malformed(format!("`{}` does not reach {:?}", e.row, e.lane));
         }
         let from = match &e.lane {
-            Lane::Xor(mask) | Lane::Up(mask) if *mask >= WARP => {
+            Lane::Xor(mask) | Lane::Up(mask) if *mask >= self.program.target.limits.lanes => {
                 return self.malformed(format!("`{}` reaches over {mask} lanes, beyond the warp", e.row));
             }
             Lane::Xor(mask) => {
                 let mask = *mask as usize;
-                if let Some(thread) = without_partner(self.threads, mask) {
+                if let Some(thread) =
+                    without_partner(self.threads, mask, self.program.target.limits.lanes as usize)
+                {
                     return self.malformed(format!(
                         "thread {thread} gets a value from thread {} with `{}`, but the block has {} threads",
                         thread ^ mask,
@@ -282,7 +282,7 @@ impl Compilation<'_> {
             Lane::Up(by) => From::Up(*by as usize),
             Lane::At(lane) => From::At(self.formula(lane)?),
             Lane::Tile => {
-                self.expect_lanes(&e.row, WARP)?;
+                self.expect_lanes(&e.row, self.program.target.limits.lanes)?;
                 let sources = row.sources().filter(|sources| sources.len() as i64 == values);
                 match sources {
                     Some(sources) => From::Tile(sources),
@@ -309,11 +309,11 @@ fn of_lane(c: &hx_thread::Compute, lane: usize) -> hx_thread::Compute {
 }
 
 /// Returns an operator of the expression that no row computes on this number of values at once.
-fn without_row(value: &Scalar, values: usize) -> Option<(Operator, DType)> {
+fn without_row(rows: &Catalogue, value: &Scalar, values: usize) -> Option<(Operator, DType)> {
     let mut operators = Vec::new();
     value.operators(&mut operators);
     operators.into_iter().find(|(operator, dtype)| {
-        let row = catalogue().compute_packed(*operator, *dtype);
+        let row = rows.compute_packed(*operator, *dtype);
         row.is_none_or(|row| row.values as usize != values)
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hx_dtype::DType;
 use hx_index::Cond;
 use hx_layout::Layout;
-use hx_target::{BulkRow, Completion, CopyRow, Fragment, GemmRow, Space, catalogue};
+use hx_target::{BulkRow, Completion, CopyRow, Fragment, GemmRow, Space};
 use hx_thread::{Address, AtomicUse, Memory, Param, Part};
 use hx_tile::{MemoryOrder, MemoryScope};
 
@@ -33,9 +33,7 @@ fn is_narrow(scope: MemoryScope) -> bool {
 
 impl Compilation<'_> {
     pub(super) fn transfer(&mut self, t: &hx_thread::Transfer) -> Result<Transfer, SimError> {
-        let Some(row) = catalogue().copy(&t.row) else {
-            return self.malformed(format!("the catalogue has no copy `{}`", t.row));
-        };
+        let row = t.row.get();
         if row.is_async() {
             return self.malformed(format!("`{}` does not move registers", t.row));
         }
@@ -148,9 +146,10 @@ impl Compilation<'_> {
     }
 
     pub(super) fn bulk_load(&mut self, b: &hx_thread::Bulk) -> Result<BulkCode, SimError> {
-        let Some(row) = catalogue().bulk(&b.row).filter(|row| row.is_load()) else {
-            return self.malformed(format!("the catalogue has no bulk load `{}`", b.row));
-        };
+        let row = b.row.get();
+        if !row.is_load() {
+            return self.malformed(format!("`{}` is no bulk load", b.row));
+        }
         self.asynchronous = true;
         let code = self.moved(row, &b.from, &b.address)?;
         Ok(BulkCode { blocks: self.ranks(&b.blocks)?, ..code })
@@ -183,9 +182,10 @@ impl Compilation<'_> {
     }
 
     pub(super) fn bulk_store(&mut self, s: &hx_thread::BulkStore) -> Result<BulkCode, SimError> {
-        let Some(row) = catalogue().bulk(&s.row).filter(|row| !row.is_load()) else {
-            return self.malformed(format!("the catalogue has no bulk store `{}`", s.row));
-        };
+        let row = s.row.get();
+        if row.is_load() {
+            return self.malformed(format!("`{}` is no bulk store", s.row));
+        }
         let code = self.moved(row, &s.to, &s.address)?;
         match self.program.params.get(code.tensor) {
             Some(Param::Tensor(t)) if t.mutable => Ok(code),
@@ -224,7 +224,7 @@ impl Compilation<'_> {
         let offset = self.uniform(&address.offset, "the address of a bulk copy")?;
         let (tensor, shared, element) = (tensor as usize, shared as usize, dtype.bits() as usize / 8);
         let blocks = Vec::new();
-        let accesses = catalogue().asynchronous(row.form());
+        let accesses = row.form().asynchronous();
         let [global, local] = [Space::Global, Space::Shared].map(|space| accesses.access(space));
         Ok(BulkCode { site: self.site, tensor, element, part, shared, offset, global, local, blocks })
     }
@@ -257,9 +257,7 @@ impl Compilation<'_> {
 
     /// Compiles a copy from a global tensor to a shared tensor that bypasses the registers.
     pub(super) fn async_copy(&mut self, c: &hx_thread::AsyncCopy) -> Result<AsyncCopy, SimError> {
-        let Some(row) = catalogue().copy(&c.row) else {
-            return self.malformed(format!("the catalogue has no copy `{}`", c.row));
-        };
+        let row = c.row.get();
         if !row.is_async() {
             return self.malformed(format!("`{}` moves registers, not from memory to memory", c.row));
         }
@@ -289,7 +287,7 @@ impl Compilation<'_> {
         self.asynchronous = true;
         Ok(AsyncCopy {
             site: self.site,
-            signals: catalogue().asynchronous(c.form()).access(Space::Shared).until == Completion::Barrier,
+            signals: c.form().asynchronous().access(Space::Shared).until == Completion::Barrier,
             src,
             src_offset: self.formula(&c.src.offset)?,
             dst,
@@ -331,9 +329,7 @@ impl Compilation<'_> {
     }
 
     pub(super) fn multiply(&mut self, m: &hx_thread::Multiply) -> Result<Multiply, SimError> {
-        let Some(row) = catalogue().gemm(&m.row) else {
-            return self.malformed(format!("the catalogue has no matrix product `{}`", m.row));
-        };
+        let row = m.row.get();
         self.expect_lanes(&m.row, row.threads)?;
         let (c, a, b) = (self.written(&m.c)?, self.regs(&m.a)?, self.regs(&m.b)?);
         let Some([a_fragment, b_fragment]) = row.fragments() else {
@@ -356,13 +352,10 @@ impl Compilation<'_> {
     pub(super) fn convert(&mut self, c: &hx_thread::Convert) -> Result<Convert, SimError> {
         let (dst, src) = (self.written(&c.dst)?, self.regs(&c.src)?);
         let types = match &c.row {
-            Some(name) => {
-                let Some(row) = catalogue().convert(name) else {
-                    return self.malformed(format!("the catalogue has no conversion `{name}`"));
-                };
-                self.expect_type(name, &c.dst, row.to)?;
-                self.expect_type(name, &c.src, row.from)?;
-                self.expect_values(name, "destinations", dst.offsets.len(), i64::from(row.values))?;
+            Some(row) => {
+                self.expect_type(row, &c.dst, row.to)?;
+                self.expect_type(row, &c.src, row.from)?;
+                self.expect_values(row, "destinations", dst.offsets.len(), i64::from(row.values))?;
                 Some((row.from, row.to))
             }
             None => {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hx_dtype::DType;
-use hx_target::{Field, Reached, ReachedStride, catalogue};
+use hx_target::{Field, Reached, ReachedStride};
 use hx_thread::{Descriptor, Memory, Source};
 
 use super::Compilation;
@@ -14,9 +14,10 @@ use crate::error::SimError;
 
 impl Compilation<'_> {
     pub(super) fn multiply_async(&mut self, m: &hx_thread::MultiplyAsync) -> Result<MultiplyAsync, SimError> {
-        let Some(row) = catalogue().gemm(&m.row).filter(|row| row.is_by_descriptor()) else {
-            return self.malformed(format!("the catalogue has no asynchronous matrix product `{}`", m.row));
-        };
+        let row = m.row.get();
+        if !row.is_by_descriptor() {
+            return self.malformed(format!("`{}` is no asynchronous matrix product", m.row));
+        }
         self.expect_lanes(&m.row, row.threads)?;
         let c = self.written(&m.c)?;
         self.expect_type(&m.row, &m.c, row.c.dtype)?;
@@ -55,9 +56,10 @@ impl Compilation<'_> {
         extents: [i64; 2],
         order: impl Iterator<Item = [i64; 2]>,
     ) -> Result<Operand, SimError> {
-        let Some(reach) = catalogue().reach(&d.reach).filter(|_| legal.contains(&d.reach)) else {
-            return self.malformed(format!("no operand is reached by `{}`", d.reach));
-        };
+        let reach = d.reach;
+        if !legal.contains(&reach.name) {
+            return self.malformed(format!("no operand is reached by `{reach}`"));
+        }
         let Memory::Shared(buffer) = d.start.memory else {
             return self.malformed(format!("`{}` reaches shared memory only", d.reach));
         };

@@ -50,7 +50,7 @@ impl Compilation<'_> {
 
     pub(super) fn expect_values(
         &self,
-        row: &str,
+        row: impl std::fmt::Display,
         what: &str,
         found: usize,
         want: i64,
@@ -61,7 +61,12 @@ impl Compilation<'_> {
         self.malformed(format!("{found} {what} where `{row}` takes {want}"))
     }
 
-    pub(super) fn expect_type(&self, row: &str, r: &Registers, want: DType) -> Result<(), SimError> {
+    pub(super) fn expect_type(
+        &self,
+        row: impl std::fmt::Display,
+        r: &Registers,
+        want: DType,
+    ) -> Result<(), SimError> {
         let found = self.program.array(r.array);
         if found.dtype == want {
             return Ok(());
@@ -72,7 +77,7 @@ impl Compilation<'_> {
         ))
     }
 
-    pub(super) fn expect_lanes(&self, row: &str, lanes: u32) -> Result<(), SimError> {
+    pub(super) fn expect_lanes(&self, row: impl std::fmt::Display, lanes: u32) -> Result<(), SimError> {
         if lanes > 0 && self.threads.is_multiple_of(lanes as usize) {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hx_index::Symbol;
-use hx_target::WARP;
+
 use hx_thread::{Lanes, Role, Warps};
 use hx_tile::ScopeId;
 
@@ -25,7 +25,7 @@ impl<'a> Compilation<'a> {
         let scope = *self.program.scope(role.scope);
         let threads = match role.lanes {
             Lanes::All => scope.threads as usize,
-            Lanes::FirstWarp => scope.threads.min(WARP) as usize,
+            Lanes::FirstWarp => scope.threads.min(self.program.target.limits.lanes) as usize,
         };
         if threads == 0 || scope.end() > u64::from(self.program.block_threads()) {
             return self.malformed(format!("the {scope} is no part of the block"));
@@ -52,7 +52,8 @@ impl<'a> Compilation<'a> {
         self.scope = outer;
 
         let firsts = (0..scope.groups).map(|group| scope.first + group * scope.threads);
-        self.parties.extend(firsts.map(|first| Warps::of_range(first, scope.threads)));
+        let lanes = self.program.target.limits.lanes;
+        self.parties.extend(firsts.map(|first| Warps::of_range(first, scope.threads, lanes)));
         let (first, groups) = (scope.first as usize, scope.groups as usize);
         let index = index.map(|(_, slot)| slot);
         Ok(RoleCode { first, threads, groups, index, own, body: body? })

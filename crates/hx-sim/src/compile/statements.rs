@@ -1,7 +1,7 @@
 //! Compiles statements: control flow, synchronization, and the statements that record elements.
 
 use hx_index::{Cond, Expr, Symbol};
-use hx_target::{Completion, catalogue};
+use hx_target::Completion;
 use hx_thread::{Body, Group, Log, Stmt};
 use hx_tile::Origin;
 
@@ -81,7 +81,11 @@ impl<'a> Compilation<'a> {
             Stmt::BulkCommit => Step::BulkCommit { site },
             Stmt::BulkWait { leave, read } => {
                 let until = if *read { Completion::StoreRead } else { Completion::Store };
-                Step::BulkWait { site, leave: *leave, completes: &catalogue().wait_for(until).completes }
+                Step::BulkWait {
+                    site,
+                    leave: *leave,
+                    completes: &self.program.target.rows().wait_for(until).completes,
+                }
             }
             Stmt::Commit => Step::Commit { site },
             Stmt::Wait { groups } => Step::Wait { site, groups: *groups },

@@ -3,7 +3,7 @@
 
 use hx_dtype::DType;
 use hx_index::Expr;
-use hx_target::{CopyRow, Space, catalogue};
+use hx_target::{CopyRow, Space, Target};
 use hx_thread::{Memory, Stmt};
 
 use super::build::*;
@@ -76,7 +76,7 @@ fn written(k: &mut Kernel, s: Memory, dtype: DType, len: i64) {
 #[test]
 fn every_instruction_wants_aligned_addresses() {
     let mut shifted = Vec::new();
-    for row in &catalogue().copies {
+    for row in &Target::usual().rows().copies {
         let fits = |dtype: &DType| {
             row.atom(*dtype).is_some_and(|atom| atom.access > 1)
                 && row.atomic.is_none_or(|form| form.dtype == *dtype)

@@ -2,6 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::Expr;
+use hx_target::Target;
 
 use super::build::*;
 
@@ -16,7 +17,7 @@ fn swizzle(index: Expr, (bits, base, shift): (u32, u32, u32)) -> Expr {
 
 /// Returns the wavefronts of the first phase of a row's access by one warp, after a fill of the whole buffer.
 fn degree(row: &str, dtype: DType, len: u32, address: Expr, sw: (u32, u32, u32)) -> u64 {
-    let count = hx_target::catalogue().copy(row).unwrap().atom(dtype).unwrap().values as u32;
+    let count = Target::usual().rows().copy(row).unwrap().atom(dtype).unwrap().values as u32;
     let mut k = Kernel::new(32);
     let s = k.shared("s", dtype, len);
     let r = k.registers("r", dtype, 16);

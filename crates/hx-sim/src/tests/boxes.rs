@@ -72,7 +72,7 @@ impl Loaded {
 
     fn load(&mut self, coordinates: [i64; 2]) {
         let load = Bulk {
-            row: "tma.load".into(),
+            row: hx_target::row("tma.load"),
             from: Part::Box { map: 0, coordinates: coordinates.map(c).to_vec() },
             address: Address { memory: self.s, offset: c(0) },
             barrier: (FULL, c(0)),
@@ -303,7 +303,7 @@ fn pair(early: bool) -> Loaded {
         }
         loaded.expect(2 * BYTES);
         let share = Bulk {
-            row: "tma.load".into(),
+            row: hx_target::row("tma.load"),
             from: Part::Box { map: 0, coordinates: vec![c(column), rank.clone()] },
             address: Address { memory: loaded.s, offset: rank.scale(elements) },
             barrier: (FULL, c(0)),
@@ -379,7 +379,7 @@ fn sends(early: bool) -> (Kernel, [Memory; 2]) {
         let other = c(1) - rank.clone();
         let free = Stmt::Await { barrier: EMPTY, index: c(0), parity: c(1 - round), by: Waiters::All };
         let send = Stmt::Send(SendChunk {
-            row: "send.v4.b32".into(),
+            row: hx_target::row("send.v4.b32"),
             registers: own.clone(),
             address: Address { memory: slot, offset: place.clone() },
             block: other.clone(),

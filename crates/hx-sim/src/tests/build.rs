@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
+use hx_target::Target;
 use hx_thread::{
     Address, AsyncCopy, AtomicUse, Compute, Convert, Exchange, Fill, Group, Lane, Memory, Multiply, Param,
     RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
@@ -68,17 +69,17 @@ pub(super) fn guarded(
 ) -> Stmt {
     let address = Address { memory, offset };
     let (order, scope) = (MemoryOrder::Relaxed, MemoryScope::Gpu);
-    let form = hx_target::catalogue().copy(row).and_then(|row| row.atomic);
+    let form = Target::usual().rows().copy(row).and_then(|row| row.atomic);
     let atomic = form.map(|_| AtomicUse { compare: None, old: None, order, scope });
-    Stmt::Transfer(Transfer { row: row.into(), registers, address, guard, pad, atomic })
+    Stmt::Transfer(Transfer { row: hx_target::row(row), registers, address, guard, pad, atomic })
 }
 
 pub(super) fn multiply(row: &str, c: Registers, a: Registers, b: Registers) -> Stmt {
-    Stmt::Multiply(Multiply { row: row.into(), c, a, b })
+    Stmt::Multiply(Multiply { row: hx_target::row(row), c, a, b })
 }
 
 pub(super) fn convert(row: Option<&str>, dst: Registers, src: Registers) -> Stmt {
-    Stmt::Convert(Convert { row: row.map(Into::into), dst, src })
+    Stmt::Convert(Convert { row: row.map(hx_target::row), dst, src })
 }
 
 pub(super) fn fill(dst: Registers, bits: u64) -> Stmt {
@@ -95,13 +96,13 @@ pub(super) fn input(index: u32, dtype: DType) -> Scalar {
 
 /// Gives each `lane` the value of `lane ^ mask`.
 pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
-    Stmt::Exchange(Exchange { row: "shfl.bfly.b32".into(), dst, src, lane: Lane::Xor(mask) })
+    Stmt::Exchange(Exchange { row: hx_target::row("shfl.bfly.b32"), dst, src, lane: Lane::Xor(mask) })
 }
 
 pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) -> AsyncCopy {
     let address = |(memory, offset)| Address { memory, offset };
     let (src, dst) = (address(src), address(dst));
-    AsyncCopy { row: row.into(), signals: None, src, dst, active: Cond::True, inside: Cond::True }
+    AsyncCopy { row: hx_target::row(row), signals: None, src, dst, active: Cond::True, inside: Cond::True }
 }
 
 pub(super) fn repeat(name: &str, end: Expr, unroll: bool, body: Vec<Stmt>) -> Stmt {

@@ -71,7 +71,8 @@ impl Stored {
     }
 
     fn store_part(&mut self, row: &str, to: Part) {
-        let store = BulkStore { row: row.into(), to, address: Address { memory: self.s, offset: c(0) } };
+        let store =
+            BulkStore { row: hx_target::row(row), to, address: Address { memory: self.s, offset: c(0) } };
         self.k.op("copy_async(s, y)", vec![Stmt::BulkStore(store), Stmt::BulkCommit]);
     }
 

@@ -394,14 +394,6 @@ fn malformed_copies() {
         p.check(want);
     };
     wrong(
-        "cp.async.cg.17",
-        false,
-        expect![[r#"
-        the catalogue has no copy `cp.async.cg.17`
-          #0 `copy_async(a, s)`
-    "#]],
-    );
-    wrong(
         "ld.global.b32",
         false,
         expect![[r#"

@@ -31,13 +31,6 @@ const F: hx_thread::RegId = hx_thread::RegId(1);
 #[test]
 fn malformed_programs() {
     check(
-        transfer("ld.global.b17", first(R, 1), A, thread()),
-        expect![[r#"
-        the catalogue has no copy `ld.global.b17`
-          #0 `op`
-    "#]],
-    );
-    check(
         transfer("ld.global.b16", first(R, 1), S, thread()),
         expect![[r#"
         `ld.global.b16` addresses global memory, but is given shared

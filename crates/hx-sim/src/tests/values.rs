@@ -1,13 +1,13 @@
 //! Tests arithmetic, conversions and the exchange of collective loads.
 
 use hx_dtype::DType;
-use hx_target::catalogue;
+use hx_target::Target;
 
 use super::build::*;
 
 /// Compares one matrix instruction, on operands laid out by the documented fragments, with a plain loop.
 fn check_product(row: &str) {
-    let r = catalogue().gemm(row).unwrap();
+    let r = Target::usual().rows().gemm(row).unwrap();
     let [m, n, k] = r.shape.map(|x| x as usize);
     let sample = |dtype: DType, len: usize, seed: u64| -> Vec<f64> {
         let scale = if dtype.is_int() { 8.0 } else { 1.0 };
@@ -61,7 +61,7 @@ fn check_product(row: &str) {
 
 #[test]
 fn every_matrix_product_agrees_with_a_plain_loop() {
-    for row in catalogue().gemms.iter().filter(|row| !row.is_by_descriptor()) {
+    for row in Target::usual().rows().gemms.iter().filter(|row| !row.is_by_descriptor()) {
         check_product(&row.name);
     }
 }

@@ -3,7 +3,7 @@
 mod data;
 
 use hx_index::{Expr, Symbol};
-use hx_target::WARP;
+
 use hx_tile::{
     Base, Completion, Counter, Mode, Op, OpId, OpKind, Operand, Order, Pick, PipeId, Role as TileRole,
     Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
@@ -14,8 +14,6 @@ use super::program::{Multicast, Number};
 use super::reach::Reach;
 use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
-/// The number of threads that arrive together: a warp group.
-const GROUP: u32 = 128;
 /// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
 const MULTIPROCESSORS: i64 = 2;
 /// As [`MULTIPROCESSORS`], where the header bounds its blocks by them: the number of blocks may be known to be a multiple of 16.
@@ -29,7 +27,7 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     }
     let cluster = tile.cluster.map(i64::from).to_vec();
     let blocks: i64 = cluster.iter().product();
-    let groups = tile.block_threads().div_ceil(GROUP).max(1);
+    let groups = tile.block_threads().div_ceil(tile.target.limits.group).max(1);
     let drawn = |counter: &Counter| Drawn::new(&counter.name, counter.limit.clone(), blocks);
     let drawn: Vec<Drawn> = tile.counters.iter().map(drawn).collect();
     let translator = Translator { tile, drawn: &drawn, data: Data::of(tile) };
@@ -140,10 +138,11 @@ impl Translator<'_> {
     fn role(&self, role: &TileRole) -> Role {
         let scope = self.tile.scope(role.scope);
         let each = scope.kind == ScopeKind::Group;
-        let groups = if each { scope.groups } else { scope.threads.div_ceil(GROUP) };
+        let group = self.tile.target.limits.group;
+        let groups = if each { scope.groups } else { scope.threads.div_ceil(group) };
         let name = self.role_name(role);
         let body = self.body(&role.body);
-        Role { name, first: scope.first / GROUP, groups, each, index: role.index.clone(), body }
+        Role { name, first: scope.first / group, groups, each, index: role.index.clone(), body }
     }
 
     /// Returns the word of the language for the role: `producer` if it fills stages and waits for none.
@@ -165,7 +164,7 @@ impl Translator<'_> {
         scopes.dedup();
         let groups = |scope: &ScopeId| {
             let scope = self.tile.scope(*scope);
-            scope.groups * scope.threads.div_ceil(GROUP)
+            scope.groups * scope.threads.div_ceil(self.tile.target.limits.group)
         };
         scopes.iter().map(groups).sum()
     }
@@ -316,7 +315,7 @@ impl Translator<'_> {
         }
         match effects.order {
             Order::Scope => push(Act::Sync),
-            Order::Warp if self.tile.scope(scope).threads <= WARP => push(Act::Sync),
+            Order::Warp if self.tile.scope(scope).threads <= self.tile.target.limits.lanes => push(Act::Sync),
             Order::Close => push(Act::Commit),
             Order::Wait(leave) => push(Act::WaitCopies { leave }),
             Order::WaitProducts(leave) => push(Act::WaitProducts { leave }),

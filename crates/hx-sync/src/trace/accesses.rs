@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hx_index::{Cond, Expr, gcd};
-use hx_target::{CopyRow, Form, Space, catalogue};
+use hx_target::{CopyRow, Form, Space};
 use hx_thread::{Address, AsyncCopy, AtomicUse, Memory, MultiplyAsync, Transfer};
 use hx_tile::{Completion, MemoryOrder};
 
@@ -33,8 +33,8 @@ impl Move {
 
 impl<'a> Tracer<'a, '_> {
     pub(super) fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
-        let Some(row) = catalogue().copy(&transfer.row) else { return };
-        let access = Move::of(row, !row.is_load(), Completion::AtOnce);
+        let row = transfer.row;
+        let access = Move::of(&row, !row.is_load(), Completion::AtOnce);
         // A barrier may order what an atomic access tells of other blocks, and this trace has one block.
         let tells = |atomic: &AtomicUse| {
             row.is_load() || atomic.old.is_some() || atomic.order != MemoryOrder::Relaxed
@@ -44,16 +44,16 @@ impl<'a> Tracer<'a, '_> {
     }
 
     pub(super) fn async_copy(&mut self, copy: &AsyncCopy, out: &mut Vec<Event>) {
-        let Some(row) = catalogue().copy(&copy.row) else { return };
+        let row = copy.row;
         self.global(&copy.src, false);
-        let completion = catalogue().asynchronous(copy.form()).access(Space::Shared).until;
-        self.access(&copy.dst, Move::of(row, true, completion), &copy.active, out);
+        let completion = copy.form().asynchronous().access(Space::Shared).until;
+        self.access(&copy.dst, Move::of(&row, true, completion), &copy.active, out);
     }
 
     /// Records the elements that the groups of threads read by descriptor.
     pub(super) fn product(&mut self, product: &'a MultiplyAsync, out: &mut Vec<Event>) {
-        let Some(row) = catalogue().gemm(&product.row) else { return };
-        let completion = catalogue().asynchronous(Form::Product).access(Space::Shared).until;
+        let row = product.row;
+        let completion = Form::Product.asynchronous().access(Space::Shared).until;
         for (descriptor, runs) in self.reads.operands(product, self.program).iter() {
             let Memory::Shared(buffer) = descriptor.start.memory else { continue };
             let buffer = buffer as usize;

@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 
 use hx_layout::Layout;
-use hx_target::{CopyAtom, CopyRow};
+use hx_target::{CopyAtom, CopyRow, Target};
 use hx_tile::{TileMode, modes_layout, tile_modes};
 
 use super::{Access, Run};
@@ -17,7 +17,7 @@ use crate::distribution::{Placed, Tv, split_placed};
 /// and *p* its memory side, the threads address *f ∘ q⁻¹ ∘ p*.
 ///
 /// The matrices that one instruction moves may lie along any of the value modes; the first modes are tried first.
-pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Option<Access> {
+pub(crate) fn collective(target: Target, tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Option<Access> {
     let lanes = i64::from(row.threads);
     let (lane_modes, warp_modes) = split_thread(&tv.thread, lanes)?;
     if !row.is_load() && tv.thread.iter().any(|m| m.is_still() && m.extent > 1) {
@@ -32,7 +32,7 @@ pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Opt
     orders(&rest).into_iter().find_map(|order| {
         let (more, issue) = split_placed(&order, atom.values / word)?;
         let values: Vec<Placed> = in_word.iter().cloned().chain(more).collect();
-        made(tv, row, (atom, &inverse), &lane_modes, &warp_modes, &values, issue)
+        made(target, tv, row, (atom, &inverse), &lane_modes, &warp_modes, &values, issue)
     })
 }
 
@@ -48,6 +48,7 @@ fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
 
 /// Returns the access whose instructions move these values.
 fn made(
+    target: Target,
     tv: &Tv,
     row: &'static CopyRow,
     (atom, inverse): (&CopyAtom, &Layout),
@@ -75,6 +76,7 @@ fn made(
     let run = Run::plain(dim, atom.access);
     Some(Access {
         row,
+        limits: target.limits(),
         tile: tv.tile.clone(),
         thread,
         run,

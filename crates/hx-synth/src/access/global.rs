@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, gcd};
 use hx_layout::Layout;
-use hx_target::{Arch, Space, catalogue};
+use hx_target::{Space, Target};
 use hx_tile::{Base, TensorParam, TileProgram, View, ViewMode};
 
 use super::alignment::{Alignment, Widest, because_of, by_way_of_bytes, parts_bytes};
@@ -32,7 +32,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         return Alignment { run: None, elements: 1, limit: "index tensors pick single elements".into() };
     }
     if let Some(block) = &param.block {
-        return in_blocks(facts, view, param, block);
+        return in_blocks(program, view, param, block);
     }
     let strides = strides(param, view);
     let picked = |dim: usize| view.is_picked(dim);
@@ -119,7 +119,8 @@ fn starts(facts: &Facts, param: &TensorParam, (start, dim): (&Expr, usize), n: i
 
 /// Returns the [`alignment`] for a tensor whose elements lie in blocks. The neighbours of an element in memory follow from its
 /// block.
-fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
+fn in_blocks(program: &TileProgram, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
+    let facts = &program.facts;
     let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
     // Rows that a table picks are not contiguous.
     let picked = |dim: usize| view.is_picked(dim);
@@ -133,7 +134,8 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
         return Alignment { run: None, elements: 1, limit };
     };
     // A run along one dimension that fills the widest access needs no other dimension.
-    let is_wide = alone.width() * i64::from(param.dtype.bits()) >= WIDEST_BITS;
+    let is_wide =
+        alone.width() * i64::from(param.dtype.bits()) >= 8 * i64::from(program.target.limits.access_bytes);
     let run = if is_wide { alone } else { Run::in_block(&walked) };
     let owns = |dim: usize| run.dims().iter().any(|mode| view.modes[*mode].dim == dim);
     let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
@@ -184,9 +186,6 @@ fn first_from(run: &Run, dim: usize, divisor: i64) -> i64 {
     (1..=width).rev().filter(|n| width % n == 0).find(fits).unwrap_or(1)
 }
 
-/// Bits of the widest access.
-const WIDEST_BITS: i64 = 128;
-
 fn last_coordinate(view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
 }
@@ -197,16 +196,16 @@ pub(crate) fn best(
     transfer: &Transfer<'_>,
     tv: &Tv,
     dtype: DType,
-    arch: Arch,
+    target: Target,
 ) -> Result<(Access, String), Failure> {
-    let no_row = || no_row(transfer, dtype, arch);
+    let no_row = || no_row(transfer, dtype, target);
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
     let dim = aligned.run.as_ref().map_or(0, Run::dim);
     let held = aligned.run.as_ref().map_or(1, |run| vector::held(tv, run));
     let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
-    for row in transfer.rows(dtype, arch) {
+    for row in transfer.rows(dtype, target) {
         let Some(atom) = row.atom(dtype) else { continue };
         if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
             continue;
@@ -217,7 +216,7 @@ pub(crate) fn best(
         };
         // No vector may cross the tensor's edge.
         let run = run.filter(|run| run.divides(shape));
-        let Some(access) = run.and_then(|run| vector::vector(tv, row, run)) else { continue };
+        let Some(access) = run.and_then(|run| vector::vector(target, tv, row, run)) else { continue };
         if !vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes) {
             continue;
         }
@@ -242,7 +241,7 @@ pub(crate) fn best(
 }
 
 /// Returns the failure of a transfer that no instruction makes.
-fn no_row(transfer: &Transfer<'_>, dtype: DType, arch: Arch) -> Failure {
+fn no_row(transfer: &Transfer<'_>, dtype: DType, target: Target) -> Failure {
     let form = transfer.atomic(dtype);
     let (what, place) = match (transfer.is_load, form) {
         (_, Some(form)) => (form.op.verb(), "in"),
@@ -250,11 +249,11 @@ fn no_row(transfer: &Transfer<'_>, dtype: DType, arch: Arch) -> Failure {
         (false, None) => ("stores", "to"),
     };
     let message =
-        format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} global memory");
+        format!("no instruction of {target} {what} single elements of type `{dtype}` {place} global memory");
     let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
     let Some(form) = form else { return failure };
-    let can = |arch| catalogue().atomics_of(form, Space::Global, arch).next().is_some();
-    failure.or_later(arch, can)
+    let can = |target: Target| target.rows().atomics_of(form, Space::Global).next().is_some();
+    failure.or_later(target, can)
 }
 
 /// Adds to a failure why elements narrower than a byte do not move by whole bytes. A thread holds `held` neighbours along the

@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 
 use hx_dtype::DType;
 use hx_layout::{Layout, LayoutError};
-use hx_target::{Arch, AtomicForm, CopyRow, Space, WARP, WAVEFRONT_BYTES, catalogue};
+use hx_target::{AtomicForm, CopyRow, Limits, Space, Target};
 use hx_tile::{Base, CopyChoice, Op, OpKind, Reason, TensorId, TileMode, View, modes_layout};
 
 use crate::distribution::Placed;
@@ -47,12 +47,12 @@ impl<'p> Transfer<'p> {
     }
 
     /// Returns the instructions for elements of this type, widest first. Elements that index tensors pick are moved one at a time.
-    pub(crate) fn rows(&self, dtype: DType, arch: Arch) -> Vec<&'static CopyRow> {
+    pub(crate) fn rows(&self, dtype: DType, target: Target) -> Vec<&'static CopyRow> {
         let memory = if self.shared().is_some() { Space::Shared } else { Space::Global };
         let all: Vec<&'static CopyRow> = match self.atomic(dtype) {
-            Some(form) => catalogue().atomics_of(form, memory, arch).collect(),
-            None if self.is_load => catalogue().copies_between(memory, Space::Register, arch).collect(),
-            None => catalogue().copies_between(Space::Register, memory, arch).collect(),
+            Some(form) => target.rows().atomics_of(form, memory).collect(),
+            None if self.is_load => target.rows().copies_between(memory, Space::Register).collect(),
+            None => target.rows().copies_between(Space::Register, memory).collect(),
         };
         let is_single =
             |row: &&CopyRow| !row.is_collective() && row.atom(dtype).is_some_and(|atom| atom.values == 1);
@@ -73,6 +73,8 @@ impl<'p> Transfer<'p> {
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) row: &'static CopyRow,
+    /// The numbers of the target.
+    pub(crate) limits: &'static Limits,
     pub(crate) tile: Vec<i64>,
     /// The coordinates that threads address, by thread.
     pub(crate) thread: Vec<TileMode>,
@@ -130,7 +132,7 @@ impl Access {
 
     /// Returns how many lanes one phase serves together: as many as fill a wavefront.
     pub(crate) fn lanes_per_phase(&self) -> u32 {
-        (WAVEFRONT_BYTES / self.row.access).clamp(1, WARP)
+        (self.limits.wavefront_bytes() / self.row.access).clamp(1, self.limits.lanes)
     }
 
     /// Returns the phases of one execution by a scope of `threads` threads in which some lane addresses an element of a tile of
@@ -149,7 +151,7 @@ impl Access {
     fn counted_busy(&self, threads: u32, shape: &[i64]) -> Busy {
         let issues = self.issues();
         if self.tile == shape {
-            let warps = issues * i64::from(threads.div_ceil(WARP));
+            let warps = issues * i64::from(threads.div_ceil(self.limits.lanes));
             return Busy { threads: vec![i64::from(threads); issues as usize], warps };
         }
         // A coordinate is the sum of the thread's part and the issue's part.
@@ -159,8 +161,9 @@ impl Access {
             let by_issue = self.coordinate(0, issue);
             let is_within =
                 |at: &&Vec<i64>| at.iter().zip(&by_issue).zip(shape).all(|((t, i), e)| t + i < *e);
-            let warps =
-                by_thread.chunks(WARP as usize).map(|warp| warp.iter().filter(is_within).count() as i64);
+            let warps = by_thread
+                .chunks(self.limits.lanes as usize)
+                .map(|warp| warp.iter().filter(is_within).count() as i64);
             let warps: Vec<i64> = warps.collect();
             busy.threads.push(warps.iter().sum());
             busy.warps += warps.iter().filter(|lanes| **lanes > 0).count() as i64;
@@ -174,7 +177,7 @@ impl Access {
         let is_load = self.row.to == Space::Register;
         let is_active = |t: i64| t % lanes < addressing && (is_load || self.stores(t));
         let active: Vec<bool> = (0..i64::from(threads)).map(is_active).collect();
-        let (warp, phase) = (WARP.min(threads) as usize, self.lanes_per_phase() as usize);
+        let (warp, phase) = (self.limits.lanes.min(threads) as usize, self.lanes_per_phase() as usize);
         let phases = |active: &[bool]| -> i64 {
             let of_warp = |warp: &[bool]| warp.chunks(phase).filter(|lanes| lanes.contains(&true)).count();
             active.chunks(warp).map(of_warp).sum::<usize>() as i64
@@ -197,7 +200,7 @@ impl Access {
     /// Returns the choice of a copy that bypasses the registers.
     fn to_memory_choice(&self, reason: Reason) -> Result<CopyChoice, LayoutError> {
         Ok(CopyChoice {
-            row: self.row.name.clone(),
+            row: self.row.into(),
             tile: self.tile.clone(),
             memory: self.memory_layout()?,
             register: Layout::unit(),
@@ -226,7 +229,7 @@ impl Access {
         let positions: Vec<(i64, i64)> =
             self.issue.iter().filter(|p| p.mode.extent != 1).map(|p| (p.mode.extent, p.position)).collect();
         Ok(CopyChoice {
-            row: self.row.name.clone(),
+            row: self.row.into(),
             tile: self.tile.clone(),
             memory: self.memory_layout()?,
             register: Layout::concat(&[Layout::flat(&self.values)?, Layout::flat(&positions)?])?,

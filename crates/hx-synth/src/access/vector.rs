@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use hx_target::CopyRow;
+use hx_target::{CopyRow, Target};
 
 use super::{Access, Run};
 use crate::distribution::{Placed, Tv};
@@ -23,7 +23,7 @@ pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
 }
 
 /// Returns the access that moves a run with one instruction, or `None` if the layout does not hold aligned runs.
-pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access> {
+pub(crate) fn vector(target: Target, tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access> {
     let mut rest = tv.placed();
     let taken = run.take(&mut rest)?;
     rest.sort_by_key(|placed| placed.position);
@@ -37,6 +37,7 @@ pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access>
     }
     Some(Access {
         row,
+        limits: target.limits(),
         tile: tv.tile.clone(),
         thread: tv.thread.clone(),
         run,

@@ -1,7 +1,7 @@
 //! Anchors a component without matrix products at the copy that moves most, coalesced (paper, algorithm 1, lines 14 to 16).
 
 use hx_dtype::DType;
-use hx_target::{Arch, LINE_BYTES, Space, WARP, catalogue};
+use hx_target::{Space, Target};
 use hx_tile::{TileMode, TileProgram};
 
 use crate::access::alignment::Widest;
@@ -20,7 +20,7 @@ pub(crate) fn coalesced(
     (program, pool): (&TileProgram, &Pool),
     transfer: &Transfer<'_>,
     dtype: DType,
-    arch: Arch,
+    target: Target,
     least: i64,
 ) -> (Vec<Tv>, String) {
     let shape = &program.tensor(transfer.register).shape;
@@ -28,7 +28,7 @@ pub(crate) fn coalesced(
     let dim = run.dim();
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
-    let widths = catalogue().copies_between(from, to, arch).filter(|r| !r.is_collective());
+    let widths = target.rows().copies_between(from, to).filter(|r| !r.is_collective());
     let mut widths: Vec<i64> = widths.filter_map(|r| r.atom(dtype)).map(|a| a.values).collect();
     widths.push(1);
     let threads = i64::from(program.threads_of(transfer.op));
@@ -37,7 +37,7 @@ pub(crate) fn coalesced(
     let least = if shape[dim] % least == 0 { least } else { 1 };
     let dealt = |width: i64| {
         let run = run.first(width).unwrap_or(Run::plain(dim, width));
-        deal(shape, &run, threads, i64::from(dtype.bits()))
+        deal(target, shape, &run, threads, i64::from(dtype.bits()))
     };
     let all_busy = |width: &i64| shape.iter().product::<i64>() >= threads * width;
     let mut widths = widths.into_iter().filter(fits).map(|width| width.max(least));
@@ -78,7 +78,7 @@ const ANY: i64 = 1 << 20;
 
 /// Deals runs, which are boxes, one after the other along their dimension to `threads` threads, and returns the layouts with the
 /// best score, those with more threads along the dimension first.
-pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
+pub(crate) fn deal(target: Target, shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
     let (dim, width) = (run.dim(), run.width());
     let vectors = shape[dim] / run.period(dim);
     let others = shape.iter().enumerate().filter(|(d, _)| *d != dim);
@@ -87,7 +87,7 @@ pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv>
     let score = |along: i64| {
         let issues = ceil_div(vectors, along) * ceil_div(other, threads / along);
         // Bytes that neighbouring threads cover, up to a line of the cache.
-        let full = i64::from(LINE_BYTES);
+        let full = i64::from(target.limits.line_bytes);
         let line = (along * width * bits / 8).min(full);
         issues * full * 2 / (line + full)
     };
@@ -99,11 +99,11 @@ pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv>
 
 /// Deals runs so that each warp holds the elements that it holds in `held`. Returns `None` if warps share elements, or if the
 /// elements of a warp are not a box.
-pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Option<Tv> {
-    let warp = i64::from(WARP);
+pub(crate) fn deal_as_held(target: Target, shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Option<Tv> {
+    let warp = i64::from(target.limits.lanes);
     let (mut lanes, mut warps) = (Vec::new(), Vec::new());
     let mut unit = 1;
-    for mode in at_warps(&held.thread) {
+    for mode in at_warps(&held.thread, target.limits.lanes) {
         let modes = if unit < warp { &mut lanes } else { &mut warps };
         unit *= mode.extent;
         modes.push(mode);
@@ -117,8 +117,9 @@ pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Op
     if !divided || !held.is_exact(shape) || !run.divides(&part) {
         return None;
     }
-    let own =
-        deal(&part, run, warp, bits).into_iter().find(|tv| tv.is_exact(&part) && tv.threads() == warp)?;
+    let own = deal(target, &part, run, warp, bits)
+        .into_iter()
+        .find(|tv| tv.is_exact(&part) && tv.threads() == warp)?;
     Some(Tv::covering(shape, own.thread.into_iter().chain(warps).collect(), own.value))
 }
 

@@ -1,7 +1,7 @@
 //! Products whose instructions read B from shared memory by descriptor, and A from there or from registers. All threads of a
 //! group execute one instruction together.
 
-use hx_target::{Arch, GemmRow, catalogue};
+use hx_target::{GemmRow, Target};
 use hx_tile::{Base, TileProgram, View};
 
 use super::gemm::{Gemm, Tiling, arranged, arrangements, tile_with};
@@ -26,16 +26,17 @@ const PORTION: i64 = 8;
 pub(crate) fn tilings(
     program: &TileProgram,
     gemm: &Gemm<'_>,
-    arch: Arch,
+    target: Target,
     pool: &Pool,
 ) -> Result<Vec<Tiling>, Failure> {
     let threads = program.threads_of(gemm.op);
     let mut out: Vec<([f64; 2], Tiling)> = Vec::new();
-    for (row, arrangement, groups) in ways(program, gemm, arch, false) {
+    for (row, arrangement, groups) in ways(program, gemm, target, false) {
         let fragments = [gemm.views[0].register().and(row.a.fragment()), None];
         let made = tile_with(row, arrangement, groups, &gemm.shape, (1, fragments), pool);
         // Of equal cycles, the fewest bytes of shared memory win: they leave it to the copies.
-        let costs = |tiling: &Tiling| [cost::gemm(tiling, threads), (groups * read_bytes(tiling)) as f64];
+        let costs =
+            |tiling: &Tiling| [cost::gemm(target, tiling, threads), (groups * read_bytes(tiling)) as f64];
         out.extend(made.map(|tiling| (costs(&tiling), tiling)));
     }
     if out.is_empty() {
@@ -54,23 +55,23 @@ fn read_bytes(tiling: &Tiling) -> i64 {
 }
 
 /// Reports whether some instruction can compute a product with B read by descriptor. If `loads_a`, A is loaded into registers.
-pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, arch: Arch, loads_a: bool) -> bool {
+pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, target: Target, loads_a: bool) -> bool {
     let is_staged = |view: &View| view.register().is_none();
     is_staged(gemm.views[1])
         && (!loads_a || is_staged(gemm.views[0]))
-        && !ways(program, gemm, arch, loads_a).is_empty()
+        && !ways(program, gemm, target, loads_a).is_empty()
 }
 
 /// Returns the instructions with their arrangements of groups along M, N and the batch, and the number of groups.
 fn ways(
     program: &TileProgram,
     gemm: &Gemm<'_>,
-    arch: Arch,
+    target: Target,
     loads_a: bool,
 ) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
     let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };
     let threads = i64::from(program.threads_of(gemm.op));
-    let mut rows: Vec<&'static GemmRow> = catalogue().gemms_by_descriptor(types, arch).collect();
+    let mut rows: Vec<&'static GemmRow> = target.rows().gemms_by_descriptor(types).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.shape[1]));
     let Some(first) = rows.first() else { return Vec::new() };
     let (lanes, [im, _, ik]) = (i64::from(first.threads), first.shape);
@@ -78,7 +79,7 @@ fn ways(
         return Vec::new();
     }
     let groups = threads / lanes;
-    let most = registers(program, arch);
+    let most = registers(program, target);
     let mut out = Vec::new();
     for arrangement in arrangements(groups, None) {
         let [along_m, along_n, _] = arrangement;
@@ -88,7 +89,7 @@ fn ways(
         let fits = |row: &&&'static GemmRow| {
             (gemm.shape.n / along_n) % row.shape[1] == 0
                 && row.c.values() + BESIDE <= most
-                && gemm.pinned.is_none_or(|pin| arranged(arrangement, pin, row))
+                && gemm.pinned.is_none_or(|pin| arranged(target, arrangement, pin, row))
                 && (loads_a || is_read(program, gemm, row, 0))
                 && is_read(program, gemm, row, 1)
         };
@@ -98,8 +99,8 @@ fn ways(
 }
 
 /// Returns the registers of a thread when the block begins.
-fn registers(program: &TileProgram, arch: Arch) -> i64 {
-    let limits = arch.limits();
+fn registers(program: &TileProgram, target: Target) -> i64 {
+    let limits = &target.limits;
     let each = i64::from(limits.registers) / i64::from(program.block_threads().max(1));
     (each / PORTION * PORTION).min(i64::from(limits.registers_per_thread))
 }
@@ -108,7 +109,7 @@ fn registers(program: &TileProgram, arch: Arch) -> i64 {
 fn is_read(program: &TileProgram, gemm: &Gemm<'_>, row: &'static GemmRow, operand: usize) -> bool {
     let view = gemm.views[operand];
     match view.base {
-        Base::Shared(tensor) => is_reached(program, tensor, view, &Issued::of(row, operand)),
+        Base::Shared(tensor) => is_reached(program, tensor, view, &Issued::of(program.target, row, operand)),
         Base::Register(_) => operand == 0,
         Base::Global(_) => false,
     }

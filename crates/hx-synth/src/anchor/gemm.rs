@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hx_dtype::DType;
-use hx_target::{Arch, Fragment, GemmRow, WARP, catalogue};
+use hx_target::{Fragment, GemmRow, Target};
 use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View, tile_modes};
 
 use super::descriptor;
@@ -119,19 +119,19 @@ impl<'p> Gemm<'p> {
 pub(crate) fn tilings(
     program: &TileProgram,
     gemm: &Gemm<'_>,
-    arch: Arch,
+    target: Target,
     pool: &Pool,
     packed: Option<u32>,
 ) -> Result<Vec<Tiling>, Failure> {
     if gemm.views[1].register().is_none() {
-        return descriptor::tilings(program, gemm, arch, pool);
+        return descriptor::tilings(program, gemm, target, pool);
     }
     let Some(dtypes) = gemm.types(program) else { return Ok(vec![]) };
     let scope = program.scope(gemm.op.scope);
     let (threads, kind) = (i64::from(scope.threads), scope.kind.name());
     let Shape { m, n, k, batch } = gemm.shape;
     if let Some(pin) = gemm.pinned {
-        let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(WARP));
+        let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(target.limits.lanes));
         if count < 1 || warps % count != 0 {
             let s = if count == 1 { "" } else { "s" };
             let pin = program.warps_text(gemm.c, pin);
@@ -142,7 +142,7 @@ pub(crate) fn tilings(
     }
     let mut out = Vec::new();
     let mut refused = Vec::new();
-    for row in catalogue().gemms_of(dtypes[0], dtypes[1], dtypes[2], arch).filter(|row| row.suits([m, n])) {
+    for row in target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]).filter(|row| row.suits([m, n])) {
         if let Some(why) = refusal(row, k, threads) {
             refused.push(why);
             continue;
@@ -150,11 +150,11 @@ pub(crate) fn tilings(
         let lanes = i64::from(row.threads);
         let units = threads / lanes;
         for arrangement in arrangements(units, batch) {
-            if gemm.pinned.is_some_and(|pin| !arranged(arrangement, pin, row)) {
+            if gemm.pinned.is_some_and(|pin| !arranged(target, arrangement, pin, row)) {
                 continue;
             }
             let made = |run: i64| tile(row, arrangement, units, &gemm.shape, run, pool);
-            out.extend(runs(row, k, packed).into_iter().filter_map(made));
+            out.extend(runs(target, row, k, packed).into_iter().filter_map(made));
         }
         if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {
             let pin = program.warps_text(gemm.c, pin);
@@ -164,10 +164,10 @@ pub(crate) fn tilings(
     if out.is_empty() {
         let [a, b, c] = dtypes;
         let message = if refused.is_empty() {
-            format!("no instruction of {arch} multiplies {a} and {b} into {c}")
+            format!("no instruction of {target} multiplies {a} and {b} into {c}")
         } else {
             format!(
-                "no instruction of {arch} multiplies {a} and {b} into {c} with K = {k} and {threads} threads"
+                "no instruction of {target} multiplies {a} and {b} into {c} with K = {k} and {threads} threads"
             )
         };
         let failure = Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id);
@@ -191,10 +191,10 @@ fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
 
 /// Returns one reason for each matrix instruction of the product's types, if none of them can compute it. Returns an empty list
 /// if the types have no matrix instruction, or if one of them can.
-pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> Vec<String> {
+pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, target: Target) -> Vec<String> {
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let Some([a, b, c]) = gemm.types(program) else { return Vec::new() };
-    let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1 && !row.is_swapped);
+    let rows = target.rows().gemms_of(a, b, c).filter(|row| row.threads > 1 && !row.is_swapped);
     let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
@@ -211,20 +211,17 @@ pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item
 /// Reports whether an arrangement of units is the arrangement of warps that the user pinned. A unit of several warps counts as
 /// the arrangement of its warps in the instruction's tile. For an instruction of one thread, several units share a warp, so
 /// multiples match.
-pub(crate) fn arranged([m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
-    if row.threads >= WARP {
-        let [along_m, along_n] = row.warps();
+pub(crate) fn arranged(target: Target, [m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
+    if row.threads >= target.limits.lanes {
+        let [along_m, along_n] = row.warps(target.limits.lanes);
         [m * along_m, n * along_n, batch] == warps
     } else {
         [m, n, batch].iter().zip(warps).all(|(unit, warp)| unit % warp == 0)
     }
 }
 
-/// Bits of the widest access.
-const ACCESS_BITS: i64 = 128;
-
 /// Returns by which factors a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
-fn runs(row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
+fn runs(target: Target, row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
     let mut out = vec![1];
     let k_modes = row.a.fragment().and_then(|a| KModes::of(a, [row.shape[0], row.shape[2]]));
     let (Some(bits), Some(k_modes)) = (packed, k_modes) else {
@@ -232,7 +229,7 @@ fn runs(row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
     };
     let mut run = k_modes.registers;
     while run > 1
-        && k_modes.neighbours * run * i64::from(bits) <= ACCESS_BITS
+        && k_modes.neighbours * run * i64::from(bits) <= 8 * i64::from(target.limits.access_bytes)
         && k % (k_modes.threads * k_modes.neighbours * run) == 0
     {
         out.push(run);

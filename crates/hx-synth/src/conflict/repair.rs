@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, IntTuple, Layout};
-use hx_target::{Arch, Space, WARP, catalogue};
+use hx_target::{Space, Target};
 use hx_tile::{
     Base, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, View,
 };
@@ -22,9 +22,9 @@ use crate::size::fits_registers;
 const MOST: usize = 4;
 
 /// Returns the thread counts from one warp to the largest block of any architecture.
-fn thread_counts() -> std::ops::RangeInclusive<i64> {
-    let most = Arch::ALL.map(|arch| arch.limits().threads_per_block).into_iter().max();
-    i64::from(WARP)..=i64::from(most.unwrap_or(WARP))
+fn thread_counts(target: Target) -> std::ops::RangeInclusive<i64> {
+    let most = Target::all().iter().map(|target| target.limits.threads_per_block).max();
+    i64::from(target.limits.lanes)..=i64::from(most.unwrap_or(target.limits.lanes))
 }
 
 /// A change of a program that makes it solvable.
@@ -66,7 +66,9 @@ pub(super) fn repairs(
     if failure.kind == FailureKind::Registers {
         let more = [2, 4, 8, 16, 32].map(|n| i64::from(program.block_threads()) * n);
         candidates.extend(
-            more.into_iter().filter(|n| thread_counts().contains(n)).map(|n| Repair::Threads(n as u32)),
+            more.into_iter()
+                .filter(|n| thread_counts(program.target).contains(n))
+                .map(|n| Repair::Threads(n as u32)),
         );
     }
     if failure.kind == FailureKind::Resource {
@@ -82,7 +84,7 @@ pub(super) fn repairs(
         }
         // If registers were short, the repaired program must also fit the registers.
         let fits = |program: &TileProgram| {
-            failure.kind != FailureKind::Registers || fits_registers(program, tries.arch)
+            failure.kind != FailureKind::Registers || fits_registers(program, tries.target)
         };
         let repaired = repaired(program, &candidate).filter(fits);
         if repaired.is_some_and(|program| tries.solves(&program)) {
@@ -108,6 +110,7 @@ impl Repair {
 }
 
 fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
+    let target = program.target;
     let mut out = Vec::new();
     let mut pins = Vec::new();
     for claim in claims {
@@ -123,7 +126,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
             Claim::Warps(op) => {
                 let Some(gemm) = program.op(op) else { continue };
                 let OpKind::Gemm { c, .. } = &gemm.kind else { continue };
-                let warps = i64::from(program.threads_of(gemm) / WARP);
+                let warps = i64::from(program.threads_of(gemm) / target.limits.lanes);
                 let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
                 let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
                 ways.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));
@@ -162,12 +165,13 @@ fn roomier(program: &TileProgram) -> Vec<Repair> {
 /// Returns, as repairs, the dimensions that determine where the operation's elements begin in global memory. Each must be a
 /// multiple of the elements that the narrowest usable instruction moves.
 fn divisible(program: &TileProgram, op: &Op) -> Vec<Repair> {
+    let target = program.target;
     let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. }) = &op.kind else {
         return Vec::new();
     };
     // Bits that the narrowest instruction moves.
     let asynchronous =
-        || catalogue().copies.iter().filter(|row| (row.from, row.to) == (Space::Global, Space::Shared));
+        || target.rows().copies.iter().filter(|row| (row.from, row.to) == (Space::Global, Space::Shared));
     let is_asynchronous = matches!(op.kind, OpKind::CopyAsync { .. });
     let least_bits =
         if is_asynchronous { 8 * asynchronous().map(|row| row.bytes).min().unwrap_or(1) } else { 8 };
@@ -249,10 +253,11 @@ fn upward(pinned: &ComposedLayout) -> Option<ComposedLayout> {
 
 /// Returns a repair that runs the block with as many threads as a pinned thread-value layout has.
 fn other_threads(program: &TileProgram, tensor: TensorId) -> Option<Repair> {
+    let target = program.target;
     let TensorKind::Register { pinned: Some(layout) } = &program.tensor(tensor).kind else { return None };
     let threads = layout.mode(0).size();
-    let fits = thread_counts().contains(&threads)
-        && threads % i64::from(WARP) == 0
+    let fits = thread_counts(target).contains(&threads)
+        && threads % i64::from(target.limits.lanes) == 0
         && threads != i64::from(program.block_threads());
     fits.then_some(Repair::Threads(threads as u32))
 }

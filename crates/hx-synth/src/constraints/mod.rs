@@ -121,7 +121,12 @@ impl<'p> System<'p> {
             }
             let size = self.program.tensor(*to).size();
             if best.as_ref().is_none_or(|(largest, _)| size > *largest) {
-                let tv = crate::parts::lifted(&narrow.tv, &self.program.tensor(*from).shape, axes);
+                let tv = crate::parts::lifted(
+                    self.program.target,
+                    &narrow.tv,
+                    &self.program.tensor(*from).shape,
+                    axes,
+                );
                 best = Some((size, (*from, tv, op)));
             }
         }

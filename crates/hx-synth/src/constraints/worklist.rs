@@ -83,16 +83,20 @@ impl System<'_> {
                 };
                 match (known.get(*whole), known.get(*to)) {
                     (Some(x), None) if *inserted => {
-                        let tv = parts::in_place(&x.tv, view, shape);
+                        let tv = parts::in_place(pool.target(), &x.tv, view, shape);
                         follows(x, tv, *to, "a part of the tensor that it is inserted into, where it goes")
                     }
                     (None, Some(y)) if *inserted => {
-                        let tv = parts::grown(&y.tv, view, shape, &self.program.tensor(*to).shape);
+                        let tv =
+                            parts::grown(pool.target(), &y.tv, view, shape, &self.program.tensor(*to).shape);
                         follows(y, tv, *whole, "each thread has the same places of every part")
                     }
-                    (Some(x), None) => {
-                        follows(x, parts::part(&x.tv, view, shape), *to, "a part of its operand, where it is")
-                    }
+                    (Some(x), None) => follows(
+                        x,
+                        parts::part(pool.target(), &x.tv, view, shape),
+                        *to,
+                        "a part of its operand, where it is",
+                    ),
                     (None, Some(y)) => {
                         follows(y, parts::whole(&y.tv, view, shape), *whole, "what it is under other names")
                     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hx_target::machine;
+use hx_target::Target;
 use hx_tile::{Cost, Op, OpId, OpKind, PipeId, Resource, SyncOp, Takes};
 
 /// Operations of one kind that run one after the other beside the threads.
@@ -38,6 +38,8 @@ impl Flight {
 /// The state of one group of threads at a place of its text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
+    /// Cycles from the end of a group's turn until the next group goes on.
+    hand_over: f64,
     pub(super) now: f64,
     /// The cycles in which the threads execute instructions.
     pub(super) busy: f64,
@@ -55,8 +57,8 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Returns the clock of a group that starts now.
-    pub(super) fn new(arrivals: BTreeMap<PipeId, f64>) -> Clock {
-        Clock { arrivals, ..Clock::default() }
+    pub(super) fn new(target: Target, arrivals: BTreeMap<PipeId, f64>) -> Clock {
+        Clock { hand_over: target.costs().hand_over, arrivals, ..Clock::default() }
     }
 
     /// Returns the end of all products that have started.
@@ -117,7 +119,7 @@ impl Clock {
             }
             // The other groups go on while the products of this one run: only the rest of the way is exposed.
             SyncOp::Pass { .. } => {
-                let over = self.now + machine().hand_over - self.end();
+                let over = self.now + self.hand_over - self.end();
                 self.now + over.max(0.0)
             }
             SyncOp::WaitStage { pipe, .. } => self.arrivals.remove(pipe).unwrap_or(0.0),

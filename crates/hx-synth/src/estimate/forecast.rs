@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::Symbol;
-use hx_target::{Arch, machine};
+use hx_target::Target;
 use hx_tile::{LoopEstimate, Param, PipeId, Resource, Solution, TileProgram};
 
 use super::{Estimator, values};
@@ -29,12 +29,14 @@ pub struct Forecast {
     /// The bytes of all tensors, each counted once.
     pub bytes: f64,
     pub bound: Bottleneck,
+    /// Billions of cycles a second, of the cost model.
+    pub clock: f64,
 }
 
 impl Forecast {
     /// Returns the time of the launch in microseconds, at the clock of the cost model.
     pub fn micros(&self) -> f64 {
-        self.cycles / machine().clock / 1e3
+        self.cycles / self.clock / 1e3
     }
 }
 
@@ -68,22 +70,22 @@ const BUSY: f64 = 0.9;
 pub fn forecast(
     program: &TileProgram,
     solution: &Solution,
-    arch: Arch,
+    target: Target,
     known: &BTreeMap<Symbol, i64>,
 ) -> Option<Forecast> {
     let start = values(program, known.iter().map(|(symbol, value)| (symbol.clone(), *value)));
-    let estimator = Estimator { program, solution, arch, start: start.clone() };
+    let estimator = Estimator { program, solution, target, start: start.clone() };
     let estimate = estimator.estimate();
     let launch = estimate.launch?;
     let exposed = estimate.loops.iter().map(|found| exposed(&estimator, found)).fold(0.0, f64::max);
     let alone = launch.cycles + exposed * launch.waves as f64;
     let over = |[needed, has]: [i64; 2]| needed - has;
     let beyond = estimate.roles.iter().map(|role| over(role.registers)).max().unwrap_or(0).max(0);
-    let spilled = (beyond - machine().role_registers).max(0);
+    let spilled = (beyond - target.costs().role_registers).max(0);
     let bytes = tensors(program, &|symbol| start.get(symbol).copied());
-    let dram = bytes / machine().dram_bytes;
+    let dram = bytes / target.costs().dram_bytes;
     let (resource, most) = estimate.takes.most();
-    let resident = (launch.at_once as f64 / f64::from(machine().multiprocessors)).max(1.0);
+    let resident = (launch.at_once as f64 / f64::from(target.costs().multiprocessors)).max(1.0);
     let bound = if dram > alone {
         Bottleneck::Dram
     } else if most * resident * launch.waves as f64 >= BUSY * alone {
@@ -93,7 +95,17 @@ pub fn forecast(
     };
     let (blocks, waves) = (launch.blocks, launch.waves);
     let (cycles, block) = (together(alone, dram), estimate.block + exposed);
-    Some(Forecast { cycles, block, blocks, waves, beyond, spilled, bytes, bound })
+    Some(Forecast {
+        cycles,
+        block,
+        blocks,
+        waves,
+        beyond,
+        spilled,
+        bytes,
+        bound,
+        clock: target.costs().clock,
+    })
 }
 
 /// The sharpness of the knee between two limits: with 8, equal limits cost 9 % more than one of them, and a limit of 0.7 of the

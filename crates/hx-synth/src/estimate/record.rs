@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_dtype::{DType, Operator};
-use hx_target::{Arch, GemmRow, PARTITIONS, WARP, WAVEFRONT_BYTES, catalogue, machine};
+use hx_target::{GemmRow, Target};
 use hx_tile::{
     Base, BulkChoice, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice,
     ReduceChoice, Resource, Route, Scalar, ScanChoice, Solution, SyncOp, Takes, TensorId, TileProgram, View,
@@ -16,9 +16,9 @@ use crate::cost::{self, warps, warps_per_unit};
 use crate::size::Together;
 
 /// Returns the cost of each operation of `program`, which has the edits of the solution.
-pub(crate) fn costs(program: &TileProgram, solution: &Solution, arch: Arch) -> BTreeMap<OpId, Cost> {
-    let drain = cost::drain(program, arch, Together::of(program).registers(program));
-    let recorder = Recorder { program, solution, arch, drain };
+pub(crate) fn costs(program: &TileProgram, solution: &Solution, target: Target) -> BTreeMap<OpId, Cost> {
+    let drain = cost::drain(program, target, Together::of(program).registers(program));
+    let recorder = Recorder { program, solution, target, drain };
     let of = |(op, trips): (&Op, f64)| (op.id, recorder.op(op, trips));
     program.ops(UNKNOWN_TRIPS).into_iter().map(of).collect()
 }
@@ -26,7 +26,7 @@ pub(crate) fn costs(program: &TileProgram, solution: &Solution, arch: Arch) -> B
 struct Recorder<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
-    arch: Arch,
+    target: Target,
     /// Cycles that an exchange through shared memory stalls the block.
     drain: f64,
 }
@@ -38,10 +38,11 @@ impl Recorder<'_> {
     }
 
     fn op(&self, op: &Op, trips: f64) -> Cost {
+        let target = self.target;
         let threads = self.program.threads_of(op);
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Gemm { asynchronous, .. }, Some(Choice::Gemm(choice))) => {
-                gemm(choice, threads, *asynchronous)
+                gemm(target, choice, threads, *asynchronous)
             }
             (OpKind::Copy { src, dst }, Some(Choice::Copy(choice))) => {
                 let memory = if src.register().is_some() { dst } else { src };
@@ -62,11 +63,11 @@ impl Recorder<'_> {
                 let values = self.values(*dst) as i64;
                 let is_single = matches!(choice, Some(Choice::Convert(choice)) if choice.row.is_none());
                 let cycles = if is_single && is_packed(types[0]) && types[0] != types[1] {
-                    cost::cast_singly(threads, values)
+                    cost::cast_singly(target, threads, values)
                 } else {
-                    cost::cast(threads, types, values, self.arch)
+                    cost::cast(threads, types, values, self.target)
                 };
-                arithmetic(cycles, self.values(*dst) * warps_per_unit(threads))
+                arithmetic(cycles, self.values(*dst) * warps_per_unit(target, threads))
             }
             (OpKind::Map(map), _) => self.map(map, threads),
             (OpKind::Reduce { dst, src, operator, .. }, Some(Choice::Reduce(choice))) => {
@@ -85,8 +86,8 @@ impl Recorder<'_> {
             (OpKind::ClusterSum { x, axis, .. }, _) => {
                 let (bits, blocks) = (self.program.tensor(*x).dtype.bits(), self.program.blocks_along(*axis));
                 let mut takes = Takes::default();
-                takes[Resource::Shared] = 2.0 * cost::sent(threads, self.values(*x), bits, blocks);
-                let cycles = cost::cluster_sum(threads, self.values(*x) as i64, bits, blocks);
+                takes[Resource::Shared] = 2.0 * cost::sent(target, threads, self.values(*x), bits, blocks);
+                let cycles = cost::cluster_sum(target, threads, self.values(*x) as i64, bits, blocks);
                 Cost { threads: cycles, takes, latency: 0.0 }
             }
             (
@@ -94,8 +95,8 @@ impl Recorder<'_> {
                 Some(Choice::Slice(choice)),
             ) if choice.through.is_some() => {
                 let mut takes = Takes::default();
-                takes[Resource::Shared] = cost::part_wavefronts(threads, self.values(*part));
-                let cycles = cost::part(threads, self.values(*part), self.arch);
+                takes[Resource::Shared] = cost::part_wavefronts(target, threads, self.values(*part));
+                let cycles = cost::part(threads, self.values(*part), self.target);
                 Cost { threads: cycles, takes, latency: 0.0 }
             }
             (OpKind::Sync(sync), _) => self.sync(sync, threads),
@@ -134,37 +135,40 @@ impl Recorder<'_> {
         choice: &ReduceChoice,
         threads: u32,
     ) -> Cost {
+        let target = self.target;
         let dtype = self.program.tensor(src).dtype;
         let across = choice.across.as_ref().map(|_| self.drain);
         let (values, results) = (self.values(src), self.values(dst));
         let exchanges = choice.lanes.len();
-        let met = cost::reduce(threads, 0, results as i64, exchanges, across);
+        let met = cost::reduce(target, threads, 0, results as i64, exchanges, across);
         let mut cost = arithmetic(
-            values * issue(operator, dtype) * warps_per_unit(threads),
-            values * warps_per_unit(threads),
+            values * issue(target, operator, dtype) * warps_per_unit(target, threads),
+            values * warps_per_unit(target, threads),
         );
         cost.threads += met;
-        cost.takes[Resource::Shared] = exchanges as f64 * results * warps(threads);
+        cost.takes[Resource::Shared] = exchanges as f64 * results * warps(target, threads);
         cost
     }
 
     fn scan(&self, dst: &[TensorId], operators: &[Scalar], choice: &ScanChoice, threads: u32) -> Cost {
+        let target = self.target;
         let values = dst.first().map_or(0.0, |t| self.values(*t)) as i64;
-        let of = |value| cost::scan(threads, value, values, &choice.levels, self.drain);
+        let of = |value| cost::scan(target, threads, value, values, &choice.levels, self.drain);
         let cycles = operators.iter().map(of).sum();
         Cost { threads: cycles, ..Cost::default() }
     }
 
     /// Returns the cost of a copy between registers and a memory.
     fn copy(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
-        let Some(row) = catalogue().copy(&choice.row) else { return Cost::default() };
-        let instructions = choice.memory.mode(2).size() as f64 * warps(threads);
+        let target = self.target;
+        let row = choice.row;
+        let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
         let mut takes = Takes::default();
-        takes[Resource::Issue] = instructions / f64::from(PARTITIONS);
+        takes[Resource::Issue] = instructions / f64::from(target.limits.partitions);
         let busy = match choice.conflicts {
             Some(Conflicts { wavefronts, .. }) => {
                 takes[Resource::Shared] = wavefronts as f64;
-                wavefronts as f64 + instructions * machine().issue_slot
+                wavefronts as f64 + instructions * target.costs().issue_slot
             }
             None => {
                 takes[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
@@ -176,10 +180,11 @@ impl Recorder<'_> {
 
     /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.
     fn asynchronous(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
-        let Some(row) = catalogue().copy(&choice.row) else { return Cost::default() };
-        let instructions = choice.memory.mode(2).size() as f64 * warps(threads);
+        let target = self.target;
+        let row = choice.row;
+        let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
         let mut takes = Takes::default();
-        takes[Resource::Issue] = instructions / f64::from(PARTITIONS);
+        takes[Resource::Issue] = instructions / f64::from(target.limits.partitions);
         takes[Resource::Shared] = wavefronts(choice);
         takes[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
         Cost { threads: instructions * row.issue, takes, latency: row.latency }
@@ -187,22 +192,24 @@ impl Recorder<'_> {
 
     /// Returns the cycles in which the cache delivers the sectors of one instruction of a warp.
     fn sectors(&self, memory: &View, choice: &CopyChoice, threads: u32) -> f64 {
+        let target = self.target;
         let layout = choice.memory.mode(0);
-        let lanes = i64::from(threads.min(WARP)).min(layout.size());
+        let lanes = i64::from(threads.min(target.limits.lanes)).min(layout.size());
         let at = (0..lanes).map(|lane| coordinate(layout.eval(lane), &choice.tile));
         let width = choice.memory.mode(1).size();
-        cost::sector_bytes(self.program, memory, at, width) / machine().global_bytes
+        cost::sector_bytes(target, self.program, memory, at, width) / target.costs().global_bytes
     }
 
     /// Returns the cost of a bulk copy in boxes of `each` elements, of which the block makes one in `of`. One thread issues them.
     fn boxes(&self, shared: &View, each: f64, of: f64) -> Cost {
+        let target = self.target;
         let elements = shared.shape().iter().product::<i64>() as f64;
         let bytes = elements * f64::from(self.element_bits(shared)) / 8.0;
         let boxes = elements / each.max(1.0) / of;
         let mut takes = Takes::default();
-        takes[Resource::Global] = bytes / of / machine().box_bytes;
-        takes[Resource::Issue] = boxes / f64::from(PARTITIONS);
-        Cost { threads: boxes * machine().box_issue, takes, latency: cost::box_latency(self.arch) }
+        takes[Resource::Global] = bytes / of / target.costs().box_bytes;
+        takes[Resource::Issue] = boxes / f64::from(target.limits.partitions);
+        Cost { threads: boxes * target.costs().box_issue, takes, latency: cost::box_latency(self.target) }
     }
 
     fn element_bits(&self, view: &View) -> u32 {
@@ -215,9 +222,10 @@ impl Recorder<'_> {
     /// Returns the cost of an elementwise expression. What is the same for all elements, or for a row of them, is computed once;
     /// a product that is added to something is part of the addition.
     fn map(&self, map: &Map, threads: u32) -> Cost {
+        let target = self.target;
         let mut work = Work::default();
         self.scalar(map, &map.value, &mut work);
-        let warps = warps_per_unit(threads);
+        let warps = warps_per_unit(target, threads);
         let mut cost = arithmetic(work.arithmetic * warps, work.instructions * warps);
         cost.threads += work.special * warps;
         cost.takes[Resource::Special] = work.special * warps;
@@ -232,7 +240,7 @@ impl Recorder<'_> {
             Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
             Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => self.scalar(map, arg, work),
             Scalar::Apply { operator, dtype, args } => {
-                let joined = fused_product(*operator, *dtype, args);
+                let joined = fused_product(self.target, *operator, *dtype, args);
                 let mut values: f64 = 0.0;
                 for (i, arg) in args.iter().enumerate() {
                     let of = match arg {
@@ -244,7 +252,7 @@ impl Recorder<'_> {
                     values = values.max(of);
                 }
                 let operator = if joined.is_some() { Operator::Fma } else { *operator };
-                work.add(operator, *dtype, values);
+                work.add(self.target, operator, *dtype, values);
                 values
             }
         }
@@ -252,11 +260,12 @@ impl Recorder<'_> {
 
     /// Returns the cost of an operation that orders others, if it need not wait.
     fn sync(&self, sync: &SyncOp, threads: u32) -> Cost {
+        let target = self.target;
         let cycles = match sync {
-            SyncOp::Scope => cost::barrier(threads),
-            SyncOp::Acquire { .. } => machine().stage_wait + machine().stage_arrive,
-            SyncOp::WaitStage { .. } => machine().stage_wait,
-            SyncOp::Release { .. } => machine().stage_arrive,
+            SyncOp::Scope => cost::barrier(target, threads),
+            SyncOp::Acquire { .. } => target.costs().stage_wait + target.costs().stage_arrive,
+            SyncOp::WaitStage { .. } => target.costs().stage_wait,
+            SyncOp::Release { .. } => target.costs().stage_arrive,
             // The hand-over of a turn is counted where the turn ends.
             SyncOp::Take { .. }
             | SyncOp::Pass { .. }
@@ -274,22 +283,22 @@ impl Recorder<'_> {
 }
 
 /// Returns the cost of a product. An asynchronous one occupies no thread: its cycles are those of the resources.
-fn gemm(choice: &GemmChoice, threads: u32, asynchronous: bool) -> Cost {
-    let Some(row) = catalogue().gemm(&choice.row) else { return Cost::default() };
+fn gemm(target: Target, choice: &GemmChoice, threads: u32, asynchronous: bool) -> Cost {
+    let row = choice.row.get();
     let count = choice.issues.iter().product::<i64>() as f64;
     let mut takes = Takes::default();
-    takes[Resource::Issue] = count * warps_per_unit(threads);
+    takes[Resource::Issue] = count * warps_per_unit(target, threads);
     let mut latency = row.latency;
     let busy = if row.is_by_descriptor() {
         let all = count * f64::from(threads) / f64::from(row.threads);
-        let read = operand_bytes(row, choice) / f64::from(WAVEFRONT_BYTES);
-        let issue = row.issue.max(machine().product_least);
+        let read = operand_bytes(row, choice) / f64::from(target.limits.wavefront_bytes());
+        let issue = row.issue.max(target.costs().product_least);
         takes[Resource::Tensor] = all * issue;
         takes[Resource::Shared] = all * read;
-        latency = machine().product_latency;
+        latency = target.costs().product_latency;
         if asynchronous { 0.0 } else { all * issue.max(read) + latency }
     } else {
-        let each = cost::gemm_issue(row, threads);
+        let each = cost::gemm_issue(target, row, threads);
         let unit = if row.threads > 1 { Resource::Tensor } else { Resource::Arithmetic };
         takes[unit] = count * each;
         cost::gemm_rounds(row, count, choice.issues[2] as f64, each)
@@ -306,23 +315,23 @@ struct Work {
 }
 
 impl Work {
-    fn add(&mut self, operator: Operator, dtype: DType, values: f64) {
-        let special = catalogue().compute(operator, dtype).map_or(0.0, |row| row.special);
+    fn add(&mut self, target: Target, operator: Operator, dtype: DType, values: f64) {
+        let special = target.rows().compute(operator, dtype).map_or(0.0, |row| row.special);
         self.special += special * values;
-        self.arithmetic += (issue(operator, dtype) - special) * values;
+        self.arithmetic += (issue(target, operator, dtype) - special) * values;
         self.instructions += values;
     }
 }
 
 /// Returns the argument of a sum that is a product and becomes part of one instruction with it.
-fn fused_product(operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
+fn fused_product(target: Target, operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
     let sums = matches!(operator, Operator::Add | Operator::Sub);
     let is_product = |arg: &Scalar| matches!(arg, Scalar::Apply { operator: Operator::Mul, dtype: of, .. } if *of == dtype);
-    args.iter().position(is_product).filter(|_| sums && catalogue().fuses(dtype))
+    args.iter().position(is_product).filter(|_| sums && target.rows().fuses(dtype))
 }
 
-fn issue(operator: Operator, dtype: DType) -> f64 {
-    catalogue().compute(operator, dtype).map_or(machine().converted_issue, |row| row.issue)
+fn issue(target: Target, operator: Operator, dtype: DType) -> f64 {
+    target.rows().compute(operator, dtype).map_or(target.costs().converted_issue, |row| row.issue)
 }
 
 /// Returns the cost of `cycles` of arithmetic by `instructions` instructions, both for a quarter of the multiprocessor.

@@ -1,7 +1,7 @@
 //! Asynchronous copies from global memory bypass the registers, so the choice of the thread that moves each vector is free.
 
 use hx_dtype::DType;
-use hx_target::{Arch, Space, catalogue};
+use hx_target::{Space, Target};
 use hx_tile::{OpId, OpKind, SyncOp, TileMode, TileProgram, View};
 
 use super::buffer::{End, Use};
@@ -22,7 +22,7 @@ pub(super) fn accesses(
     (u, view): (&Use<'_>, &View),
     uses: &[Use<'_>],
     dtype: DType,
-    arch: Arch,
+    target: Target,
 ) -> Result<Vec<Access>, Failure> {
     let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
     let aligned = pool.alignment(u.op.id, || global::alignment(program, view, param));
@@ -30,7 +30,7 @@ pub(super) fn accesses(
     let reader = reader(program, u, uses);
     let mut out = Vec::new();
     let mut narrowest = i64::MAX;
-    for row in catalogue().copies_between(Space::Global, Space::Shared, arch) {
+    for row in target.rows().copies_between(Space::Global, Space::Shared) {
         let Some(atom) = row.atom(dtype) else { continue };
         narrowest = narrowest.min(atom.values);
         if aligned.elements % atom.values != 0 {
@@ -40,11 +40,11 @@ pub(super) fn accesses(
             continue;
         };
         let (threads, bits) = (i64::from(program.threads_of(u.op)), i64::from(dtype.bits()));
-        let own = reader.as_ref().and_then(|held| deal_as_held(&u.shape, &run, held, bits));
-        let Some(tv) = own.or_else(|| deal(&u.shape, &run, threads, bits).into_iter().next()) else {
+        let own = reader.as_ref().and_then(|held| deal_as_held(target, &u.shape, &run, held, bits));
+        let Some(tv) = own.or_else(|| deal(target, &u.shape, &run, threads, bits).into_iter().next()) else {
             continue;
         };
-        let Some(access) = vector::vector(&tv, row, run) else { continue };
+        let Some(access) = vector::vector(target, &tv, row, run) else { continue };
         out.push(access);
     }
     if out.is_empty() {

@@ -3,7 +3,7 @@
 
 use hx_dtype::DType;
 use hx_index::Expr;
-use hx_target::{BulkRow, Space, SwizzleMode, WAVEFRONT_BYTES, catalogue};
+use hx_target::{BulkRow, Space, SwizzleMode};
 use hx_tile::{Base, Op, OpKind, Tensor, TensorParam, View};
 
 use super::buffer::{By, Candidate, Use};
@@ -43,6 +43,7 @@ const WIDTHS: [Option<SwizzleMode>; 5] = [
 
 /// Returns the bulk rows that can make a copy, boxes before runs: a load that signals a pipeline, or a store.
 pub(super) fn rows_of(cx: &Cx<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'static BulkRow> {
+    let target = cx.target;
     let (ends, adds) = if let OpKind::CopyAsync { signal: Some(_), .. } = u.op.kind {
         ([Space::Global, Space::Shared], false)
     } else if let OpKind::Store { adds, .. } = u.op.kind {
@@ -50,9 +51,8 @@ pub(super) fn rows_of(cx: &Cx<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'stati
     } else {
         return Vec::new();
     };
-    let fits =
-        |row: &&BulkRow| [row.from, row.to] == ends && row.moves(dtype, adds) && row.arch <= cx.arch.number();
-    catalogue().bulks.iter().filter(fits).collect()
+    let fits = |row: &&BulkRow| [row.from, row.to] == ends && row.moves(dtype, adds);
+    target.rows().bulks.iter().filter(fits).collect()
 }
 
 /// Returns the ways to cut a copy into boxes or into runs.
@@ -106,6 +106,7 @@ fn made(
     boxes: Boxes,
     constraint: Constraint,
 ) -> Result<Candidate, String> {
+    let target = cx.target;
     let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
     if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
         return Err(format!("the layout pinned to `{}` has another form", info.name));
@@ -115,8 +116,8 @@ fn made(
     let each = boxes.extents.iter().map(|extent| f64::from(*extent)).product::<f64>();
     // Each block reads its share of the tile from global memory, and gets all of it in shared memory.
     let of = boxes.share.map_or(1.0, |_| f64::from(cx.program().blocks_of(u.op)));
-    let global = cost::in_boxes(bytes / of, elements / each / of) * u.trips;
-    let alone = bytes / f64::from(WAVEFRONT_BYTES);
+    let global = cost::in_boxes(target, bytes / of, elements / each / of) * u.trips;
+    let alone = bytes / f64::from(target.limits.wavefront_bytes());
     let costs = [alone * u.trips + global, global, alone];
     Ok(Candidate::new(By::Boxes(boxes), constraint, costs))
 }
@@ -139,7 +140,8 @@ fn dimensions(
     view: &View,
     row: &BulkRow,
 ) -> Result<Vec<usize>, String> {
-    let (facts, name, limits) = (&cx.program().facts, &param.name, &catalogue().map);
+    let target = cx.target;
+    let (facts, name, limits) = (&cx.program().facts, &param.name, &target.rows().map);
     let bytes = i64::from(param.dtype.bits()) / 8;
     if bytes == 0 {
         return Err(format!("elements of type `{}` are narrower than a byte", param.dtype));
@@ -233,7 +235,8 @@ fn cut(
     width: Option<SwizzleMode>,
     share: Option<(usize, i64)>,
 ) -> Result<Cut, String> {
-    let (name, limits) = (&info.name, &catalogue().map);
+    let target = cx.target;
+    let (name, limits) = (&info.name, &target.rows().map);
     let bytes = i64::from(info.dtype.bits()) / 8;
     let mode = width.unwrap_or(SwizzleMode::Plain);
     let swizzle = Demanded::mode(mode, info.dtype).ok_or("the swizzle tears elements apart")?;
@@ -274,7 +277,7 @@ fn cut(
         stride *= extent;
         extents.push(u32::try_from(extent).map_err(|e| e.to_string())?);
     }
-    let align = mode.block_bytes().max(WAVEFRONT_BYTES);
+    let align = mode.block_bytes().max(target.limits.wavefront_bytes());
     let size = stride * bytes;
     if several && size % i64::from(align) != 0 {
         return Err(format!("boxes of {size} B do not begin at multiples of {align} B in `{name}`"));

@@ -3,9 +3,11 @@
 use std::cell::Cell;
 
 use hx_layout::{Layout, Swizzle};
-use hx_target::{BANK_BYTES, BANKS, WARP, WAVEFRONT_BYTES};
+
 use hx_tile::Conflicts;
 use rustc_hash::FxHashMap;
+
+use hx_target::{Limits, MOST_BANKS, MOST_LANES};
 
 use crate::access::Access;
 
@@ -21,6 +23,8 @@ pub(crate) struct Places {
     lanes_per_phase: usize,
     /// Bytes that one address covers.
     bytes: u32,
+    /// The numbers of the target.
+    limits: &'static Limits,
 }
 
 /// Limit on the phases of a sample.
@@ -44,7 +48,8 @@ impl Places {
         rank: usize,
         place: &dyn Fn(&[i64], &mut [i64]) -> bool,
     ) -> Places {
-        let warp = i64::from(WARP.min(threads));
+        let limits = access.limits;
+        let warp = i64::from(limits.lanes.min(threads));
         // A coordinate is the sum of the thread's part and the issue's part.
         let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| access.coordinate(t, 0)).collect();
         let by_issue: Vec<Vec<i64>> = (0..access.issues()).map(|i| access.coordinate(0, i)).collect();
@@ -72,7 +77,14 @@ impl Places {
         }
         let lanes_per_phase = access.lanes_per_phase() as usize;
         let bytes = access.row.access;
-        Places { lanes: places, rank: rank.max(1), lanes_per_warp: warp as usize, lanes_per_phase, bytes }
+        Places {
+            lanes: places,
+            rank: rank.max(1),
+            lanes_per_warp: warp as usize,
+            lanes_per_phase,
+            bytes,
+            limits,
+        }
     }
 
     /// Returns the lanes of every phase in which some lane addresses an element.
@@ -196,13 +208,16 @@ pub(crate) struct Requests {
     element_bits: u32,
     /// Base-2 logarithm of the elements of an access, if every access is aligned to its elements and covers whole words.
     unit: Option<u32>,
+    /// The numbers of the target.
+    limits: &'static Limits,
 }
 
 impl Requests {
     /// Computes the requests under a layout for swizzles that move whole words: lanes that address one word count once.
     pub(crate) fn new(places: &Places, layout: &Layout, element_bits: u32) -> Requests {
-        let per_word = (BANK_BYTES * 8 / element_bits.min(BANK_BYTES * 8)).max(1);
-        let within = if per_word.is_power_of_two() && places.bytes < BANK_BYTES { per_word } else { 1 };
+        let word = places.limits.bank_bytes;
+        let per_word = (word * 8 / element_bits.min(word * 8)).max(1);
+        let within = if per_word.is_power_of_two() && places.bytes < word { per_word } else { 1 };
         Requests::made(places, layout, element_bits, within.into())
     }
 
@@ -212,10 +227,10 @@ impl Requests {
     }
 
     /// Returns the requests of a use without addresses.
-    pub(crate) fn none() -> Requests {
+    pub(crate) fn none(limits: &'static Limits) -> Requests {
         let (patterns, classes, every) = Default::default();
-        let (addresses, block, bytes, element_bits, unit) = (0, 1, BANK_BYTES, 8, None);
-        Requests { patterns, classes, every, addresses, block, bytes, element_bits, unit }
+        let (addresses, block, bytes, element_bits, unit) = (0, 1, limits.bank_bytes, 8, None);
+        Requests { patterns, classes, every, addresses, block, bytes, element_bits, unit, limits }
     }
 
     /// Keeps one address for every aligned group of `merged` elements, which share a word.
@@ -251,14 +266,24 @@ impl Requests {
             b.count.cmp(&a.count).then_with(|| offsets(a).cmp(offsets(b)))
         });
         (patterns.known, patterns.recent) = Default::default();
-        let bytes = if merged > 1 { BANK_BYTES } else { places.bytes };
+        let bytes = if merged > 1 { places.limits.bank_bytes } else { places.bytes };
         let elements = i64::from(bytes) * 8 / i64::from(element_bits);
-        let whole = bytes % BANK_BYTES == 0
+        let whole = bytes % places.limits.bank_bytes == 0
             && elements.count_ones() == 1
             && patterns.numbers.iter().all(|offset| offset % elements == 0)
             && every.iter().all(|class| class.start % elements == 0);
         let unit = whole.then(|| elements.trailing_zeros());
-        Requests { patterns, classes, every, addresses: count, block, bytes, element_bits, unit }
+        Requests {
+            patterns,
+            classes,
+            every,
+            addresses: count,
+            block,
+            bytes,
+            element_bits,
+            unit,
+            limits: places.limits,
+        }
     }
 
     /// Returns the wavefronts under a swizzle, and the least number that the phases allow.
@@ -277,11 +302,11 @@ impl Requests {
         for Class { pattern, start, count } in self.classes(swizzle) {
             let pattern = self.patterns.get(*pattern);
             let wavefronts = match whole {
-                Some(unit) => accesses_in_one_bank((pattern, *start), swizzle, unit, self.bytes),
+                Some(unit) => accesses_in_one_bank(self.limits, (pattern, *start), swizzle, unit, self.bytes),
                 None => {
                     offsets.clear();
                     offsets.extend(pattern.iter().map(|offset| start + offset));
-                    words_in_one_bank(&offsets, swizzle, self.bytes, self.element_bits)
+                    words_in_one_bank(self.limits, &offsets, swizzle, self.bytes, self.element_bits)
                 }
             };
             sum += count * (wavefronts - 1);
@@ -297,9 +322,9 @@ impl Requests {
     /// Returns the lines of shared memory that phases touch beyond their first line. The data of an asynchronous copy is written
     /// line by line.
     pub(crate) fn further_lines(&self, swizzle: Swizzle) -> u64 {
-        let line = i64::from(WAVEFRONT_BYTES) * 8 / i64::from(self.element_bits);
+        let line = i64::from(self.limits.wavefront_bytes()) * 8 / i64::from(self.element_bits);
         let further = |class: &Class| {
-            let mut met = [0; WARP as usize];
+            let mut met = [0; MOST_LANES];
             let mut count = 0;
             for offset in self.patterns.get(class.pattern) {
                 let here = swizzle.apply(class.start + offset).div_euclid(line);
@@ -333,9 +358,15 @@ impl Requests {
 /// Returns [`words_in_one_bank`] for distinct accesses of whole words. Each is aligned to its `2^unit` elements, and the swizzle
 /// does not divide it, so its words occupy banks as a unit. Offsets are relative to `start`.
 #[inline]
-fn accesses_in_one_bank((offsets, start): (&[i64], i64), swizzle: Swizzle, unit: u32, bytes: u32) -> u64 {
-    let places = i64::from(BANKS / (bytes / BANK_BYTES).clamp(1, BANKS));
-    let mut load = [0u8; BANKS as usize];
+fn accesses_in_one_bank(
+    limits: &Limits,
+    (offsets, start): (&[i64], i64),
+    swizzle: Swizzle,
+    unit: u32,
+    bytes: u32,
+) -> u64 {
+    let places = i64::from(limits.banks / (bytes / limits.bank_bytes).clamp(1, limits.banks));
+    let mut load = [0u8; MOST_BANKS];
     let mut most = 0;
     // The swizzle is written out because this is the innermost loop of the solver.
     let (mask, shift) = (swizzle.source_mask(), swizzle.shift());
@@ -351,53 +382,64 @@ fn accesses_in_one_bank((offsets, start): (&[i64], i64), swizzle: Swizzle, unit:
 }
 
 /// Returns the most distinct words of one bank that lanes address: the wavefronts of a phase.
-pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, element_bits: u32) -> u64 {
-    let each = i64::from(bytes.div_ceil(BANK_BYTES));
-    let first = |offset: &i64| swizzle.apply(*offset) * i64::from(element_bits) / 8 / i64::from(BANK_BYTES);
-    let mut firsts = [0; WARP as usize];
+pub(super) fn words_in_one_bank(
+    limits: &Limits,
+    offsets: &[i64],
+    swizzle: Swizzle,
+    bytes: u32,
+    element_bits: u32,
+) -> u64 {
+    let each = i64::from(bytes.div_ceil(limits.bank_bytes));
+    let first =
+        |offset: &i64| swizzle.apply(*offset) * i64::from(element_bits) / 8 / i64::from(limits.bank_bytes);
+    let mut firsts = [0; MOST_LANES];
     let Some(firsts) = firsts.get_mut(..offsets.len()) else {
         return most_in_a_bank(
+            limits,
             offsets.iter().flat_map(|offset| first(offset)..first(offset) + each).collect(),
         );
     };
     firsts.iter_mut().zip(offsets).for_each(|(slot, offset)| *slot = first(offset));
     if firsts.iter().any(|first| first % each != 0) {
-        return most_in_a_bank(firsts.iter().flat_map(|first| *first..first + each).collect());
+        return most_in_a_bank(limits, firsts.iter().flat_map(|first| *first..first + each).collect());
     }
     // The accesses are aligned, so two lanes have either all words in common or none.
     firsts.sort_unstable();
-    let mut load = [0u8; BANKS as usize];
+    let mut load = [0u8; MOST_BANKS];
     let mut last = None;
     for first in firsts {
         if last.replace(*first) != Some(*first) {
-            (*first..*first + each).for_each(|word| load[(word % i64::from(BANKS)) as usize] += 1);
+            (*first..*first + each).for_each(|word| load[(word % i64::from(limits.banks)) as usize] += 1);
         }
     }
     load.into_iter().max().unwrap_or(0).into()
 }
 
 /// Returns the most distinct words of one bank.
-fn most_in_a_bank(mut words: Vec<i64>) -> u64 {
+fn most_in_a_bank(limits: &Limits, mut words: Vec<i64>) -> u64 {
     words.sort_unstable();
     words.dedup();
-    let mut load = [0u64; BANKS as usize];
+    let mut load = [0u64; MOST_BANKS];
     for word in words {
-        load[(word % i64::from(BANKS)) as usize] += 1;
+        load[(word % i64::from(limits.banks)) as usize] += 1;
     }
     load.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
+    use hx_target::Target;
+
     use super::*;
 
     /// Counts accesses of every width under every swizzle as whole accesses and word by word; the results must agree.
     #[test]
     fn whole_accesses_take_banks_as_their_words_do() {
+        let limits = Target::usual().limits();
         let lanes = |step: i64, rows: i64| (0..32).map(move |lane| lane % rows * step + lane / rows * 8);
         for (bytes, bits) in [(4, 16), (8, 16), (16, 16), (16, 8), (4, 32), (16, 32), (8, 64)] {
             let elements = i64::from(bytes * 8 / bits);
-            let phase = (WAVEFRONT_BYTES / bytes).clamp(1, WARP) as usize;
+            let phase = (limits.wavefront_bytes() / bytes).clamp(1, limits.lanes) as usize;
             for step in [elements, 4 * elements, 32 * elements, 64 * elements, 72 * elements] {
                 for rows in [4, 8, 32] {
                     let mut offsets: Vec<i64> =
@@ -411,8 +453,8 @@ mod tests {
                     for (b, base, shift) in swizzles {
                         let swizzle = Swizzle::new(b, base, shift).unwrap_or_else(|_| Swizzle::identity());
                         assert_eq!(
-                            accesses_in_one_bank((&offsets, 0), swizzle, unit, bytes),
-                            words_in_one_bank(&offsets, swizzle, bytes, bits),
+                            accesses_in_one_bank(limits, (&offsets, 0), swizzle, unit, bytes),
+                            words_in_one_bank(limits, &offsets, swizzle, bytes, bits),
                             "{offsets:?} {swizzle} {bytes} B of {bits} bits"
                         );
                     }
@@ -424,10 +466,11 @@ mod tests {
     /// Words that several lanes share are counted once, also if the lanes' accesses overlap only in part.
     #[test]
     fn words_are_counted_once() {
+        let limits = Target::usual().limits();
         let none = Swizzle::identity();
-        assert_eq!(words_in_one_bank(&[0, 1, 2, 3], none, 2, 16), 1);
-        assert_eq!(words_in_one_bank(&[0, 64, 128], none, 2, 16), 3);
-        assert_eq!(words_in_one_bank(&[0, 2, 4], none, 8, 16), 1);
-        assert_eq!(words_in_one_bank(&[0, 64, 66], none, 8, 16), 2);
+        assert_eq!(words_in_one_bank(limits, &[0, 1, 2, 3], none, 2, 16), 1);
+        assert_eq!(words_in_one_bank(limits, &[0, 64, 128], none, 2, 16), 3);
+        assert_eq!(words_in_one_bank(limits, &[0, 2, 4], none, 8, 16), 1);
+        assert_eq!(words_in_one_bank(limits, &[0, 64, 66], none, 8, 16), 2);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) use operand::{Issued, is_reached};
 #[cfg(test)]
 pub(crate) use options::solve_under;
 pub(crate) use options::{check_pins, ideal, least, least_cycles, solve};
-pub(crate) use place::{ALIGN, Item, offsets};
+pub(crate) use place::{Item, align, offsets};
 
 use hx_layout::ComposedLayout;
 use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};

@@ -2,7 +2,7 @@
 //! under a named swizzle.
 
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{GemmRow, ReachRow, Reached, ReachedStride, catalogue};
+use hx_target::{GemmRow, ReachRow, Reached, ReachedStride, Row, Target};
 use hx_tile::{Tensor, TensorId, TileProgram, View};
 
 use super::buffer::{Barred, By, Candidate, Options, Use};
@@ -18,43 +18,26 @@ pub(crate) struct Issued {
     pub(crate) operand: usize,
     /// Rows of A or columns of B, and steps along K, of one instruction.
     pub(crate) extents: [i64; 2],
-    row: RowOf,
-}
-
-/// A row, compared by its address.
-#[derive(Clone, Copy, Debug)]
-struct RowOf(&'static GemmRow);
-
-impl PartialEq for RowOf {
-    fn eq(&self, other: &RowOf) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for RowOf {}
-
-impl std::hash::Hash for RowOf {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        std::ptr::from_ref(self.0).hash(state);
-    }
+    row: Row<GemmRow>,
+    target: Target,
 }
 
 impl Issued {
-    pub(crate) fn of(row: &'static GemmRow, operand: usize) -> Issued {
+    pub(crate) fn of(target: Target, row: &'static GemmRow, operand: usize) -> Issued {
         let [m, n, k] = row.shape;
-        Issued { operand, extents: [if operand == 0 { m } else { n }, k], row: RowOf(row) }
+        Issued { operand, extents: [if operand == 0 { m } else { n }, k], row: row.into(), target }
     }
 
     /// Returns the name of the instruction.
     pub(super) fn name(&self) -> &'static str {
-        &self.row.0.name
+        &self.row.get().name
     }
 
     /// Returns the ways in which the instruction can reach the operand.
-    fn reaches(&self) -> impl Iterator<Item = &'static ReachRow> {
-        let row = self.row.0;
+    pub(crate) fn reaches(&self) -> impl Iterator<Item = &'static ReachRow> {
+        let (row, rows) = (self.row.get(), self.target.rows());
         let operand = if self.operand == 0 { &row.a } else { &row.b };
-        operand.reach().iter().filter_map(|name| catalogue().reach(name))
+        operand.reach().iter().filter_map(|name| rows.reach(name))
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{Arch, CopyRow, Space, catalogue};
+use hx_target::{CopyRow, Space, Target};
 use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
@@ -156,6 +156,7 @@ pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<
 /// # Errors
 /// `NoInstruction` if no instruction implements the copy.
 pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
+    let target = cx.target;
     let (program, info) = (cx.program(), cx.program().tensor(tensor));
     let (dtype, threads) = (info.dtype, program.threads_of(used.op));
     let pinned = pin_of(program, tensor).is_some();
@@ -164,11 +165,11 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
         if let Some(met) = cx.pool.ideals.borrow().get(&entry) {
             return Ok(*met);
         }
-        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, cx.arch)
+        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, cx.target)
             .into_iter()
             .filter(|row| !cx.single || !row.is_collective())
             .filter_map(|row| {
-                Some((cost::shared_least(threads, row, tv.values() / row.atom(dtype)?.values), row))
+                Some((cost::shared_least(target, threads, row, tv.values() / row.atom(dtype)?.values), row))
             })
             .collect();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -178,7 +179,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
             let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
             let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
             if let Some(access) = fits {
-                let cycles = cost::shared_ideal(threads, access, &used.shape);
+                let cycles = cost::shared_ideal(target, threads, access, &used.shape);
                 cx.pool.ideals.borrow_mut().insert(entry, cycles);
                 return Ok(cycles);
             }
@@ -261,7 +262,7 @@ fn overlap(layout: &Layout) -> Option<String> {
 /// # Errors
 /// `NoInstruction` if no instruction can serve the use under any layout of the tensor.
 fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let (program, target) = (cx.program(), cx.target);
     let info = program.tensor(tensor);
     let (dtype, threads) = (info.dtype, program.threads_of(u.op));
     let mut options = Options::default();
@@ -273,7 +274,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
     options.multicast = matches!(u.op.kind, OpKind::CopyAsync { multicast: Some(_), .. });
     let accesses = match &u.end {
         End::Register(tv) => {
-            let rows = rows_of(u, dtype, arch).into_iter();
+            let rows = rows_of(u, dtype, target).into_iter();
             let rows = rows.filter(|row| !cx.single || !row.is_collective());
             let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
@@ -283,7 +284,8 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
         End::Global(_) if u.reads => Vec::new(),
-        End::Global(view) => match asynchronous::accesses((program, cx.pool), (u, view), uses, dtype, arch) {
+        End::Global(view) => match asynchronous::accesses((program, cx.pool), (u, view), uses, dtype, target)
+        {
             Err(_) if !options.usable.is_empty() => Vec::new(),
             accesses => accesses?,
         },
@@ -309,6 +311,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
 
 /// Adds an access to the options, or to those that are barred.
 fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options: &mut Options) {
+    let target = cx.target;
     let program = cx.program();
     let (info, threads) = (program.tensor(tensor), program.threads_of(u.op));
     let constraint = match constraint_of(u, &access, info) {
@@ -323,10 +326,10 @@ fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options
         return;
     }
     let global = match &u.end {
-        End::Global(view) => cost::asynchronous(program, threads, view, &access) * u.trips,
+        End::Global(view) => cost::asynchronous(target, program, threads, view, &access) * u.trips,
         End::Register(_) | End::Operand(_) => 0.0,
     };
-    let alone = cost::shared_ideal(threads, &access, &u.shape);
+    let alone = cost::shared_ideal(target, threads, &access, &u.shape);
     let cost = alone * u.trips + global;
     options.usable.push(Candidate::new(By::Access(access), constraint, [cost, global, alone]));
 }
@@ -354,12 +357,12 @@ fn unreached(
 /// Returns the failure of a copy that no instruction implements under any layout of the tensor.
 fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Options) -> Failure {
     let info = cx.program().tensor(tensor);
-    let (name, dtype, arch) = (&info.name, info.dtype, cx.arch);
+    let (name, dtype, target) = (&info.name, info.dtype, cx.target);
     let failure = |message| Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
     let last = options.barred.last().and_then(|barred| Some((barred.by.access()?, &barred.why)));
     let Some((access, why)) = last else {
         return failure(format!(
-            "no instruction of {arch} makes this copy of elements of type `{dtype}` in shared memory"
+            "no instruction of {target} makes this copy of elements of type `{dtype}` in shared memory"
         ));
     };
     if let End::Global(_) = &u.end {
@@ -374,42 +377,44 @@ fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Option
         None => ("stores", "to"),
     };
     let message =
-        format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} shared memory");
+        format!("no instruction of {target} {what} single elements of type `{dtype}` {place} shared memory");
     failure(message).help(parts_bytes(dtype, why)).help(by_way_of_bytes(dtype))
 }
 
 /// Returns the instructions that may make a use between registers and shared memory: those of its operation, or those of an
 /// exchange between threads.
-fn rows_of(u: &Use<'_>, dtype: DType, arch: Arch) -> Vec<&'static CopyRow> {
+fn rows_of(u: &Use<'_>, dtype: DType, target: Target) -> Vec<&'static CopyRow> {
     if let Some(transfer) = Transfer::of(u.op) {
-        return transfer.rows(dtype, arch);
+        return transfer.rows(dtype, target);
     }
     let (from, to) =
         if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
-    catalogue().copies_between(from, to, arch).collect()
+    target.rows().copies_between(from, to).collect()
 }
 
 /// Returns the ways in which one instruction implements the copy.
 fn row_accesses(pool: &Pool, u: &Use<'_>, tv: &Rc<Tv>, dtype: DType, row: &'static CopyRow) -> Rc<[Access]> {
-    pool.accesses(tv, &u.shape, dtype, row, || made_accesses(&u.shape, tv, dtype, row))
+    pool.accesses(tv, &u.shape, dtype, row, || made_accesses(pool.target(), &u.shape, tv, dtype, row))
 }
 
-fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) -> Vec<Access> {
+fn made_accesses(target: Target, shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) -> Vec<Access> {
     let Some(atom) = row.atom(dtype) else { return vec![] };
     let mut out = Vec::new();
     if row.is_collective() {
         // Lanes with elements outside of the tensor would have no address.
         let exact = tv.is_exact(shape);
-        out.extend(exact.then(|| collective::collective(tv, row, &atom)).flatten());
+        out.extend(exact.then(|| collective::collective(target, tv, row, &atom)).flatten());
     } else {
         let dims = if atom.values == 1 { 0..1 } else { 0..tv.tile.len() };
         for dim in dims {
             let whole = atom.values == 1 || shape[dim] % atom.values == 0;
-            out.extend(whole.then(|| vector::vector(tv, row, Run::plain(dim, atom.values))).flatten());
+            out.extend(
+                whole.then(|| vector::vector(target, tv, row, Run::plain(dim, atom.values))).flatten(),
+            );
         }
         let own = Run::leading(tv, atom.values).filter(|run| is_packed(dtype) && !run.is_plain());
         let own = own.filter(|run| run.divides(shape));
-        out.extend(own.and_then(|run| vector::vector(tv, row, run)));
+        out.extend(own.and_then(|run| vector::vector(target, tv, row, run)));
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
     out

@@ -1,11 +1,13 @@
 //! Places buffers in a block's shared memory. Two buffers may overlap if a barrier of the block separates their uses and no
 //! access to the first is still pending at the barrier.
 
-use hx_target::{SWIZZLE_BLOCK_BYTES, WAVEFRONT_BYTES};
+use hx_target::Limits;
 use hx_tile::{Completion, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's start.
-pub(crate) const ALIGN: u32 = WAVEFRONT_BYTES;
+pub(crate) fn align(limits: &Limits) -> u32 {
+    limits.wavefront_bytes()
+}
 
 /// A buffer to place.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +20,14 @@ pub(crate) struct Item {
 
 /// Returns the first byte of each item, in their order, and the bytes of all buffers together.
 pub(crate) fn offsets(program: &TileProgram, items: &[Item]) -> (Vec<u32>, u32) {
+    let limits = &program.target.limits;
     let spans: Vec<Option<Span>> = items.iter().map(|item| span(program, item.tensor)).collect();
     let mut placed: Vec<u32> = Vec::new();
     let mut total = 0;
     for (i, item) in items.iter().enumerate() {
         // The hardware swizzles by bits of the address. Swizzles of larger blocks permute offsets from the buffer's start, so
         // they need no alignment.
-        let align = ALIGN.max(item.block.min(SWIZZLE_BLOCK_BYTES));
+        let align = align(limits).max(item.block.min(limits.swizzle_block_bytes));
         let mut starts: Vec<u32> = placed.iter().zip(items).map(|(at, other)| at + other.bytes).collect();
         starts.push(0);
         starts.iter_mut().for_each(|at| *at = at.next_multiple_of(align));

@@ -4,7 +4,7 @@ use std::cell::{Cell, LazyCell};
 use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
-use hx_target::{BANK_BYTES, WAVEFRONT_BYTES};
+use hx_target::Limits;
 
 use super::conflicts::Requests;
 
@@ -46,8 +46,8 @@ impl<'a> Way<'a> {
     }
 
     /// Builds a way in which no lane has an address, which takes the same cycles under every swizzle.
-    pub(crate) fn free(cycles: f64) -> Way<'a> {
-        Way::new([0.0, cycles, 1.0], || Rc::new(Requests::none()))
+    pub(crate) fn free(cycles: f64, limits: &'static Limits) -> Way<'a> {
+        Way::new([0.0, cycles, 1.0], move || Rc::new(Requests::none(limits)))
     }
 
     /// Returns the wavefronts without conflicts.
@@ -142,6 +142,7 @@ impl Looking {
 /// none of at most `limit` wavefronts. Ties prefer no swizzle, then the smallest footprint, then the lowest base, then the fewest
 /// bits.
 pub(crate) fn best(
+    limits: &Limits,
     layout: &Layout,
     served: &[Served<'_>],
     vector: i64,
@@ -160,9 +161,9 @@ pub(crate) fn best(
     if chosen.is_some() && best <= ideal || vector.count_ones() != 1 {
         return chosen;
     }
-    let line = (WAVEFRONT_BYTES * 8 / element_bits).trailing_zeros();
+    let line = (limits.wavefront_bytes() * 8 / element_bits).trailing_zeros();
     // A swizzle within words changes no bank.
-    let word = (BANK_BYTES * 8 / element_bits).max(1).trailing_zeros();
+    let word = (limits.bank_bytes * 8 / element_bits).max(1).trailing_zeros();
     let top = 63 - (layout.cosize().max(2) - 1).leading_zeros();
     let mut places = i64::MAX;
     // The swizzle moves whole vectors. Larger pieces can help too: half a line, if a row fills a line and an access reads halves

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use expect_test::expect;
 use hx_dtype::DType;
 use hx_layout::{Layout, Swizzle};
-use hx_target::{SwizzleMode, catalogue};
+use hx_target::{SwizzleMode, Target};
 use hx_tile::{OpId, TensorId, TileMode};
 
 use super::conflicts::{Places, Requests, words_in_one_bank};
@@ -206,7 +206,7 @@ fn degree(
     let swizzle = swizzle.map_or(Swizzle::identity(), |(b, m, s)| Swizzle::new(b, m, s).unwrap());
     let phase = (128 / bytes).min(32);
     let offsets: Vec<i64> = (0..i64::from(phase)).map(|lane| layout.eval(lanes(lane))).collect();
-    words_in_one_bank(&offsets, swizzle, bytes, bits)
+    words_in_one_bank(Target::usual().limits(), &offsets, swizzle, bytes, bits)
 }
 
 const SWIZZLES: [Option<(u32, u32, i32)>; 6] =
@@ -257,9 +257,15 @@ fn tried_by_the_original(span: i64) -> Vec<(u32, u32, i32)> {
 /// Returns the requests of a warp for rows of 8 elements of 16 bits of a tensor with this layout: one row for each thread, `step`
 /// apart.
 fn row_requests(layout: &Layout, shape: [i64; 2], step: [i64; 2], run_along: usize) -> Requests {
-    let row = catalogue().copies.iter().find(|row| row.name == "ld.shared.v4.b32").expect("there is one");
+    let row = Target::usual()
+        .rows()
+        .copies
+        .iter()
+        .find(|row| row.name == "ld.shared.v4.b32")
+        .expect("there is one");
     let access = Access {
         row,
+        limits: Target::usual().limits(),
         tile: shape.to_vec(),
         thread: vec![TileMode::new(32, step.to_vec())],
         run: Run::plain(run_along, 8),
@@ -297,7 +303,9 @@ fn no_swizzle_of_the_original_is_better() {
             let way = swizzle::Way::new([0.0, 0.0, 1.0], || Rc::new(requests.clone()));
             let served = [swizzle::Served { ways: vec![way], trips: 1.0 }];
             let looking = swizzle::Looking::default();
-            let ours = swizzle::best(&layout, &served, 8, 16, f64::INFINITY, &looking).expect("there is one");
+            let ours =
+                swizzle::best(Target::usual().limits(), &layout, &served, 8, 16, f64::INFINITY, &looking)
+                    .expect("there is one");
             assert!(requests.count(ours).wavefronts <= least, "{layout}: {ours}");
             assert_eq!(requests.count(ours).wavefronts, requests.ideal(), "{layout}: {ours}");
         }

@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout, Swizzle};
-use hx_target::{Arch, Field, Reached, ReachedStride, catalogue};
+use hx_target::{Field, Reached, ReachedStride, Target};
 use hx_tile::{
     Base, Choice, Edits, GemmChoice, GridAxis, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds, Scope,
     Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
@@ -23,8 +23,8 @@ use crate::shared::{self, Issued, Use};
 use crate::solve::solve_with;
 
 /// Solves with products by descriptor.
-fn solve_by_descriptor(program: &TileProgram, arch: Arch) -> Result<Solution, Failure> {
-    solve_with(program, arch, Means { by_descriptor: true, in_boxes: false })
+fn solve_by_descriptor(program: &TileProgram, target: Target) -> Result<Solution, Failure> {
+    solve_with(program, target, Means { by_descriptor: true, in_boxes: false })
 }
 
 const PRODUCT: OpId = OpId(100);
@@ -148,7 +148,7 @@ pub(super) fn described(program: &TileProgram, solution: &Solution) -> String {
 fn check(configs: &[Tiles], expected: Expect) {
     let text = |config: &Tiles| {
         let program = tiles(config);
-        let solution = solve_by_descriptor(&program, Arch::Sm90a).expect("the program has layouts");
+        let solution = solve_by_descriptor(&program, Target::usual()).expect("the program has layouts");
         addresses(&program, &solution);
         described(&program, &solution) + "\n"
     };
@@ -159,7 +159,7 @@ fn check(configs: &[Tiles], expected: Expect) {
 /// read off the layout at the first instruction.
 pub(super) fn addresses(program: &TileProgram, solution: &Solution) {
     let choice = gemm(solution);
-    let row = catalogue().gemm(&choice.row).expect("a row");
+    let row = choice.row;
     let OpKind::Gemm { a, b, .. } = &program.op(PRODUCT).expect("the product").kind else {
         panic!("a product")
     };
@@ -168,7 +168,6 @@ pub(super) fn addresses(program: &TileProgram, solution: &Solution) {
             continue;
         };
         let (bits, layout) = (program.tensor(tensor).dtype.bits(), &solution.shared[&tensor]);
-        let reach = catalogue().reach(reach).expect("a reach");
         let modes = reach.modes(bits).expect("elements of this width");
         assert_eq!(reach.swizzle.of_elements(bits), Some(layout.swizzle));
         assert_eq!(layout.offset % reach.swizzle.block_bytes(), 0);
@@ -278,7 +277,7 @@ fn operands_contiguous_along_m_or_n_are_read_transposed() {
 fn operands_of_other_types_are_loaded_if_they_are_not_contiguous_along_k() {
     let loads = |dtype, k, transposed| {
         let program = tiles(&Tiles { dtype, tile: [128, 64, k], transposed, ..Tiles::default() });
-        let solution = solve_by_descriptor(&program, Arch::Sm90a).expect("layouts");
+        let solution = solve_by_descriptor(&program, Target::usual()).expect("layouts");
         addresses(&program, &solution);
         solution.edits.loads.iter().map(|load| load.operand).collect::<Vec<_>>()
     };
@@ -292,22 +291,22 @@ fn operands_of_other_types_are_loaded_if_they_are_not_contiguous_along_k() {
 
 #[test]
 fn products_without_a_group_or_a_fitting_tile_read_registers() {
-    let reads_registers = |config: Tiles, arch| {
-        let solution = solve_by_descriptor(&tiles(&config), arch).expect("layouts");
+    let reads_registers = |config: Tiles, target| {
+        let solution = solve_by_descriptor(&tiles(&config), target).expect("layouts");
         matches!(gemm(&solution).b, OperandChoice::Registers(_))
     };
     let small = Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() };
-    assert!(!reads_registers(small.clone(), Arch::Sm90a));
-    assert!(reads_registers(small.clone(), Arch::Sm80));
-    assert!(reads_registers(Tiles { threads: 64, ..small.clone() }, Arch::Sm90a));
-    assert!(reads_registers(Tiles { tile: [32, 64, 64], ..small.clone() }, Arch::Sm90a));
-    assert!(reads_registers(Tiles { tile: [64, 64, 8], stages: 2, ..small }, Arch::Sm90a));
+    assert!(!reads_registers(small.clone(), Target::usual()));
+    assert!(reads_registers(small.clone(), Target::builtin("sm_80")));
+    assert!(reads_registers(Tiles { threads: 64, ..small.clone() }, Target::usual()));
+    assert!(reads_registers(Tiles { tile: [32, 64, 64], ..small.clone() }, Target::usual()));
+    assert!(reads_registers(Tiles { tile: [64, 64, 8], stages: 2, ..small }, Target::usual()));
 }
 
 #[test]
 fn the_reasons_name_the_swizzle_and_the_size() {
     let program = tiles(&Tiles::default());
-    let solution = solve_by_descriptor(&program, Arch::Sm90a).expect("layouts");
+    let solution = solve_by_descriptor(&program, Target::usual()).expect("layouts");
     let demands: Vec<&str> = solution.constraints.iter().map(|d| d.text.as_str()).collect();
     let lines = [gemm(&solution).reason.text.as_str(), &solution.shared[&SA].reason.text];
     expect![[r#"
@@ -337,8 +336,10 @@ fn pinned(swizzle: Swizzle, layout: &str) -> TileProgram {
 #[test]
 fn a_pin_of_the_form_of_a_reach_is_read_by_descriptor() {
     let by =
-        |program: &TileProgram| match &gemm(&solve_by_descriptor(program, Arch::Sm90a).expect("layouts")).a {
-            OperandChoice::Descriptor { reach } => reach.clone(),
+        |program: &TileProgram| match &gemm(&solve_by_descriptor(program, Target::usual()).expect("layouts"))
+            .a
+        {
+            OperandChoice::Descriptor { reach } => reach.to_string(),
             OperandChoice::Registers(_) => "registers".to_owned(),
         };
     let swizzle = |bits| Swizzle::new(bits, 3, 3).expect("a swizzle");
@@ -359,10 +360,14 @@ fn message(failure: &Failure) -> String {
 fn pinned_alone(swizzle: Swizzle, layout: &str) -> String {
     let program = pinned(swizzle, layout);
     let (system, pool) = (System::of(&program, &BTreeSet::new()), Pool::default());
-    let cx = Cx::new(&system, Arch::Sm90a, &pool, &|| false);
+    let cx = Cx::new(&system, Target::usual(), &pool, &|| false);
     let op = program.op(PRODUCT).expect("the product");
     let OpKind::Gemm { a, .. } = &op.kind else { panic!("a product") };
-    let issued = Issued::of(catalogue().gemm("wgmma.m64n256k16.f32.bf16").expect("a row"), 0);
+    let issued = Issued::of(
+        Target::usual(),
+        Target::usual().rows().gemm("wgmma.m64n256k16.f32.bf16").expect("a row"),
+        0,
+    );
     let uses = [Use::operand(op, &a.view, issued, 1.0)];
     match shared::solve(&cx, SA, &uses, f64::INFINITY) {
         Ok(_) => "solved".to_owned(),
@@ -422,7 +427,7 @@ fn chained() -> TileProgram {
 #[test]
 fn an_accumulator_is_the_operand_of_the_next_product() {
     let program = chained();
-    let solution = solve_by_descriptor(&program, Arch::Sm90a).expect("layouts");
+    let solution = solve_by_descriptor(&program, Target::usual()).expect("layouts");
     addresses(&program, &solution);
     assert_eq!(solution.edits, Edits::default());
     assert_eq!(solution.shared.len(), 2);

@@ -1,7 +1,7 @@
 //! Solves the matmul of the language's first page: layouts, widths and reasons, and how changes of the program affect them.
 
 use expect_test::{Expect, expect};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::emit_layouts;
 
 use super::build::{Matmul, matmul};
@@ -9,9 +9,9 @@ use crate::solve;
 
 fn check(config: Matmul, expected: Expect) {
     let program = matmul(&config);
-    let text = match solve(&program, Arch::Sm90a, &|| false) {
+    let text = match solve(&program, Target::usual(), &|| false) {
         Ok(solution) => {
-            assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
+            assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
             emit_layouts(&program, &solution)
         }
         Err(failure) => format!("{failure:#?}"),

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{
     Base, Choice, Edits, GridAxis, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, SyncOp,
     TensorId, TileProgram, View, emit_tile, op_text,
@@ -53,8 +53,8 @@ fn program(k: i64) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    let solution = solve(program, Arch::Sm89, &|| false).expect("the program has layouts");
-    assert_eq!(hx_verify::verify(program, &solution, Arch::Sm89), []);
+    let solution = solve(program, Target::builtin("sm_89"), &|| false).expect("the program has layouts");
+    assert_eq!(hx_verify::verify(program, &solution, Target::builtin("sm_89")), []);
     solution
 }
 
@@ -111,8 +111,10 @@ fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
     let program = program(64);
     let mut solution = solved(&program);
     spoil(&mut solution);
-    let lines: Vec<String> =
-        hx_verify::verify(&program, &solution, Arch::Sm89).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = hx_verify::verify(&program, &solution, Target::builtin("sm_89"))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     expected.assert_eq(&lines.join("\n"));
 }
 

@@ -4,7 +4,7 @@ use expect_test::expect;
 use hx_dtype::DType;
 use hx_index::{Facts, Symbol};
 use hx_layout::Layout;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Base, Choice, OpId, OpKind, Scope, Solution, SyncOp, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
@@ -38,7 +38,7 @@ fn staged(shape: [i64; 2], threads: u32) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    solve(program, Arch::Sm80, &|| false).unwrap()
+    solve(program, Target::builtin("sm_80"), &|| false).unwrap()
 }
 
 fn copy(solution: &Solution) -> String {
@@ -69,7 +69,7 @@ fn no_element_is_copied_twice_or_left_out() {
         let mut solution = solved(&program);
         let Some(Choice::Copy(copy)) = solution.choices.get_mut(&OpId(0)) else { panic!() };
         (copy.memory, copy.tile) = (Layout::literal(memory), tile.to_vec());
-        let found = hx_verify::verify(&program, &solution, Arch::Sm80);
+        let found = hx_verify::verify(&program, &solution, Target::builtin("sm_80"));
         found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let all = [

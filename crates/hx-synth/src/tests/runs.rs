@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::Layout;
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{
     Base, BulkChoice, Choice, OpId, OpKind, Param, Solution, SyncOp, TensorId, TensorParam, TileProgram, View,
 };
@@ -62,9 +62,9 @@ fn stored(config: &Stored) -> TileProgram {
 fn check(configs: &[Stored], expected: Expect) {
     let text = |config: &Stored| {
         let program = stored(config);
-        match solve(&program, Arch::Sm90a, &|| false) {
+        match solve(&program, Target::usual(), &|| false) {
             Ok(solution) => {
-                assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
+                assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
                 let Choice::Bulk(choice) = &solution.choices[&STORE] else { panic!("threads copy") };
                 format!("{} {:?}: {}\n", choice.row, choice.extents, choice.reason.text)
             }
@@ -118,11 +118,11 @@ fn a_tile_that_is_no_run_says_why() {
 #[test]
 fn wrong_runs_are_found() {
     let found = |config: &Stored, spoil: &dyn Fn(&mut Solution, &mut BulkChoice)| {
-        let mut solution = solve(&stored(&Stored::default()), Arch::Sm90a, &|| false).expect("layouts");
+        let mut solution = solve(&stored(&Stored::default()), Target::usual(), &|| false).expect("layouts");
         let Some(Choice::Bulk(mut choice)) = solution.choices.remove(&STORE) else { panic!("a run") };
         spoil(&mut solution, &mut choice);
         solution.choices.insert(STORE, Choice::Bulk(choice));
-        let all = hx_verify::verify(&stored(config), &solution, Arch::Sm90a);
+        let all = hx_verify::verify(&stored(config), &solution, Target::usual());
         let own = all.iter().find(|violation| violation.op == Some(STORE));
         format!("{}\n", own.map_or("nothing", |violation| &violation.message))
     };
@@ -134,8 +134,8 @@ fn wrong_runs_are_found() {
     let right = Stored::default();
     let lines = [
         found(&right, &|_, _| ()),
-        found(&right, &|_, choice| choice.row = "tma.store".into()),
-        found(&right, &|_, choice| choice.row = "bulk.load".into()),
+        found(&right, &|_, choice| choice.row = hx_target::row("tma.store")),
+        found(&right, &|_, choice| choice.row = hx_target::row("bulk.load")),
         found(&right, &|_, choice| choice.extents = vec![33, 4]),
         found(&right, &|_, choice| choice.extents = vec![33, 1]),
         found(&right, &layout("(8,33):(1,8)")),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use hx_dtype::DType;
 use hx_index::Facts;
 use hx_layout::Layout;
-use hx_target::{Arch, Fragment, GemmRow, Operand};
+use hx_target::{Fragment, GemmRow, Operand, Target};
 use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
@@ -60,8 +60,8 @@ fn check_batch(
     issued: i64,
 ) {
     let program = product(dtype, shape, batch, warps);
-    let solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), [], "{shape:?}");
+    let solution = solve(&program, Target::usual(), &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), [], "{shape:?}");
     let held = [1, 2, 0].map(|t| solution.registers[&TensorId(t)].layout.mode(1).size());
     assert_eq!(held, values, "{shape:?} {warps:?}");
     let Some(Choice::Gemm(choice)) = solution.choices.values().next() else { panic!("no product") };
@@ -242,7 +242,7 @@ fn threads_hold_what_they_hold_in_the_original() {
             ([*m, *n, *k], [warps[0], warps[1], 1])
         };
         let program = product(*dtype, tile, None, arrangement);
-        let solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
+        let solution = solve(&program, Target::usual(), &|| false).unwrap();
         let ours = |tensor: u32| &solution.registers[&TensorId(tensor)].layout;
         let along = |dim: usize| move |at: i64| renumbered(at, atom[dim], repeat[dim], warps[dim]);
         let same = |tensor: u32, rows: i64, text: &str, place: &dyn Fn((i64, i64)) -> (i64, i64)| {
@@ -291,7 +291,7 @@ fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
         c: fragment(DType::F32, c),
         issue: 1.0,
         latency: 1.0,
-        arch: 90,
+        needs: None,
         group: None,
         ptx_registers: None,
         ptx: String::new(),
@@ -350,11 +350,11 @@ fn an_instruction_of_four_warps_costs_its_issues() {
     let a = "((4,8,4),(2,2,2)):((128,1,16),(64,8,512))";
     let c = "((4,8,4),(2,2,8)):((128,1,16),(64,8,512))";
     let row = warp_group([64, 64, 16], a, "(128,(64,16)):(0,(1,64))", c);
-    assert_eq!(row.warps(), [4, 1]);
+    assert_eq!(row.warps(32), [4, 1]);
     let shape = Shape { m: 128, n: 64, k: 64, batch: None };
     let cost = |units: i64| {
         let tiling = tile(row, [units, 1, 1], units, &shape, 1, &Pool::default()).expect("the row fits");
-        crate::cost::gemm(&tiling, 128 * units as u32)
+        crate::cost::gemm(Target::usual(), &tiling, 128 * units as u32)
     };
     // Four steps along K: two instructions from one unit, or one instruction from each of two units on the same matrix units.
     assert_eq!([cost(1), cost(2)], [3.0 * 2.0 + 2.0 + 1.0; 2]);

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_layout::{Layout, Swizzle};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_tile::{Choice, OpId, Solution, TensorId};
 
 use super::build::{Matmul, matmul};
@@ -13,10 +13,10 @@ const SC: TensorId = TensorId(3);
 
 fn check(spoil: impl Fn(&mut Solution), expected: Expect) {
     let program = matmul(&Matmul::default());
-    let mut solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
+    let mut solution = solve(&program, Target::usual(), &|| false).unwrap();
     spoil(&mut solution);
     let lines: Vec<String> =
-        hx_verify::verify(&program, &solution, Arch::Sm90a).iter().map(ToString::to_string).collect();
+        hx_verify::verify(&program, &solution, Target::usual()).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -70,7 +70,7 @@ fn a_wider_load_than_the_registers_hold() {
     check(
         |s| {
             let Some(Choice::Copy(c)) = s.choices.get_mut(&OpId(1)) else { panic!() };
-            c.row = "ld.global.v2.b32".into();
+            c.row = hx_target::row("ld.global.v2.b32");
         },
         expect!["operation #1: the modes do not count threads, values and issues"],
     );
@@ -93,10 +93,10 @@ fn tickets_have_memory_of_their_own() {
         limit,
         origin,
     });
-    let right = solve(&program, Arch::Sm90a, &|| false).unwrap();
+    let right = solve(&program, Target::usual(), &|| false).unwrap();
     let found = |bytes: u32| {
         let solution = Solution { shared_bytes: bytes, ..right.clone() };
-        let found = hx_verify::verify(&program, &solution, Arch::Sm90a);
+        let found = hx_verify::verify(&program, &solution, Target::usual());
         found.iter().map(|violation| violation.message.clone()).collect::<Vec<_>>().join("\n")
     };
     let end = right.shared_bytes;

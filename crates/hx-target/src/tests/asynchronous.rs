@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 
-use crate::{Completion, Form, catalogue};
+use super::catalogue;
+use crate::asynchronous::table;
+use crate::{Completion, Form};
 
 #[test]
 fn every_asynchronous_row_has_a_form_and_every_form_rows() {
@@ -16,7 +18,7 @@ fn every_asynchronous_row_has_a_form_and_every_form_rows() {
     let asynchronous: BTreeSet<&String> = copies.chain(products).chain(sends).chain(bulks).collect();
     for name in &asynchronous {
         let of = |entry: &&crate::Asynchronous| entry.rows.iter().any(|row| name.starts_with(row.as_str()));
-        let forms: Vec<Form> = c.asynchronous.iter().filter(of).map(|entry| entry.form).collect();
+        let forms: Vec<Form> = table().iter().filter(of).map(|entry| entry.form).collect();
         let expected = if name.starts_with("cp.") { 2 } else { 1 };
         assert_eq!(forms.len(), expected, "`{name}` has the forms {forms:?}");
         if let Some(bulk) = c.bulk(name) {
@@ -24,12 +26,12 @@ fn every_asynchronous_row_has_a_form_and_every_form_rows() {
         }
     }
     for form in Form::ALL {
-        let entry = c.asynchronous(form);
+        let entry = form.asynchronous();
         for row in &entry.rows {
             assert!(asynchronous.iter().any(|name| name.starts_with(row.as_str())), "no row is a `{row}`");
         }
     }
-    assert_eq!(c.asynchronous.len(), Form::ALL.len());
+    assert_eq!(table().len(), Form::ALL.len());
 }
 
 #[test]
@@ -53,12 +55,8 @@ fn a_wait_for_reads_leaves_the_writes_of_bulk_stores() {
         StoreRead: bulk.wait.read completes [StoreRead]
     "]]
     .assert_eq(&until.map(line).concat());
-    let waited: BTreeSet<Completion> = catalogue()
-        .asynchronous
-        .iter()
-        .flat_map(|entry| &entry.accesses)
-        .map(|access| access.until)
-        .collect();
+    let waited: BTreeSet<Completion> =
+        table().iter().flat_map(|entry| &entry.accesses).map(|access| access.until).collect();
     assert_eq!(waited, until.into(), "each access has a wait, and each wait an access");
     for wait in &catalogue().waits {
         let rows = std::iter::once(&wait.row).chain(&wait.closes);

@@ -4,7 +4,7 @@
 use hx_dtype::DType;
 use hx_layout::{Layout, equal_function};
 
-use crate::catalogue;
+use super::catalogue;
 
 /// Compares thread and value modes one by one, as functions.
 #[track_caller]

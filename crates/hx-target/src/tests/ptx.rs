@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use hx_dtype::{DType, load, store};
 
-use crate::{ConvertRow, catalogue};
+use super::catalogue;
+use crate::ConvertRow;
 
 /// Registers by name.
 type Registers = BTreeMap<String, u32>;

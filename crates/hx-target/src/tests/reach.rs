@@ -3,7 +3,8 @@
 
 use hx_layout::Swizzle;
 
-use crate::{Field, ReachRow, Reached, ReachedStride, SwizzleMode, catalogue};
+use super::catalogue;
+use crate::{Field, ReachRow, Reached, ReachedStride, SwizzleMode};
 
 /// PTX ISA, "Matrix descriptor": the byte address of element (x, k), from the fields of the descriptor alone. `width` are the
 /// bytes of a row of the swizzle.

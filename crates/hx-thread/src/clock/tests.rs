@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::WARP;
 use proptest::prelude::*;
 
 use super::{Clock, Epoch, Known, Warps};
 use crate::{Mark, Pair};
 
 const WARPS: u32 = 4;
+/// Lanes of a warp.
+const WARP: u32 = 32;
 const THREADS: u32 = WARPS * WARP;
 
 /// A step of all threads of some warps, or of one thread.
@@ -147,7 +148,7 @@ fn in_step(clock: &Clock, step: Step) -> bool {
 proptest! {
     #[test]
     fn the_clock_knows_what_happened_before(steps in steps(true)) {
-        let (mut clock, mut threads, mut past) = (Clock::new(THREADS), Threads::new(), Vec::<Past>::new());
+        let (mut clock, mut threads, mut past) = (Clock::new(THREADS, WARP), Threads::new(), Vec::<Past>::new());
         for step in steps {
             if !in_step(&clock, step) {
                 continue;
@@ -173,7 +174,7 @@ proptest! {
 
     #[test]
     fn a_pair_stands_for_all_accesses(steps in steps(false)) {
-        let (mut clock, mut pair, mut all) = (Clock::new(THREADS), Pair::default(), Vec::<Epoch>::new());
+        let (mut clock, mut pair, mut all) = (Clock::new(THREADS, WARP), Pair::default(), Vec::<Epoch>::new());
         for step in steps {
             let Some(later) = pass(&mut clock, step).filter(|epoch| !epoch.is_copy()) else { continue };
             let apart = all.iter().any(|earlier| clock.relation(*earlier, later) != Known::Before);

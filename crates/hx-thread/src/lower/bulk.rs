@@ -7,7 +7,7 @@
 //! wrap. (Triton's `ragged_tma` does the same.)
 
 use hx_index::Expr;
-use hx_target::{SwizzleMode, catalogue};
+use hx_target::SwizzleMode;
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
@@ -69,7 +69,8 @@ fn map(
     let mut strides: Vec<Expr> =
         choice.dims.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes)).collect();
     let mut extents = choice.extents.clone();
-    let clipped = global.box_end(param, catalogue().map.dims, &program.facts).map_err(|why| error(&why))?;
+    let clipped =
+        global.box_end(param, program.target.rows().map.dims, &program.facts).map_err(|why| error(&why))?;
     if let Some((dim, _)) = clipped {
         let place = choice.dims.iter().position(|own| *own == dim);
         let place = place.ok_or_else(|| error("the boxes lack a dimension"))?;
@@ -116,7 +117,7 @@ impl Lowering<'_> {
         let clipped = match (map, global.base) {
             (Some(_), Base::Global(id)) => match self.program.tensor_param(id) {
                 Some(param) => global
-                    .box_end(param, catalogue().map.dims, &self.program.facts)
+                    .box_end(param, self.program.target.rows().map.dims, &self.program.facts)
                     .map_err(|why| self.error(op, &why))?,
                 None => None,
             },
@@ -181,7 +182,7 @@ impl Lowering<'_> {
             None => (Expr::default(), Vec::new()),
         };
         let load = |Moved { part: from, address }: Moved| {
-            let (row, barrier, blocks) = (choice.row.clone(), barrier.clone(), blocks.clone());
+            let (row, barrier, blocks) = (choice.row, barrier.clone(), blocks.clone());
             Stmt::Bulk(Bulk { row, from, address, barrier, blocks })
         };
         let parts = self.parts(op, choice, (&place, blocks.len().max(1) as i64))?;
@@ -189,9 +190,8 @@ impl Lowering<'_> {
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
-        let store = |Moved { part: to, address }: Moved| {
-            Stmt::BulkStore(BulkStore { row: choice.row.clone(), to, address })
-        };
+        let store =
+            |Moved { part: to, address }: Moved| Stmt::BulkStore(BulkStore { row: choice.row, to, address });
         let parts = self.parts(op, choice, (&Expr::default(), 1))?;
         let mut body: Body = parts.into_iter().map(store).collect();
         body.push(Stmt::BulkCommit);

@@ -92,15 +92,14 @@ impl Lowering<'_> {
         let inside = exists.and(self.in_bounds(memory, &coordinates, &facts));
         let mut guard = in_tile(shape, &at, &choice.tile, &facts).and(inside);
         // The lanes of a collective instruction act together, so lanes that repeat an address take part as well.
-        let collective =
-            hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
+        let collective = choice.row.is_collective();
         // Threads that share an element may find different values, if each loads it while others change it.
         let alone = !is_load || matches!(op.kind, hx_tile::OpKind::Atomic(_));
         if alone && !collective {
             guard = lowest_of_replicas(thread, self.facts_of(op)).and(guard);
         }
         let transfer = Transfer {
-            row: choice.row.clone(),
+            row: choice.row,
             registers: Registers {
                 array: self.array(op, register)?,
                 base,
@@ -140,7 +139,7 @@ impl Lowering<'_> {
         let picked = self.picked(op, src, (&at, &[]), &facts)?;
         let from = coordinates(src, &at, picked.as_ref());
         let copy = AsyncCopy {
-            row: choice.row.clone(),
+            row: choice.row,
             signals: super::signal::barrier_of_copy(op),
             src: self.address(op, src, &from, &facts)?,
             dst: self.address(op, dst, &coordinates(dst, &at, None), &facts)?,

@@ -5,7 +5,7 @@
 //! so that the round hides the latency of the draw.
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_target::WARP;
+
 use hx_tile::{
     BARRIER_BYTES, COUNTER_BYTES, CounterId, Origin, ScopeId, Solution, Stmt as TileStmt, TICKETS,
     TileProgram,
@@ -62,7 +62,7 @@ pub(super) fn counters(
 fn readers(program: &TileProgram, id: CounterId) -> u32 {
     let warps = |scope: ScopeId| {
         let scope = program.scope(scope);
-        scope.groups * (scope.threads / WARP)
+        scope.groups * (scope.threads / program.target.limits.lanes)
     };
     program.scopes_over(id).into_iter().map(warps).sum()
 }

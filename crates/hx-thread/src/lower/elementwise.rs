@@ -4,7 +4,7 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::Layout;
-use hx_target::catalogue;
+use hx_target::Catalogue;
 use hx_tile::{Map, MapChoice, Op, Scalar, TileMode, tile_modes};
 
 use super::layout::{unrolled, walk};
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         let compute = Stmt::Compute(Compute {
             dst: self.own(op, map.dst, &walk)?,
             inputs: inputs.collect::<Result<_, LowerError>>()?,
-            value: hardware(&value),
+            value: hardware(self.program.target.rows(), &value),
         });
         let uses_index = map.value.mentions_index();
         let mut body = if uses_index { walk.setup } else { Body::new() };
@@ -80,8 +80,8 @@ impl Lowering<'_> {
     fn packed(&self, op: &Op, map: &Map, choice: &MapChoice) -> Result<Option<Body>, LowerError> {
         const PAIR: i64 = 2;
         let dtype = self.program.tensor(map.dst).dtype;
-        let value = contracted(&map.value);
-        if !packs(&value, dtype, PAIR as u32) {
+        let value = contracted(self.program.target.rows(), &map.value);
+        if !packs(self.program.target.rows(), &value, dtype, PAIR as u32) {
             return Ok(None);
         }
         let held = self.solution.registers.get(&map.dst).ok_or_else(|| self.error(op, "no layout"))?;
@@ -143,20 +143,20 @@ pub(super) fn element(array: RegId, positions: &hx_layout::Layout, counters: &[E
 }
 
 /// Reports whether an expression has only operators with a row for `values` elements of this type at once.
-fn packs(value: &Scalar, dtype: DType, values: u32) -> bool {
-    fn all(value: &Scalar, dtype: DType, values: u32) -> bool {
+fn packs(rows: &Catalogue, value: &Scalar, dtype: DType, values: u32) -> bool {
+    fn all(rows: &Catalogue, value: &Scalar, dtype: DType, values: u32) -> bool {
         match value {
             Scalar::Input { dtype: own, .. } | Scalar::Const { dtype: own, .. } => *own == dtype,
             Scalar::Apply { operator, dtype: own, args } => {
-                let row = catalogue().compute_packed(*operator, *own);
+                let row = rows.compute_packed(*operator, *own);
                 *own == dtype
                     && row.is_some_and(|row| row.values == values)
-                    && args.iter().all(|arg| all(arg, dtype, values))
+                    && args.iter().all(|arg| all(rows, arg, dtype, values))
             }
             _ => false,
         }
     }
-    matches!(value, Scalar::Apply { .. }) && all(value, dtype, values)
+    matches!(value, Scalar::Apply { .. }) && all(rows, value, dtype, values)
 }
 
 /// Returns the positions of the first element of each pair along a mode, and the distance of the second from it: 1 if the

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::{Proxy, catalogue};
+use hx_target::Proxy;
 
 use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, Part, SharedBuffer, Stmt, TensorMap, visit};
 
@@ -138,7 +138,7 @@ impl Fences {
                 each.fold(Accesses::default(), Accesses::or)
             }
             Stmt::Transfer(transfer) => {
-                let loads = catalogue().copy(&transfer.row).is_some_and(|row| row.is_load());
+                let loads = transfer.row.is_load();
                 let buffers = if loads { &self.filled } else { &self.buffers };
                 let global = accesses.global || self.is_stored(&transfer.address);
                 Accesses { done: accesses.done || is_in(buffers, &transfer.address), global, ..accesses }

@@ -31,7 +31,7 @@ mod zero;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::{Arch, machine};
+use hx_target::Target;
 use hx_tile::{
     Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products, Rounds,
     ScopeId, Solution, Stmt as TileStmt, SyncOp, TensorId, TileProgram,
@@ -88,6 +88,7 @@ pub fn lower(
     fences::place(&mut body, &shared, &maps);
     Ok(ThreadProgram {
         name: program.name.clone(),
+        target: program.target,
         params: program.params.iter().map(param).collect(),
         symbols: symbols(program),
         grid: program.grid.iter().map(|axis| axis.blocks.clone()).collect(),
@@ -136,12 +137,12 @@ fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
         held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) / 32
     };
     let largest = solution.registers.iter().map(words).max().unwrap_or(0);
-    if !program.roles().is_empty() || multiplies || largest > machine().memory_bound_words {
+    if !program.roles().is_empty() || multiplies || largest > program.target.costs().memory_bound_words {
         1
     } else {
-        let wanted = machine().memory_bound_threads / program.block_threads();
+        let wanted = program.target.costs().memory_bound_threads / program.block_threads();
         // A bound above what shared memory allows would only take registers from the threads.
-        let resident = Arch::Sm90a.limits().residency(program.block_threads(), 1, solution.shared_bytes);
+        let resident = Target::usual().limits.residency(program.block_threads(), 1, solution.shared_bytes);
         wanted.min(resident.blocks).max(1)
     }
 }
@@ -330,12 +331,15 @@ impl<'p> Lowering<'p> {
                 TileStmt::Let { var, value } => Stmt::Let { var: var.clone(), value: value.clone() },
                 TileStmt::Assign { var, value } => Stmt::Assign { var: var.clone(), value: value.clone() },
                 TileStmt::LoadScalar { var, src, .. } => self.load_scalar(var, src)?,
-                TileStmt::LetNumber { var, value } => {
-                    Stmt::LetNumber { var: var.clone(), value: scalar::hardware(value), inputs: Vec::new() }
-                }
-                TileStmt::AssignNumber { var, value } => {
-                    Stmt::AssignNumber { var: var.clone(), value: scalar::hardware(value) }
-                }
+                TileStmt::LetNumber { var, value } => Stmt::LetNumber {
+                    var: var.clone(),
+                    value: scalar::hardware(self.program.target.rows(), value),
+                    inputs: Vec::new(),
+                },
+                TileStmt::AssignNumber { var, value } => Stmt::AssignNumber {
+                    var: var.clone(),
+                    value: scalar::hardware(self.program.target.rows(), value),
+                },
                 TileStmt::Roles(roles) => {
                     Stmt::Roles(roles.iter().map(|role| self.role(role)).collect::<Result<_, _>>()?)
                 }
@@ -495,7 +499,7 @@ impl<'p> Lowering<'p> {
             let value = hx_tile::Scalar::Input { index: 0, dtype: from }.cast(to);
             Stmt::Compute(Compute { dst, inputs: vec![src], value })
         } else {
-            Stmt::Convert(Convert { row: choice.row.clone(), dst, src })
+            Stmt::Convert(Convert { row: choice.row, dst, src })
         };
         Ok(unrolled(&[(var, choice.dst.mode(1).size())], vec![convert]))
     }
@@ -523,7 +527,7 @@ impl<'p> Lowering<'p> {
             operand.registers().ok_or_else(|| self.error(op, "an operand is in shared memory"))
         };
         let multiply = Stmt::Multiply(Multiply {
-            row: choice.row.clone(),
+            row: choice.row,
             c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone(), el.clone()]),
             a: registers(self.array(op, a)?, held(&choice.a)?, &[em, k.clone(), el.clone()]),
             b: registers(self.array(op, b)?, held(&choice.b)?, &[en, k, el]),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_target::{GROUP, WARP};
+
 use hx_tile::{
     BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Solution, SyncOp, TensorId, TileProgram,
     stages_held,
@@ -48,12 +48,13 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
 
 /// Returns how many arrivals of a block give a stage back.
 fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
+    let limits = &program.target.limits;
     let each = match released_by(program, pipe) {
-        Arrivals::Groups => GROUP,
-        Arrivals::Warps | Arrivals::Copies => WARP,
+        Arrivals::Groups => limits.group,
+        Arrivals::Warps | Arrivals::Copies => limits.lanes,
     };
     if let Some(readers) = program.pipe(pipe).readers {
-        return readers * GROUP / each;
+        return readers * limits.group / each;
     }
     let ops = program.ops(1.0).into_iter();
     let waits = |op: &Op| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { pipe: own, .. }) if own == pipe);
@@ -71,8 +72,10 @@ fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
     };
     let ops = program.ops(1.0);
     let mut readers = ops.iter().filter(|(op, _)| reads(op)).peekable();
-    let whole =
-        |op: &Op| matches!(op.kind, OpKind::Gemm { .. }) && program.threads_of(op).is_multiple_of(GROUP);
+    let whole = |op: &Op| {
+        matches!(op.kind, OpKind::Gemm { .. })
+            && program.threads_of(op).is_multiple_of(program.target.limits.group)
+    };
     if readers.peek().is_some() && readers.all(|(op, _)| whole(op)) {
         Arrivals::Groups
     } else {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol, gcd};
 use hx_layout::{Layout, Swizzle};
-use hx_target::{Field, GemmRow, Reached, ReachedStride, catalogue};
+use hx_target::{Field, GemmRow, ReachRow, Reached, ReachedStride, Row};
 use hx_tile::{
     Base, Choice, Distribution, GemmChoice, Op, OpId, OpKind, Operand, OperandChoice, Products, TensorId,
     View, coordinate,
@@ -44,9 +44,8 @@ impl Lowering<'_> {
         choice: &GemmChoice,
         asynchronous: bool,
     ) -> Result<Body, LowerError> {
-        let row = catalogue().gemm(&choice.row);
-        let row = row.ok_or_else(|| self.error(op, "the product has no instruction of the catalogue"))?;
-        let issues = self.issues(op, c, operands[0], choice, row)?;
+        let row = choice.row;
+        let issues = self.issues(op, c, operands[0], choice, &row)?;
         let [m, n, k, l] = issues.counts.clone();
         let a = match &choice.a {
             OperandChoice::Registers(positions) => {
@@ -60,17 +59,17 @@ impl Lowering<'_> {
             }
             OperandChoice::Descriptor { reach } => {
                 let extents = [row.shape[0], row.shape[2]];
-                Source::Descriptor(self.descriptor(op, &operands[0].view, reach, extents, 0, &issues)?)
+                Source::Descriptor(self.descriptor(op, &operands[0].view, *reach, extents, 0, &issues)?)
             }
         };
         let OperandChoice::Descriptor { reach } = &choice.b else {
             return Err(self.error(op, "B is not in shared memory"));
         };
-        let b = self.descriptor(op, &operands[1].view, reach, [row.shape[1], row.shape[2]], 1, &issues)?;
+        let b = self.descriptor(op, &operands[1].view, *reach, [row.shape[1], row.shape[2]], 1, &issues)?;
         let later = Cond::cmp(CmpOp::Ne, k, Expr::default(), &issues.facts);
         let keep = self.zeros.keep(op.id).or(later);
         let c = registers(self.array(op, c)?, &choice.c, &[m, n, l]);
-        let multiply = Stmt::MultiplyAsync(MultiplyAsync { row: row.name.clone(), c, a, b, keep });
+        let multiply = Stmt::MultiplyAsync(MultiplyAsync { row, c, a, b, keep });
         let mut body = Body::new();
         body.extend(issues.group.map(|(var, value)| Stmt::Uniform { var, value }));
         body.push(Stmt::Fence(Fence::Products));
@@ -201,7 +200,7 @@ impl Lowering<'_> {
         &self,
         op: &Op,
         view: &View,
-        reach: &str,
+        reach: Row<ReachRow>,
         [x, k]: [i64; 2],
         along: usize,
         issues: &Issues,
@@ -210,18 +209,16 @@ impl Lowering<'_> {
             return Err(self.error(op, "an operand by descriptor is not in shared memory"));
         };
         let dtype = self.program.tensor(tensor).dtype;
-        let row = catalogue().reach(reach);
-        let row = row.ok_or_else(|| self.error(op, format!("the catalogue has no reach `{reach}`")))?;
         let shared = self.solution.shared.get(&tensor).ok_or_else(|| self.error(op, "no shared layout"))?;
         let unfit =
             |what: &str| self.error(op, format!("the layout of the operand has no form `{reach}`: {what}"));
         let bits = dtype.bits();
         let is_same =
             |own: Swizzle| own == shared.swizzle || own.is_identity() && shared.swizzle.is_identity();
-        if !row.swizzle.of_elements(bits).is_some_and(is_same) {
+        if !reach.swizzle.of_elements(bits).is_some_and(is_same) {
             return Err(unfit("another swizzle"));
         }
-        let sides = row.modes(bits).ok_or_else(|| unfit("elements of another width"))?;
+        let sides = reach.modes(bits).ok_or_else(|| unfit("elements of another width"))?;
         let batch = issues.at.get(2).cloned();
         let at: Vec<Expr> =
             [issues.at[along].clone(), issues.step.clone()].into_iter().chain(batch).collect();
@@ -246,7 +243,7 @@ impl Lowering<'_> {
         // The instruction ignores a field if its reach has no mode with that stride.
         let [lbo, sbo] = [open.lbo, open.sbo].map(|bytes| bytes.unwrap_or(UNREAD));
         let bytes = |bytes: i64| u32::try_from(bytes).map_err(|_| unfit("a negative stride"));
-        Ok(Descriptor { start, reach: reach.to_owned(), lbo: bytes(lbo)?, sbo: bytes(sbo)? })
+        Ok(Descriptor { start, reach, lbo: bytes(lbo)?, sbo: bytes(sbo)? })
     }
 }
 

@@ -3,6 +3,7 @@
 use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Symbol};
 use hx_layout::Layout;
+use hx_target::Catalogue;
 use hx_tile::{Base, Lanes, Op, Route, Scalar, TensorId, View};
 
 use super::layout::{registers, unrolled, walk};
@@ -46,7 +47,7 @@ impl Lowering<'_> {
                 let [values, words] = own.map(|mode| mode.map_err(|e| self.error(op, e.to_string())));
                 let own = self.positions(op, &[values?, words?])?;
                 let exchange = Stmt::Exchange(Exchange {
-                    row: row.clone(),
+                    row: *row,
                     dst: registers(self.array(op, dst)?, &own, std::slice::from_ref(&at)),
                     src: registers(self.array(op, src)?, positions, &[at]),
                     lane: Lane::Tile,
@@ -106,18 +107,19 @@ impl Lowering<'_> {
             // The first value goes to the destination; a later one replaces it in the threads that want that one.
             let is_first = position == &apart[0];
             let here = if is_first { Some(to) } else { other };
+            let rows = self.program.target.rows();
             let here = here.ok_or_else(|| self.error(op, "no registers for what is chosen from"))?;
             let base = if is_first { first.clone() } else { Expr::default() };
             body.push(Stmt::Exchange(Exchange {
-                row: lanes.row.clone(),
+                row: lanes.row,
                 dst: word(here, base),
                 src: word(from, walk(by_value, &first) + Expr::constant(*position)),
                 lane: Lane::At(Expr::symbol(lane.clone())),
             }));
             if !is_first {
                 let wanted = Expr::symbol(self.wanted(op));
-                let chosen =
-                    (0..together).map(|i| choose(dtype, (to, first.clone()), here, i, (&wanted, *position)));
+                let chosen = (0..together)
+                    .map(|i| choose((rows, dtype), (to, first.clone()), here, i, (&wanted, *position)));
                 body.extend(chosen);
             }
         }
@@ -137,7 +139,7 @@ impl Lowering<'_> {
 
 /// Replaces value `i` of the destination by the value that came, in threads that wanted its position.
 fn choose(
-    dtype: DType,
+    (rows, dtype): (&Catalogue, DType),
     (to, base): (crate::RegId, Expr),
     came: crate::RegId,
     i: i64,
@@ -151,5 +153,5 @@ fn choose(
     let came = Registers { array: came, base: Expr::constant(i), offsets: vec![0] };
     let value = Scalar::apply(Operator::Select, dtype, [asked, input(0), input(1)]);
     // Not every type has an instruction for `Select`.
-    Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value: hardware(&value) })
+    Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value: hardware(rows, &value) })
 }

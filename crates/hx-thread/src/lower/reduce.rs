@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_target::{Reach, Space, catalogue};
+use hx_target::{CopyRow, ExchangeRow, Reach, Row, Space};
 use hx_tile::{Across, Op, ReduceChoice, Scalar, TensorId, TileMode, index, tile_modes};
 
 use super::elementwise::element;
@@ -63,7 +63,11 @@ impl Lowering<'_> {
     fn combine(&self, r: &Reduction<'_>, dst: Registers, other: Registers) -> Stmt {
         let input = |index: u32| Scalar::Input { index, dtype: r.dtype };
         let value = Scalar::apply(r.operator, r.dtype, [input(0), input(1)]);
-        Stmt::Compute(Compute { inputs: vec![dst.clone(), other], dst, value: hardware(&value) })
+        Stmt::Compute(Compute {
+            inputs: vec![dst.clone(), other],
+            dst,
+            value: hardware(self.program.target.rows(), &value),
+        })
     }
 
     /// Reduces within each thread. The result starts from the identity, and elements outside of the tensor count as the
@@ -93,7 +97,8 @@ impl Lowering<'_> {
             other = Scalar::apply(Operator::Select, r.dtype, [inside, other, none]);
             body.extend(walk.setup.clone());
         }
-        let value = hardware(&Scalar::apply(r.operator, r.dtype, [input(0), other]));
+        let value =
+            hardware(self.program.target.rows(), &Scalar::apply(r.operator, r.dtype, [input(0), other]));
         let own = self.own(r.op, src, &walk)?;
         let compute = Stmt::Compute(Compute { dst: result.clone(), inputs: vec![result, own], value });
         body.extend(unrolled(&walk.loops, vec![compute]));
@@ -147,7 +152,7 @@ impl Lowering<'_> {
             |part: Expr| Address { memory: Memory::Shared(buffer), offset: part.scale(rows) + row.clone() };
         let own = self.own(r.op, r.dst, &walk)?;
         let other = self.other(r)?;
-        let transfer = |row: String, registers: Registers, part: Expr, guard: Cond| {
+        let transfer = |row: Row<CopyRow>, registers: Registers, part: Expr, guard: Cond| {
             Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0, atomic: None })
         };
         let store = transfer(self.single(r.op, r.dtype, false)?, own.clone(), part, writes);
@@ -229,19 +234,19 @@ impl Lowering<'_> {
     }
 
     /// Returns the instruction that moves one element between shared memory and registers.
-    pub(super) fn single(&self, op: &Op, dtype: DType, load: bool) -> Result<String, LowerError> {
+    pub(super) fn single(&self, op: &Op, dtype: DType, load: bool) -> Result<Row<CopyRow>, LowerError> {
         let (from, to) =
             if load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
-        let row = catalogue().copies.iter().find(|row| {
+        let row = self.program.target.rows().copies.iter().find(|row| {
             let one = || row.atom(dtype).is_some_and(|a| a.values == 1);
             row.from == from && row.to == to && !row.is_collective() && one()
         });
-        row.map(|row| row.name.clone()).ok_or_else(|| self.error(op, "no instruction moves single elements"))
+        row.map(Row::from).ok_or_else(|| self.error(op, "no instruction moves single elements"))
     }
 
     /// Returns the instruction by which the lanes of a warp exchange a register.
-    pub(super) fn exchange_row(&self, op: &Op, reach: Reach) -> Result<String, LowerError> {
-        let row = catalogue().exchanges.iter().find(|row| row.reach == reach);
-        row.map(|row| row.name.clone()).ok_or_else(|| self.error(op, "no exchange between lanes"))
+    pub(super) fn exchange_row(&self, op: &Op, reach: Reach) -> Result<Row<ExchangeRow>, LowerError> {
+        let row = self.program.target.rows().exchanges.iter().find(|row| row.reach == reach);
+        row.map(Row::from).ok_or_else(|| self.error(op, "no exchange between lanes"))
     }
 }

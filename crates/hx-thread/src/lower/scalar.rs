@@ -2,7 +2,7 @@
 //! at once becomes a fused multiply-add. Both are decided here, so that the simulator and the GPU agree.
 
 use hx_dtype::{DType, Operator};
-use hx_target::catalogue;
+use hx_target::Catalogue;
 use hx_tile::Scalar;
 
 /// Rewrites an expression for the hardware.
@@ -10,31 +10,33 @@ use hx_tile::Scalar;
 /// A single operator on 16-bit floats, computed in f32 and rounded once, gives the same result, because f32 has more than
 /// twice their digits. A fused multiply-add of 16-bit floats, computed in f32 and rounded again, would round twice, so the
 /// catalogue has rows of its own for it.
-pub(super) fn hardware(value: &Scalar) -> Scalar {
-    widened(&contracted(value))
+pub(super) fn hardware(rows: &Catalogue, value: &Scalar) -> Scalar {
+    widened(rows, &contracted(rows, value))
 }
 
 /// Makes each `a · b + c`, `a · b - c` and `c - a · b` a fused multiply-add, which rounds once.
-pub(super) fn contracted(value: &Scalar) -> Scalar {
+pub(super) fn contracted(rows: &Catalogue, value: &Scalar) -> Scalar {
     match value {
         Scalar::Apply { operator, dtype, args } => {
-            fuse(*operator, *dtype, args.iter().map(contracted).collect())
+            fuse(rows, (*operator, *dtype), args.iter().map(|arg| contracted(rows, arg)).collect())
         }
-        Scalar::Cast { to, arg } => contracted(arg).cast(*to),
-        Scalar::Bitcast { to, arg } => contracted(arg).bitcast(*to),
+        Scalar::Cast { to, arg } => contracted(rows, arg).cast(*to),
+        Scalar::Bitcast { to, arg } => contracted(rows, arg).bitcast(*to),
         leaf => leaf.clone(),
     }
 }
 
 /// Computes in f32 where the type has no operator of its own.
-fn widened(value: &Scalar) -> Scalar {
+fn widened(rows: &Catalogue, value: &Scalar) -> Scalar {
     let (operator, dtype, args) = match value {
-        Scalar::Apply { operator, dtype, args } => (*operator, *dtype, args.iter().map(widened)),
-        Scalar::Cast { to, arg } => return widened(arg).cast(*to),
-        Scalar::Bitcast { to, arg } => return widened(arg).bitcast(*to),
+        Scalar::Apply { operator, dtype, args } => {
+            (*operator, *dtype, args.iter().map(|arg| widened(rows, arg)))
+        }
+        Scalar::Cast { to, arg } => return widened(rows, arg).cast(*to),
+        Scalar::Bitcast { to, arg } => return widened(rows, arg).bitcast(*to),
         leaf => return leaf.clone(),
     };
-    if catalogue().compute(operator, dtype).is_some() || !dtype.is_float() {
+    if rows.compute(operator, dtype).is_some() || !dtype.is_float() {
         return Scalar::apply(operator, dtype, args.collect::<Vec<_>>());
     }
     let wide = args.enumerate().map(|(i, arg)| {
@@ -48,8 +50,8 @@ fn widened(value: &Scalar) -> Scalar {
 
 /// Applies an operator. A sum or difference with a product becomes a fused multiply-add if the catalogue has one for the float
 /// type. If both operands are products, the first one is fused.
-fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
-    let fusible = catalogue().fuses(dtype);
+fn fuse(rows: &Catalogue, (operator, dtype): (Operator, DType), args: Vec<Scalar>) -> Scalar {
+    let fusible = rows.fuses(dtype);
     let product = |s: &Scalar| match s {
         Scalar::Apply { operator: Operator::Mul, args, .. } => Some((args[0].clone(), args[1].clone())),
         _ => None,

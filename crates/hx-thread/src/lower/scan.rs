@@ -182,10 +182,13 @@ impl Lowering<'_> {
         let value = |i: usize| {
             let own = Scalar::Input { index: (n + i) as u32, dtype: s.dtypes[i] };
             let value = s.value[i].clone();
-            hardware(&match condition {
-                Some(c) => Scalar::apply(Operator::Select, s.dtypes[i], [c.clone(), value, own]),
-                None => value,
-            })
+            hardware(
+                self.program.target.rows(),
+                &match condition {
+                    Some(c) => Scalar::apply(Operator::Select, s.dtypes[i], [c.clone(), value, own]),
+                    None => value,
+                },
+            )
         };
         if n == 1 {
             let compute = Compute { dst: at[0].clone(), inputs, value: value(0) };
@@ -280,7 +283,7 @@ impl Lowering<'_> {
             let pairs = other.iter().zip(&total);
             pairs
                 .map(|(dst, src)| {
-                    let (row, dst, src) = (up.clone(), dst.clone(), src.clone());
+                    let (row, dst, src) = (up, dst.clone(), src.clone());
                     Stmt::Exchange(Exchange { row, dst, src, lane: Lane::Up(by as u32) })
                 })
                 .collect()
@@ -304,18 +307,13 @@ impl Lowering<'_> {
         if !last {
             let row = self.exchange_row(s.op, Reach::Lane)?;
             let lane_var = self.counter("last", s.op, super::Local::Last as u32);
-            let warp = Expr::constant(i64::from(hx_target::WARP));
+            let warp = Expr::constant(i64::from(self.program.target.limits.lanes));
             let lane = Expr::symbol(Symbol::Thread)
                 + (Expr::constant(extent - 1) - self.digit(s.op, unit, extent)).scale(unit);
             body.push(Stmt::Let { var: lane_var.clone(), value: lane.rem(&warp, self.facts_of(s.op)) });
             for own in &total {
                 let lane = Lane::At(Expr::symbol(lane_var.clone()));
-                inner.push(Stmt::Exchange(Exchange {
-                    row: row.clone(),
-                    dst: own.clone(),
-                    src: own.clone(),
-                    lane,
-                }));
+                inner.push(Stmt::Exchange(Exchange { row, dst: own.clone(), src: own.clone(), lane }));
             }
         }
         body.extend(s.each(&others, inner));
@@ -454,10 +452,13 @@ impl Lowering<'_> {
         let value = |i: usize| {
             let own = Scalar::Input { index: i as u32, dtype: s.dtypes[i] };
             let value = s.value[i].clone();
-            hardware(&match condition {
-                Some(c) => Scalar::apply(Operator::Select, s.dtypes[i], [c.clone(), value, own]),
-                None => value,
-            })
+            hardware(
+                self.program.target.rows(),
+                &match condition {
+                    Some(c) => Scalar::apply(Operator::Select, s.dtypes[i], [c.clone(), value, own]),
+                    None => value,
+                },
+            )
         };
         let next = (0..n).map(|i| {
             Stmt::Compute(Compute { dst: at_zero(s.next[i]), inputs: inputs.clone(), value: value(i) })

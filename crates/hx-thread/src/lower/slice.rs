@@ -32,7 +32,7 @@ impl Lowering<'_> {
         let owner = choice.lanes.iter().fold(thread.clone(), |owner, (unit, extent, digit)| {
             owner + (Expr::constant(*digit) - self.digit(op, *unit, *extent)).scale(*unit)
         });
-        let lane = owner.rem(&Expr::constant(i64::from(hx_target::WARP)), self.facts_of(op));
+        let lane = owner.rem(&Expr::constant(i64::from(self.program.target.limits.lanes)), self.facts_of(op));
         let var = self.counter("lane", op, super::Local::Lane as u32);
         let row = self.exchange_row(op, hx_target::Reach::Lane)?;
         let exchange =
@@ -145,8 +145,11 @@ impl Lowering<'_> {
             Some(in_part) => Scalar::apply(Operator::Select, dtype, [in_part, input(0), input(1)]),
             None => input(0),
         };
-        let set =
-            Stmt::Compute(Compute { dst: own.clone(), inputs: vec![other, own], value: hardware(&value) });
+        let set = Stmt::Compute(Compute {
+            dst: own.clone(),
+            inputs: vec![other, own],
+            value: hardware(self.program.target.rows(), &value),
+        });
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![load, set]));
         Ok(body)

@@ -54,12 +54,10 @@ impl Lowering<'_> {
         choice: &GemmChoice,
         stream: &Stream,
     ) -> Result<Body, LowerError> {
-        let row = hx_target::catalogue().gemm(&choice.row);
-        let row = row.ok_or_else(|| self.error(op, "the product has no instruction of the catalogue"))?;
         let feeds: Option<Vec<Feed<'_>>> = stream.loads.iter().map(|load| self.feed(*load)).collect();
         let feeds = feeds.ok_or_else(|| self.error(op, "a load of the stream does not walk along K"))?;
         let extent = self.program.tensor(tensors[1]).shape[1];
-        let fed = Fed { op, tensors, choice, step: row.shape[2], feeds };
+        let fed = Fed { op, tensors, choice, step: choice.row.shape[2], feeds };
         self.slices(&fed, extent / stream.depth, stream.depth)
     }
 

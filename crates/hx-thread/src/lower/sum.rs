@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::Operator;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_target::{Space, WARP, catalogue};
+use hx_target::{CopyRow, Row, Space};
 use hx_tile::{
     BARRIER_BYTES, COUNTER_BYTES, Op, Origin, SUM_CHUNK, Scalar, ScopeId, Solution, Sums, TensorId,
     TileProgram,
@@ -63,7 +63,7 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
         let of = |op: &&(&Op, f64)| sums.includes(program, op.0);
         let origin = program.ops(1.0).iter().find(of).map_or(Origin(0), |(op, _)| op.origin);
         let full = (BarrierKind::Full, sums.groups, 1);
-        let empty = (BarrierKind::Empty, sums.empties(), (sums.threads / WARP).max(1));
+        let empty = (BarrierKind::Empty, sums.empties(), (sums.threads / program.target.limits.lanes).max(1));
         for (kind, stages, count) in [full, empty] {
             out.push(Barrier { kind, pipe: "sum".to_owned(), stages, count, at, origin, sums: true });
             at += stages * BARRIER_BYTES;
@@ -207,7 +207,8 @@ impl Lowering<'_> {
             by: Waiters::All,
         }];
         let block = self.rank(sums.axis, &Expr::constant(i64::from(target)));
-        let row = "send.v4.b32".to_owned();
+        let row = self.program.target.rows().sync("send.v4.b32").map(Row::from);
+        let row = row.ok_or_else(|| self.error(op, "no instruction sends to another block"))?;
         let array = sum.parts.get(target as usize).copied().unwrap_or(sum.array);
         // The slots of a target are those of the blocks behind it, and then those from the first block on.
         let blocks = Expr::constant(i64::from(sums.blocks));
@@ -220,7 +221,7 @@ impl Lowering<'_> {
             let last = chunk.elements - 1;
             let offsets = (0..sums.per_chunk()).map(|i| i.min(last)).collect();
             Ok(vec![Stmt::Send(SendChunk {
-                row: row.clone(),
+                row,
                 registers: Registers { array, base: chunk.base.clone(), offsets },
                 address: self.place_in_slot(sum, slot.clone(), &chunk.at),
                 block: block.clone(),
@@ -242,7 +243,8 @@ impl Lowering<'_> {
         let load = self.chunk_load(sum)?;
         let dtype = self.program.tensor(sum.x).dtype;
         let input = |index: u32| Scalar::Input { index, dtype };
-        let total = hardware(&Scalar::apply(Operator::Add, dtype, [input(0), input(1)]));
+        let total =
+            hardware(self.program.target.rows(), &Scalar::apply(Operator::Add, dtype, [input(0), input(1)]));
         let add = |into: &Registers, other: &Registers, elements: u32| -> Body {
             let one = |registers: &Registers, i: u32| Registers {
                 array: registers.array,
@@ -265,7 +267,7 @@ impl Lowering<'_> {
             let get = |from: u32, registers: Registers| {
                 let slot = (from + sums.blocks - 1 - target) % sums.blocks;
                 let address = self.place_in_slot(sum, Expr::constant(i64::from(slot)), &chunk.at);
-                let row = load.clone();
+                let row = load;
                 Stmt::Transfer(Transfer { row, registers, address, guard: Cond::True, pad: 0, atomic: None })
             };
             // The sum of two blocks is the same in both orders.
@@ -350,13 +352,13 @@ impl Lowering<'_> {
     }
 
     /// Returns the instruction that reads a chunk.
-    fn chunk_load(&self, sum: &Sum<'_>) -> Result<String, LowerError> {
+    fn chunk_load(&self, sum: &Sum<'_>) -> Result<Row<CopyRow>, LowerError> {
         let dtype = self.program.tensor(sum.x).dtype;
-        let row = catalogue().copies.iter().find(|row| {
+        let row = self.program.target.rows().copies.iter().find(|row| {
             let whole = || row.atom(dtype).is_some_and(|atom| atom.values == i64::from(sum.sums.per_chunk()));
             let reads = row.from == Space::Shared && row.to == Space::Register;
             reads && !row.is_collective() && row.bytes == SUM_CHUNK && whole()
         });
-        row.map(|row| row.name.clone()).ok_or_else(|| self.error(sum.op, "no instruction reads 16 bytes"))
+        row.map(Row::from).ok_or_else(|| self.error(sum.op, "no instruction reads 16 bytes"))
     }
 }

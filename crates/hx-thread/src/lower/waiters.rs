@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::gcd;
-use hx_target::WARP;
+
 use hx_tile::{
     Base, Choice, Op, OpId, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram,
 };
@@ -50,7 +50,7 @@ fn may_go_on(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bool
 /// Returns the number of warps that run a scope.
 pub(super) fn warps(program: &TileProgram, solution: &Solution, scope: ScopeId) -> u32 {
     match lanes(program, solution, scope) {
-        Lanes::All => (program.scope(scope).threads / WARP).max(1),
+        Lanes::All => (program.scope(scope).threads / program.target.limits.lanes).max(1),
         Lanes::FirstWarp => 1,
     }
 }

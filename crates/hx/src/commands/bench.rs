@@ -332,7 +332,8 @@ mod tests {
         let (results, other) = (folder.path().join("b.json"), folder.path().join("other"));
         std::fs::write(&results, "old").expect("writable");
         std::fs::hard_link(&results, &other).expect("one more name");
-        let machine = Machine::Simulator { arch: hx_target::Arch::Sm90a, instead_of: None, compiler: None };
+        let machine =
+            Machine::Simulator { target: hx_target::Target::usual(), instead_of: None, compiler: None };
         let file = BenchFile::new("0", &machine, true);
         write(&results, &file, &Output::new(Color::Never, MessageFormat::Human)).expect("writable");
         assert_eq!(std::fs::read_to_string(&other).expect("readable"), "old");

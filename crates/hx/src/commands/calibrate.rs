@@ -45,16 +45,16 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     if stopped() {
         return Err(Exit::Interrupted);
     }
-    let (arch, device) = (machine.arch(), gpu.info.name.as_str());
+    let (target, device) = (machine.target(), gpu.info.name.as_str());
     let failed = |text: String| {
         output.placeless_parts(&codes::INTERNAL_ERROR, &text, &[], &[]);
         Exit::Bad
     };
     if args.check {
-        output.result(&table(&compare(&base, &found.results, arch).map_err(failed)?));
+        output.result(&table(&compare(&base, &found.results, target).map_err(failed)?));
     }
     if let Some(path) = &args.out {
-        let text = written(&base, &found.results, arch, &format!("an {device}"), gpu.info.multiprocessors);
+        let text = written(&base, &found.results, target, &format!("an {device}"), gpu.info.multiprocessors);
         files::write(path, &text.map_err(failed)?, output)?;
     }
     Ok(exit(&found))
@@ -62,9 +62,9 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
 
 /// Returns the text of the file that the numbers are compared with.
 fn base(args: &CalibrateArgs, output: &Output) -> Result<String, Exit> {
-    let Some(path) = &args.file else { return Ok(hx_target::MACHINE_TEXT.to_owned()) };
+    let Some(path) = &args.file else { return Ok(hx_target::COSTS_TEXT.to_owned()) };
     let text = files::read(path, output)?;
-    hx_target::Machine::read(&text).map_err(|error| refused(path, &error, output))?;
+    hx_target::Costs::read(&text).map_err(|error| refused(path, &error, output))?;
     Ok(text)
 }
 

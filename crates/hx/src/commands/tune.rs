@@ -310,7 +310,7 @@ impl Job<'_> {
         prepared.remarks.iter().for_each(|line| self.output.remark(line));
         if self.args.dry_run {
             let table = ranking(&request.kernel, &prepared);
-            return Ok(Outcome::Ranked(table, prepared.unmeasured(&request.kernel, machine.arch().name())));
+            return Ok(Outcome::Ranked(table, prepared.unmeasured(&request.kernel, machine.target().name())));
         }
         let stop: &AtomicBool = crate::interrupt::flag();
         let (result, warning) = tune(db, kernel, machine, &prepared, request, stop, told)?;
@@ -365,7 +365,7 @@ fn write_results(args: &TuneArgs, results: &[ShapeResult], output: &Output) -> R
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use hx_target::Arch;
+    use hx_target::Target;
 
     use super::*;
     use crate::cli::{Cli, Color, Command, MessageFormat};
@@ -392,7 +392,7 @@ mod tests {
         let output = Output::new(Color::Never, MessageFormat::Human);
         let shapes = shapes(&args, &output).expect("they are shapes");
         let mut loaded = load(std::slice::from_ref(&args.file), &output).expect("it can be read");
-        let simulator = || Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
+        let simulator = || Machine::Simulator { target: Target::usual(), instead_of: None, compiler: None };
         let machines = [simulator(), simulator()];
         let request = TuneRequest {
             kernel: args.kernel.clone(),

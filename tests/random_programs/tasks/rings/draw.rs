@@ -1,7 +1,7 @@
 //! Draws plans.
 
 use hx_dtype::DType;
-use hx_target::{GemmRow, catalogue};
+use hx_target::{GemmRow, Target};
 
 use super::super::super::program::{Range, bounds, exact};
 use super::super::sheet::Sheet;
@@ -28,7 +28,7 @@ fn small(dtype: DType, most: i64) -> Range {
 
 /// Returns the instruction whose types and columns a product takes. Products take turns with the instructions.
 fn instruction(sheet: &mut Sheet) -> &'static GemmRow {
-    let rows = catalogue().gemms.iter().filter(|row| row.is_by_descriptor());
+    let rows = Target::usual().rows().gemms.iter().filter(|row| row.is_by_descriptor());
     let mut families: Vec<(String, Vec<&GemmRow>)> = Vec::new();
     for row in rows {
         let family = super::super::super::coverage::family(&row.name);

@@ -6,7 +6,7 @@ use hx_base::{SourceFile, nearest};
 use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics};
 use hx_driver::{Solved, parse_override};
 use hx_hir::{Kernel, Name, file_items, kernel_signature, signature_names};
-use hx_target::Arch;
+use hx_target::Target;
 use hx_workspace::Database;
 
 use crate::Exit;
@@ -24,12 +24,12 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         return Err(usage(&format!("`{}` is a folder; `hx layout why` takes one file", args.file)));
     };
     let db = &loaded.db;
-    let arch = setup(None, &args.target, loaded.manifest.as_ref(), output)?.target;
+    let target = setup(None, &args.target, loaded.manifest.as_ref(), output)?.target;
     let kernel = kernel(db, file, &args.kernel).map_err(|text| usage(&text))?;
-    let instance = instance(db, kernel, args, arch).map_err(|text| usage(&text))?;
+    let instance = instance(db, kernel, args, target).map_err(|text| usage(&text))?;
     let Some(solved) = Solved::of(db, instance, &args.dim) else {
         // Report the errors of the file, or if it has none, those of this instance.
-        let mut errors = hx_driver::check(db, file, arch, false);
+        let mut errors = hx_driver::check(db, file, target, false);
         if !errors.iter().any(|found| found.is_error()) {
             errors = instance_diagnostics(db, instance).clone();
         }
@@ -62,7 +62,7 @@ fn instance<'db>(
     db: &'db Database,
     kernel: Kernel<'db>,
     args: &WhyArgs,
-    arch: Arch,
+    target: Target,
 ) -> Result<Instance<'db>, String> {
     let signature = kernel_signature(db, kernel);
     let mut values = CtArgs::new();
@@ -86,7 +86,7 @@ fn instance<'db>(
     }
     let dims = args.dim.iter().map(|(name, value)| (Name::new(name), *value)).collect();
     let facts = LaunchFacts::of_launch(db, kernel, &dims);
-    let instance = Instance::chosen(db, kernel, values, arch, facts);
+    let instance = Instance::chosen(db, kernel, values, target, facts);
     let names: BTreeSet<&str> =
         signature_names(db, kernel.into()).dims.iter().map(|dim| dim.name.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();

@@ -234,7 +234,7 @@ impl<'a> Teller<'a> {
     fn rerun(&self, report: &CaseReport, machine: &Machine, options: &TestOptions) -> String {
         let quoted = quoted(&report.rerun_name());
         let target = match self.args.device.target.target {
-            Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
+            Some(target) if !machine.is_gpu() => format!(" --target {target}"),
             _ => String::new(),
         };
         let limit = self.args.each.timeout.map_or(String::new(), |seconds| format!(" --timeout {seconds}"));
@@ -256,8 +256,8 @@ impl<'a> Teller<'a> {
     /// Returns the command that steps to the failure.
     fn step(&self, report: &CaseReport, options: &TestOptions) -> String {
         let mut command = format!("hx step {} --exact --seed {}", quoted(&report.rerun_name()), options.seed);
-        if let Some(arch) = self.args.device.target.target {
-            command += &format!(" --target {arch}");
+        if let Some(target) = self.args.device.target.target {
+            command += &format!(" --target {target}");
         }
         if self.args.candidate.candidate > 0 {
             command += &format!(" --candidate {}", self.args.candidate.candidate);

@@ -1,13 +1,11 @@
 //! Costs of a multiprocessor besides its instructions.
 
-use std::sync::LazyLock;
-
 use serde::Deserialize;
 
-/// The numbers of `catalogue/machine.toml`, which says how each was obtained. Numbers without another unit are in cycles.
+/// The numbers of `costs/h200.toml`, which says how each was obtained. Numbers without another unit are in cycles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Machine {
+pub struct Costs {
     /// The number of multiprocessors that code for no particular device assumes.
     pub multiprocessors: u32,
     /// A barrier of the block: the part that does not depend on the number of warps.
@@ -67,27 +65,17 @@ pub struct Machine {
 }
 
 /// The built-in file.
-pub const MACHINE_TEXT: &str = include_str!("../catalogue/machine.toml");
+pub const COSTS_TEXT: &str = include_str!("../costs/h200.toml");
 
-impl Machine {
+impl Costs {
     /// Reads a file of numbers, as `hx calibrate` writes it.
     ///
     /// # Errors
     /// If the text is no TOML, lacks a number, or has one that is unknown: the reason, with the line.
-    pub fn read(text: &str) -> Result<Machine, String> {
+    pub fn read(text: &str) -> Result<Costs, String> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             format!("line {}: {}", before.matches('\n').count() + 1, error.message())
         })
     }
-}
-
-/// Returns the built-in numbers.
-pub fn machine() -> &'static Machine {
-    static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
-        // The file is part of the program, and every test reads it.
-        Machine::read(MACHINE_TEXT)
-            .unwrap_or_else(|e| panic!("the built-in numbers of the machine are malformed: {e}"))
-    });
-    &MACHINE
 }
