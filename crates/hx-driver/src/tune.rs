@@ -27,14 +27,13 @@ use hx_lower::CtArgs;
 use hx_workspace::{Database, Extent, TunedEntry, shape_text};
 use serde::Serialize;
 
-use crate::emit::{EmitError, Overrides, kernels};
-use crate::launch::{bound, text_hash};
-use crate::machine::Machine;
+use hx_inspect::{EmitError, Overrides, kernels};
+use hx_launch::{Machine, bound, host_value, text_hash};
 
 pub use sample::Sample;
 pub(crate) use shape::Given;
+pub use shape::parse_shape;
 use shape::{Inputs, inputs};
-pub use shape::{host_value, parse_shape};
 pub use space::{Candidate, Space};
 
 /// The name of the baseline that has the kernel's own defaults.
@@ -342,7 +341,7 @@ fn full_args<'db>(
     let facts = hx_lower::LaunchFacts::all_16();
     let instance = hx_compile::Instance::chosen(db, kernel, args.clone(), machine.arch(), facts);
     let lowered = hx_compile::tile_program(db, instance).as_ref();
-    let lowered = lowered.map_err(|stop| crate::stopped::stopped_at(db, instance, stop))?;
+    let lowered = lowered.map_err(|stop| hx_inspect::stopped_at(db, instance, stop))?;
     Ok(lowered.args.clone())
 }
 

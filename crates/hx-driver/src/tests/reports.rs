@@ -5,12 +5,10 @@ use std::sync::atomic::AtomicBool;
 use expect_test::{Expect, expect};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
+use hx_inspect::{KernelReport, ReportForm};
 
 use super::{SIMULATOR, open};
-use crate::{
-    Each, Filter, KernelReport, Launches, ReportForm, RunOutcome, TestOptions, Verdict, list_tests, run_main,
-    run_tests,
-};
+use crate::{Each, Filter, Launches, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 
 /// Collects the reports of launches.
 #[derive(Default)]

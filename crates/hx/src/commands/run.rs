@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, sort_diagnostics};
-use hx_driver::{Launches, ReportForm, RunOutcome, run_main};
+use hx_driver::{Launches, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
+use hx_inspect::ReportForm;
 
 use super::tuned::{self, Once};
 use super::{limit_memory, load, machine, machine_warnings, setup, simulated};
@@ -86,7 +87,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     };
     // Items that `main` does not use did not keep it from running, but their errors are reported and make the exit code bad.
     if !until.is_reached() {
-        let rest = until.run(&loaded.db, |db| hx_driver::front_diagnostics(db, file));
+        let rest = until.run(&loaded.db, |db| hx_inspect::front_diagnostics(db, file));
         let rest = rest.unwrap_or_else(|Ended| vec![hx_driver::ended_in(file)]);
         found.extend(rest.into_iter().filter(Diagnostic::is_error));
     }
@@ -102,5 +103,5 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
 /// Returns true if every error is the machine's.
 pub(super) fn lacks_environment(found: &[Diagnostic]) -> bool {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
-    errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code))
+    errors.peek().is_some() && errors.all(|d| hx_launch::is_environmental(d.code))
 }

@@ -17,7 +17,9 @@ const ROWS: &[&[&str]] = &[
     &["hx-codegen", "hx-sim", "hx-sync", "hx-runtime"],
     &["hx-compile", "hx-calibrate"],
     &["hx-workspace", "hx-host"],
-    &["hx-ide", "hx-driver"],
+    &["hx-ide", "hx-inspect"],
+    &["hx-launch"],
+    &["hx-driver"],
     &["hx-server", "hx-repl", "hx-python", "hx-debug", "hx-web"],
     &["hx-notebook"],
     &["hx"],
@@ -38,8 +40,11 @@ const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-code
 
 /// Edges that the rows allow, but that are forbidden, with the reason.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
-    ("hx-server", &["hx-driver"], "an editor talks to the worker through hx-worker"),
-    ("hx-ide", &["hx-driver"], "an editor talks to the worker through hx-worker"),
+    (
+        "hx-server",
+        &["hx-inspect", "hx-launch", "hx-driver"],
+        "an editor talks to the worker through hx-worker",
+    ),
     ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     (
@@ -51,7 +56,11 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-tile", &["hx-syntax"], "a tile program knows no syntax tree"),
     ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
     ("hx-verify", &["hx-syntax", "hx-hir", "hx-base"], "the verifier sees tile programs only"),
-    ("hx-notebook", &["hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
+    (
+        "hx-notebook",
+        &["hx-inspect", "hx-launch", "hx-driver", "hx-ide"],
+        "a notebook asks the session of hx-repl",
+    ),
     ("hx-web", &["hx-worker"], "a page has no processes"),
 ];
 
@@ -87,7 +96,6 @@ const USERS: &[(&str, &[&str])] = &[
             "hx-workspace",
             "hx-host",
             "hx-ide",
-            "hx-driver",
             "hx-server",
             "hx-repl",
             "hx",
@@ -236,7 +244,7 @@ mod tests {
         check_edges(
             "hx-layout",
             "[target.'cfg(unix)'.dependencies]\nhx.workspace = true\n",
-            &["`hx-layout` of row 0 uses `hx` of row 10, it may use lower rows only"],
+            &["`hx-layout` of row 0 uses `hx` of row 12, it may use lower rows only"],
         );
     }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, line_index};
-use hx_driver::{CaseReport, KernelReport, Listing, Machine, TestOptions, Told, Verdict, case_place};
+use hx_driver::{CaseReport, Listing, TestOptions, Told, Verdict, case_place};
+use hx_inspect::KernelReport;
+use hx_launch::Machine;
 use hx_report::Renderer;
 
 use super::junit::{self, Outcome};

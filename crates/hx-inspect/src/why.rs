@@ -20,7 +20,7 @@ use hx_tile::{
 };
 
 use crate::emit::{self, EmitError, Overrides};
-use crate::machine::Setup;
+use crate::setup::Setup;
 
 /// Width in bytes of the widest access.
 pub(crate) const WIDEST_BYTES: u32 = 16;
@@ -57,8 +57,8 @@ impl<'a> Solved<'a> {
     ) -> Result<Solved<'a>, EmitError> {
         let instance = emit::instance(db, kernel, overrides, setup)?;
         let lowered =
-            routed_program(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
-        let solution = solution(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
+            routed_program(db, instance).as_ref().map_err(|stop| emit::stopped(db, instance, stop))?;
+        let solution = solution(db, instance).as_ref().map_err(|stop| emit::stopped(db, instance, stop))?;
         Ok(Solved::with(db, lowered, solution, instance, &[]))
     }
 

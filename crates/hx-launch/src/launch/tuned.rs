@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use hx_base::{Diagnostic, codes, line_index, nearest};
+use hx_base::{Diagnostic, codes, fnv, line_index, nearest};
 use hx_compile::{Db, Instance, tile_program};
 use hx_hir::{Item, ItemKey, Kernel, Name, kernel_signature, reached_tokens};
 use hx_host::device::LaunchError;
@@ -17,7 +17,6 @@ use hx_target::Arch;
 use hx_workspace::{TunedEntry, TunedFile, path_from, shape_text};
 
 use super::bind::Prepared;
-use crate::fnv::fnv;
 use crate::machine::Machine;
 
 /// The results of a tuned file, for launches.
@@ -29,7 +28,7 @@ pub struct Tuned {
 }
 
 /// Returns the hash of a kernel's text and of everything that it uses. Comments and blanks do not count.
-pub(crate) fn text_hash<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> String {
+pub fn text_hash<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> String {
     format!("{:016x}", fnv(reached_tokens(db, Item::Kernel(kernel)).bytes()))
 }
 
@@ -95,7 +94,7 @@ impl Tuned {
 
     /// Returns the result that is taken, and lines about it and about those that cannot be taken. `stated` are the arguments that
     /// are written down.
-    pub(crate) fn select<'t, 'db>(
+    pub fn select<'t, 'db>(
         &'t self,
         db: &'db dyn Db,
         kernel: Kernel<'db>,
@@ -134,7 +133,7 @@ impl Tuned {
     }
 
     /// Refuses a result whose arguments the kernel does not have.
-    pub(crate) fn check<'db>(
+    pub fn check<'db>(
         &self,
         db: &'db dyn Db,
         kernel: Kernel<'db>,
@@ -168,7 +167,7 @@ impl Tuned {
 }
 
 /// Returns the values of all names that the shapes of some results may have.
-pub(crate) fn values<'db>(
+pub fn values<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     arch: Arch,
@@ -193,6 +192,6 @@ pub(crate) fn values<'db>(
 }
 
 /// Reports whether every name in the result's shape has one of its values.
-pub(crate) fn fits(entry: &TunedEntry, values: &BTreeMap<String, CtValue>) -> bool {
+pub fn fits(entry: &TunedEntry, values: &BTreeMap<String, CtValue>) -> bool {
     entry.shape.iter().all(|(name, extent)| values.get(name).is_some_and(|value| extent.holds(value)))
 }

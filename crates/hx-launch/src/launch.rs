@@ -8,7 +8,7 @@ mod code;
 mod cuda;
 mod direct;
 mod estimates;
-pub(crate) mod in_place;
+mod in_place;
 mod instance;
 mod levels;
 mod log;
@@ -36,30 +36,30 @@ use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchRepor
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
+use hx_inspect::{KernelReport, stopped_at};
 use hx_sim::{Counters, Report, SimError};
 use hx_target::Arch;
 
 use crate::machine::Machine;
-use crate::report::{KernelReport, Reporting};
-use crate::stopped::stopped_at;
+use crate::reporting::Reporting;
 
 use code::Launched;
 use cuda::cuda_text;
 pub use direct::{DirectLaunch, DirectParam};
 use instance::Errors;
-pub(crate) use instance::grid_label;
+pub use instance::grid_label;
 pub use levels::Levels;
-pub(crate) use race::{Racetrack, bound};
+pub use race::{Launch, Racetrack, bound};
 pub use regions::{Region, may_share};
-pub(crate) use simulate::Old;
+pub use simulate::Old;
 use simulate::Simulated;
-pub(crate) use step::{Recorded, Stepping};
+pub use step::{Recorded, Stepping};
 pub use time::Timing;
 pub use tuned::Tuned;
-pub(crate) use tuned::text_hash;
-pub(crate) use tuned::{fits, values};
-pub(crate) use values::integers;
-pub(crate) use witness::{Seen, stored_tensor};
+pub use tuned::text_hash;
+pub use tuned::{fits, values};
+pub use values::{host_value, integers};
+pub use witness::{Seen, Source, stored_tensor};
 
 /// Runs kernels for one evaluation, on one machine.
 pub struct Launcher<'a> {
@@ -204,7 +204,7 @@ impl<'a> Launcher<'a> {
     }
 
     /// Returns the atomic loads of the last launch that found the value from before a write that nothing orders them with.
-    pub(crate) fn old(&self) -> &[Old] {
+    pub fn old(&self) -> &[Old] {
         &self.old
     }
 
@@ -216,17 +216,17 @@ impl<'a> Launcher<'a> {
 
     /// Returns the launcher with reports of its launches on the simulator.
     #[must_use]
-    pub(crate) fn reporting(self, reporting: Reporting) -> Launcher<'a> {
+    pub fn reporting(self, reporting: Reporting) -> Launcher<'a> {
         Launcher { reporting, ..self }
     }
 
     /// Takes the warnings about the kernels that were launched so far.
-    pub(crate) fn take_findings(&mut self) -> Vec<Diagnostic> {
+    pub fn take_findings(&mut self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.findings)
     }
 
     /// Returns the reports of all launches so far, if they add up.
-    pub(crate) fn into_reports(self) -> Vec<KernelReport> {
+    pub fn into_reports(self) -> Vec<KernelReport> {
         match self.reporting {
             Reporting::Summed(reports) => reports,
             Reporting::Off | Reporting::Each(_) => Vec::new(),
@@ -250,7 +250,7 @@ impl<'a> Launcher<'a> {
     }
 
     /// Compiles the kernel of a launch, and does not run it. On the simulator there is nothing to do.
-    pub(crate) fn compile_only(&self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+    pub fn compile_only(&self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
         match self.machine {
             Machine::Simulator { .. } => {}
@@ -265,12 +265,12 @@ impl<'a> Launcher<'a> {
     }
 
     /// Reports whether launches run, rather than only compile.
-    pub(crate) fn runs(&self) -> bool {
+    pub fn runs(&self) -> bool {
         self.machine.runs()
     }
 
     /// Reports whether one of the launches so far has several orders of events.
-    pub(crate) fn had_orders(&self) -> bool {
+    pub fn had_orders(&self) -> bool {
         self.had_orders
     }
 
@@ -304,7 +304,7 @@ impl<'a> Launcher<'a> {
         let (instance, bound) = instance::choose(db, kernel, self.machine, prepared)?;
         let checked = self.checked(instance)?;
         for pair in &bound.same {
-            if let Err(reason) = in_place::known(db, instance, *pair) {
+            if let Err(reason) = hx_inspect::in_place(db, instance, *pair) {
                 let header = bind::Header::new(db, kernel);
                 return Err(bind::refused(&header, (request, &sources), *pair, (pair[1], &reason)));
             }

@@ -9,6 +9,7 @@ use hx_compile::{Db, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
+use hx_inspect::absence_error;
 use hx_target::Arch;
 use hx_thread::{LogContents, LogPlan};
 use hx_worker::{
@@ -21,7 +22,6 @@ use super::instance::Checked;
 use super::internal;
 use super::levels::Levels;
 use super::{Bound, BoundParam, BoundTensor, Launcher, maps, stopped_at};
-use crate::absence::absence_error;
 use crate::machine::{Cuda, Gpu};
 
 /// Time limit of a launch that has no other limit.

@@ -18,7 +18,7 @@ use super::simulate::{arguments, room};
 use super::{Bound, Launcher, stopped_at};
 
 /// The launch to record.
-pub(crate) struct Stepping<'a> {
+pub struct Stepping<'a> {
     /// The kernel; any if it is `None`.
     pub kernel: Option<&'a str>,
     /// The position of the launch among those of the evaluation; the first of the kernel if it is `None`.
@@ -33,8 +33,18 @@ pub(crate) struct Stepping<'a> {
     pub visit: &'a mut dyn FnMut(Recorded<'_, '_>),
 }
 
+impl std::fmt::Debug for Stepping<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stepping")
+            .field("kernel", &self.kernel)
+            .field("launch", &self.launch)
+            .field("block", &self.block)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A recorded launch.
-pub(crate) struct Recorded<'r, 'p> {
+pub struct Recorded<'r, 'p> {
     pub instance: Instance<'r>,
     pub lowered: &'r Lowered,
     pub solution: &'r Solution,
@@ -49,6 +59,16 @@ pub(crate) struct Recorded<'r, 'p> {
     pub took: Duration,
 }
 
+impl std::fmt::Debug for Recorded<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorded")
+            .field("block", &self.block)
+            .field("found", &self.found)
+            .field("took", &self.took)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Stepping<'_> {
     /// Reports whether this is the launch to record.
     pub(super) fn wants(&self, nth: usize, kernel: &str) -> bool {
@@ -59,28 +79,28 @@ impl Stepping<'_> {
 impl<'a> Launcher<'a> {
     /// Returns the launcher for a stepper: it also launches kernels that the static checks refuse.
     #[must_use]
-    pub(crate) fn lenient(self) -> Launcher<'a> {
+    pub fn lenient(self) -> Launcher<'a> {
         Launcher { errors: Errors::Stepped, ..self }
     }
 
     /// Returns the launcher with a launch to record. That launch ends the evaluation.
     #[must_use]
-    pub(crate) fn stepping(self, stepping: Stepping<'a>) -> Launcher<'a> {
+    pub fn stepping(self, stepping: Stepping<'a>) -> Launcher<'a> {
         Launcher { stepping: Some(stepping), ..self }
     }
 
     /// Returns the last fault that the simulator found, and the position of its launch.
-    pub(crate) fn faulted(&self) -> Option<&(usize, SimError)> {
+    pub fn faulted(&self) -> Option<&(usize, SimError)> {
         self.faulted.as_ref()
     }
 
     /// Reports whether a launch so far has a fault that a stepper leads to.
-    pub(crate) fn has_fault(&self) -> bool {
+    pub fn has_fault(&self) -> bool {
         self.faulted.is_some() || self.refused.get()
     }
 
     /// Returns the number of launches so far.
-    pub(crate) fn launches(&self) -> usize {
+    pub fn launches(&self) -> usize {
         self.launches
     }
 

@@ -9,7 +9,7 @@ use hx_tile::{Access, Base, Distribution, Op, OpKind, Solution, TensorId, TilePr
 
 /// A value of a register tensor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
+pub struct Source {
     pub tensor: TensorId,
     pub held: Held,
 }
@@ -43,7 +43,7 @@ pub(crate) fn sources(
 }
 
 /// Returns the tensor in registers or in shared memory whose elements an operation stores to global memory.
-pub(crate) fn stored_tensor(op: &Op) -> Option<TensorId> {
+pub fn stored_tensor(op: &Op) -> Option<TensorId> {
     op.kind.effects().accesses.iter().filter(|access| access.mode.reads()).find_map(local)
 }
 

@@ -19,7 +19,7 @@ use crate::why::Solved;
 const GAP: u32 = 3;
 
 /// A launch that has run.
-pub(crate) struct Ran<'l, 'db> {
+pub struct Ran<'l, 'db> {
     pub db: &'db dyn Db,
     pub instance: Instance<'db>,
     /// The instance as text.
@@ -30,9 +30,15 @@ pub(crate) struct Ran<'l, 'db> {
     pub counted: &'l Report,
 }
 
+impl std::fmt::Debug for Ran<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ran").field("kernel", &self.kernel).field("dims", &self.dims).finish_non_exhaustive()
+    }
+}
+
 impl Ran<'_, '_> {
     /// Returns the report of the launch; `None` if the instance has no program.
-    pub(crate) fn report(&self) -> Option<KernelReport> {
+    pub fn report(&self) -> Option<KernelReport> {
         let lowered = tile_program(self.db, self.instance).as_ref().ok()?;
         let solved = Solved::of(self.db, self.instance, self.dims)?;
         let estimate = estimate_of_launch(self.db, self.instance, self.dims);

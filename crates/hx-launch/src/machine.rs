@@ -3,20 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hx_base::{Code, codes};
 use hx_host::HostError;
+use hx_inspect::{DeviceChoice, Setup, absence_error};
 use hx_target::Arch;
-use hx_worker::toolkit::{SearchEnv, find_cublaslt};
+use hx_worker::toolkit::find_cublaslt;
 use hx_worker::{
-    Absence, Cache, CompileJob, Compiler, CompilerPool, DeviceInfo, Limits, ProbeReport, WorkerClient,
-    WorkerCommand, WorkerError,
+    Absence, Compiler, CompilerPool, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerError,
 };
-
-use crate::absence::absence_error;
 
 /// Time limit of the search for a GPU.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
@@ -24,73 +21,6 @@ const PROBE_LIMIT: Duration = Duration::from_secs(60);
 /// The multiprocessors of the simulator. A small number, so that the blocks of a persistent kernel take several tiles each even in
 /// small tests.
 const SIMULATED_MULTIPROCESSORS: u32 = 4;
-
-/// The value of `--device`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum DeviceChoice {
-    /// The first usable GPU, or the simulator if there is none.
-    #[default]
-    Auto,
-    Sim,
-    /// The GPU of that number, or the first GPU without a number.
-    Cuda(Option<u32>),
-    /// All GPUs that the driver reports; for commands that spread their work.
-    AllCuda,
-}
-
-/// A text that does not name a device.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UnknownDevice(pub String);
-
-impl fmt::Display for UnknownDevice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "found the device `{}`, expected `auto`, `sim`, `cuda`, `cuda:N` or `cuda:all`", self.0)
-    }
-}
-
-impl std::error::Error for UnknownDevice {}
-
-impl FromStr for DeviceChoice {
-    type Err = UnknownDevice;
-
-    fn from_str(text: &str) -> Result<DeviceChoice, UnknownDevice> {
-        let unknown = || UnknownDevice(text.to_owned());
-        Ok(match text {
-            "auto" => DeviceChoice::Auto,
-            "sim" => DeviceChoice::Sim,
-            "cuda" => DeviceChoice::Cuda(None),
-            "cuda:all" => DeviceChoice::AllCuda,
-            _ => {
-                let number = text.strip_prefix("cuda:").and_then(|n| n.parse().ok());
-                DeviceChoice::Cuda(Some(number.ok_or_else(unknown)?))
-            }
-        })
-    }
-}
-
-/// The settings that finding a machine needs.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    pub device: DeviceChoice,
-    /// The architecture that checks and the simulator assume. A GPU uses its own architecture.
-    pub target: Arch,
-    /// The command that starts the worker process.
-    pub worker: WorkerCommand,
-    /// Paths to search for the CUDA compiler and the disassembler.
-    pub search: SearchEnv,
-    /// The cache of compiled kernels.
-    pub cache: Option<Cache>,
-}
-
-impl Setup {
-    /// Returns the registers that ptxas reported for a kernel's text, if the cache holds a compile of it. Does not compile, load
-    /// or start anything.
-    pub fn reported_registers(&self, text: &str, symbol: &str, arch: &str) -> Option<u32> {
-        let compiler = Compiler::new(&self.search, self.cache.clone());
-        let compiled = compiler.cached(&CompileJob::of_kernel(text, symbol, arch))?;
-        compiled.kernel(symbol).map(|kernel| kernel.registers)
-    }
-}
 
 /// A place where kernels run.
 #[derive(Debug)]
@@ -140,7 +70,7 @@ pub struct Gpu {
     pub info: DeviceInfo,
     /// The newest CUDA version that the driver supports.
     pub driver: (u32, u32),
-    pub(crate) cuda: Cuda,
+    pub cuda: Cuda,
 }
 
 /// The CUDA compiler with its worker processes, and the worker process that uses a GPU.
@@ -148,7 +78,7 @@ pub struct Gpu {
 pub struct Cuda {
     pub arch: Arch,
     /// Machines that are opened together share the processes that compile.
-    pub(crate) compilers: Arc<CompilerPool>,
+    pub compilers: Arc<CompilerPool>,
     /// Path of the library of matrix products, or the reason why it is missing.
     pub(crate) cublaslt: Result<PathBuf, Absence>,
     worker: Mutex<WorkerClient>,
@@ -312,11 +242,12 @@ impl Cuda {
     }
 
     /// Locks the worker for one request.
-    pub(crate) fn worker(&self) -> MutexGuard<'_, WorkerClient> {
+    pub fn worker(&self) -> MutexGuard<'_, WorkerClient> {
         lock(&self.worker)
     }
 
-    pub(crate) fn warn(&self, warnings: impl IntoIterator<Item = String>) {
+    /// Keeps warnings for [`Machine::warnings`].
+    pub fn warn(&self, warnings: impl IntoIterator<Item = String>) {
         lock(&self.warnings).extend(warnings);
     }
 }

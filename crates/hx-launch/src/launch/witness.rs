@@ -16,10 +16,10 @@ use hx_thread::ThreadProgram;
 use super::instance::Checked;
 use super::simulate::{arguments, room};
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
-pub(crate) use source::{Source, stored_tensor};
+pub use source::{Source, stored_tensor};
 
 /// The record of the watched launch.
-pub(crate) struct Seen<'a> {
+pub struct Seen<'a> {
     pub instance: Instance<'a>,
     /// The position of the watched parameter.
     pub param: usize,
@@ -39,9 +39,15 @@ pub(crate) struct Seen<'a> {
     pub sources: Vec<Source>,
 }
 
+impl std::fmt::Debug for Seen<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seen").field("param", &self.param).field("first", &self.first).finish_non_exhaustive()
+    }
+}
+
 impl Seen<'_> {
     /// Returns the last write to an element of the compared tensor.
-    pub(crate) fn write(&self, element: usize) -> Option<Wrote> {
+    pub fn write(&self, element: usize) -> Option<Wrote> {
         *self.witness.writes.get(self.positions[element]?)?
     }
 }
@@ -60,12 +66,12 @@ fn positions(argument: &BoundTensor, view: &Tensor) -> Vec<Option<usize>> {
 impl<'a> Launcher<'a> {
     /// Returns the launcher with a launch to watch. That launch runs on the simulator and ends the evaluation.
     #[must_use]
-    pub(crate) fn watching(self, suspect: &'a Suspect) -> Launcher<'a> {
+    pub fn watching(self, suspect: &'a Suspect) -> Launcher<'a> {
         Launcher { watch: Some(suspect), ..self }
     }
 
     /// Takes the record of the watched launch.
-    pub(crate) fn seen(&mut self) -> Option<Seen<'a>> {
+    pub fn seen(&mut self) -> Option<Seen<'a>> {
         self.seen.take()
     }
 

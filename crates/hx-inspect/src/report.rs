@@ -17,7 +17,7 @@ use hx_target::Arch;
 use hx_tile::{OpCycles, OpId};
 
 use self::advice::Advice;
-pub(crate) use self::build::Ran;
+pub use self::build::Ran;
 
 /// The form of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ pub enum ReportForm {
 
 impl ReportForm {
     /// Formats the report of one launch, the one with this number from 1 on. The text ends with a line break.
-    pub(crate) fn of_launch(self, number: usize, report: &KernelReport) -> String {
+    pub fn of_launch(self, number: usize, report: &KernelReport) -> String {
         match self {
             ReportForm::Text { width } => report.text(&format!("launch {number} of"), width),
             ReportForm::Json => {
@@ -41,17 +41,6 @@ impl ReportForm {
             }
         }
     }
-}
-
-/// The use that a launcher makes of the counters of its launches.
-#[derive(Debug, Default)]
-pub(crate) enum Reporting {
-    #[default]
-    Off,
-    /// Each launch has a report of its own, in this form.
-    Each(ReportForm),
-    /// Launches of the same instance add up.
-    Summed(Vec<KernelReport>),
 }
 
 /// The counters of the launches of one instance.
@@ -166,7 +155,7 @@ impl KernelReport {
     }
 
     /// Adds the launches of another report to those of the same instance in `reports`.
-    pub(crate) fn add_to(self, reports: &mut Vec<KernelReport>) {
+    pub fn add_to(self, reports: &mut Vec<KernelReport>) {
         match reports.iter_mut().find(|report| report.is_like(&self)) {
             Some(report) => report.add(self),
             None => reports.push(self),

@@ -19,21 +19,30 @@ use crate::machine::Gpu;
 const STACK: usize = 64 << 20;
 
 /// A GPU with the tensors of some launches in its memory.
-pub(crate) struct Racetrack<'l, 'a> {
+pub struct Racetrack<'l, 'a> {
     launcher: &'l Launcher<'a>,
     gpu: &'l Gpu,
     memory: Memory,
 }
 
+impl std::fmt::Debug for Racetrack<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Racetrack")
+            .field("launcher", &self.launcher)
+            .field("gpu", &self.gpu)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'l, 'a> Racetrack<'l, 'a> {
     /// Makes a track without memory. [`Racetrack::close`] frees what it allocates.
-    pub(crate) fn new(launcher: &'l Launcher<'a>, gpu: &'l Gpu) -> Racetrack<'l, 'a> {
+    pub fn new(launcher: &'l Launcher<'a>, gpu: &'l Gpu) -> Racetrack<'l, 'a> {
         Racetrack { launcher, gpu, memory: Memory::default() }
     }
 
     /// Solves and compiles launches at the same time, and returns the reason for each that has no code. `told` receives the number
     /// of those that are done; it is called on any thread.
-    pub(crate) fn compile(
+    pub fn compile(
         &self,
         db: &Database,
         requests: &[LaunchRequest],
@@ -72,7 +81,7 @@ impl<'l, 'a> Racetrack<'l, 'a> {
     }
 
     /// Runs a step once and returns the tensors that it wrote. Their memory is zeroed before.
-    pub(crate) fn outputs(&mut self, step: &Step, outputs: &[&Tensor]) -> Result<Vec<Tensor>, LaunchError> {
+    pub fn outputs(&mut self, step: &Step, outputs: &[&Tensor]) -> Result<Vec<Tensor>, LaunchError> {
         let bytes = self.launcher.run_resident(self.gpu, step, outputs, &mut self.memory)?;
         let tensor = |(like, data): (&&Tensor, Vec<u8>)| {
             Tensor::from_host(HostTensor { dtype: like.dtype(), shape: vec![like.len()], data })
@@ -81,25 +90,26 @@ impl<'l, 'a> Racetrack<'l, 'a> {
     }
 
     /// Times steps in turns.
-    pub(crate) fn time(&mut self, steps: &[Step], plan: TimePlan) -> Result<Vec<Times>, LaunchError> {
+    pub fn time(&mut self, steps: &[Step], plan: TimePlan) -> Result<Vec<Times>, LaunchError> {
         let works: Vec<Vec<Step>> = steps.iter().map(|step| vec![step.clone()]).collect();
         self.launcher.time_resident(self.gpu, &works, plan, &mut self.memory)
     }
 
     /// Frees the memory.
-    pub(crate) fn close(self) -> Result<(), LaunchError> {
+    pub fn close(self) -> Result<(), LaunchError> {
         self.launcher.release(self.gpu, self.memory)
     }
 }
 
 /// The compile-time arguments and dimensions that a launch has.
-pub(crate) struct Launch {
+#[derive(Debug)]
+pub struct Launch {
     pub args: hx_lower::CtArgs,
     pub dims: std::collections::BTreeMap<hx_hir::Name, i64>,
 }
 
 /// Binds the arguments of a launch without choosing an instance.
-pub(crate) fn bound(db: &dyn Db, request: &LaunchRequest) -> Result<Launch, LaunchError> {
+pub fn bound(db: &dyn Db, request: &LaunchRequest) -> Result<Launch, LaunchError> {
     let kernel = find_kernel(db, request)?;
     let prepared = bind::bind(db, kernel, request)?;
     Ok(Launch { args: prepared.args, dims: prepared.dims })

@@ -12,12 +12,12 @@ use hx_dtype::DType;
 use hx_host::bench::{Cycles, GemmRequest, Step, Times};
 use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor};
+use hx_inspect::absence_error;
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
 use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
 use super::{Bound, BoundTensor, Chosen, Launcher};
 use super::{estimates, internal};
-use crate::absence::absence_error;
 use crate::machine::Gpu;
 
 /// Size in bytes of the pattern that fills the buffers of timed copies.

@@ -12,12 +12,12 @@ use hx_lower::{CtArgs, LaunchFacts, WrittenArg};
 use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
 use crate::absence::absence_error;
-use crate::machine::Setup;
+use crate::setup::Setup;
 use crate::spills::spilled;
 use crate::stopped::stopped_at;
 
 /// Time limit of the CUDA compiler.
-pub(crate) const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+pub const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 
 /// The stages that can be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +87,7 @@ pub fn parse_override(text: &str) -> Result<(Name, WrittenArg), String> {
 }
 
 /// Returns the kernel of that name in the file, or all of its kernels if `name` is `None`.
-pub(crate) fn kernels<'db>(
+pub fn kernels<'db>(
     db: &'db dyn Db,
     file: SourceFile,
     name: Option<&str>,
@@ -181,7 +181,7 @@ fn part<'db>(
     errors: &mut Vec<Diagnostic>,
 ) -> Result<String, EmitError> {
     let built = || hx_compile::built_constraints(db, instance).filter(|text| !text.is_empty());
-    match (found(db, instance, stop), (stage == Emit::Constraints).then(built).flatten()) {
+    match (stopped(db, instance, stop), (stage == Emit::Constraints).then(built).flatten()) {
         (EmitError::Found(found), Some(text)) => {
             errors.extend(found);
             Ok(text)
@@ -243,21 +243,21 @@ pub fn instance<'db>(
 }
 
 /// Returns the errors that stopped an instance before the wanted stage.
-pub fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
+pub fn stopped<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
     match stopped_at(db, instance, stop) {
         LaunchError::Found(errors) => EmitError::Found(errors),
         other => EmitError::Host(other.into_parts().0),
     }
 }
 
-pub(crate) fn compile<'db>(
+pub fn compile<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
     want: Want,
     setup: &Setup,
     warnings: &mut Vec<String>,
 ) -> Result<Compiled, EmitError> {
-    let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    let source = cuda_source(db, instance).as_ref().map_err(|stop| stopped(db, instance, stop))?;
     // A kernel with a race has a CUDA text too, but it must not be compiled.
     let errors = instance_errors(db, instance);
     if !errors.is_empty() {

@@ -8,7 +8,7 @@ use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Cache, WorkerCommand};
 use hx_workspace::Manifest;
 
-use crate::machine::{DeviceChoice, Setup};
+use crate::setup::{DeviceChoice, Setup};
 
 /// The target architecture if no setting names one.
 const DEFAULT_TARGET: Arch = Arch::Sm90a;

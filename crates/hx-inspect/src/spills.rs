@@ -11,7 +11,7 @@ use hx_lower::{At, Place};
 use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Listing, disassemble};
 
-use crate::machine::Setup;
+use crate::setup::Setup;
 
 /// The most lines that are shown.
 const SHOWN: usize = 3;
@@ -50,7 +50,7 @@ pub(crate) fn spilled(
 }
 
 /// As [`spilled`], with the listing of the machine code if there is a disassembler.
-pub(crate) fn spilled_in(
+pub fn spilled_in(
     db: &dyn Db,
     instance: Instance<'_>,
     resources: Option<&KernelResources>,

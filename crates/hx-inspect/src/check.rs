@@ -8,7 +8,7 @@ use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::Arch;
 use hx_workspace::Database;
 
-use crate::run::foreign_errors;
+use crate::front::foreign_errors;
 
 /// Stack of a checking thread, because the compiler's passes recurse into nested expressions. The memory is reserved, not
 /// committed.

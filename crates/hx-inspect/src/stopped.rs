@@ -6,7 +6,7 @@ use hx_host::HostError;
 use hx_host::device::LaunchError;
 
 /// Returns the errors that stopped an instance before a stage.
-pub(crate) fn stopped_at<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &Stop) -> LaunchError {
+pub fn stopped_at<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &Stop) -> LaunchError {
     let found = instance_errors(db, instance);
     if !found.is_empty() {
         return LaunchError::Found(found.clone());

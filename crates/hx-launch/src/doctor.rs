@@ -1,10 +1,11 @@
 //! `hx doctor`: lists the parts that the machine has, and what each missing part disables.
 
+use hx_inspect::Setup;
 use hx_worker::protocol::{DeviceInfo, ProbeReport};
 use hx_worker::toolkit::{find_cublaslt, find_nvdisasm, find_nvrtc};
 use hx_worker::{Absence, WorkerClient};
 
-use crate::machine::{Setup, arch_for, probe};
+use crate::machine::{arch_for, probe};
 
 /// Whether a part was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,13 +6,13 @@ use hx_hir::{Item, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::EvalError;
+use hx_inspect::{KernelReport, Ran};
 use hx_sim::{Argument, Blocked, Config, Fault, OldLoad, Report, Room, SimError};
 use hx_thread::LogContents;
 use hx_tile::{OpKind, Origin};
 
 use super::instance::{self, Checked};
 use super::{Bound, BoundParam, Launcher, estimates, maps, stopped_at};
-use crate::report::{KernelReport, Ran};
 
 /// Alignment in bytes of each tensor's memory. A GPU's driver aligns allocations at least as much, so the sectors that the
 /// simulator counts are those of a GPU.
@@ -155,7 +155,7 @@ impl<'a> Launcher<'a> {
 
 /// An atomic load that found the value from before a write that nothing orders it with, in the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Old {
+pub struct Old {
     /// The load.
     pub load: (SourceFile, TextRange),
     /// The write whose value it did not find.
@@ -167,13 +167,13 @@ pub(crate) struct Old {
 
 impl Old {
     /// Returns what the load did, for its place.
-    pub(crate) fn load_text(&self) -> String {
+    pub fn load_text(&self) -> String {
         let [reader, writer] = self.blocks.map(block);
         format!("{reader} finds {} as it was before {writer} wrote it: nothing orders the two", self.element)
     }
 
     /// Returns what the write did, for its place.
-    pub(crate) fn write_text(&self) -> String {
+    pub fn write_text(&self) -> String {
         let [_, writer] = self.blocks.map(block);
         format!("{writer} wrote it here")
     }

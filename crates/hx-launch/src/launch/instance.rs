@@ -213,7 +213,7 @@ fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64
 }
 
 /// Returns a label at the grid of a kernel, if it has one.
-pub(crate) fn grid_label<'db>(db: &'db dyn Db, instance: Instance<'db>, message: String) -> Option<Label> {
+pub fn grid_label<'db>(db: &'db dyn Db, instance: Instance<'db>, message: String) -> Option<Label> {
     let header = Header::new(db, instance.kernel(db));
     header.at_expr(header.signature.grid?, message)
 }
