@@ -10,7 +10,7 @@ use super::Finding;
 
 /// The rows from the bottom up. A planned crate has its place before it exists.
 const ROWS: &[&[&str]] = &[
-    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker"],
+    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker", "hx-features"],
     &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base"],
     &["hx-lower", "hx-synth", "hx-verify", "hx-report"],
     &["hx-thread"],
