@@ -4,7 +4,7 @@ use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, SourceFile, TextRange, codes};
 use hx_hir::{Item, Sound, file_items, reached_errors};
 use hx_host::eval::{Options, Session, Surroundings};
-use hx_inspect::{ReportForm, front_diagnostics};
+use hx_inspect::{FormatReport, front_diagnostics};
 use hx_launch::{Launcher, Machine, Reporting, Tuned};
 use hx_workspace::Database;
 
@@ -29,7 +29,7 @@ pub struct Launches<'t> {
     /// Arguments of tuned kernels.
     pub tuned: Option<&'t Tuned>,
     /// The form in which each launch on the simulator reports its counters.
-    pub report: Option<ReportForm>,
+    pub report: Option<&'t dyn FormatReport>,
 }
 
 /// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints.

@@ -1,11 +1,10 @@
 //! Tunes a kernel for shapes: candidates from its `tune` clause, best estimate first, compiled at the same time, checked against the
 //! defaults, and measured in rounds on a GPU.
 //!
-//! Times are kept on disk ([`store`]), so that an interrupted run goes on where it was. [`report`] draws the results.
+//! Times are kept on disk ([`store`]), so that an interrupted run goes on where it was.
 
 mod check;
 mod gpu;
-pub mod report;
 mod rounds;
 mod sample;
 mod shape;
@@ -33,6 +32,9 @@ use hx_launch::{Machine, bound, host_value, text_hash};
 pub use sample::Sample;
 pub(crate) use shape::Given;
 pub use shape::parse_shape;
+
+/// The number of rounds of measuring, each with half of the candidates of the round before, about.
+pub const ROUNDS: usize = rounds::ROUNDS.len();
 use shape::{Inputs, inputs};
 pub use space::{Candidate, Space};
 

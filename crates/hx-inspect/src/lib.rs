@@ -29,7 +29,7 @@ pub use emit::{
 };
 pub use front::{foreign_errors, front_diagnostics};
 pub use in_place::{in_place, pairs_in_place};
-pub use report::{KernelReport, Moves, Part, Ran, ReportForm, Row, Spot};
+pub use report::{Advice, FormatReport, KernelReport, Moves, Part, Ran, Row, Spot};
 pub use settings::setup;
 pub use setup::{DeviceChoice, Setup, UnknownDevice};
 pub use spills::spilled_in;

@@ -1,46 +1,28 @@
 //! The counters of launches on the simulator, beside the lines of the kernel that caused them.
 //!
-//! The model is plain data: a row for each operation, with its place in the text. [`KernelReport::text`] draws it for a
-//! terminal, [`KernelReport::json`] writes it for programs. Launches of the same instance add up.
+//! The model is plain data: a row for each operation, with its place in the text. `hx-report` draws it for a terminal,
+//! [`KernelReport::json`] writes it for programs. Launches of the same instance add up.
 //!
 //! Start at [`KernelReport`].
 
 mod advice;
 mod build;
 mod json;
-mod text;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use hx_sim::Counters;
 use hx_target::Arch;
 use hx_tile::{OpCycles, OpId};
 
-use self::advice::Advice;
+pub use self::advice::Advice;
 pub use self::build::Ran;
 
-/// The form of a report.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReportForm {
-    /// Lines of at most this many columns.
-    Text { width: usize },
-    /// A JSON object on one line.
-    Json,
-}
-
-impl ReportForm {
+/// Formats the reports of launches, as the caller of a launcher shows them.
+pub trait FormatReport: fmt::Debug {
     /// Formats the report of one launch, the one with this number from 1 on. The text ends with a line break.
-    pub fn of_launch(self, number: usize, report: &KernelReport) -> String {
-        match self {
-            ReportForm::Text { width } => report.text(&format!("launch {number} of"), width),
-            ReportForm::Json => {
-                let mut object = report.json();
-                object["type"] = "report".into();
-                object["launch"] = number.into();
-                format!("{object}\n")
-            }
-        }
-    }
+    fn of_launch(&self, number: usize, report: &KernelReport) -> String;
 }
 
 /// The counters of the launches of one instance.
@@ -102,7 +84,8 @@ pub struct Row {
     pub counters: Counters,
     /// The estimated cycles of all blocks.
     pub cycles: OpCycles,
-    pub(crate) advice: Advice,
+    /// The causes of waste, for remarks.
+    pub advice: Advice,
 }
 
 /// The way in which an operation moves data. A GPU has different counters for each.
@@ -133,15 +116,6 @@ impl Moves {
 }
 
 impl KernelReport {
-    /// Formats the report of all its launches, as lines of at most `width` columns.
-    pub fn summed_text(&self, width: usize) -> String {
-        let title = match self.launches {
-            1 => "1 launch of".to_owned(),
-            n => format!("{n} launches of"),
-        };
-        self.text(&title, width)
-    }
-
     /// Returns the counters of all operations and of the statements outside of them.
     pub fn total(&self) -> Counters {
         let mut total = self.other;
@@ -150,7 +124,7 @@ impl KernelReport {
     }
 
     /// Returns the part of the estimate that `cycles` are, from 0 to 1; 0 without an estimate.
-    fn share(&self, cycles: f64) -> f64 {
+    pub fn share(&self, cycles: f64) -> f64 {
         if self.cycles > 0.0 { cycles / self.cycles } else { 0.0 }
     }
 

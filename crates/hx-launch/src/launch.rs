@@ -90,7 +90,7 @@ pub struct Launcher<'a> {
     stepping: Option<Stepping<'a>>,
     /// The last fault that the simulator found, and its launch.
     faulted: Option<(usize, SimError)>,
-    reporting: Reporting,
+    reporting: Reporting<'a>,
     /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
     old: Vec<Old>,
     /// The warnings about the kernels that were launched.
@@ -216,7 +216,7 @@ impl<'a> Launcher<'a> {
 
     /// Returns the launcher with reports of its launches on the simulator.
     #[must_use]
-    pub fn reporting(self, reporting: Reporting) -> Launcher<'a> {
+    pub fn reporting(self, reporting: Reporting<'a>) -> Launcher<'a> {
         Launcher { reporting, ..self }
     }
 

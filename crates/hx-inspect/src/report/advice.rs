@@ -11,7 +11,7 @@ const NOTABLE: f64 = 1.05;
 
 /// The causes of waste and the ways out, as far as the compiler knows them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Advice {
+pub struct Advice {
     /// The cause of bank conflicts.
     conflicts: Option<String>,
     /// The cause of scattered sectors.
@@ -57,14 +57,14 @@ impl Advice {
     }
 
     /// Adds what is known from another launch.
-    pub(super) fn join(&mut self, other: Advice) {
+    pub fn join(&mut self, other: Advice) {
         self.conflicts = self.conflicts.take().or(other.conflicts);
         self.sectors = self.sectors.take().or(other.sectors);
         self.redundant = self.redundant.take().or(other.redundant);
     }
 
     /// Returns the remarks about the counters of an operation, a sentence each.
-    pub(super) fn remarks(&self, counters: &Counters) -> Vec<String> {
+    pub fn remarks(&self, counters: &Counters) -> Vec<String> {
         let with = |text: String, cause: &Option<String>| match cause {
             Some(cause) => format!("{text}: {cause}"),
             None => text,

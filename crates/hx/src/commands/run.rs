@@ -8,7 +8,8 @@ use hx_base::{Diagnostic, sort_diagnostics};
 use hx_driver::{Launches, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
-use hx_inspect::ReportForm;
+use hx_inspect::FormatReport;
+use hx_report::ReportForm;
 
 use super::tuned::{self, Once};
 use super::{limit_memory, load, machine, machine_warnings, setup, simulated};
@@ -66,13 +67,14 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, ..Options::default() };
     let mut live = Live { output, told: Once::default() };
+    let form = match output.json() {
+        true => ReportForm::Json,
+        false => ReportForm::Text { width: output.columns() },
+    };
     let launches = Launches {
         order: args.order.order.unwrap_or(0),
         tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned),
-        report: args.report.report.then(|| match output.json() {
-            true => ReportForm::Json,
-            false => ReportForm::Text { width: output.columns() },
-        }),
+        report: args.report.report.then_some(&form as &dyn FormatReport),
     };
     let until = Until { stop: interrupt::flag(), deadline };
     let outcome = run_main(&loaded.db, file, &machine, launches, options, &mut live, until);

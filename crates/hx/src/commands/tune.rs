@@ -1,5 +1,7 @@
 //! `hx tune`.
 
+mod report;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -7,7 +9,7 @@ use hx_base::{Diagnostic, SourceFile, codes};
 use hx_driver::Roofs;
 use hx_driver::tune::{
     Baseline, Prepared, Progress as Step, ShapeResult, TuneError, TuneRequest, kernel_of, parse_shape,
-    prepare, report, tune,
+    prepare, tune,
 };
 use hx_host::HostError;
 use hx_inspect::Overrides;

@@ -1,9 +1,10 @@
 //! The report as one HTML page: for each shape a table and a plot, and plots over all shapes.
 
+use hx_driver::Roofs;
+use hx_driver::tune::{ROUNDS, Row, ShapeResult};
+
 use super::plot::{Axis, Plot, Point, escape};
 use super::{conclusions, micros, name, roof_at, verdict};
-use crate::bench::record::Roofs;
-use crate::tune::{Row, ShapeResult};
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --fg: #1c2330; --bg: #fff; --soft: #5b6675; --line: #d8dde5; --a: #2563eb; --b: #d9480f; --c: #8a94a3; }
@@ -21,7 +22,7 @@ circle.chosen { fill: var(--b); } polyline { fill: none; stroke-width: 1.5; } po
 ";
 
 /// Returns the report of some shapes as a page that needs no other file. `roofs` are the machine's peaks, if they are stated.
-pub fn page(results: &[ShapeResult], roofs: &Roofs) -> String {
+pub(in crate::commands::tune) fn page(results: &[ShapeResult], roofs: &Roofs) -> String {
     let kernel = results.first().map_or("", |result| result.kernel.as_str());
     let device = results.first().map_or("", |result| result.device.as_str());
     let title = escape(&format!("{kernel} tuned on {device}"));
@@ -75,7 +76,7 @@ fn section(result: &ShapeResult) -> String {
 fn class(row: &Row) -> &'static str {
     match row.round {
         _ if row.chosen => "chosen",
-        Some(round) if round >= crate::tune::rounds::ROUNDS.len() => "measured",
+        Some(round) if round >= ROUNDS => "measured",
         _ => "dropped",
     }
 }

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use hx_inspect::{FormatReport, KernelReport, Row, Spot};
 use hx_sim::{Counters, byte_count};
 use hx_tile::OpCycles;
 use textwrap::core::display_width;
-use textwrap::{Options, WordSplitter};
 
-use super::{KernelReport, Row, Spot};
+use crate::wrap::{cut, filled};
 
 /// The least room for names of instructions. Columns are left out until there is that much.
 const LEAST_NAME: usize = 26;
@@ -58,9 +58,52 @@ enum Line {
     Remark(String),
 }
 
-impl KernelReport {
+/// The form of the report of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportForm {
+    /// Lines of at most this many columns.
+    Text { width: usize },
+    /// A JSON object on one line.
+    Json,
+}
+
+impl FormatReport for ReportForm {
+    fn of_launch(&self, number: usize, report: &KernelReport) -> String {
+        match *self {
+            ReportForm::Text { width } => Drawing(report).text(&format!("launch {number} of"), width),
+            ReportForm::Json => {
+                let mut object = report.json();
+                object["type"] = "report".into();
+                object["launch"] = number.into();
+                format!("{object}\n")
+            }
+        }
+    }
+}
+
+/// Draws the report of all launches of an instance, as lines of at most `width` columns.
+pub fn summed_counters(report: &KernelReport, width: usize) -> String {
+    let title = match report.launches {
+        1 => "1 launch of".to_owned(),
+        n => format!("{n} launches of"),
+    };
+    Drawing(report).text(&title, width)
+}
+
+/// A report that is drawn.
+struct Drawing<'r>(&'r KernelReport);
+
+impl std::ops::Deref for Drawing<'_> {
+    type Target = KernelReport;
+
+    fn deref(&self) -> &KernelReport {
+        self.0
+    }
+}
+
+impl Drawing<'_> {
     /// Returns the report as lines of at most `width` columns. `title` says which launches it is about, as in `launch 1 of`.
-    pub fn text(&self, title: &str, width: usize) -> String {
+    fn text(&self, title: &str, width: usize) -> String {
         let lines = self.lines();
         let columns = Columns::of(&lines, width);
         let mut out = String::new();
@@ -76,7 +119,7 @@ impl KernelReport {
         if self.cycles > 0.0 {
             let _ = write!(head, ", about {:.0} cycles a block", self.cycles / self.blocks.max(1) as f64);
         }
-        out += &wrapped(&head, width, "", "  ");
+        out += &filled(&head, width, "", "  ");
         let heads = COLUMNS.map(|column| column.head.to_owned());
         columns.numbers(("", ""), &heads, &mut out);
         for line in &lines {
@@ -257,12 +300,12 @@ impl Columns {
     fn line(&self, line: &Line, out: &mut String) {
         match line {
             Line::Part(text) => {
-                out.push_str(&clipped(text, self.width));
+                out.push_str(&cut(text, self.width));
                 out.push('\n');
             }
             Line::Source(number, text) => {
                 let line = format!("{number:>width$} │ {text}", width = self.number);
-                out.push_str(clipped(&line, self.width).trim_end());
+                out.push_str(cut(&line, self.width).trim_end());
                 out.push('\n');
             }
             Line::Gap => {
@@ -272,13 +315,13 @@ impl Columns {
             Line::Name(text) => self.numbers(("", text), &Default::default(), out),
             Line::Remark(text) => {
                 let first = format!("{:INDENT$}", "");
-                out.push_str(&wrapped(text, self.width, &first, &first));
+                out.push_str(&filled(text, self.width, &first, &first));
             }
         }
     }
 
     fn numbers(&self, (label, name): (&str, &str), cells: &[String; COLUMNS.len()], out: &mut String) {
-        let name = clipped(name, self.name);
+        let name = cut(name, self.name);
         let pad = " ".repeat(self.name - display_width(&name));
         let _ = write!(out, "  {label:>width$} {name}{pad}", width = self.label);
         for (cell, width) in cells.iter().zip(self.widths) {
@@ -289,29 +332,4 @@ impl Columns {
         out.truncate(out.trim_end_matches(' ').len());
         out.push('\n');
     }
-}
-
-/// Breaks a sentence at spaces. The text ends with a line break.
-fn wrapped(text: &str, width: usize, first: &str, next: &str) -> String {
-    let options = Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(next)
-        .word_splitter(WordSplitter::NoHyphenation);
-    textwrap::fill(text, options) + "\n"
-}
-
-/// Cuts a text to a number of columns. The last one of a text that was cut is `…`.
-fn clipped(text: &str, width: usize) -> String {
-    if display_width(text) <= width {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for c in text.chars() {
-        if display_width(&out) + display_width(c.encode_utf8(&mut [0; 4])) + 1 > width {
-            break;
-        }
-        out.push(c);
-    }
-    out.push('…');
-    out
 }

@@ -2,14 +2,16 @@
 
 mod html;
 mod plot;
+#[cfg(test)]
+mod tests;
 
-pub use html::page;
+use hx_driver::Roofs;
+use hx_driver::tune::{ROUNDS, Row, ShapeResult};
 
-use super::{Row, ShapeResult};
-use crate::bench::record::Roofs;
+pub(super) use html::page;
 
 /// Formats the candidates of a shape as a table: estimate, median, ratio, and which one is chosen.
-pub fn table(result: &ShapeResult) -> String {
+pub(super) fn table(result: &ShapeResult) -> String {
     let mut lines = vec![["candidate", "estimate", "measured", "ratio", ""].map(str::to_owned)];
     for row in &result.rows {
         let or_nothing = |text: Option<String>| text.unwrap_or_default();
@@ -52,7 +54,7 @@ fn conclusions(result: &ShapeResult) -> Vec<String> {
 }
 
 /// Returns the time of the candidate with the best estimate divided by that of the chosen one.
-pub fn first_choice(result: &ShapeResult) -> Option<f64> {
+fn first_choice(result: &ShapeResult) -> Option<f64> {
     let estimated = |row: &&Row| row.estimate_us.is_some() && row.refused.is_none();
     let estimate = |row: &Row| row.estimate_us.unwrap_or(f64::INFINITY);
     let first = result.rows.iter().filter(estimated).min_by(|a, b| estimate(a).total_cmp(&estimate(b)))?;
@@ -70,7 +72,7 @@ fn verdict(row: &Row) -> String {
     match (row.chosen, row.round, &row.refused) {
         (true, ..) => format!("chosen{earlier}"),
         (_, _, Some(reason)) => format!("no code: {reason}"),
-        (_, Some(round), _) if round < super::rounds::ROUNDS.len() => {
+        (_, Some(round), _) if round < ROUNDS => {
             format!("dropped in round {round}{earlier}")
         }
         (_, Some(_), _) => earlier.trim_start_matches(", ").to_owned(),
