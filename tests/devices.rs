@@ -5,10 +5,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use expect_test::expect;
-use hx_driver::{
-    DeviceChoice, Each, Filter, Levels, Machine, Setup, TestOptions, Verdict, list_tests, open_machine,
-    open_machines, run_tests_on,
-};
+use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests_on};
+use hx_inspect::{DeviceChoice, Setup};
+use hx_launch::{Levels, Machine, open_machine, open_machines};
 use hx_target::Target;
 use hx_worker::WorkerCommand;
 use hx_worker::protocol::PROTOCOL_VERSION;

@@ -5,10 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use hx_base::{Diagnostic, SourceFile};
-use hx_driver::{
-    Each, Filter, Launches, Machine, RunOutcome, TestOptions, Texts, Verdict, list_tests, run_main, run_tests,
-};
+use hx_driver::{Each, Filter, Launches, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 use hx_host::eval::Options;
+use hx_launch::{Machine, Texts};
 use hx_target::Target;
 use hx_workspace::{Database, OsSystem};
 

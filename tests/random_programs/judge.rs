@@ -11,8 +11,9 @@ use hx_base::{Diagnostic, SourceFile, codes};
 use hx_compile::{
     CtArgs, Db, Instance, LaunchFacts, candidates, cuda_source, solution, tile_program, violations,
 };
-use hx_driver::{Each, Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{Name, file_items};
+use hx_launch::Machine;
 use hx_target::Target;
 use hx_tile::{Choice, OpKind, OperandChoice, Solution, TileProgram};
 use hx_workspace::Database;
@@ -117,7 +118,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
     if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
         return fault_of(&db, found).into();
     }
-    let (open, found): (Vec<Diagnostic>, Vec<Diagnostic>) = hx_driver::check(&db, file, target(), false)
+    let (open, found): (Vec<Diagnostic>, Vec<Diagnostic>) = hx_inspect::check(&db, file, target(), false)
         .into_iter()
         .partition(|found| found.code.id == codes::UNCHECKED_PIPELINES.id);
     let unchecked = open.first().map(|found| fault_of(&db, found));

@@ -8,11 +8,12 @@ use std::sync::atomic::AtomicBool;
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, Severity, SourceFile, TextRange, line_index};
 use hx_compile::{check_file, default_instance, solution, tile_program};
-use hx_driver::{Each, Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{
     Item, Kernel, Pat, body_of, body_source_map, file_items, infer_body, signature_source_map,
     signature_types,
 };
+use hx_launch::Machine;
 use hx_target::Target;
 use hx_tile::{Origin, choice_text, layout_text};
 use hx_workspace::Database;

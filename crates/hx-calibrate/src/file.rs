@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use hx_target::Target;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::probe::Results;
 use crate::rows::{Row, rows};
@@ -95,18 +96,13 @@ fn digits(figure: f64) -> String {
 
 /// Returns a text as lines of a comment.
 fn wrapped(text: &str) -> String {
-    let mut out = String::new();
-    let mut line = String::from("#");
-    for word in text.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > COLUMNS {
-            out.push_str(&line);
-            out.push('\n');
-            line = String::from("#");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    out + &line + "\n"
+    let options = Options::new(COLUMNS)
+        .initial_indent("# ")
+        .subsequent_indent("# ")
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(text, options) + "\n"
 }
 
 /// Compares the results with the numbers of a file, and with the rows of the catalogue.

@@ -15,11 +15,10 @@ use hx_hir::{ItemKind, Sound, reached_errors};
 use hx_host::Value;
 use hx_host::bench::Group;
 use hx_host::eval::{Options, Session};
+use hx_launch::{Launcher, Machine, Timing, Tuned};
 use hx_workspace::Database;
 
 use crate::bounded::{Each, ended_at};
-use crate::launch::{Launcher, Timing, Tuned};
-use crate::machine::Machine;
 use crate::test::{Captured, Case, Failed, Filter, Listing, case_seed, list, panicked};
 
 /// Options of a run of benches.

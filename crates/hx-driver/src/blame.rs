@@ -15,12 +15,11 @@ use std::time::Duration;
 
 use hx_base::Diagnostic;
 use hx_host::eval::Suspect;
+use hx_launch::{Launcher, Machine, Tuned};
 use hx_workspace::Database;
 
 use self::account::Account;
 use crate::bounded::Each;
-use crate::launch::{Launcher, Tuned};
-use crate::machine::Machine;
 
 /// The largest tensor whose writes are recorded, in elements. A record takes 16 bytes for each.
 const LARGEST: usize = 1 << 22;

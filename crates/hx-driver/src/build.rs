@@ -20,9 +20,9 @@ use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Want};
 use serde::Serialize;
 
-use crate::emit::{COMPILE_LIMIT, EmitError, Overrides, compile, found, instance, kernels};
-use crate::machine::Setup;
-use crate::spills::spilled_in;
+use hx_inspect::{
+    COMPILE_LIMIT, EmitError, Overrides, Setup, compile, instance, kernels, spilled_in, stopped,
+};
 
 pub use launcher::{BuiltLauncher, build_launcher};
 
@@ -188,7 +188,7 @@ fn requested<'db>(
 
 /// Returns the CUDA text of an instance without errors. A kernel with a race has a text too, but it must not be built.
 fn checked_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<&'db CudaSource, EmitError> {
-    let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    let source = cuda_source(db, instance).as_ref().map_err(|stop| stopped(db, instance, stop))?;
     let errors = instance_errors(db, instance);
     if errors.is_empty() { Ok(source) } else { Err(EmitError::Found(errors.clone())) }
 }
@@ -413,7 +413,7 @@ fn describe<'db>(
     kind: BuildKind,
     resources: Option<KernelResources>,
 ) -> Result<Description, EmitError> {
-    let lowered = tile_program(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    let lowered = tile_program(db, instance).as_ref().map_err(|stop| stopped(db, instance, stop))?;
     let launch = &source.launch;
     let facts = instance.facts(db);
     // The divisors of the dimensions, as far as the code relies on them.

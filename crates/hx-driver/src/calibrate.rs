@@ -10,8 +10,8 @@ use hx_worker::{
 };
 use rayon::prelude::*;
 
-use crate::absence::absence_error;
-use crate::machine::{Cuda, Gpu, Machine};
+use hx_inspect::absence_error;
+use hx_launch::{Cuda, Gpu, Machine};
 
 /// Time limit of one compile, and of one launch: the longest takes some milliseconds.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);

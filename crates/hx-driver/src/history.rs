@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use hx_worker::own_files;
 use serde::{Deserialize, Serialize};
 
-use crate::fnv::fnv;
+use hx_base::fnv;
 
 /// The subfolder of the cache folder that holds the histories.
 const FOLDER: &str = "tests";

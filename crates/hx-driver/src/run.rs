@@ -1,18 +1,14 @@
 //! Runs a file's `main { … }`.
 
-use std::collections::HashSet;
-
 use hx_base::interrupt::{Ended, Until};
-use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
-use hx_compile::Db;
-use hx_hir::{Item, Sound, all_reached_errors, file_items, reached_errors};
+use hx_base::{Diagnostic, SourceFile, TextRange, codes};
+use hx_hir::{Item, Sound, file_items, reached_errors};
 use hx_host::eval::{Options, Session, Surroundings};
+use hx_inspect::{FormatReport, front_diagnostics};
+use hx_launch::{Launcher, Machine, Reporting, Tuned};
 use hx_workspace::Database;
 
 use crate::bounded::{ended_at, ended_in};
-use crate::launch::{Launcher, Tuned};
-use crate::machine::Machine;
-use crate::report::{ReportForm, Reporting};
 
 /// The result of running `main`.
 #[derive(Clone, Debug)]
@@ -25,24 +21,6 @@ pub enum RunOutcome {
     Failed(Vec<Diagnostic>),
 }
 
-/// Returns a file's errors of syntax, names and types. Solves no kernel: kernels are checked when they are launched.
-pub fn front_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
-    let mut found = hx_base::syntax_diagnostics(db, file).clone();
-    found.extend(hx_hir::file_diagnostics(db, file).iter().cloned());
-    sort_diagnostics(db, &mut found);
-    found
-}
-
-/// Returns the errors in items of other files that the items of `files` use. The user did not name those files, but no item that
-/// uses a broken item is built, so the errors have to be reported.
-pub fn foreign_errors(db: &dyn Db, files: &[SourceFile]) -> Vec<Diagnostic> {
-    let items = files.iter().flat_map(|file| &file_items(db, *file).items);
-    let mut found = all_reached_errors(db, items.copied());
-    let asked: HashSet<SourceFile> = files.iter().copied().collect();
-    found.retain(|error| !asked.contains(&error.primary.file));
-    found
-}
-
 /// The choices of a run that concern its launches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launches<'t> {
@@ -51,7 +29,7 @@ pub struct Launches<'t> {
     /// Arguments of tuned kernels.
     pub tuned: Option<&'t Tuned>,
     /// The form in which each launch on the simulator reports its counters.
-    pub report: Option<ReportForm>,
+    pub report: Option<&'t dyn FormatReport>,
 }
 
 /// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints.

@@ -16,12 +16,11 @@ use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, SourceFile};
 use hx_hir::{Item, Sound, file_items, reached_errors};
 use hx_host::eval::{Options, Session, Suspect};
+use hx_launch::{Launcher, Machine, Recorded, Stepping};
 use hx_sim::{Fault, Memory, SimError};
 use hx_workspace::Database;
 
 use crate::bounded::Each;
-use crate::launch::{Launcher, Recorded, Stepping};
-use crate::machine::Machine;
 use crate::test::{Captured, Case, Failed, Property, Run, TestOptions, evaluated};
 
 pub use place::Named;

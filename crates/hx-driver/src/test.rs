@@ -16,22 +16,19 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use hx_base::interrupt::Ended;
-use hx_base::{Diagnostic, Label, SourceFile, TextRange, TextSize, codes};
+use hx_base::{Diagnostic, Label, SourceFile, TextRange, TextSize, codes, fnv};
 use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
 use hx_host::device::{LaunchReport, NoDevice};
 use hx_host::eval::{EvalError, Options, Session, Surroundings, Suspect};
 use hx_host::picture::Picture;
+use hx_inspect::{KernelReport, foreign_errors, front_diagnostics};
+use hx_launch::{Launcher, Levels, Machine, Old, Reporting, Tuned};
 use hx_workspace::Database;
 use web_time::Instant;
 
 use crate::blame::{Settings, blame};
 use crate::bounded::{Each, ended_at, ended_in, first_code};
-use crate::fnv::fnv;
-use crate::launch::{Launcher, Levels, Old, Tuned};
-use crate::machine::Machine;
-use crate::report::{KernelReport, Reporting};
-use crate::run::{foreign_errors, front_diagnostics};
 
 pub use docs::{DocMode, DocTest};
 pub use property::DRAWN_CASES;

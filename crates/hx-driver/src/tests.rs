@@ -18,10 +18,11 @@ use expect_test::Expect;
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, SourceFile};
 use hx_host::eval::Options;
+use hx_launch::Machine;
 use hx_target::Target;
 use hx_workspace::Database;
 
-use crate::{Filter, Launches, Machine, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
+use crate::{Filter, Launches, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 
 fn simulator() -> Machine {
     Machine::Simulator { target: Target::usual(), instead_of: None, compiler: None }

@@ -1,11 +1,10 @@
 //! Tunes a kernel for shapes: candidates from its `tune` clause, best estimate first, compiled at the same time, checked against the
 //! defaults, and measured in rounds on a GPU.
 //!
-//! Times are kept on disk ([`store`]), so that an interrupted run goes on where it was. [`report`] draws the results.
+//! Times are kept on disk ([`store`]), so that an interrupted run goes on where it was.
 
 mod check;
 mod gpu;
-pub mod report;
 mod rounds;
 mod sample;
 mod shape;
@@ -27,14 +26,16 @@ use hx_lower::CtArgs;
 use hx_workspace::{Database, Extent, TunedEntry, shape_text};
 use serde::Serialize;
 
-use crate::emit::{EmitError, Overrides, kernels};
-use crate::launch::{bound, text_hash};
-use crate::machine::Machine;
+use hx_inspect::{EmitError, Overrides, kernels};
+use hx_launch::{Machine, bound, host_value, text_hash};
 
 pub use sample::Sample;
 pub(crate) use shape::Given;
+pub use shape::parse_shape;
+
+/// The number of rounds of measuring, each with half of the candidates of the round before, about.
+pub const ROUNDS: usize = rounds::ROUNDS.len();
 use shape::{Inputs, inputs};
-pub use shape::{host_value, parse_shape};
 pub use space::{Candidate, Space};
 
 /// The name of the baseline that has the kernel's own defaults.
@@ -342,7 +343,7 @@ fn full_args<'db>(
     let facts = hx_lower::LaunchFacts::all_16();
     let instance = hx_compile::Instance::chosen(db, kernel, args.clone(), machine.target(), facts);
     let lowered = hx_compile::tile_program(db, instance).as_ref();
-    let lowered = lowered.map_err(|stop| crate::stopped::stopped_at(db, instance, stop))?;
+    let lowered = lowered.map_err(|stop| hx_inspect::stopped_at(db, instance, stop))?;
     Ok(lowered.args.clone())
 }
 

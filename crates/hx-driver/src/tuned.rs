@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_base::{Diagnostic, SourceFile};
 use hx_compile::{Db, Instance};
 use hx_hir::{Item, Kernel, Name, Sound, file_items, kernel_signature};
+use hx_inspect::{EmitError, Overrides};
+use hx_launch::{Tuned, fits, values};
 use hx_lower::{CtArgs, CtValue, LaunchFacts, WrittenArg};
 use hx_target::Target;
 use hx_workspace::{Extent, TunedEntry};
 
-use crate::emit::{EmitError, Overrides};
-use crate::launch::{Tuned, fits, values};
 use crate::tune::Given;
 
 /// Returns the arguments of the result for a shape, and lines that say so. `stated` are arguments that win over it. Without a

@@ -1,9 +1,9 @@
 //! Arguments of Python as arguments of a launch: tensors by address, shape and strides, and numbers.
 
 use hx_base::codes;
-use hx_driver::Region;
 use hx_dtype::DType;
 use hx_host::HostError;
+use hx_launch::Region;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};

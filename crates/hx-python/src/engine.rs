@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile, codes};
-use hx_driver::{DeviceChoice, front_diagnostics};
 use hx_hir::file_items;
+use hx_inspect::{DeviceChoice, front_diagnostics};
 use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
 use pyo3::exceptions::PyValueError;
@@ -46,7 +46,7 @@ impl Engine {
         let worker = WorkerCommand::new(command).arg("worker");
         let mut db = Database::default();
         let manifest = db.project(".");
-        let setup = hx_driver::setup(Some(DeviceChoice::Sim), None, None, manifest.as_ref(), worker);
+        let setup = hx_inspect::setup(Some(DeviceChoice::Sim), None, None, manifest.as_ref(), worker);
         let setup = setup.map_err(PyValueError::new_err)?;
         Ok(Engine(Arc::new(Shared::new(db, setup))))
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use hx_base::{Code, Diagnostic, codes};
-use hx_driver::EmitError;
 use hx_host::HostError;
 use hx_host::device::LaunchError;
+use hx_inspect::EmitError;
 use hx_report::{Config, Renderer, render_placeless};
 use hx_worker::RemoteError;
 use hx_workspace::{Database, OpenError};
@@ -69,7 +69,7 @@ impl Problem {
     fn placeless(class: Class, error: &HostError) -> Problem {
         let help: Vec<String> = error.help.iter().cloned().collect();
         let rendered = render_placeless(error.code, &error.message, &error.notes, &help, Config::default());
-        let class = if hx_driver::is_environmental(error.code) { Class::Missing } else { class };
+        let class = if hx_launch::is_environmental(error.code) { Class::Missing } else { class };
         Problem {
             class,
             code: error.code,

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use hx_driver::{DirectLaunch, Machine, Setup, machine_of};
+use hx_inspect::Setup;
+use hx_launch::{DirectLaunch, Machine, machine_of};
 use hx_runtime::direct::{Device, Kernel, Shape};
 use rustc_hash::FxHashMap;
 

@@ -9,8 +9,8 @@ mod facts;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use hx_driver::{EmitKind, Overrides, Solved, parse_override};
 use hx_hir::{Item, ItemKey, Name, item_named, kernel_signature, signature_source_map};
+use hx_inspect::{EmitKind, Overrides, Solved, parse_override};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -108,7 +108,7 @@ impl Kernel {
         let text = self.shared.interruptible(py, |db, _| {
             let file = Shared::file(db, &self.path)?;
             let overrides = self.overrides(&[])?;
-            let emitted = hx_driver::emit(db, file, Some(&self.name), &overrides, kind, &self.shared.setup);
+            let emitted = hx_inspect::emit(db, file, Some(&self.name), &overrides, kind, &self.shared.setup);
             let emitted = emitted.map_err(|error| Problem::emit(db, &self.name, error))?;
             let Some(emitted) = emitted.into_iter().next() else { return Ok(String::new()) };
             // A kernel with a race has texts too, which show the race; its exception is that of the launch.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use hx_base::codes;
-use hx_driver::{DirectLaunch, DirectParam, may_share};
 use hx_dtype::DType;
+use hx_launch::{DirectLaunch, DirectParam, may_share};
 use hx_runtime::direct::{Kernel, Params};
 use hx_worker::RemoteError;
 use rustc_hash::FxHashMap;

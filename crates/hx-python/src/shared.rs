@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, SourceFile, codes};
-use hx_driver::{Machine, Setup, Tuned};
+use hx_inspect::Setup;
+use hx_launch::{Machine, Tuned};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 

@@ -2,9 +2,9 @@
 
 use hx_base::codes;
 use hx_base::interrupt::Until;
-use hx_driver::Launcher;
 use hx_host::device::{Device as _, LaunchRequest};
 use hx_host::{HostError, Tensor, Value};
+use hx_launch::Launcher;
 use hx_workspace::Database;
 
 use crate::errors::{Class, Problem};

@@ -1,8 +1,8 @@
 //! Completion of the word before the cursor. `hx-ide` supplies names, members and arguments, as in an editor; the prompt adds its
 //! commands.
 
-use hx_driver::EmitKind;
 use hx_ide::CompletionKind;
+use hx_inspect::EmitKind;
 use hx_target::Target;
 use rustyline::completion::FilenameCompleter;
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use hx_driver::{Machine, MachineError, Setup, open_machine};
+use hx_inspect::Setup;
+use hx_launch::{Machine, MachineError, open_machine};
 
 /// Interval at which a waiting evaluation checks whether it was abandoned.
 const POLL: Duration = Duration::from_millis(10);

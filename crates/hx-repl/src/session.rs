@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, Scope, SourceFile, codes};
-use hx_driver::Setup;
 use hx_hir::{Item, Name, Path, PathTarget, Sound, file_items, reached_errors, resolve_path};
 use hx_host::Value;
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Environment, EvalError, Options, Session as Evaluation, Surroundings};
 use hx_host::show::Look;
+use hx_inspect::Setup;
 use hx_workspace::Database;
 
 use crate::device::{LateDevice, Launched};
@@ -357,7 +357,7 @@ impl Session {
 /// Returns `Environment` if every error is the machine's, otherwise `Failed`.
 pub(crate) fn outcome_of(found: &[Diagnostic]) -> Outcome {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
-    if errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code)) {
+    if errors.peek().is_some() && errors.all(|d| hx_launch::is_environmental(d.code)) {
         Outcome::Environment
     } else {
         Outcome::Failed
@@ -411,8 +411,8 @@ pub(crate) fn check(
         _ => machines.setup().target,
     };
     let found = match file_items(db, file).kernels().next() {
-        Some(_) => hx_driver::check(db, file, target, false),
-        None => hx_driver::front_diagnostics(db, file),
+        Some(_) => hx_inspect::check(db, file, target, false),
+        None => hx_inspect::front_diagnostics(db, file),
     };
     if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use hx_base::testing::{EventLog, MemorySystem};
-use hx_driver::{DeviceChoice, Setup};
+use hx_inspect::{DeviceChoice, Setup};
 use hx_target::Target;
 use hx_worker::WorkerCommand;
 use hx_worker::toolkit::SearchEnv;

@@ -1,13 +1,15 @@
-//! Renders diagnostics: drawn with source lines, one line each, or as JSON.
+//! Renders diagnostics: drawn with source lines, one line each, or as JSON. Draws the counters of launches beside the lines that
+//! caused them.
 //!
 //! This is the only user of ariadne.
 //!
-//! Invariant: the crate does not know where diagnostics come from and writes to no stream; the caller chooses streams and
-//! colour.
+//! Invariant: the crate does not know where diagnostics and counters come from and writes to no stream; the caller chooses
+//! streams and colour.
 //!
-//! Start at [`Renderer`] and [`short`].
+//! Start at [`Renderer`] and [`short`], or at [`ReportForm`].
 
 mod clip;
+mod counters;
 mod draw;
 mod explain;
 mod json;
@@ -19,6 +21,7 @@ mod wrap;
 
 use hx_base::{Code, Db, Diagnostic, Severity, printable};
 
+pub use counters::{ReportForm, summed_counters};
 pub use explain::explain;
 use wrap::fitted;
 pub use wrap::wrapped;

@@ -8,14 +8,19 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let start = &line[..line.len() - line.trim_start().len()];
         let next = format!("{start}{indent}");
-        let options = Options::new(width.max(1))
-            .subsequent_indent(&next)
-            .break_words(false)
-            .word_separator(WordSeparator::AsciiSpace)
-            .word_splitter(WordSplitter::NoHyphenation);
-        textwrap::fill(line, options)
+        textwrap::fill(line, at_spaces(width.max(1)).subsequent_indent(&next).break_words(false))
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Breaks a sentence at spaces, and words that are longer than a line. The text ends with a line break.
+pub(crate) fn filled(text: &str, width: usize, first: &str, next: &str) -> String {
+    textwrap::fill(text, at_spaces(width).initial_indent(first).subsequent_indent(next)) + "\n"
+}
+
+/// Returns the options that break lines at spaces only.
+fn at_spaces<'a>(width: usize) -> Options<'a> {
+    Options::new(width).word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation)
 }
 
 /// Wraps a text if there is a width.
@@ -37,5 +42,23 @@ pub(crate) fn clipped(line: &str, width: Option<usize>, focus: usize) -> String 
         }
         out.push(c);
     }
+    out
+}
+
+/// Cuts a text to a number of columns. The last one of a text that was cut is `…`.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if textwrap::core::display_width(text) <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        if textwrap::core::display_width(&out) + textwrap::core::display_width(c.encode_utf8(&mut [0; 4])) + 1
+            > width
+        {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
     out
 }

@@ -4,10 +4,11 @@
 use std::sync::atomic::AtomicBool;
 
 use hx_driver::{
-    CaseReport, Each, Filter, Launches, Machine, RunOutcome, TestOptions, Verdict, case_place, list_tests,
-    run_main, run_tests,
+    CaseReport, Each, Filter, Launches, RunOutcome, TestOptions, Verdict, case_place, list_tests, run_main,
+    run_tests,
 };
 use hx_host::eval::Options;
+use hx_launch::Machine;
 use hx_target::Target;
 use hx_workspace::Database;
 use serde_json::{Value, json};

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hx_base::limits::{bytes, seconds};
-use hx_driver::DeviceChoice;
+use hx_inspect::DeviceChoice;
 use hx_target::Target;
 
 pub(crate) use bench::BenchArgs;
@@ -200,7 +200,7 @@ pub(crate) struct CheckArgs {
     /// Files and folders; the current folder if none is given.
     pub paths: Vec<String>,
     /// Show a stage of the kernels: tile, constraints, layouts, thread, cuda, ptx or sass.
-    #[arg(long, value_name = "STAGE", value_parser = clap::builder::PossibleValuesParser::new(hx_driver::EmitKind::NAMES))]
+    #[arg(long, value_name = "STAGE", value_parser = clap::builder::PossibleValuesParser::new(hx_inspect::EmitKind::NAMES))]
     pub emit: Option<String>,
     /// Show this kernel only.
     #[arg(long, value_name = "NAME", requires = "emit")]

@@ -23,8 +23,9 @@ pub(crate) mod tune;
 mod tuned;
 
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile};
-use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine, open_machines};
 use hx_host::HostError;
+use hx_inspect::{DeviceChoice, Setup};
+use hx_launch::{Machine, MachineError, open_machine, open_machines};
 use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
 
@@ -120,7 +121,7 @@ fn setup(
 ) -> Result<Setup, Exit> {
     let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
     let worker = WorkerCommand::new(executable).arg("worker");
-    hx_driver::setup(device, target.target, target.nvrtc.clone(), manifest, worker).map_err(|text| {
+    hx_inspect::setup(device, target.target, target.nvrtc.clone(), manifest, worker).map_err(|text| {
         output.usage(&text);
         Exit::Usage
     })
@@ -200,7 +201,7 @@ fn announce(opened: Result<Machine, MachineError>, output: &Output) -> Result<Ma
 
 /// Returns the exit code of an error without a place.
 fn exit_of(error: &HostError) -> Exit {
-    if hx_driver::is_environmental(error.code) { Exit::Environment } else { Exit::Bad }
+    if hx_launch::is_environmental(error.code) { Exit::Environment } else { Exit::Bad }
 }
 
 /// Reports the warnings that machines have collected, each once.

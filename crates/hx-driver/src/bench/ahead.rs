@@ -14,12 +14,11 @@ use hx_host::HostResult;
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
 use hx_host::eval::{Options, Session};
+use hx_launch::{Launcher, Machine};
 use hx_workspace::Database;
 
 use super::BenchOptions;
 use crate::bounded::Each;
-use crate::launch::Launcher;
-use crate::machine::Machine;
 use crate::test::{Captured, Case};
 
 /// Stack of a thread that compiles, because the compiler's passes recurse into nested expressions.

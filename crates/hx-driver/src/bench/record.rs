@@ -8,7 +8,7 @@ use hx_host::bench::{Compared, Group, Work};
 use hx_host::{HostError, HostResult};
 use serde::{Deserialize, Serialize};
 
-use crate::machine::Machine;
+use hx_launch::Machine;
 
 /// Version of the file format: raised by every incompatible change.
 const FORMAT: u32 = 1;

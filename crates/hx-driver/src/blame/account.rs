@@ -9,7 +9,7 @@ use hx_sim::Reached;
 use hx_tile::{Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
-use crate::launch::Seen;
+use hx_launch::Seen;
 
 /// The first wrong element, and the program that should have written it.
 pub(super) struct Account<'a> {

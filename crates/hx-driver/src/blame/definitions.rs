@@ -14,7 +14,7 @@ use hx_lower::At;
 use hx_tile::Origin;
 use hx_workspace::Database;
 
-use crate::launch::{Seen, integers};
+use hx_launch::{Seen, integers};
 
 /// The maximal number of definitions.
 const MOST: usize = 12;

@@ -7,12 +7,12 @@ use hx_base::{Label, TextRange, line_index};
 use hx_compile::tile_program;
 use hx_host::dense::show_shape;
 use hx_host::show::show_exact;
+use hx_launch::grid_label;
 use hx_sim::{Reached, Wrote};
 use hx_tile::{Op, OpKind, Origin, TensorId};
 
 use super::account::{Account, Region, hull, show_region};
 use super::definitions;
-use crate::launch::grid_label;
 
 /// Marks the accesses of the block that wrote the first wrong element; if nothing wrote it, all writes to the tensor, and the grid.
 pub(super) fn labels(account: &Account<'_>) -> Vec<Label> {

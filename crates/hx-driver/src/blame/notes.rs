@@ -5,13 +5,13 @@ use hx_compile::{TookPart, solution, tile_program, took_part};
 use hx_host::dense::show_shape;
 use hx_host::show::show_exact;
 use hx_index::Symbol;
+use hx_launch::stored_tensor;
 use hx_sim::Wrote;
 
 use hx_tile::{OpId, TensorId};
 
 use super::account::{Account, show_region};
 use super::traits;
-use crate::launch::stored_tensor;
 
 /// The relative difference between the simulator and a GPU that rounding explains.
 const ROUNDING: f64 = 0.01;

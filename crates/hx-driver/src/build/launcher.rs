@@ -6,13 +6,11 @@ use hx_base::SourceFile;
 use hx_codegen::{BuiltKernel, LaunchDim, LauncherRequest, LauncherText, launcher};
 use hx_compile::{Db, Instance, thread_program, tile_program};
 use hx_hir::{kernel_signature, signature_names};
+use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
 use hx_lower::usual_units;
 use hx_thread::{LogKind, Param};
 
 use super::{BuildKind, BuildRequest, Built, check_names, checked_source, compiled, requested};
-use crate::emit::{EmitError, Overrides, found, kernels};
-use crate::launch::in_place;
-use crate::machine::Setup;
 
 /// Kernels that were built to one header and one source.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,8 +80,8 @@ fn with_launch<'db>(
 ) -> Result<BuiltKernel, EmitError> {
     let kernel = instance.kernel(db);
     let source = checked_source(db, instance)?;
-    let lowered = tile_program(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
-    let program = thread_program(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    let lowered = tile_program(db, instance).as_ref().map_err(|stop| stopped(db, instance, stop))?;
+    let program = thread_program(db, instance).as_ref().map_err(|stop| stopped(db, instance, stop))?;
     let facts = instance.facts(db);
     let units = facts.units.clone().unwrap_or_else(|| usual_units(db, kernel));
     let dims = signature_names(db, kernel.into()).dims.iter().map(|dim| LaunchDim {
@@ -108,7 +106,7 @@ fn with_launch<'db>(
         arguments: arguments.into_iter().collect(),
         counters: counters.collect(),
         assertions: assertions.map(|entry| entry.text.clone()).collect(),
-        in_place: in_place::pairs(db, instance),
+        in_place: hx_inspect::pairs_in_place(db, instance),
         code: built.code.clone(),
     })
 }

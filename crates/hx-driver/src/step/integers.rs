@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hx_base::{TextRange, TextSize};
 use hx_hir::{Expr, Item, Pat, PatId, StmtKind, Ty, body_of, body_source_map, generic_symbol, infer_body};
 use hx_index::Symbol;
+use hx_launch::integers;
 
 use super::Stepper;
-use crate::launch::integers;
 
 /// A name that is in scope at the operation in focus.
 struct Bound {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hx_base::{Diagnostic, SourceFile, TextRange, line_index};
 use hx_compile::Instance;
 use hx_hir::{ItemKey, Name};
+use hx_launch::Recorded;
 use hx_lower::{CtArgs, Lowered};
 use hx_sim::{AgentId, AgentState, Fault, MemoryAccess, Playback, Prepared};
 use hx_thread::ThreadProgram;
@@ -14,7 +15,6 @@ use hx_tile::{Origin, Solution, TileProgram};
 use hx_workspace::Database;
 
 use super::{Goal, Place};
-use crate::launch::Recorded;
 
 /// A call or a kernel that an operation is in.
 #[derive(Clone, PartialEq, Eq, Debug)]

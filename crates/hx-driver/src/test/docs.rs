@@ -8,10 +8,10 @@ use hx_base::{Diagnostic, Scope, SourceFile, TextRange, TextSize, codes, line_in
 use hx_hir::{
     DocBlock, ItemKey, ItemKind, Sound, all_reached_errors, doc_blocks, file_doc_blocks, file_items,
 };
+use hx_launch::is_environmental;
 use hx_workspace::Database;
 
 use super::{COMPILED, Case, CaseReport, Filter, Listing, Verdict};
-use crate::machine::is_environmental;
 
 /// A block of code in a doc comment.
 #[derive(Clone, PartialEq, Eq, Debug)]

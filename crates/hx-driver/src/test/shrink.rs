@@ -9,11 +9,11 @@ use std::time::Duration;
 use hx_base::{Code, codes};
 use hx_host::domain::{Choice, Domain};
 use hx_host::eval::Assignment;
+use hx_launch::is_environmental;
 use web_time::Instant;
 
 use super::trial::{Drawn, Property, Run};
 use super::{CaseReport, Verdict};
-use crate::machine::is_environmental;
 
 /// The largest number of cases that one search runs.
 const MOST_RUNS: usize = 200;

@@ -7,11 +7,11 @@ use hx_base::interrupt::Ended;
 use hx_hir::{Item, Sound, reached_errors};
 use hx_host::device::NoDevice;
 use hx_host::eval::{EvalResult, Options, Session};
+use hx_launch::Machine;
 use hx_workspace::Database;
 
 use super::{Case, CaseReport, TestOptions, run_guarded};
 use crate::bounded::{Each, ended_at};
-use crate::machine::Machine;
 
 /// The reason of a skip because `assume` does not hold.
 pub(super) const REFUSED: &str = "`assume` does not hold for it";

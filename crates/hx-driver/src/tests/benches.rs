@@ -338,7 +338,7 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
     ";
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
-    let machine = crate::Machine::TextOnly(crate::Texts::new(Target::usual()));
+    let machine = hx_launch::Machine::TextOnly(hx_launch::Texts::new(Target::usual()));
     // Once it is true, no bench of its own compiles any more.
     let stop = AtomicBool::new(false);
     let mut first = None;
@@ -347,7 +347,7 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     assert_eq!(first, Some(("t.hx::a[64]".to_owned(), true)));
-    let crate::Machine::TextOnly(texts) = machine else { unreachable!("made above") };
+    let hx_launch::Machine::TextOnly(texts) = machine else { unreachable!("made above") };
     let names: Vec<String> = texts.into_sorted().into_iter().map(|(name, _)| name).collect();
     expect![[r#"
         t.hx::fill1<B = 32>
@@ -369,7 +369,7 @@ fn benches_that_only_compile_draw_nothing() {
     ";
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
-    let machine = crate::Machine::TextOnly(crate::Texts::new(Target::usual()));
+    let machine = hx_launch::Machine::TextOnly(hx_launch::Texts::new(Target::usual()));
     let mut printed = Vec::new();
     let stop = AtomicBool::new(false);
     run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {

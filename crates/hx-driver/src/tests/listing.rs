@@ -2,10 +2,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
+use hx_inspect::{DeviceChoice, parse_override};
+use hx_launch::Machine;
 use hx_target::Target;
 
 use super::{check, open, simulator};
-use crate::{DeviceChoice, Each, Filter, Machine, TestOptions, list_tests, parse_override};
+use crate::{Each, Filter, TestOptions, list_tests};
 
 const TESTS: &str = r#"
 test "plain" { }
@@ -127,7 +129,7 @@ fn machines_take_turns_and_reports_keep_the_order_of_the_text() {
     let (db, file) = open(text);
     let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
     let simulator = || Machine::Simulator { target: Target::usual(), instead_of: None, compiler: None };
-    let machines = [simulator(), Machine::TextOnly(crate::Texts::new(Target::usual())), simulator()];
+    let machines = [simulator(), Machine::TextOnly(hx_launch::Texts::new(Target::usual())), simulator()];
     for jobs in [1, 2, 8] {
         let options = crate::TestOptions { jobs, ..crate::TestOptions::default() };
         let mut lines = Vec::new();

@@ -5,12 +5,11 @@ use std::sync::atomic::AtomicBool;
 use expect_test::{Expect, expect};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
+use hx_inspect::{FormatReport, KernelReport};
+use hx_report::{ReportForm, summed_counters};
 
 use super::{open, simulator};
-use crate::{
-    Each, Filter, KernelReport, Launches, ReportForm, RunOutcome, TestOptions, Verdict, list_tests, run_main,
-    run_tests,
-};
+use crate::{Each, Filter, Launches, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 
 /// Collects the reports of launches.
 #[derive(Default)]
@@ -28,6 +27,7 @@ impl Surroundings for Counted {
 fn check_launches(text: &str, report: Option<ReportForm>, want: Expect) {
     let (db, file) = open(text);
     let mut counted = Counted::default();
+    let report = report.as_ref().map(|form| form as &dyn FormatReport);
     let launches = Launches { report, ..Launches::default() };
     let until = Each::unlimited().begins();
     let outcome = run_main(&db, file, &simulator(), launches, Options::default(), &mut counted, until);
@@ -51,7 +51,7 @@ fn reports(text: &str) -> Vec<(String, Vec<KernelReport>)> {
 
 fn check_tests(text: &str, want: Expect) {
     let shown = |(name, kernels): &(String, Vec<KernelReport>)| {
-        let kernels: String = kernels.iter().map(|kernel| kernel.summed_text(80)).collect();
+        let kernels: String = kernels.iter().map(|kernel| summed_counters(kernel, 80)).collect();
         format!("{name}\n{kernels}")
     };
     want.assert_eq(&reports(text).iter().map(shown).collect::<String>());

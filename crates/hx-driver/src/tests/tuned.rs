@@ -6,15 +6,13 @@ use std::sync::atomic::AtomicBool;
 use expect_test::{Expect, expect};
 use hx_base::testing::MemorySystem;
 use hx_hir::file_items;
+use hx_inspect::{EmitError, parse_override};
+use hx_launch::{Tuned, text_hash};
 use hx_target::Target;
 use hx_workspace::{Database, TUNED_NAME};
 
 use super::{show, simulator};
-use crate::launch::text_hash;
-use crate::{
-    EmitError, Filter, TestOptions, Tuned, Verdict, check_tuned, list_tests, parse_override, run_tests,
-    tuned_for_shape,
-};
+use crate::{Filter, TestOptions, Verdict, check_tuned, list_tests, run_tests, tuned_for_shape};
 
 const KERNEL: &str = r#"
 /// Moves tiles.

@@ -8,6 +8,7 @@ use hx_hir::{Item, Kernel};
 use hx_host::bench::{GemmRequest, Step};
 use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor, Value};
+use hx_launch::{Gpu, Launcher, Machine, Racetrack, Timing};
 use hx_worker::TimePlan;
 use hx_workspace::{Database, TunedEntry};
 
@@ -16,8 +17,6 @@ use super::rounds::{Effort, Field, Measured, Measurer, ROUNDS, Raced, race};
 use super::sample::Sample;
 use super::store::{Key, Store};
 use super::{Baseline, Prepared, Progress, Row, ShapeResult, TuneError, TuneRequest, kernel_of};
-use crate::launch::{Launcher, Racetrack, Timing};
-use crate::machine::{Gpu, Machine};
 
 /// What a run on a GPU needs.
 pub(super) struct Run<'r, 'db> {
@@ -137,7 +136,7 @@ impl<'db> Run<'_, 'db> {
             match compiled.next() {
                 Some(Err(error)) => {
                     let (error, found) = error.into_parts();
-                    if error.code == &codes::TIME_LIMIT || crate::machine::is_environmental(error.code) {
+                    if error.code == &codes::TIME_LIMIT || hx_launch::is_environmental(error.code) {
                         return Err(LaunchError::call(error).into());
                     }
                     let reason = found.into_iter().next().map_or(error.message, |found| found.message);

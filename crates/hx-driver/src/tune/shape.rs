@@ -14,8 +14,7 @@ use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_target::Target;
 use hx_tile::Param;
 
-use crate::emit::{Overrides, parse_override};
-use crate::stopped::stopped_at;
+use hx_inspect::{Overrides, parse_override, stopped_at};
 
 /// The seed of the tensors' contents. Every run and every candidate gets the same contents.
 const SEED: u64 = 17;
@@ -285,20 +284,6 @@ fn filled(dtype: DType, shape: &[usize], order: &[usize], fill: Fill, stream: u6
     order.iter().enumerate().for_each(|(at, axis)| back[*axis] = at);
     let tensor = Tensor::from_host(host);
     if order.iter().copied().eq(0..order.len()) { Ok(tensor) } else { tensor.permute(&back) }
-}
-
-/// Returns a compile-time argument as the host writes it.
-pub fn host_value(value: &CtValue) -> Value {
-    match value {
-        CtValue::Int(x) => Value::Int(*x),
-        CtValue::Float(x) => Value::Float(x.value()),
-        CtValue::Bool(x) => Value::Bool(*x),
-        CtValue::DType(x) => Value::DType(*x),
-        CtValue::Auto => Value::Auto,
-        CtValue::Function(key) => Value::Function(key.clone()),
-        CtValue::Layout(x) => Value::Layout(Box::new(hx_layout::expr::Value::Layout(x.clone().into()))),
-        CtValue::Tuple(parts) => Value::Tuple(parts.iter().map(host_value).collect()),
-    }
 }
 
 impl Given {

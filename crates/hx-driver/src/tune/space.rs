@@ -6,11 +6,11 @@ use hx_compile::tune;
 use hx_hir::{Item, Kernel, Name, reached_errors};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
+use hx_launch::Machine;
 use hx_lower::CtArgs;
 use hx_workspace::Database;
 
 use super::TuneError;
-use crate::machine::Machine;
 
 /// The candidates of one shape.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,11 +9,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use hx_base::fnv;
 use hx_worker::own_files;
 use serde::{Deserialize, Serialize};
 
 use super::sample::Sample;
-use crate::fnv::fnv;
 
 /// The subfolder of the cache folder that holds the files.
 const FOLDER: &str = "tune";

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use hx_base::codes;
 use hx_base::interrupt::Until;
-use hx_driver::{Launcher, host_value};
 use hx_hir::{ItemKey, Name};
 use hx_host::device::{LaunchArg, LaunchRequest};
 use hx_host::{Tensor, Value};
+use hx_launch::{Launcher, host_value};
 use hx_lower::WrittenArg;
 use hx_workspace::Database;
 use pyo3::intern;

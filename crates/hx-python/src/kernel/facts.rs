@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hx_base::TextRange;
 use hx_compile::{Instance, LaunchFacts, Registers, Resources, launch_cycles, resources, tile_program};
-use hx_driver::{EmitError, Overrides, Setup, instance, stopped};
 use hx_hir::{Expr, Item, Kernel, Name, TypeRef, kernel_signature, signature_source_map};
+use hx_inspect::{EmitError, Overrides, Setup, instance, stopped};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -63,7 +63,7 @@ fn front(
 ) -> Result<Vec<Diagnostic>, Outcome> {
     let deadline = session.deadline();
     session.work(screen, deadline, move |db, _| {
-        files.into_iter().flat_map(|file| hx_driver::front_diagnostics(db, file)).collect()
+        files.into_iter().flat_map(|file| hx_inspect::front_diagnostics(db, file)).collect()
     })
 }
 

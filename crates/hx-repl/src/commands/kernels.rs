@@ -1,7 +1,7 @@
 //! Resolves the name of a kernel, or of a tensor in a kernel, in a command.
 
-use hx_driver::{Overrides, parse_override};
 use hx_hir::{Item, ItemKey, MemorySpace, Pat, PathTarget, Ty, body_of, infer_body, names_in_scope};
+use hx_inspect::{Overrides, parse_override};
 
 use crate::session::Session;
 

@@ -1,9 +1,9 @@
 //! `:layout`, `:why` and `:emit`.
 
 use hx_base::Diagnostic;
-use hx_driver::{EmitError, EmitKind, Overrides, Setup, Solved};
 use hx_hir::{Item, ItemKey};
 use hx_host::Value;
+use hx_inspect::{EmitError, EmitKind, Overrides, Setup, Solved};
 use hx_layout::draw::Drawing;
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{TensorId, layout_text, reason_text};
@@ -93,7 +93,7 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     };
     let (setup, overrides) = (session.setup(), request.overrides);
     let shown = move |db: &Database| -> Result<(String, Vec<Diagnostic>), EmitError> {
-        let emitted = hx_driver::emit(db, kernel.file, Some(&kernel.name), &overrides, kind, &setup)?;
+        let emitted = hx_inspect::emit(db, kernel.file, Some(&kernel.name), &overrides, kind, &setup)?;
         // If a file has several kernels of one name, every command takes the first.
         Ok(emitted.into_iter().next().map(|e| (e.text, e.found)).unwrap_or_default())
     };

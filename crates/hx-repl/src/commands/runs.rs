@@ -7,11 +7,12 @@ use std::time::Duration;
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, SourceFile};
 use hx_driver::{
-    BenchFile, BenchOptions, Case, Each, Filter, Launches, Listing, Machine, Roofs, RunOutcome, TestOptions,
-    Told, Verdict, list_benches, list_tests, run_benches, run_main, run_tests,
+    BenchFile, BenchOptions, Case, Each, Filter, Launches, Listing, Roofs, RunOutcome, TestOptions, Told,
+    Verdict, list_benches, list_tests, run_benches, run_main, run_tests,
 };
 use hx_hir::{Name, file_items};
 use hx_host::HostError;
+use hx_launch::Machine;
 use hx_workspace::Database;
 
 use crate::device::Launched;

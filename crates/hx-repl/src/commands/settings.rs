@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hx_base::limits;
-use hx_driver::{DeviceChoice, Setup};
 use hx_host::eval::Environment;
+use hx_inspect::{DeviceChoice, Setup};
 use hx_target::Target;
 
 use crate::machines::Machines;

@@ -5,8 +5,9 @@ use std::path::Path;
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
     AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Each, Filter,
-    Machine, Roofs, Timing, Told, WorkRecord, changes, list_benches, open_compiler, run_benches,
+    Roofs, Told, WorkRecord, changes, list_benches, run_benches,
 };
+use hx_launch::{Machine, Timing, open_compiler};
 use hx_worker::TimePlan;
 
 use super::run::lacks_environment;
@@ -311,7 +312,8 @@ fn write(path: &Path, file: &BenchFile, output: &Output) -> Result<(), Exit> {
 
 #[cfg(test)]
 mod tests {
-    use hx_driver::{BenchFile, Machine};
+    use hx_driver::BenchFile;
+    use hx_launch::Machine;
 
     use super::{errors, write};
     use crate::cli::{Color, MessageFormat};

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::tune::parse_shape;
-use hx_driver::{
-    BuildKind, BuildRequest, Built, EmitError, Overrides, Setup, build, build_launcher, parse_facts,
-    parse_override,
-};
+use hx_driver::{BuildKind, BuildRequest, Built, build, build_launcher, parse_facts};
 use hx_hir::file_items;
+use hx_inspect::{EmitError, Overrides, Setup, parse_override};
 use hx_lower::WrittenArg;
 
 use super::tuned::tuned_by_default;
@@ -38,7 +36,7 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
         return Err(usage(format!("`{}` is a folder; `hx build` takes one file", args.file)));
     };
     let setup = setup(None, &args.target, loaded.manifest.as_ref(), output)?;
-    let front = hx_driver::front_diagnostics(&loaded.db, file);
+    let front = hx_inspect::front_diagnostics(&loaded.db, file);
     output.diagnostics(&loaded.db, &front);
     if front.iter().any(Diagnostic::is_error) {
         return Err(Exit::Bad);

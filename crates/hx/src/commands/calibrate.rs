@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use hx_base::codes;
 use hx_calibrate::{Compared, Figure, Probe, compare, written};
-use hx_driver::{Calibration, Machine, calibrate, compile_probes, open_compiler};
+use hx_driver::{Calibration, calibrate, compile_probes};
+use hx_launch::{Machine, open_compiler};
 use hx_workspace::Database;
 
 use super::{announce, exit_of, files, machine, machine_warnings, project_here, setup};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hx_base::Diagnostic;
-use hx_driver::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
+use hx_inspect::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
 
 use super::{Loaded, exit_of, load, open_parameter, setup, tuned};
 use crate::Exit;
@@ -36,7 +36,7 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         output.usage(&format!("there is no `.hx` file in {}", quoted(&paths)));
         return Err(Exit::Usage);
     }
-    let mut found = hx_driver::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
+    let mut found = hx_inspect::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
     if let Some(named) = args.tuned.tuned.as_deref()
         && let Some(tuned) = tuned::tuned(&mut loaded, &paths[0], Some(named), output)?
     {
@@ -66,7 +66,7 @@ fn quoted(paths: &[String]) -> String {
 /// Prints the times of the stages of every kernel: a table in milliseconds, or one JSON object per line.
 fn timings(loaded: &Loaded, setup: &Setup, output: &Output) -> Exit {
     let times: Vec<KernelTimes> =
-        loaded.files.iter().flat_map(|&file| hx_driver::timings(&loaded.db, file, setup.target)).collect();
+        loaded.files.iter().flat_map(|&file| hx_inspect::timings(&loaded.db, file, setup.target)).collect();
     let Some(first) = times.first() else {
         output.remark("there is no kernel with a default instance");
         return Exit::Good;

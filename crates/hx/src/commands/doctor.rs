@@ -1,6 +1,6 @@
 //! `hx doctor`.
 
-use hx_driver::{State, doctor};
+use hx_launch::{State, doctor};
 use hx_workspace::Database;
 
 use super::{project_here, setup};

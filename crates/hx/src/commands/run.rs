@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, sort_diagnostics};
-use hx_driver::{Launches, ReportForm, RunOutcome, run_main};
+use hx_driver::{Launches, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
+use hx_inspect::FormatReport;
+use hx_report::ReportForm;
 
 use super::tuned::{self, Once};
 use super::{limit_memory, load, machine, machine_warnings, setup, simulated};
@@ -65,13 +67,14 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, ..Options::default() };
     let mut live = Live { output, told: Once::default() };
+    let form = match output.json() {
+        true => ReportForm::Json,
+        false => ReportForm::Text { width: output.columns() },
+    };
     let launches = Launches {
         order: args.order.order.unwrap_or(0),
         tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned),
-        report: args.report.report.then(|| match output.json() {
-            true => ReportForm::Json,
-            false => ReportForm::Text { width: output.columns() },
-        }),
+        report: args.report.report.then_some(&form as &dyn FormatReport),
     };
     let until = Until { stop: interrupt::flag(), deadline };
     let outcome = run_main(&loaded.db, file, &machine, launches, options, &mut live, until);
@@ -86,7 +89,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     };
     // Items that `main` does not use did not keep it from running, but their errors are reported and make the exit code bad.
     if !until.is_reached() {
-        let rest = until.run(&loaded.db, |db| hx_driver::front_diagnostics(db, file));
+        let rest = until.run(&loaded.db, |db| hx_inspect::front_diagnostics(db, file));
         let rest = rest.unwrap_or_else(|Ended| vec![hx_driver::ended_in(file)]);
         found.extend(rest.into_iter().filter(Diagnostic::is_error));
     }
@@ -102,5 +105,5 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
 /// Returns true if every error is the machine's.
 pub(super) fn lacks_environment(found: &[Diagnostic]) -> bool {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
-    errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code))
+    errors.peek().is_some() && errors.all(|d| hx_launch::is_environmental(d.code))
 }

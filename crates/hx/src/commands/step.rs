@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use hx_base::{Diagnostic, codes};
 use hx_debug::{Console, LaunchArguments, Lines, OpenError, run_terminal, serve};
-use hx_driver::{
-    Case, DeviceChoice, Each, Filter, Machine, StepCase, StepError, StepRequest, Stepper, list_tests, step,
-};
+use hx_driver::{Case, Each, Filter, StepCase, StepError, StepRequest, Stepper, list_tests, step};
+use hx_inspect::DeviceChoice;
+use hx_launch::Machine;
 
 use super::test::paths_and_names;
 use super::{Loaded, load, machine, setup};

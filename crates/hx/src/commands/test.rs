@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Levels, Listing, Machine, Setup, TestOptions,
-    Tuned, Verdict, list_tests, open_compiler, run_tests_on,
+    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Listing, TestOptions, Verdict, list_tests,
+    run_tests_on,
 };
+use hx_inspect::Setup;
+use hx_launch::{Levels, Machine, Tuned, open_compiler};
 use hx_workspace::Manifest;
 
 use self::progress::Progress;

@@ -1,15 +1,19 @@
 //! `hx tune`.
 
+mod report;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hx_base::{Diagnostic, SourceFile, codes};
+use hx_driver::Roofs;
 use hx_driver::tune::{
     Baseline, Prepared, Progress as Step, ShapeResult, TuneError, TuneRequest, kernel_of, parse_shape,
-    prepare, report, tune,
+    prepare, tune,
 };
-use hx_driver::{Machine, Overrides, Roofs};
 use hx_host::HostError;
+use hx_inspect::Overrides;
+use hx_launch::Machine;
 use hx_workspace::{Database, TunedFile, updated};
 
 use super::{Loaded, files, limit_memory, load, machine_warnings, machines, setup};
@@ -29,7 +33,7 @@ fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
         output.usage(&format!("`{}` is a folder; `hx tune` takes one file", args.file));
         return Err(Exit::Usage);
     };
-    let front = hx_driver::front_diagnostics(&loaded.db, file);
+    let front = hx_inspect::front_diagnostics(&loaded.db, file);
     output.diagnostics(&loaded.db, &front);
     if front.iter().any(Diagnostic::is_error) {
         return Err(Exit::Bad);

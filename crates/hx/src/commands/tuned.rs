@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, codes};
-use hx_driver::{Machine, Tuned};
+use hx_launch::{Machine, Tuned};
 use hx_workspace::Database;
 
 use super::Loaded;

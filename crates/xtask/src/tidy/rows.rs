@@ -10,14 +10,16 @@ use super::Finding;
 
 /// The rows from the bottom up. A planned crate has its place before it exists.
 const ROWS: &[&[&str]] = &[
-    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker"],
-    &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base"],
-    &["hx-lower", "hx-synth", "hx-verify", "hx-report"],
+    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker", "hx-features"],
+    &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base", "hx-judge"],
+    &["hx-lower", "hx-synth", "hx-verify"],
     &["hx-thread"],
     &["hx-codegen", "hx-sim", "hx-sync", "hx-runtime"],
     &["hx-compile", "hx-calibrate"],
     &["hx-workspace", "hx-host"],
-    &["hx-ide", "hx-driver"],
+    &["hx-ide", "hx-inspect"],
+    &["hx-launch", "hx-report"],
+    &["hx-driver"],
     &["hx-server", "hx-repl", "hx-python", "hx-debug", "hx-web"],
     &["hx-notebook"],
     &["hx"],
@@ -33,25 +35,30 @@ const TEST_SUPPORT: &str = "hx-test-support";
 /// Allowed edges within a row. A tile program takes the accesses of asynchronous instructions from the table of the hardware.
 const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base"), ("hx-tile", "hx-target")];
 
-/// Edges within a row that only tests may have: the solver's tests verify its solutions, the emitter's tests compile its text.
-const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-codegen", "hx-runtime")];
+/// Edges within a row or upwards that only tests may have: the solver's tests verify its solutions, the emitter's tests compile its
+/// text, the tests of the algebra read and judge the reference cases.
+const ALLOWED_IN_TESTS: &[(&str, &str)] =
+    &[("hx-synth", "hx-verify"), ("hx-codegen", "hx-runtime"), ("hx-layout", "hx-judge")];
 
 /// Edges that the rows allow, but that are forbidden, with the reason.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
-    ("hx-server", &["hx-driver"], "an editor talks to the worker through hx-worker"),
-    ("hx-ide", &["hx-driver"], "an editor talks to the worker through hx-worker"),
-    ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
-    ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     (
-        "hx-sync",
-        &["hx-syntax", "hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"],
-        KERNELS,
+        "hx-server",
+        &["hx-inspect", "hx-launch", "hx-driver"],
+        "an editor talks to the worker through hx-worker",
     ),
+    ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify"], KERNELS),
+    ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify"], KERNELS),
+    ("hx-sync", &["hx-syntax", "hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify"], KERNELS),
     ("hx-thread", &["hx-syntax", "hx-hir", "hx-base"], "a thread program knows no source"),
     ("hx-tile", &["hx-syntax"], "a tile program knows no syntax tree"),
     ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
     ("hx-verify", &["hx-syntax", "hx-hir", "hx-base"], "the verifier sees tile programs only"),
-    ("hx-notebook", &["hx-driver", "hx-ide"], "a notebook asks the session of hx-repl"),
+    (
+        "hx-notebook",
+        &["hx-inspect", "hx-launch", "hx-driver", "hx-ide"],
+        "a notebook asks the session of hx-repl",
+    ),
     ("hx-web", &["hx-worker"], "a page has no processes"),
 ];
 
@@ -87,7 +94,6 @@ const USERS: &[(&str, &[&str])] = &[
             "hx-workspace",
             "hx-host",
             "hx-ide",
-            "hx-driver",
             "hx-server",
             "hx-repl",
             "hx",
@@ -236,7 +242,7 @@ mod tests {
         check_edges(
             "hx-layout",
             "[target.'cfg(unix)'.dependencies]\nhx.workspace = true\n",
-            &["`hx-layout` of row 0 uses `hx` of row 10, it may use lower rows only"],
+            &["`hx-layout` of row 0 uses `hx` of row 12, it may use lower rows only"],
         );
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hx_base::{SourceFile, nearest};
 use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics};
-use hx_driver::{Solved, parse_override};
 use hx_hir::{Kernel, Name, file_items, kernel_signature, signature_names};
+use hx_inspect::{Solved, parse_override};
 use hx_target::Target;
 use hx_workspace::Database;
 
@@ -29,7 +29,7 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
     let instance = instance(db, kernel, args, target).map_err(|text| usage(&text))?;
     let Some(solved) = Solved::of(db, instance, &args.dim) else {
         // Report the errors of the file, or if it has none, those of this instance.
-        let mut errors = hx_driver::check(db, file, target, false);
+        let mut errors = hx_inspect::check(db, file, target, false);
         if !errors.iter().any(|found| found.is_error()) {
             errors = instance_diagnostics(db, instance).clone();
         }

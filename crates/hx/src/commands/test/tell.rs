@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, line_index};
-use hx_driver::{CaseReport, KernelReport, Listing, Machine, TestOptions, Told, Verdict, case_place};
-use hx_report::Renderer;
+use hx_driver::{CaseReport, Listing, TestOptions, Told, Verdict, case_place};
+use hx_inspect::KernelReport;
+use hx_launch::Machine;
+use hx_report::{Renderer, summed_counters};
 
 use super::junit::{self, Outcome};
 use super::{Counts, Loaded};
@@ -142,7 +144,7 @@ impl<'a> Teller<'a> {
             output.remark(&format!("  rerun: {rerun}{}\n", step.unwrap_or_default()));
         }
         for kernel in &report.kernels {
-            output.result(&format!("{}\n", kernel.summed_text(output.columns())));
+            output.result(&format!("{}\n", summed_counters(kernel, output.columns())));
         }
     }
 
@@ -225,7 +227,7 @@ impl<'a> Teller<'a> {
         };
         let mut output = report.output.clone();
         for kernel in &report.kernels {
-            output.extend(kernel.summed_text(self.output.columns()).lines().map(str::to_owned));
+            output.extend(summed_counters(kernel, self.output.columns()).lines().map(str::to_owned));
         }
         junit::Case { name: report.case.name.clone(), seconds: report.time.as_secs_f64(), outcome, output }
     }

@@ -1,0 +1,79 @@
+//! Checks files: reports everything that the compiler finds, and on demand the independent checker's verdict on every solution.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
+use hx_compile::{Db, check_file, default_instance, routed_program, violations};
+use hx_hir::{Item, Kernel, file_items, signature_source_map};
+use hx_target::Target;
+use hx_workspace::Database;
+
+use crate::front::foreign_errors;
+
+/// Stack of a checking thread, because the compiler's passes recurse into nested expressions. The memory is reserved, not
+/// committed.
+const STACK: usize = 256 << 20;
+
+/// Runs [`check`] on every file, on as many threads as there are cores. Returns the diagnostics of the files, and of the code
+/// that they use from other files, ordered by place.
+pub fn check_all(db: &Database, files: &[SourceFile], target: Target, verify: bool) -> Vec<Diagnostic> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let next = AtomicUsize::new(0);
+    let work = |db: &Database| {
+        let mut found = Vec::new();
+        while let Some(&file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.extend(check(db, file, target, verify));
+        }
+        found
+    };
+    let mut found = std::thread::scope(|scope| {
+        let helpers = (1..cores.min(files.len())).filter_map(|_| {
+            let db = db.clone();
+            let work = &work;
+            // If a thread cannot be started, the remaining threads check its share.
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || work(&db)).ok()
+        });
+        let helpers: Vec<_> = helpers.collect();
+        let mut found = work(db);
+        for helper in helpers {
+            match helper.join() {
+                Ok(more) => found.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        found
+    });
+    found.extend(foreign_errors(db, files));
+    sort_diagnostics(db, &mut found);
+    found
+}
+
+/// Returns the diagnostics of a file, ordered by place. With `verify`, also checks the solution of every kernel's default
+/// instance by enumeration, which debug builds always do.
+pub fn check(db: &dyn Db, file: SourceFile, target: Target, verify: bool) -> Vec<Diagnostic> {
+    let mut found = check_file(db, file, target).clone();
+    if verify {
+        for kernel in file_items(db, file).kernels() {
+            found.extend(unsound(db, kernel, target));
+        }
+        sort_diagnostics(db, &mut found);
+    }
+    found
+}
+
+fn unsound(db: &dyn Db, kernel: Kernel<'_>, target: Target) -> Vec<Diagnostic> {
+    let Some(instance) = default_instance(db, kernel, target) else { return Vec::new() };
+    let Ok(lowered) = routed_program(db, instance) else { return Vec::new() };
+    let name = || {
+        let name =
+            signature_source_map(db, Item::Kernel(kernel)).and_then(|map| map.name).unwrap_or_default();
+        (kernel.file(db), name + kernel.offset(db))
+    };
+    let diagnostic = |violation: &hx_verify::Violation| {
+        let origin = violation.op.and_then(|op| Some(lowered.program.op(op)?.origin));
+        let place = origin.and_then(|o| lowered.origins.get(o.0 as usize)?.place.range(db));
+        let (file, range) = place.unwrap_or_else(name);
+        Diagnostic::new(&codes::UNSOUND_SOLUTION, file, range, violation.message.clone())
+    };
+    violations(db, instance).iter().map(diagnostic).collect()
+}

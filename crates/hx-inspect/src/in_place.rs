@@ -1,0 +1,37 @@
+//! Tensors that an instance updates in place: an input and an output that may be the same memory.
+
+use hx_compile::{Db, Instance, solution, tile_program};
+use hx_tile::in_place::is_elementwise;
+use hx_tile::{Param, ParamId, TensorParam};
+
+/// Proves that an instance updates a tensor in place if it is given for an input and for an output, by parameter.
+///
+/// # Errors
+/// The reason why the proof fails.
+pub fn in_place(db: &dyn Db, instance: Instance<'_>, pair: [usize; 2]) -> Result<(), String> {
+    let (Ok(lowered), Ok(solution)) = (tile_program(db, instance).as_ref(), solution(db, instance).as_ref())
+    else {
+        return Err("the kernel has no layouts".to_owned());
+    };
+    let program = solution.program(&lowered.program);
+    is_elementwise(&program, solution, pair.map(|at| ParamId(at as u32)))
+}
+
+/// Returns the pairs of an input and an output, by name, that may be the same tensor.
+pub fn pairs_in_place(db: &dyn Db, instance: Instance<'_>) -> Vec<[String; 2]> {
+    let Ok(lowered) = tile_program(db, instance).as_ref() else { return Vec::new() };
+    let tensors = lowered.program.params.iter().enumerate().filter_map(|(at, param)| match param {
+        Param::Tensor(tensor) => Some((at, tensor)),
+        Param::Int { .. } | Param::Float { .. } => None,
+    });
+    let tensors: Vec<(usize, &TensorParam)> = tensors.collect();
+    let mut pairs = Vec::new();
+    for (input, read) in tensors.iter().filter(|(_, tensor)| !tensor.mutable) {
+        for (output, written) in tensors.iter().filter(|(_, tensor)| tensor.mutable) {
+            if in_place(db, instance, [*input, *output]).is_ok() {
+                pairs.push([read.name.clone(), written.name.clone()]);
+            }
+        }
+    }
+    pairs
+}

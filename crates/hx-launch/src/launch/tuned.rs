@@ -1,0 +1,197 @@
+//! Compile-time arguments that were tuned for shapes: which result of a tuned file a launch takes.
+//!
+//! A result fits a launch of its kernel on its device if every name in its shape has its value. Of several the one with the most
+//! exact values is taken, then the first one of the file. There is no nearest shape: a result says itself for which values it holds,
+//! with `"*"` or a range. An argument that the launch states wins over all results that say something else, and the rest of such a
+//! result is not used either, because nobody measured the mixture.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use hx_base::{Diagnostic, codes, fnv, line_index, nearest};
+use hx_compile::{Db, Instance, tile_program};
+use hx_hir::{Item, ItemKey, Kernel, Name, kernel_signature, reached_tokens};
+use hx_host::device::LaunchError;
+use hx_lower::{CtArgs, CtValue, LaunchFacts};
+use hx_target::Target;
+use hx_workspace::{TunedEntry, TunedFile, path_from, shape_text};
+
+use super::bind::Prepared;
+use crate::machine::Machine;
+
+/// The results of a tuned file, for launches.
+#[derive(Debug)]
+pub struct Tuned {
+    file: TunedFile,
+    /// The hashes of kernels' texts.
+    hashes: Mutex<BTreeMap<String, String>>,
+}
+
+/// Returns the hash of a kernel's text and of everything that it uses. Comments and blanks do not count.
+pub fn text_hash<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> String {
+    format!("{:016x}", fnv(reached_tokens(db, Item::Kernel(kernel)).bytes()))
+}
+
+impl Tuned {
+    /// Makes the results of a file usable. A file with errors has none.
+    pub fn new(file: TunedFile) -> Tuned {
+        Tuned { file, hashes: Mutex::default() }
+    }
+
+    /// Returns the file.
+    pub fn file(&self) -> &TunedFile {
+        &self.file
+    }
+
+    /// Returns the results of a kernel.
+    pub fn of<'t, 'db>(
+        &'t self,
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+    ) -> impl Iterator<Item = &'t TunedEntry> + use<'t, 'db> {
+        let name = format!("{}::{}", path_from(db, &self.file.folder, kernel.file(db)), kernel.name(db));
+        self.file.entries.iter().filter(move |entry| entry.kernel == name)
+    }
+
+    /// Reports whether the kernel's text has changed since the result was measured.
+    pub fn is_stale<'db>(&self, db: &'db dyn Db, kernel: Kernel<'db>, entry: &TunedEntry) -> bool {
+        let ItemKey { file, name, nth, .. } = Item::Kernel(kernel).key(db);
+        let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = format!("{}::{name}#{nth}", file.path(db));
+        *hashes.entry(key).or_insert_with(|| text_hash(db, kernel)) != entry.text
+    }
+
+    /// Returns the place of a result as `hx.tuned.toml:12`.
+    pub fn place(&self, db: &dyn Db, entry: &TunedEntry) -> String {
+        let path = self.file.file.path(db);
+        match line_index(db, self.file.file).try_line_col(entry.range.start()) {
+            Some(at) => format!("{path}:{}", at.line + 1),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Gives a launch the arguments of the result that fits it. Returns lines that say so.
+    pub(super) fn apply<'db>(
+        &self,
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+        machine: &Machine,
+        prepared: &mut Prepared,
+    ) -> Result<Vec<String>, LaunchError> {
+        let runs_here = |entry: &&TunedEntry| match machine {
+            Machine::Gpu(gpu) => entry.device == gpu.info.name,
+            // The simulator is no device of its own: it takes what was measured on its architecture.
+            other => entry.target == other.target().name(),
+        };
+        let own: Vec<&TunedEntry> = self.of(db, kernel).filter(runs_here).collect();
+        let values = values(db, kernel, machine.target(), &prepared.dims, &prepared.args, &own);
+        let (taken, remarks) = self.select(db, kernel, own, &values, &prepared.args)?;
+        for (arg, value) in taken.into_iter().flat_map(|entry| &entry.arguments) {
+            prepared.args.insert(arg.as_str().into(), value.clone());
+        }
+        Ok(remarks)
+    }
+
+    /// Returns the result that is taken, and lines about it and about those that cannot be taken. `stated` are the arguments that
+    /// are written down.
+    pub fn select<'t, 'db>(
+        &'t self,
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+        entries: Vec<&'t TunedEntry>,
+        values: &BTreeMap<String, CtValue>,
+        stated: &CtArgs,
+    ) -> Result<(Option<&'t TunedEntry>, Vec<String>), LaunchError> {
+        let mut fitting: Vec<&TunedEntry> = entries.into_iter().filter(|entry| fits(entry, values)).collect();
+        let exact = |entry: &TunedEntry| entry.shape.values().filter(|is| is.is_exact()).count();
+        fitting.sort_by_key(|entry| std::cmp::Reverse(exact(entry)));
+        let (name, mut remarks) = (kernel.name(db), Vec::new());
+        for entry in fitting {
+            let place = self.place(db, entry);
+            if self.is_stale(db, kernel, entry) {
+                remarks.push(format!(
+                    "the result for `{name}` at {place} is stale and not used, because the kernel's text has changed: \
+                     `hx tune` renews it"
+                ));
+                continue;
+            }
+            self.check(db, kernel, entry)?;
+            let differs = |(arg, value): &(&String, &CtValue)| {
+                stated.get(arg.as_str()).is_some_and(|stated| stated != *value)
+            };
+            if let Some((arg, _)) = entry.arguments.iter().find(differs) {
+                let value = &stated[arg.as_str()];
+                remarks.push(format!(
+                    "`{name}` is given `{arg} = {value}`, so the result at {place} is not used"
+                ));
+                return Ok((None, remarks));
+            }
+            remarks.push(self.taken(db, kernel, entry));
+            return Ok((Some(entry), remarks));
+        }
+        Ok((None, remarks))
+    }
+
+    /// Refuses a result whose arguments the kernel does not have.
+    pub fn check<'db>(
+        &self,
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+        entry: &TunedEntry,
+    ) -> Result<(), LaunchError> {
+        let generics = &kernel_signature(db, kernel).generics;
+        let unknown = entry.arguments.keys().find(|arg| !generics.iter().any(|g| g.name == arg.as_str()));
+        let Some(arg) = unknown else { return Ok(()) };
+        let message = format!("`{}` has no compile-time parameter `{arg}`", kernel.name(db));
+        let found = Diagnostic::new(&codes::BAD_PROJECT_FILE, self.file.file, entry.range, message);
+        let near = nearest(arg, generics.iter().map(|g| g.name.as_str()));
+        Err(LaunchError::Found(vec![match near {
+            Some(near) => found.help(format!("perhaps `{near}` is meant")),
+            None => found,
+        }]))
+    }
+
+    /// Formats `` `gemm` takes BM = 128, BN = 256 from hx.tuned.toml:3, tuned for m = 4096, … on NVIDIA H200 ``.
+    fn taken<'db>(&self, db: &'db dyn Db, kernel: Kernel<'db>, entry: &TunedEntry) -> String {
+        let arguments: Vec<String> =
+            entry.arguments.iter().map(|(name, is)| format!("{name} = {is}")).collect();
+        format!(
+            "`{}` takes {} from {}, tuned for {} on {}",
+            kernel.name(db),
+            arguments.join(", "),
+            self.place(db, entry),
+            shape_text(&entry.shape),
+            entry.device
+        )
+    }
+}
+
+/// Returns the values of all names that the shapes of some results may have.
+pub fn values<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    target: Target,
+    dims: &BTreeMap<Name, i64>,
+    args: &CtArgs,
+    entries: &[&TunedEntry],
+) -> BTreeMap<String, CtValue> {
+    let dims = dims.iter().map(|(name, value)| (name.to_string(), CtValue::Int(*value)));
+    let known = args.iter().map(|(name, value)| (name.to_string(), value.clone()));
+    let mut out: BTreeMap<String, CtValue> = dims.chain(known).collect();
+    if entries.iter().all(|entry| entry.shape.keys().all(|name| out.contains_key(name))) {
+        return out;
+    }
+    // Some name is a compile-time parameter with its default, which may depend on other arguments.
+    let instance = Instance::chosen(db, kernel, args.clone(), target, LaunchFacts::all_16());
+    if let Ok(lowered) = tile_program(db, instance).as_ref() {
+        for (name, value) in &lowered.args {
+            out.entry(name.to_string()).or_insert_with(|| value.clone());
+        }
+    }
+    out
+}
+
+/// Reports whether every name in the result's shape has one of its values.
+pub fn fits(entry: &TunedEntry, values: &BTreeMap<String, CtValue>) -> bool {
+    entry.shape.iter().all(|(name, extent)| values.get(name).is_some_and(|value| extent.holds(value)))
+}

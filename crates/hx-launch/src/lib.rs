@@ -1,0 +1,26 @@
+//! Launches: the machines that run kernels, and the way of a launch from its arguments to its results.
+//!
+//! A [`Machine`] is the simulator, or a GPU that the worker process uses. A [`Launcher`] binds a launch's arguments to the
+//! parameters of a kernel, chooses the instance, and runs, times, records or only compiles it there.
+//!
+//! Invariant: only instances without errors are run or compiled. The crate evaluates no host code: it is the device of an
+//! evaluation.
+//!
+//! Start at [`Machine`], then read [`Launcher`].
+
+mod doctor;
+mod launch;
+mod machine;
+mod reporting;
+
+pub use doctor::{Finding, State, doctor};
+pub use launch::{
+    DirectLaunch, DirectParam, Launch, Launcher, Levels, Old, Racetrack, Recorded, Region, Seen, Source,
+    Stepping, Timing, Tuned, bound, fits, grid_label, host_value, integers, may_share, stored_tensor,
+    text_hash, values,
+};
+pub use machine::{
+    Cuda, Gpu, Machine, MachineError, OnDemand, Texts, is_environmental, machine_of, open_compiler,
+    open_machine, open_machines,
+};
+pub use reporting::Reporting;
