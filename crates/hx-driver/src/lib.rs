@@ -8,6 +8,11 @@
 //!
 //! Start at [`Machine`], which is the place where kernels run, then read [`run_main`] and [`test`].
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "histories of measurements and tuning, and the report about the machine"
+)]
+
 mod absence;
 mod bench;
 mod blame;

@@ -72,7 +72,7 @@ impl Playground {
                 Ok(Value::Null)
             }
             Request::Target { name } => {
-                self.shown.arch = name.parse().map_err(|error| format!("{error}"))?;
+                self.shown.arch = name.parse()?;
                 Ok(Value::Null)
             }
             Request::Tests => Ok(runs::tests(&self.db, &self.places())),
