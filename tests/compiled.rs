@@ -5,24 +5,20 @@
 //! It needs the CUDA compiler and its disassembler, and no GPU. The instances are those of `std`, `tests/kernels` and
 //! `book/examples`, so the gate grows with their tests. Of the instances of a kernel the one with the longest text is compiled,
 //! and the one with the shortest too if it has instructions of warp groups or bulk copies; with `HX_EVERY_INSTANCE=1` all are.
-//! Machine code is kept in `target/tmp`: a second run compiles only the texts that changed.
+//! A text that the [`crate::ledger`] knows is not compiled again.
 
-mod base;
+pub(crate) mod base;
 mod probes;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use expect_test::expect_file;
 use hx_target::Target;
-use hx_worker::toolkit::find_nvdisasm;
-use hx_worker::{Cache, CompileJob, Compiler, Want, WorkerClient, disassemble};
 
 use crate::emitted::normal;
 use crate::instances::{Launched, launched};
-use crate::support::{self, LIMITS};
+use crate::ledger::{Asked, CodeReport, Extent, Outcome, outcomes};
 
 /// The architecture whose machine code the gate judges.
 pub(crate) fn judged() -> Target {
@@ -85,56 +81,27 @@ struct Verdict {
     has_families: bool,
 }
 
-/// Compiles texts and judges their machine code.
-struct Gate {
-    compiler: Compiler,
-    worker: WorkerClient,
+/// Returns the question of the gate about a text.
+fn asked(text: &str) -> Asked<'_> {
+    Asked { text, target: judged(), extent: Extent::Code }
 }
 
-impl Gate {
-    /// Starts a gate. Returns `None` after printing the reason if the compiler or the disassembler is missing.
-    fn new(test: &str) -> Option<Gate> {
-        let (_, worker) = support::compiler(test)?;
-        let env = support::search_env();
-        if let Err(absence) = find_nvdisasm(&env) {
-            support::skip(test, &absence.to_string(), "HX_REQUIRE_NVRTC");
-            return None;
-        }
-        let kept = Cache::open(Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"));
-        Some(Gate { compiler: Compiler::new(&env, Some(kept)), worker })
-    }
-
-    fn judge(&mut self, text: &str) -> Verdict {
-        let job = CompileJob::of_kernel(text, "kernel", judged().name());
-        let compiled = match self.compiler.compile(&mut self.worker, &job, &LIMITS) {
-            Ok(outcome) => outcome.compiled,
-            Err(error) => return Verdict { complaints: vec![format!("{error:?}")], ..Verdict::default() },
-        };
-        let lost = compiled.warnings.iter().filter(|warning| warning.is_lost_performance());
-        let mut complaints: Vec<String> = lost.map(|warning| warning.text.clone()).collect();
-        let job = CompileJob { want: Want::Ptx, ..job };
-        match self.compiler.compile(&mut self.worker, &job, &LIMITS) {
-            Ok(outcome) => complaints.extend(base::changes(&String::from_utf8_lossy(&outcome.compiled.code))),
-            Err(error) => complaints.push(format!("{error:?}")),
-        }
-        let [kernel] = compiled.kernels.as_slice() else {
-            complaints.push(format!("the assembler reports {} kernels, not one", compiled.kernels.len()));
-            return Verdict { complaints, ..Verdict::default() };
-        };
-        let wanted = families(text);
-        if !wanted.is_empty() {
-            let found = opcodes(&compiled.code);
-            let is_missing = |family: &&Family| {
-                !family.opcodes.iter().any(|name| found.iter().any(|found| found.starts_with(name)))
-            };
-            complaints.extend(wanted.iter().copied().filter(is_missing).map(|family| {
-                let opcodes = family.opcodes.join(" or ");
-                format!("no {opcodes} in the machine code, `{}…{}` in the text", family.ptx, family.then)
-            }));
-        }
-        let spilled = kernel.spill_store_bytes + kernel.spill_load_bytes;
-        Verdict { complaints, spilled, has_families: !wanted.is_empty() }
-    }
+/// Judges the machine code of a text: it has the instructions of all families that the text has.
+fn verdict(text: &str, outcome: Outcome) -> Verdict {
+    let wanted = families(text);
+    let has_families = !wanted.is_empty();
+    let CodeReport { spilled, opcodes, .. } = match outcome {
+        Ok(report) => report,
+        Err(complaints) => return Verdict { complaints, spilled: 0, has_families },
+    };
+    let is_missing = |family: &&Family| {
+        !family.opcodes.iter().any(|name| opcodes.iter().any(|found| found.starts_with(name)))
+    };
+    let missing = wanted.into_iter().filter(is_missing).map(|family| {
+        let opcodes = family.opcodes.join(" or ");
+        format!("no {opcodes} in the machine code, `{}…{}` in the text", family.ptx, family.then)
+    });
+    Verdict { complaints: missing.collect(), spilled, has_families }
 }
 
 /// Returns the families whose instructions are in the inline assembly of a text: in its string literals.
@@ -142,15 +109,6 @@ fn families(text: &str) -> Vec<&'static Family> {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let literals: Vec<&str> = code.flat_map(|line| line.split('"').skip(1).step_by(2)).collect();
     FAMILIES.iter().filter(|family| literals.iter().any(|literal| family.is_in(literal))).collect()
-}
-
-/// Returns the opcodes of a cubin, as the disassembler names them: `HGMMA.64x128x16.F32`, `UTMALDG.2D`.
-fn opcodes(cubin: &[u8]) -> BTreeSet<String> {
-    let listing =
-        disassemble(&support::search_env(), cubin, &LIMITS).expect("the disassembler reads the code");
-    let words = listing.lines.iter().flat_map(|line| line.text.split_whitespace());
-    let opcodes = words.map(|word| word.trim_end_matches(';'));
-    opcodes.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_owned).collect()
 }
 
 /// Reports whether all instances are judged, which takes several times as long.
@@ -183,27 +141,16 @@ fn extremes(all: &[Launched]) -> Vec<&Launched> {
     judged
 }
 
-/// Compiles the texts of all instances in two threads, equal ones once. Returns the verdict on the first instance of each text.
+/// Returns the verdict on the first instance of each text.
 fn verdicts(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
-    let mut gates = [Gate::new(test)?, Gate::new(test)?];
     let mut texts: BTreeSet<String> = BTreeSet::new();
     let all =
         if every_instance() { launched(judged()).iter().collect() } else { extremes(launched(judged())) };
     let all: Vec<_> = all.into_iter().filter(|found| texts.insert(normal(&found.text))).collect();
-    let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    std::thread::scope(|scope| {
-        for gate in &mut gates {
-            let (all, next, verdicts) = (&all, &next, &verdicts);
-            scope.spawn(move || {
-                while let Some(found) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let verdict = gate.judge(&found.text);
-                    let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
-                    verdicts.insert(found.name.as_str(), verdict);
-                }
-            });
-        }
-    });
-    Some(verdicts.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let asked: Vec<Asked<'_>> = all.iter().map(|found| asked(&found.text)).collect();
+    let outcomes = outcomes(test, &asked)?;
+    let verdicts = all.into_iter().zip(outcomes);
+    Some(verdicts.map(|(found, outcome)| (found.name.as_str(), verdict(&found.text, outcome))).collect())
 }
 
 /// The list of instances that spill, `compiled/spills.txt`, may become shorter; a new entry needs a reason in its commit. No

@@ -171,7 +171,8 @@ fn outcome(program: &Program, before: &[Found], finding: &Found, fix: &Change) -
     // words. The one that is mended is matched last, and at its place only.
     let same = |old: &Found, new: &Found| new.code == old.code && new.file == old.file;
     let at_its_place = |old: &Found, new: &Found| new.start == moved(&old.file, old.start, fix);
-    let ways: [&dyn Fn(&Found, &Found) -> bool; 3] = [
+    type Way<'w> = &'w dyn Fn(&Found, &Found) -> bool;
+    let ways: [Way<'_>; 3] = [
         &|old, new| new.message == old.message && at_its_place(old, new),
         &|old, new| new.message == old.message,
         &at_its_place,

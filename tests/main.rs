@@ -3,6 +3,9 @@
 //! A test that lacks something on this machine prints `skipped: NAME: REASON`; with `HX_REQUIRE_NVRTC=1` a missing CUDA compiler
 //! is a failure. Random data depend on `HX_TEST_SEED`, which every failure names.
 
+#![allow(clippy::disallowed_methods, reason = "tests read goldens, write projects and start the command")]
+#![allow(clippy::print_stdout, reason = "long suites print tables")]
+
 mod ahead;
 mod bad_input;
 mod compiled;
@@ -17,6 +20,7 @@ mod hostile;
 mod incremental;
 mod instances;
 mod layouts;
+mod ledger;
 mod lsp;
 mod manual;
 mod mutants;

@@ -4,18 +4,17 @@ use hx_base::{Db as _, FileKind};
 use hx_compile::{cuda_source, default_instance, estimated_registers};
 use hx_hir::file_items;
 use hx_target::Target;
-use hx_worker::CompileJob;
 use hx_worker::toolkit::find_nvrtc;
 use hx_workspace::Database;
 use serde_json::json;
 
+use crate::ledger::{Asked, Extent, outcomes};
 use crate::lsp::client::{Client, Options};
 use crate::repl::script;
-use crate::support::{self, LIMITS, Sandbox};
+use crate::support::{self, Sandbox};
 
 /// Returns, for every default instance of the standard library whose roles leave the registers alone, its name, the estimate, and the registers that ptxas reports.
 fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
-    let (compiler, mut worker) = support::compiler(test)?;
     let (db, target) = (Database::default(), Target::usual());
     let mut found = Vec::new();
     for &file in db.workspace().files(&db).iter().filter(|file| file.kind(&db) == FileKind::Std) {
@@ -26,14 +25,15 @@ fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
             if source.text.contains("setmaxnreg") {
                 continue;
             }
-            let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, target.name());
-            let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("it compiles").compiled;
-            let reported = compiled.kernel(&source.symbol).expect("ptxas reports it").registers;
             let estimate = estimated_registers(&db, instance).expect("it has layouts").min(255);
-            found.push((format!("{} {}", file.path(&db), kernel.name(&db)), estimate, reported));
+            found.push((format!("{} {}", file.path(&db), kernel.name(&db)), estimate, &source.text));
         }
     }
-    Some(found)
+    let asked = found.iter().map(|(_, _, text)| Asked { text, target, extent: Extent::Resources });
+    let outcomes = outcomes(test, &asked.collect::<Vec<_>>())?;
+    let reported = outcomes.into_iter().map(|outcome| outcome.expect("it compiles").registers);
+    let measured = found.into_iter().zip(reported);
+    Some(measured.map(|((name, estimate, _), reported)| (name, estimate, reported)).collect())
 }
 
 /// The estimate is within 0.5 to 1.5 times the number that ptxas reports, and within 20 % for 3 of 5 kernels. That suffices

@@ -2,7 +2,7 @@
 //! CUDA text, machine code. This file computes the reference product in f64 itself. The verifier, which shares no code with the
 //! solver, checks the layouts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use half::{bf16, f16};
 use hx_compile::{
@@ -16,6 +16,7 @@ use hx_tile::Choice;
 use hx_worker::{CompileJob, disassemble};
 use hx_workspace::Database;
 
+use crate::ledger::{Asked, CodeReport, Extent, outcomes};
 use crate::support::{self, LIMITS, Random};
 
 /// The kernel as shipped.
@@ -251,21 +252,17 @@ fn for_sm_80() {
 /// The CUDA compiler accepts every text without a warning.
 #[test]
 fn compiled_by_nvrtc() {
-    let Some((compiler, mut worker)) = support::compiler("road::compiled_by_nvrtc") else { return };
-    for case in CASES {
-        let mut seen = BTreeSet::new();
-        for &size in case.sizes {
-            let text = with_instance(case, size, cuda_text);
-            if !seen.insert(text.clone()) {
-                continue;
-            }
-            let job = CompileJob::new(text, "road.cu", case.target().name());
-            let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("the text compiles").compiled;
-            let [kernel] = compiled.kernels.as_slice() else { panic!("not one kernel: {}", compiled.log) };
-            let traffic = (kernel.stack_bytes, kernel.spill_store_bytes, kernel.spill_load_bytes);
-            assert_eq!(compiled.warnings, [], "{} {size:?}", case.name);
-            assert_eq!(traffic, (0, 0, 0), "{} {size:?} spills: {}", case.name, compiled.log);
-        }
+    let texts = CASES.iter().flat_map(|case| {
+        case.sizes.iter().map(move |size| (case, size, with_instance(case, *size, cuda_text)))
+    });
+    let texts: Vec<_> = texts.collect();
+    let asked =
+        texts.iter().map(|(case, _, text)| Asked { text, target: case.target(), extent: Extent::Resources });
+    let Some(outcomes) = outcomes("road::compiled_by_nvrtc", &asked.collect::<Vec<_>>()) else { return };
+    for ((case, size, _), outcome) in texts.iter().zip(outcomes) {
+        let CodeReport { stack, spilled, warnings, .. } =
+            outcome.unwrap_or_else(|found| panic!("{} {size:?}: {found:?}", case.name));
+        assert_eq!((stack, spilled, warnings), (0, 0, 0), "{} {size:?}", case.name);
     }
 }
 

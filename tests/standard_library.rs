@@ -4,6 +4,8 @@
 use hx_target::Target;
 
 use crate::compiled::{every_instance, judged};
+use crate::instances::{Launched, launched};
+use crate::ledger::{Asked, CodeReport, Extent, outcomes};
 use crate::support::{self, Sandbox};
 
 #[test]
@@ -89,49 +91,27 @@ fn pipelines_are_refused_before_sm_90() {
 }
 
 /// The gate of the machine code compiles the kernels for its own architecture. `HX_EVERY_INSTANCE=1` compiles the library for
-/// each of the others; without it, one of them stands for both. Almost all of the time is that of the CUDA
-/// compiler, so its results are kept in `target/tmp`: a second run compiles only the texts that changed.
+/// each of the others; without it, one of them stands for both. A text that the [`crate::ledger`] knows is not compiled again.
 #[test]
 fn kernels_compile() {
-    if support::compiler("standard_library::kernels_compile").is_none() {
-        return;
-    }
-    let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
-    let nvrtc = found.library.to_str().expect("a path in UTF-8");
-    let kept = concat!(env!("CARGO_TARGET_TMPDIR"), "/kernels_compile");
     for target in Target::all().iter().copied().filter(|target| *target != judged()) {
-        let newer =
-            support::NEWER.iter().filter(|(feature, _)| target.has(*feature)).map(|(_, folder)| *folder);
-        let folders = std::iter::once("tests/kernels").chain(newer);
-        let folders: Vec<_> = folders.map(|folder| support::root().join(folder)).collect();
         // The library has the same texts on sm_89 as on sm_80, but for the products of `f8`, which `kernels_sm_89` has.
         let again = target == Target::builtin("sm_89") && !every_instance();
-        let files = if again { Vec::new() } else { support::std_files(target) };
-        let mut args = vec!["test", "--no-run", "--target", target.name(), "--nvrtc", nvrtc];
-        args.extend(files.iter().map(String::as_str));
-        args.extend(folders.iter().map(|folder| folder.to_str().expect("a path in UTF-8")));
-        let ran = Sandbox::new().run_with(&args, &[("HX_CACHE_DIR", kept)]);
-        assert_eq!(ran.code, 0, "{}", ran.text());
-        assert!(ran.stdout.lines().last().is_some_and(|line| line.starts_with("0 passed, 0 failed, ")));
+        let chosen = |found: &&Launched| !again || found.name.starts_with("kernels");
+        let all: Vec<&Launched> = launched(target).iter().filter(chosen).collect();
+        let asked = all.iter().map(|found| Asked { text: &found.text, target, extent: Extent::Resources });
+        let asked: Vec<Asked<'_>> = asked.collect();
+        let Some(outcomes) = outcomes("standard_library::kernels_compile", &asked) else { return };
+        let refused =
+            all.iter().zip(outcomes).filter_map(|(found, outcome)| Some((&found.name, outcome.err()?)));
+        let refused: Vec<_> = refused.collect();
+        assert!(refused.is_empty() && !all.is_empty(), "{target}: {refused:#?}");
     }
 }
 
 /// The machine code of each kernel at its benchmark size: 16-byte accesses, matrix instructions, and no spills.
 #[test]
 fn machine_code_is_wide_and_does_not_spill() {
-    if support::compiler("standard_library::machine_code_is_wide_and_does_not_spill").is_none() {
-        return;
-    }
-    if let Err(absence) = hx_worker::toolkit::find_nvdisasm(&support::search_env()) {
-        support::skip(
-            "standard_library::machine_code_is_wide_and_does_not_spill",
-            &absence.to_string(),
-            "HX_REQUIRE_NVRTC",
-        );
-        return;
-    }
-    let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
-    let nvrtc = found.library.to_str().expect("a path in UTF-8").to_owned();
     let wide = ["LDG.E.128", "STG.E.128"];
     let [hopper, before] = ["sm_90a", "sm_89"];
     let by_descriptor = ["LDGSTS.E.BYPASS.128", "HGMMA.64x128x16.F32", "STG.E.128"];
@@ -159,20 +139,27 @@ fn machine_code_is_wide_and_does_not_spill() {
         ("matmul_pipelined", "matmul_pipelined", "BM=128", hopper, &staged),
         ("matmul_pipelined", "matmul_pipelined", "BM=128", before, &by_fragments),
     ];
-    for (file, kernel, set, target, wanted) in cases {
+    let texts = cases.map(|(file, kernel, set, target, _)| {
         let path = format!("std/{file}.hx");
-        let args = [
-            "check", &path, "--kernel", kernel, "--set", set, "--target", target, "--emit", "sass",
-            "--nvrtc", &nvrtc,
-        ];
+        let args = ["check", &path, "--kernel", kernel, "--set", set, "--target", target, "--emit", "cuda"];
         let ran = Sandbox::new().run(&args);
         assert_eq!(ran.code, 0, "{}", ran.text());
-        let has = |name: &str| ran.stdout.lines().any(|line| line.contains(&format!(" {name} ")));
-        for name in wanted {
-            assert!(has(name), "{kernel} for {target}: no {name}");
+        ran.stdout
+    });
+    let asked = cases.iter().zip(&texts).map(|((_, _, _, target, _), text)| {
+        let target = Target::builtin(target);
+        Asked { text, target, extent: Extent::Code }
+    });
+    let asked: Vec<Asked<'_>> = asked.collect();
+    let test = "standard_library::machine_code_is_wide_and_does_not_spill";
+    let Some(outcomes) = outcomes(test, &asked) else { return };
+    for ((_, kernel, _, target, wanted), outcome) in cases.iter().zip(outcomes) {
+        let CodeReport { opcodes, .. } =
+            outcome.unwrap_or_else(|found| panic!("{kernel} for {target}: {found:?}"));
+        for name in *wanted {
+            assert!(opcodes.contains(*name), "{kernel} for {target}: no {name}");
         }
-        for spill in ["LDL", "STL"] {
-            assert!(!ran.stdout.contains(&format!(" {spill}")), "{kernel} for {target} spills");
-        }
+        let spills = opcodes.iter().find(|name| name.starts_with("LDL") || name.starts_with("STL"));
+        assert_eq!(spills, None, "{kernel} for {target} spills");
     }
 }

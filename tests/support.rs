@@ -4,16 +4,16 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use expect_test::Expect;
 use hx_target::Feature;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Compiler, Limits, WorkerClient, WorkerCommand};
 
-/// A limit far above the time of any compile.
+/// A limit far above the time of any compile, also on a machine with ten builds, where some took two minutes.
 pub(crate) const LIMITS: Limits<'static> =
-    Limits { deadline: Duration::from_secs(120), cancelled: &|| false };
+    Limits { deadline: Duration::from_secs(1200), cancelled: &|| false };
 
 /// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
@@ -157,12 +157,30 @@ pub(crate) fn search_env() -> SearchEnv {
     SearchEnv::of_process()
 }
 
-/// Prints why a test is skipped on stderr directly, because the test harness captures normal output.
+/// Prints why a test is skipped on stderr directly, because the test harness captures normal output. `required_by` is the variable
+/// that makes the skip a failure; `cargo xtask test` groups skips by it.
 pub(crate) fn skip(test: &str, reason: &str, required_by: &str) {
     use std::io::Write as _;
     let required = std::env::var_os(required_by).is_some_and(|value| value == "1");
     assert!(!required, "{required_by} is set, but {reason}");
-    let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason} ({required_by})");
+}
+
+/// Returns how many times longer than alone a thread takes now, because others use the processors: 1 on an idle machine. Limits
+/// of answers that a user waits for are multiplied by it.
+pub(crate) fn busy() -> u32 {
+    // The first number is the time in nanoseconds that the thread has run.
+    let ran = || -> Option<u128> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split(' ').next()?.parse().ok()
+    };
+    let (start, before) = (Instant::now(), ran());
+    while start.elapsed() < Duration::from_millis(300) {
+        std::hint::spin_loop();
+    }
+    let (Some(before), Some(after)) = (before, ran()) else { return 1 };
+    let ran = (after - before).max(1);
+    u32::try_from((start.elapsed().as_nanos() + ran / 2) / ran).unwrap_or(u32::MAX).clamp(1, 100)
 }
 
 /// Random numbers from a seed (SplitMix64).

@@ -1,5 +1,7 @@
 //! Generates the list of the standard library's files: each path below `std/` with its text.
 
+#![allow(clippy::disallowed_methods, reason = "a build script reads files")]
+
 use std::{
     env, fs, io,
     path::{Path, PathBuf},

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the instructions that change a register which holds the address of shared memory.
-pub(super) fn changes(ptx: &str) -> Vec<String> {
+pub(crate) fn changes(ptx: &str) -> Vec<String> {
     let lines = || ptx.lines().map(str::trim);
     let operands = |line: &str| -> Option<(String, String, Vec<String>)> {
         let line = line.strip_suffix(';')?;

@@ -180,14 +180,14 @@ fn literals(text: &str) -> Vec<(usize, String)> {
             let Some(end) = inner.find(&close) else { return found };
             found.push((line_of(here), inner[..end].to_owned()));
             rest = &inner[end + close.len()..];
-        } else if here.starts_with('"') {
-            let (literal, after) = escaped(&here[1..]);
+        } else if let Some(quoted) = here.strip_prefix('"') {
+            let (literal, after) = escaped(quoted);
             found.push((line_of(here), literal));
             rest = after;
-        } else if here.starts_with("'\"'") {
-            rest = &here[3..];
-        } else if here.starts_with("'\\") {
-            rest = here[2..].find('\'').map_or("", |end| &here[3 + end..]);
+        } else if let Some(after) = here.strip_prefix("'\"'") {
+            rest = after;
+        } else if let Some(escape) = here.strip_prefix("'\\") {
+            rest = escape.find('\'').map_or("", |end| &escape[end + 1..]);
         } else {
             rest = &here[1..];
         }

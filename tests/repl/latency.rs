@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, busy};
 
 /// Number of rounds over the entries. The first round solves and compiles, and the others use its results.
 const ROUNDS: usize = 20;
@@ -22,8 +22,8 @@ const ENTRIES: &[&str] = &[
     "?randn",
 ];
 
-/// The time within which 95 % of the answers arrive. The promise is 50 ms in a release build; a debug build on a busy machine
-/// gets more. The test prints the measured times.
+/// The time within which 95 % of the answers arrive. The promise is 50 ms in a release build; a debug build
+/// gets more, and so does a machine with other load. The test prints the measured times.
 const LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 250 } else { 50 });
 
 #[test]
@@ -61,5 +61,5 @@ fn answers_are_quick() {
         at(100),
         times.len(),
     );
-    assert!(at(95) < LIMIT, "p95 is {:?}", at(95));
+    assert!(at(95) < LIMIT * busy(), "p95 is {:?}", at(95));
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::{Sandbox, hx};
+use crate::support::{Sandbox, busy, hx};
 
 /// A limit above the time of anything that ends at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 const SIZE: (u16, u16) = (50, 110);
 
 /// A session in a terminal.
@@ -480,8 +480,8 @@ fn ctrl_c_returns_the_prompt() {
         assert_eq!(t.enter("a + 1"), "42");
     }
     let _ = writeln!(std::io::stderr(), "from Ctrl-C to the prompt: {worst:?} at most");
-    // The limit is twenty times the promised time, for machines with other load.
-    assert!(worst < Duration::from_secs(2), "it took {worst:?}");
+    // The limit is twenty times the promised time.
+    assert!(worst < Duration::from_secs(2) * busy(), "it took {worst:?}");
 }
 
 /// Every failure of a worker is reported as its kind, and the session continues.
@@ -515,7 +515,7 @@ fn the_session_outlives_its_worker() {
     t.keys("\x03");
     let took = t.wait(|text| text.ends_with("every binding is still there\nhx>"));
     let _ = writeln!(std::io::stderr(), "from Ctrl-C to the prompt, the worker hanging: {took:?}");
-    assert!(took < Duration::from_secs(2), "it took {took:?}");
+    assert!(took < Duration::from_secs(2) * busy(), "it took {took:?}");
     // The time limit ends it as well.
     assert_eq!(t.enter(":set timeout 0.3"), "");
     contains(&t.enter("hang(u, v)"), "did not end within the time limit");

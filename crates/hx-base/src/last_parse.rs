@@ -9,7 +9,10 @@ use hx_syntax::Parse;
 /// `parse` reads this state although no query tracks it. That is sound because the result does not depend on it: a text has the
 /// same tree whether it is parsed as a whole or from the tree of another text. Debug builds compare both.
 #[derive(Clone, Default, Debug)]
-pub struct LastParse(Arc<Mutex<Option<(Arc<str>, Parse)>>>);
+pub struct LastParse(Arc<Mutex<Option<Parsed>>>);
+
+/// A text and its tree.
+type Parsed = (Arc<str>, Parse);
 
 impl LastParse {
     /// Parses a text of the file. The tree shares the nodes of items that are as before.

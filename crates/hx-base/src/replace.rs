@@ -2,6 +2,8 @@
 //!
 //! A failed write leaves the old content. Start at [`replace_file`]; [`replace_files`] replaces several files together.
 
+#![allow(clippy::disallowed_methods, reason = "these functions are how all others write")]
+
 use std::fs::Metadata;
 use std::io::{Error, ErrorKind, Result, Write as _};
 use std::path::{Path, PathBuf};

@@ -55,6 +55,14 @@ fn needs(program: &TileProgram) -> Vec<Need> {
             at: NeededAt::Roles,
         });
     }
+    if program.roles().iter().any(|role| role.registers.is_some()) {
+        out.push(Need {
+            feature: Feature::RoleRegisters,
+            name: Feature::RoleRegisters.name(),
+            what: "`registers` of a role",
+            at: NeededAt::Roles,
+        });
+    }
     out.extend(program.counters.first().map(|counter| Need {
         feature: Feature::Barriers,
         name: "the barriers in shared memory that counters need",

@@ -6,6 +6,8 @@
 //!
 //! Start at [`run_main`] and [`run_tests`].
 
+#![allow(clippy::disallowed_methods, reason = "histories of measurements and tuning")]
+
 mod bench;
 mod blame;
 mod bounded;

@@ -4,6 +4,8 @@
 //! than that weight. The sizes in the header are checked against the file's size before anything is allocated. Element types of
 //! fewer than 8 bits, `tf32` and complex numbers have no counterpart and are refused.
 
+#![allow(clippy::disallowed_methods, reason = "tensors are read from files")]
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -160,6 +160,7 @@ impl From<Mismatch> for HostError {
 /// Fails unless every element of `x` is within the tolerance of that of `y`.
 ///
 /// NaN is close only to NaN, an infinity only to itself. `y` has the shape of `x` or is a single number.
+#[expect(clippy::result_large_err, reason = "a mismatch ends the test, and is built once")]
 pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), Mismatch> {
     tolerance.check()?;
     let pair = Sides::new(x, y)?;
@@ -181,6 +182,7 @@ pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), 
 }
 
 /// Fails unless `x` and `y` have the same shape and equal elements. NaN equals NaN. Integers are compared exactly.
+#[expect(clippy::result_large_err, reason = "a mismatch ends the test, and is built once")]
 pub fn assert_equal(x: &Tensor, y: &Tensor) -> Result<(), Mismatch> {
     let pair = Sides::new(x, y)?;
     let differ = |i: usize| match pair.exact_difference(i) {

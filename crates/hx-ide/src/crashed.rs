@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
+use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
 use hx_compile::{Db, check_front, kernel_diagnostics, sound_kernels};
 use hx_hir::{Item, Kernel, signature_source_map};
 
@@ -40,7 +40,7 @@ fn around_panics<'db>(
 
 fn internal(db: &dyn Db, kernel: Kernel<'_>, text: &str) -> Diagnostic {
     let item = Item::Kernel(kernel);
-    let name = signature_source_map(db, item).and_then(|map| map.name).unwrap_or_else(TextRange::default);
+    let name = signature_source_map(db, item).and_then(|map| map.name).unwrap_or_default();
     let message = format!("the compiler panicked on `{}`", kernel.name(db));
     Diagnostic::new(&codes::INTERNAL_ERROR, kernel.file(db), name + item.offset(db), message)
         .note(text.to_owned())

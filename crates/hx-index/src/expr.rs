@@ -672,8 +672,7 @@ impl Mul for &Expr {
         let mut product = Products::default();
         for (m1, c1) in self.terms() {
             for (m2, c2) in other.terms() {
-                let mut m = Vec::with_capacity(m1.len() + m2.len());
-                m.extend(m1.iter().chain(m2).cloned());
+                let mut m: Vec<_> = m1.iter().chain(m2).cloned().collect();
                 m.sort();
                 product.add(m, c1.saturating_mul(c2));
             }

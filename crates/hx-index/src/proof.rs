@@ -295,6 +295,7 @@ impl Search<'_> {
     }
 
     /// Replaces a minimum, maximum, quotient or remainder.
+    #[expect(clippy::mutable_key_type, reason = "an expression's cached hash does not affect its order")]
     fn by_atoms(&mut self, d: &Expr, depth: usize) -> bool {
         let atoms: BTreeSet<&Atom> = d.terms().flat_map(|(monomial, _)| monomial).collect();
         atoms.into_iter().rev().any(|atom| match atom {

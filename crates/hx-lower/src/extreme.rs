@@ -47,7 +47,8 @@ impl Cx<'_> {
 /// Returns the operator on (element, position) that takes the later operand if its element is better than the earlier one. Every
 /// number is better than NaN, which makes the operator associative: threads may combine elements in any grouping.
 fn later_if_better(largest: bool, dtype: DType) -> Vec<Scalar> {
-    let input = |index: u32| Scalar::Input { index, dtype: if index % 2 == 0 { dtype } else { DType::I32 } };
+    let input =
+        |index: u32| Scalar::Input { index, dtype: if index.is_multiple_of(2) { dtype } else { DType::I32 } };
     let not = |x: Scalar| Scalar::apply(Operator::Not, DType::Bool, [x]);
     let both = |x: Scalar, y: Scalar| Scalar::apply(Operator::And, DType::Bool, [x, y]);
     let (smaller, larger) = if largest { (0, 2) } else { (2, 0) };

@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_hir::{Expr as HirExpr, ExprId, Method, Pat, PatId, RoleKind, StmtKind, WarpRole};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{RegisterError, Share, share_registers};
+use hx_target::{Feature, RegisterError, Share, share_registers};
 use hx_tile::{
     Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns, TurnsId,
 };
@@ -84,6 +84,13 @@ impl Cx<'_> {
 
     /// Returns the registers of a thread of each role.
     fn share(&mut self, roles: &[WarpRole], shares: &[Share]) -> Lower<Vec<u32>> {
+        // Threads that cannot pass registers on keep those of the launch. A number in the source is refused later, so that the refusal
+        // names the target.
+        if !self.target.has(Feature::RoleRegisters) && shares.iter().all(|share| share.given.is_none()) {
+            let groups: u32 = shares.iter().map(|share| share.groups).sum();
+            let limits = self.target.limits();
+            return Ok(vec![limits.registers_at_entry(groups * limits.group); shares.len()]);
+        }
         match share_registers(&self.target.limits, shares) {
             Ok(shares) => Ok(shares),
             Err(error) => {

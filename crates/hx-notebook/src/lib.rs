@@ -10,6 +10,8 @@
 //! Start at [`serve`]. The protocol is described at <https://jupyter-client.readthedocs.io/en/stable/messaging.html>; names of
 //! messages and fields are those of that page.
 
+#![allow(clippy::disallowed_methods, reason = "the files by which Jupyter finds the kernel")]
+
 mod connection;
 mod history;
 mod info;

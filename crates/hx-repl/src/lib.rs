@@ -8,6 +8,8 @@
 //!
 //! Start at [`Session`]; [`run_prompt`] drives it from a terminal, [`run_script`] from a stream. A [`Display`] takes its outputs as data.
 
+#![allow(clippy::disallowed_methods, reason = "the history of the prompt, and the files of its commands")]
+
 mod commands;
 mod complete;
 mod device;

@@ -83,7 +83,7 @@ extern "C" __global__ void none() {}
             Err(absence) => {
                 use std::io::Write;
                 assert!(std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|value| value != "1"), "{absence}");
-                let text = format!("skipped: parameters_of_compiled_kernels: {absence}\n");
+                let text = format!("skipped: parameters_of_compiled_kernels: {absence} (HX_REQUIRE_NVRTC)\n");
                 std::io::stderr().write_all(text.as_bytes()).unwrap();
                 return;
             }

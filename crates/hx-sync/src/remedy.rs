@@ -169,7 +169,7 @@ fn behind_waits(body: &[Stmt]) -> Vec<OpId> {
             found.push(next.id);
         }
     }
-    found.extend(body.iter().flat_map(Stmt::bodies).flat_map(|body| behind_waits(body)));
+    found.extend(body.iter().flat_map(Stmt::bodies).flat_map(behind_waits));
     found
 }
 

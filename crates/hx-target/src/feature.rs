@@ -28,6 +28,9 @@ pub enum Feature {
     Clusters,
     /// A bulk copy writes the shared memory of several blocks of a cluster.
     Multicast,
+    /// Bulk loads are spelled with the shared memory of the own block. With that of a cluster, of which the block is a part, they call a
+    /// routine of the driver.
+    OwnDestinations,
     /// A launch starts before the ones before it are complete, and waits for them where it needs their results.
     LaunchOrder,
 }
@@ -47,6 +50,7 @@ impl Feature {
             Feature::FusedExtremes => "fused minima and maxima of integers",
             Feature::Clusters => "clusters",
             Feature::Multicast => "copies into several blocks",
+            Feature::OwnDestinations => "bulk loads into the own block",
             Feature::LaunchOrder => "launches that overlap the ones before them",
         }
     }

@@ -30,8 +30,8 @@ pub struct Description {
     pub costs: Costs,
 }
 
-/// The GPUs that run code for a target (CUDA C++ programming guide, "Architecture-specific features").
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Deserialize)]
+/// The GPUs that run code for a target (CUDA C++ programming guide, "Architecture-specific features"), from the most to the fewest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forward {
     /// Those of the same major version whose minor version is not less.
@@ -79,20 +79,26 @@ impl Target {
         Target::all().iter().copied().find(|target| target.has(feature))
     }
 
-    /// Returns the best target whose code a GPU of this compute capability runs: the newest, and of those of one capability the one
-    /// with the most features.
+    /// Returns the best target whose code a GPU of this compute capability runs: the newest, of those of one capability one with the
+    /// most features, and of these the one for that capability alone.
     pub fn of_capability(major: u32, minor: u32) -> Option<Target> {
         let runs = |target: &Target| target.runs_on(major, minor);
         Target::all()
             .iter()
             .copied()
             .filter(runs)
-            .max_by_key(|target| (target.capability, target.features.len()))
+            .max_by_key(|target| (target.capability, target.features.len(), target.forward))
     }
 
     /// Returns the name that the CUDA compilers take, such as `sm_90a`.
     pub fn name(self) -> &'static str {
         &self.0.name
+    }
+
+    /// Returns the newest target whose PTX later GPUs of any capability run: one without features of its own architecture.
+    pub fn newest_plain() -> Option<Target> {
+        let is_plain = |target: &Target| target.forward == Forward::Later;
+        Target::all().iter().copied().filter(is_plain).max_by_key(|target| target.capability)
     }
 
     pub fn has(self, feature: Feature) -> bool {
@@ -188,13 +194,10 @@ fn hint(text: &str) -> Option<String> {
     let capability = format!("compute capability {}.{}", number / 10, number % 10);
     match Target::of_capability(number / 10, number % 10) {
         Some(target) => Some(format!("GPUs of {capability} run `{target}`")),
-        None if number >= 100 => {
-            Some(format!("GPUs of {capability} (Blackwell and later) are not supported yet"))
-        }
-        None if (50..80).contains(&number) => {
-            Some(format!("GPUs of {capability}, before Ampere, are not supported"))
-        }
-        None => None,
+        None if number < 80 => Some(format!("GPUs of {capability}, before Ampere, are not supported")),
+        None => Target::newest_plain().map(|plain| {
+            format!("GPUs of {capability} are newer than this build: they run the PTX of `{plain}`")
+        }),
     }
 }
 
@@ -205,17 +208,32 @@ mod tests {
     #[test]
     fn targets_of_other_compilers_get_a_hint() {
         let said = |text: &str| text.parse::<Target>().expect_err("no target of ours");
-        let known = "known are sm_80, sm_89, sm_90a";
         for (text, hint) in [
-            ("sm_86", "; GPUs of compute capability 8.6 run `sm_80`"),
-            ("sm_90", "; GPUs of compute capability 9.0 run `sm_90a`"),
-            ("sm_100a", "; GPUs of compute capability 10.0 (Blackwell and later) are not supported yet"),
-            ("sm_120", "; GPUs of compute capability 12.0 (Blackwell and later) are not supported yet"),
+            ("sm_88", "; GPUs of compute capability 8.8 run `sm_87`"),
+            ("sm_101a", "; GPUs of compute capability 10.1 run `sm_100f`"),
+            (
+                "sm_130",
+                "; GPUs of compute capability 13.0 are newer than this build: they run the PTX of `sm_121`",
+            ),
             ("sm_75", "; GPUs of compute capability 7.5, before Ampere, are not supported"),
             ("gfx942", ""),
         ] {
-            assert_eq!(said(text), format!("unknown target `{text}`; {known}{hint}"));
+            let all = Target::all().iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
+            assert_eq!(said(text), format!("unknown target `{text}`; known are {all}{hint}"));
         }
+    }
+
+    #[test]
+    fn a_gpu_gets_its_own_form() {
+        let of = |major, minor| Target::of_capability(major, minor).map(Target::name);
+        let gpus = [(8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)];
+        let own = [
+            "sm_80", "sm_86", "sm_87", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a",
+            "sm_121a",
+        ];
+        assert_eq!(gpus.map(|(major, minor)| of(major, minor)), own.map(Some));
+        // Code for one capability alone never runs elsewhere, and no machine code crosses major versions.
+        assert_eq!([of(7, 5), of(9, 1), of(10, 1), of(13, 0)], [None, Some("sm_90"), Some("sm_100f"), None]);
     }
 
     #[test]

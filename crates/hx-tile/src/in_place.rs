@@ -96,10 +96,10 @@ impl<'p> Stores<'p> {
         }
         let OpKind::Copy { src, dst } = &op.kind else { return };
         match (src.base, dst.base) {
-            (Base::Global(param), Base::Register(_)) => {
-                if self.program.tensor_param(param).is_some_and(|param| param.mutable) {
-                    loaded.push(Loaded { view: src, to: whole(self.program, dst), scope: op.scope });
-                }
+            (Base::Global(param), Base::Register(_))
+                if self.program.tensor_param(param).is_some_and(|param| param.mutable) =>
+            {
+                loaded.push(Loaded { view: src, to: whole(self.program, dst), scope: op.scope });
             }
             (Base::Register(_), Base::Global(_)) => self.store(op, [src, dst], loaded),
             _ => {}

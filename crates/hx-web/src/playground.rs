@@ -72,7 +72,7 @@ impl Playground {
                 Ok(Value::Null)
             }
             Request::Target { name } => {
-                self.shown.target = name.parse().map_err(|error| format!("{error}"))?;
+                self.shown.target = name.parse()?;
                 Ok(Value::Null)
             }
             Request::Tests => Ok(runs::tests(&self.db, &self.places())),

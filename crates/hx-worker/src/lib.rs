@@ -12,6 +12,11 @@
 //! Start at [`WorkerClient`], or at [`Compiler`] for compiling through the cache, or at [`CompilerPool`] for compiling several
 //! texts at the same time.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the cache of kernels, the search for the CUDA compiler, and the worker process"
+)]
+
 mod cache;
 mod client;
 mod compiler;

@@ -6,6 +6,8 @@
 //!
 //! Start at [`Database`], then [`Database::open`].
 
+#![allow(clippy::disallowed_methods, reason = "the one implementation of `System` over the disk")]
+
 mod database;
 mod error;
 mod manifest;

@@ -242,7 +242,7 @@ impl TunedFile {
         };
         let (kernel, hash, device) = (text("kernel"), text("text"), text("device"));
         let (target, hx) = (text("target"), text("hx"));
-        let shape = self.read_values(table, "shape", &span, |value| Extent::parse(value));
+        let shape = self.read_values(table, "shape", &span, Extent::parse);
         let arguments = self.read_values(table, "arguments", &span, |value| match value {
             CtValueText::Value(value) => Ok(value),
             CtValueText::Text(text) => text.parse(),

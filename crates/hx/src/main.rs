@@ -6,6 +6,8 @@
 //!
 //! Invariant: flags, exit codes and Ctrl-C exist in this crate only, and only the process `hx worker` loads CUDA.
 
+#![allow(clippy::disallowed_methods, reason = "commands read and write files")]
+
 mod cli;
 mod commands;
 mod crash;

@@ -1,23 +1,65 @@
-//! The counts of tests.
+//! The counts of tests, and what brings the skipped ones.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The variable that makes a skipped test a failure, and what a machine needs to run the test: a command, or a thing.
+const NEEDS: [(&str, &str); 12] = [
+    ("HX_REQUIRE_CC", "a C compiler: `apt-get install build-essential`, or that of your system"),
+    ("HX_REQUIRE_CMAKE", "`python3 -m pip install cmake`"),
+    ("HX_REQUIRE_CUBLASLT", "a machine with an NVIDIA GPU and cuBLASLt"),
+    ("HX_REQUIRE_GPU", "a machine with an NVIDIA GPU"),
+    ("HX_REQUIRE_JUPYTER", "`python3 -m pip install jupyter_client nbclient nbformat ipykernel`"),
+    ("HX_REQUIRE_NODE", "Node.js: `apt-get install nodejs`, or that of your system"),
+    ("HX_REQUIRE_NUMPY", "`python3 -m pip install numpy`"),
+    ("HX_REQUIRE_NVIM", "Neovim 0.11 or newer; `HX_NVIM` names one"),
+    ("HX_REQUIRE_NVRTC", "`cargo xtask cuda`"),
+    ("HX_REQUIRE_PYTHON", "Python 3: `apt-get install python3`, or that of your system"),
+    ("HX_REQUIRE_SITE", "a browser, and `cargo xtask site`"),
+    ("HX_REQUIRE_WHEEL", "`python3 -m pip install maturin mypy numpy pytest`"),
+];
 
 /// The counts that the test programs reported.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
+    /// The harness of Rust counts skipped tests as passed, so this number has them, too.
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    pub(crate) skipped: usize,
+    /// The number of skipped tests for each thing that they need.
+    pub(crate) skipped: BTreeMap<String, usize>,
 }
 
 impl Counts {
+    /// Returns the counts of `number` skipped tests, which the harness counts as passed elsewhere.
+    ///
+    /// `reason` ends with the variable that makes the skip a failure: `the driver was not found (HX_REQUIRE_GPU)`. Without one, the
+    /// reason itself is what is missing.
+    pub(crate) fn skip(reason: &str, number: usize) -> Counts {
+        let need = NEEDS.iter().find(|(variable, _)| reason.ends_with(&format!("({variable})")));
+        let need = need.map_or(reason, |(_, need)| need).to_owned();
+        Counts { skipped: BTreeMap::from([(need, number)]), ..Counts::default() }
+    }
+
     pub(crate) fn add(&mut self, other: Counts) {
         self.passed += other.passed;
         self.failed += other.failed;
-        self.skipped += other.skipped;
+        for (need, number) in other.skipped {
+            *self.skipped.entry(need).or_default() += number;
+        }
     }
 
+    /// Returns the counts as text. The last line has the sums; the lines before say what brings the skipped tests.
     pub(crate) fn summary(&self) -> String {
-        // The harness has counted skipped tests as passed.
-        let passed = self.passed.saturating_sub(self.skipped);
-        format!("{passed} passed, {} failed, {} skipped", self.failed, self.skipped)
+        let skipped: usize = self.skipped.values().sum();
+        let mut text = String::new();
+        if skipped > 0 {
+            text.push_str("skipped tests, and what brings them:\n");
+        }
+        for (need, number) in &self.skipped {
+            let _ = writeln!(text, "{number:5}  {need}");
+        }
+        let passed = self.passed.saturating_sub(skipped);
+        let _ = write!(text, "{passed} passed, {} failed, {skipped} skipped", self.failed);
+        text
     }
 }

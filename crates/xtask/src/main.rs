@@ -4,6 +4,8 @@
 //!
 //! Invariant: no crate uses this one, and nothing of it is in the program `hx`.
 
+#![allow(clippy::disallowed_methods, reason = "chores read and write files")]
+
 use std::{path::PathBuf, process::ExitCode};
 
 mod book;
@@ -11,6 +13,7 @@ mod codegen;
 mod counts;
 mod cuda;
 mod fuzz;
+mod machine_code;
 mod mutants;
 mod programs;
 mod python;
@@ -49,6 +52,11 @@ const COMMANDS: &[Command] = &[
         name: "fuzz",
         about: "put random and broken texts through the front end (`--seconds N`, `--seed S`)",
         run: fuzz::run,
+    },
+    Command {
+        name: "machine-code",
+        about: "compile every text again whose machine code the ledger knows (`UPDATE_EXPECT=1` renews it)",
+        run: machine_code::run,
     },
     Command {
         name: "mutants",
@@ -123,7 +131,7 @@ fn main() -> ExitCode {
 fn help() -> String {
     let mut text = String::from("usage: cargo xtask NAME [ARGS]\n");
     for command in COMMANDS {
-        text.push_str(&format!("\n  {:<10}{}", command.name, command.about));
+        text.push_str(&format!("\n  {:<14}{}", command.name, command.about));
     }
     text
 }

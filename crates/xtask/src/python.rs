@@ -12,8 +12,16 @@ use crate::{complain, root, say, wheel};
 
 /// The modules that the tests need besides Python itself. Others, such as PyTorch, are optional: a test without one is skipped.
 const MODULES: [&str; 4] = ["maturin", "mypy", "numpy", "pytest"];
+/// The folder of the tests.
+const TESTS: &str = "crates/hx-python/tests";
 /// The variable that makes a missing tool a failure.
 const REQUIRED: &str = "HX_REQUIRE_WHEEL";
+
+/// The checks of the stubs, each with the arguments of Python.
+const CHECKS: [(&str, &[&str]); 2] = [
+    ("types", &["-m", "mypy", "--strict", "--package", "hx"]),
+    ("stubs", &["-m", "mypy.stubtest", "hx._hx", "--ignore-disjoint-bases"]),
+];
 
 /// Tests the wheel.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -29,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Tests the wheel, and returns the counts. Without the tools the tests count as one that is skipped.
+/// Tests the wheel, and returns the counts. Without the tools all tests count as skipped.
 ///
 /// # Errors
 /// If the wheel cannot be built or installed.
@@ -38,8 +46,10 @@ pub(crate) fn counts() -> Result<Counts, String> {
         if env::var_os(REQUIRED).is_some_and(|value| value == "1") {
             return Err(format!("{REQUIRED} is set, but {missing}"));
         }
-        complain(&format!("skipped: python: {missing}"));
-        return Ok(Counts { passed: 1, skipped: 1, ..Counts::default() });
+        let number = tests_of_package()? + CHECKS.len();
+        complain(&format!("skipped: python, {number} tests: {missing}"));
+        let skipped = Counts::skip(&format!("{missing} ({REQUIRED})"), number);
+        return Ok(Counts { passed: number, ..skipped });
     }
     let folder = root().join("target/python");
     let wheels = folder.join("wheels");
@@ -48,10 +58,7 @@ pub(crate) fn counts() -> Result<Counts, String> {
     let wheel = wheel::build_for_tests(&wheels)?;
     let python = install(&wheel, &folder.join("environment"))?;
     let mut counts = tests(&python)?;
-    for (name, arguments) in [
-        ("types", &["-m", "mypy", "--strict", "--package", "hx"][..]),
-        ("stubs", &["-m", "mypy.stubtest", "hx._hx", "--ignore-disjoint-bases"]),
-    ] {
+    for (name, arguments) in CHECKS {
         let output = output(Command::new(&python).args(arguments).current_dir(&folder))?;
         let is_fine = output.status.success();
         say(&format!("test python::{name} ... {}", if is_fine { "ok" } else { "FAILED" }));
@@ -102,17 +109,41 @@ fn install(wheel: &Path, environment: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
+/// Returns the number of tests of the package, counted in its files: a test with parameters is one.
+fn tests_of_package() -> Result<usize, String> {
+    let folder = root().join(TESTS);
+    let cannot = |error: std::io::Error| format!("cannot read `{}`: {error}", folder.display());
+    let mut number = 0;
+    for entry in fs::read_dir(&folder).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.extension().is_some_and(|extension| extension == "py") {
+            number += tests_in(&fs::read_to_string(&path).map_err(cannot)?);
+        }
+    }
+    Ok(number)
+}
+
+/// Returns the number of tests in the text of a file.
+fn tests_in(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with("def test_")).count()
+}
+
 /// Runs the tests of the package.
 fn tests(python: &Path) -> Result<Counts, String> {
-    let folder = root().join("crates/hx-python/tests");
+    let folder = root().join(TESTS);
     let mut pytest = Command::new(python);
     pytest.args(["-B", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--color=no"]).arg(&folder);
     // A command of the caller's, such as one that an editor uses, is not the one of the wheel.
     let output = output(pytest.current_dir(root()).env_remove("HX_COMMAND"))?;
     let told = text(&output);
-    let counts = counts_in(&told);
+    let mut counts = counts_in(&told);
     for line in told.lines().filter_map(|line| line.strip_prefix("SKIPPED ")) {
         complain(&format!("skipped: python: {line}"));
+        let file = |path: &str| fs::read_to_string(root().join(path)).ok();
+        if let (Some(counts), Some((number, reason))) = (&mut counts, skipped_in(line, file)) {
+            // pytest counts a file that it leaves out as one test, and the harness of Rust counts skipped tests as passed.
+            counts.add(Counts { passed: number, ..Counts::skip(reason, number) });
+        }
     }
     match counts {
         Some(counts) if counts.failed == 0 && output.status.success() => {
@@ -136,9 +167,22 @@ fn counts_in(told: &str) -> Option<Counts> {
         words.get(at.checked_sub(1)?)?.parse::<usize>().ok()
     };
     let broken = count("failed").unwrap_or(0) + count("error").or(count("errors")).unwrap_or(0);
-    let skipped = count("skipped").unwrap_or(0);
-    // As the harness of Rust does, a skipped test counts as passed, too.
-    Some(Counts { passed: count("passed")? + skipped, failed: broken, skipped })
+    Some(Counts { passed: count("passed")?, failed: broken, ..Counts::default() })
+}
+
+/// Returns the number of tests that pytest skips in one place, and the reason: `[2] tests/test_torch.py:13: could not import 'torch'`.
+/// Where the line of the place is not indented, all tests of the file are skipped. `file` returns the text of a file.
+fn skipped_in(line: &str, file: impl Fn(&str) -> Option<String>) -> Option<(usize, &str)> {
+    let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
+    let (place, reason) = rest.split_once(": ")?;
+    let number = number.parse().ok()?;
+    let whole = || {
+        let (path, at) = place.rsplit_once(':')?;
+        let text = file(path)?;
+        let line = text.lines().nth(at.parse::<usize>().ok()?.checked_sub(1)?)?;
+        (!line.starts_with([' ', '@', 'd'])).then(|| tests_in(&text))
+    };
+    Some((whole().unwrap_or(number), reason))
 }
 
 fn text(output: &Output) -> String {
@@ -160,17 +204,28 @@ fn output_of(command: &mut Command) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::counts_in;
+    use super::{counts_in, skipped_in};
     use crate::counts::Counts;
 
     #[test]
     fn counts_of_pytest() {
-        let check = |line: &str, passed, failed, skipped| {
-            assert_eq!(counts_in(&format!("....\n{line}\n")), Some(Counts { passed, failed, skipped }));
+        let check = |line: &str, passed, failed| {
+            let counts = Counts { passed, failed, ..Counts::default() };
+            assert_eq!(counts_in(&format!("....\n{line}\n")), Some(counts));
         };
-        check("60 passed in 9.12s", 60, 0, 0);
-        check("2 failed, 57 passed, 10 skipped, 3 warnings in 9.12s", 67, 2, 10);
-        check("1 failed, 57 passed, 2 errors in 69.12s (0:01:09)", 57, 3, 0);
+        check("60 passed in 9.12s", 60, 0);
+        check("2 failed, 57 passed, 10 skipped, 3 warnings in 9.12s", 57, 2);
+        check("1 failed, 57 passed, 2 errors in 69.12s (0:01:09)", 57, 3);
         assert_eq!(counts_in("no tests ran in 0.01s"), None);
+    }
+
+    #[test]
+    fn skips_of_pytest() {
+        let text = "torch = pytest.importorskip('torch')\n\ndef test_one():\n    pytest.skip('no GPU')\n\ndef test_two():\n";
+        let skipped = |line| skipped_in(line, |_| Some(text.to_owned()));
+        let all = "[1] tests/test_torch.py:1: could not import 'torch'";
+        assert_eq!(skipped(all), Some((2, "could not import 'torch'")));
+        assert_eq!(skipped("[1] tests/test_torch.py:4: no GPU"), Some((1, "no GPU")));
+        assert_eq!(skipped("nothing"), None);
     }
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: the whole test suite, in one command and with one last line.
 //!
 //! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, then the tests of the Python package, and adds up
-//! the counts of the test programs. A test that lacks something prints `skipped: NAME: REASON` and returns. The harness counts it as passed, so this
-//! chore counts skips itself. Arguments select tests: `cargo xtask test -p hx-runtime`.
+//! the counts of the test programs. A test that lacks something prints `skipped: NAME: REASON (VARIABLE)` and returns. The harness counts it as
+//! passed, so this chore counts skips itself, and says for each group what brings it. Arguments select tests: `cargo xtask test -p hx-runtime`.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -85,17 +85,17 @@ fn pass_on(pipe: impl Read, print: fn(&str)) -> Counts {
     counts
 }
 
-/// Returns the counts in a line such as `test result: ok. 3 passed; 0 failed; ...` or `skipped: NAME: REASON`.
+/// Returns the counts in a line such as `test result: ok. 3 passed; 0 failed; ...` or `skipped: NAME: REASON (VARIABLE)`.
 fn counts_in(line: &str) -> Counts {
-    if line.starts_with("skipped: ") {
-        return Counts { skipped: 1, ..Counts::default() };
+    if let Some(skipped) = line.strip_prefix("skipped: ") {
+        return Counts::skip(skipped.split_once(": ").map_or(skipped, |(_, reason)| reason), 1);
     }
     let Some(result) = line.strip_prefix("test result: ") else { return Counts::default() };
     let count = |what: &str| {
         let part = result.split(['.', ';']).find_map(|part| part.trim().strip_suffix(what));
         part.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
     };
-    Counts { passed: count("passed"), failed: count("failed"), skipped: 0 }
+    Counts { passed: count("passed"), failed: count("failed"), ..Counts::default() }
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
         let output = "\
 running 3 tests
 test a ... ok
-skipped: b: the CUDA driver is not available: it was not found
+skipped: b: the CUDA driver is not available: it was not found (HX_REQUIRE_GPU)
 test b ... ok
 test c ... FAILED
 test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.82s
@@ -116,7 +116,8 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 26 filtered out; fin
 ";
         let mut counts = Counts::default();
         output.lines().for_each(|line| counts.add(counts_in(line)));
-        assert_eq!(counts, Counts { passed: 3, failed: 1, skipped: 1 });
-        assert_eq!(counts.summary(), "2 passed, 1 failed, 1 skipped");
+        assert_eq!((counts.passed, counts.failed), (3, 1));
+        let need = "skipped tests, and what brings them:\n    1  a machine with an NVIDIA GPU";
+        assert_eq!(counts.summary(), format!("{need}\n2 passed, 1 failed, 1 skipped"));
     }
 }

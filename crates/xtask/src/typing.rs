@@ -248,7 +248,7 @@ impl Typist {
         if !whole.contains(&self.typed.trim()) && !self.typed.contains("//") {
             self.broken += 1;
         }
-        if self.edits % 1000 == 0 {
+        if self.edits.is_multiple_of(1000) {
             self.memory.insert(self.edits, client.memory());
         }
     }

@@ -246,7 +246,11 @@ impl Emitter<'_> {
         if let Some(hidden) = hidden {
             let letter = if wide { 'l' } else { 'r' };
             let copy = format!("{c_type} {hidden} = {name}; asm(\"\" : \"+{letter}\"({hidden}));");
-            text = self.apart(|e| Ok(e.statement(&copy)))? + &text;
+            let copied = self.apart(|e| {
+                e.statement(&copy);
+                Ok(())
+            });
+            text = copied? + &text;
         }
         let counter = format!("{c_type} {name} = {}", first.text);
         let ends = format!("{name} < {}; ++{name}", last.operand(crate::expr::Binding::Sum));

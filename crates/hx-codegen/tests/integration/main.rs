@@ -1,5 +1,11 @@
 //! Compares the CUDA text of thread programs with golden files.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests read and write files, and fail where they panic"
+)]
+
 mod build;
 mod bulk;
 mod counters;

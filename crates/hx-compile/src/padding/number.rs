@@ -369,8 +369,7 @@ fn told(args: &[Number]) -> bool {
 fn kept(operator: Operator, args: &[Number]) -> Option<Number> {
     use Operator::*;
     let [a, rest @ ..] = args else { return None };
-    let Some(b) = rest.first() else { return None };
-    let (a, b) = (*a, *b);
+    let (a, b) = (*a, *rest.first()?);
     match operator {
         // Of two operands that change nothing, the one with elements of a tensor is kept.
         Add | Or | Xor if a.is(0.0) && !(a.legit && b.is(0.0)) => Some(b),

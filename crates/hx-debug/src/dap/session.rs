@@ -202,6 +202,7 @@ impl<'s, 'r> Session<'s, 'r> {
     }
 
     /// Returns the reference of a file: its path, or a number if it is not on disk.
+    #[expect(clippy::disallowed_methods, reason = "an editor opens files of the disk by their paths")]
     fn source_of(&mut self, file: SourceFile) -> Value {
         let path = file.path(self.stepper.db()).to_string();
         let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());

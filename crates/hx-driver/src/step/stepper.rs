@@ -280,7 +280,7 @@ impl<'r> Stepper<'r> {
 
     /// Goes to the next or the previous moment at which the thread in focus begins an operation that is wanted, as part of whichever
     /// agent. Returns false at an end of the record, and stops there.
-    fn to_operation(&mut self, forward: bool, wanted: &dyn Fn(&StepSpot) -> bool) -> bool {
+    fn seek_operation(&mut self, forward: bool, wanted: &dyn Fn(&StepSpot) -> bool) -> bool {
         let (rank, thread, start) = (self.focus.rank, self.thread, self.focus());
         let spots = &self.spots;
         let mut stops = |playback: &Playback<'r>| {
@@ -312,12 +312,12 @@ impl<'r> Stepper<'r> {
             Some(number) => spot.op == Some(number),
             None => spot.title.contains(wanted),
         };
-        self.to_operation(forward, &fits)
+        self.seek_operation(forward, &fits)
     }
 
     /// Goes to the next or the previous operation of the agent in focus. Returns false at an end of the record.
     pub fn step_operation(&mut self, forward: bool) -> bool {
-        self.to_operation(forward, &|_| true)
+        self.seek_operation(forward, &|_| true)
     }
 
     /// Goes to the next or the previous operation of the agent in focus on another line, over calls. Returns false at an end of the
@@ -329,14 +329,14 @@ impl<'r> Stepper<'r> {
             spot.frames.iter().rev().take(depth).map(|f| (f.file, f.line)).collect::<Vec<_>>()
         };
         let now = line(&here);
-        self.to_operation(forward, &|spot| line(spot) != now)
+        self.seek_operation(forward, &|spot| line(spot) != now)
     }
 
     /// Goes to the next or the previous operation of the agent in focus outside of the innermost call. Returns false at an end of the
     /// record.
     pub fn step_out(&mut self, forward: bool) -> bool {
         let depth = self.spot().map_or(1, |spot| spot.frames.len());
-        self.to_operation(forward, &|spot| spot.frames.len() < depth)
+        self.seek_operation(forward, &|spot| spot.frames.len() < depth)
     }
 
     /// Goes to the next or the previous moment at which an agent begins an operation on one of these lines, and focuses on that agent.

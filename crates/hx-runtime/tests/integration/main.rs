@@ -3,6 +3,12 @@
 //! Tests that need the compiler library or a GPU are skipped if it is missing. Each skip writes a line `skipped: NAME: REASON` to
 //! standard error. `HX_REQUIRE_NVRTC=1` and `HX_REQUIRE_GPU=1` make an absence a failure.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests read and write files, and fail where they panic"
+)]
+
 mod compile;
 mod launch;
 
@@ -12,7 +18,7 @@ use std::time::Duration;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Absence, Cache, CompileJob, Compiler, Limits, WorkerClient, WorkerCommand};
 
-const LIMITS: Limits<'static> = Limits { deadline: Duration::from_secs(120), cancelled: &|| false };
+const LIMITS: Limits<'static> = Limits { deadline: Duration::from_secs(1200), cancelled: &|| false };
 
 const COPY: &str = r#"
 extern "C" __global__ void copy(float *to, const float *from, int count) {
@@ -54,6 +60,6 @@ fn skip<T>(test: &str, absence: &Absence, required_by: &str) -> Option<T> {
     use std::io::Write;
     let required = std::env::var_os(required_by).is_some_and(|value| value == "1");
     assert!(!required, "{required_by} is set, but {absence}");
-    writeln!(std::io::stderr(), "skipped: {test}: {absence}").unwrap();
+    writeln!(std::io::stderr(), "skipped: {test}: {absence} ({required_by})").unwrap();
     None
 }

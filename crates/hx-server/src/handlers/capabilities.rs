@@ -92,7 +92,6 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
                 will_rename: Some(renamed_files()),
                 ..Default::default()
             }),
-            ..Default::default()
         }),
         ..Default::default()
     }

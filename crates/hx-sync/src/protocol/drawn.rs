@@ -85,7 +85,7 @@ impl Drawn {
                 }
                 Stmt::For { start, end, .. } => decides |= uses(start) || uses(end),
                 Stmt::Number { var, number, .. } => {
-                    if number.exprs().iter().any(|expr| uses(expr)) {
+                    if number.exprs().iter().any(&uses) {
                         known.insert(var.clone());
                     }
                 }

@@ -165,7 +165,7 @@ impl Rounds {
     /// Returns how many groups wait for each stage, if it is the same number for all stages on average.
     pub fn per_stage(&self) -> Option<u32> {
         let all: u32 = self.waits.iter().map(|(_, waits)| waits).sum();
-        (self.acquired > 0 && all % self.acquired == 0).then(|| all / self.acquired)
+        (self.acquired > 0 && all.is_multiple_of(self.acquired)).then(|| all / self.acquired)
     }
 
     /// Reports whether the groups wait as often as the stages need it.

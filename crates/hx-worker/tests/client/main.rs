@@ -1,5 +1,11 @@
 //! Tests the client and the pool of compilers against misbehaving workers.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests read and write files, and fail where they panic"
+)]
+
 mod pool;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,11 @@
 //! End-to-end tests of the binary: streams, exit codes, the last line.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests read and write files, and fail where they panic"
+)]
+
 mod bench;
 mod blame;
 mod build;

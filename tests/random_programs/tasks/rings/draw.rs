@@ -263,10 +263,8 @@ fn shape(sheet: &mut Sheet, plan: &mut Plan, groups: i64, held: bool) {
         // The barrier at the end of the only step would order nothing.
         *stages = 2;
     }
-    if previous && fewest(&plan.stages) < 2 {
-        if fit >= 2 {
-            plan.stages.iter_mut().for_each(|stages| *stages = (*stages).max(2));
-        }
+    if previous && fewest(&plan.stages) < 2 && fit >= 2 {
+        plan.stages.iter_mut().for_each(|stages| *stages = (*stages).max(2));
     }
 }
 

@@ -87,8 +87,8 @@ fn in_tile(
     let contains = |[from, to]: &[Vec<i64>; 2]| {
         element.iter().zip(from.iter().zip(to)).all(|(at, (from, to))| from <= at && at < to)
     };
-    let reached = witness.reached.iter().filter(here).map(|reached| &reached.region);
-    let [from, to] = reached.filter(|region| contains(region)).next_back()?;
+    let mut reached = witness.reached.iter().filter(here).map(|reached| &reached.region);
+    let [from, to] = reached.rfind(|region| contains(region))?;
     let shape = &program.tensor(stored).shape;
     let one_tile = shape.len() == element.len()
         && from.iter().zip(to).zip(shape).all(|((from, to), extent)| to - from <= *extent);
