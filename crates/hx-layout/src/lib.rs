@@ -15,7 +15,6 @@ pub mod draw;
 mod error;
 pub mod expr;
 pub mod isl;
-pub mod judge;
 pub mod labels;
 mod layout;
 pub mod linear;

@@ -7,7 +7,7 @@ use std::path::Path;
 use expect_test::{Expect, expect};
 use hx_layout::expr::Value;
 use hx_layout::isl::{self, Relation};
-use hx_layout::{ComposedLayout, IntTuple, Layout, LinearLayout, Swizzle, equal_function, eval_expr, judge};
+use hx_layout::{ComposedLayout, IntTuple, Layout, LinearLayout, Swizzle, equal_function, eval_expr};
 use proptest::prelude::*;
 
 fn check(text: &str, want: Expect) {
@@ -179,9 +179,9 @@ fn linear_layouts_of_the_cases_read_back() {
 }
 
 /// Returns the relation of each case, as the file writes it.
-fn cases() -> BTreeMap<String, (judge::Case, Relation)> {
-    let cases = judge::read_cases(&vectors("isl_public.jsonl")).expect("cases");
-    let relation = |case: judge::Case| {
+fn cases() -> BTreeMap<String, (hx_judge::Case, Relation)> {
+    let cases = hx_judge::read_cases(&vectors("isl_public.jsonl")).expect("cases");
+    let relation = |case: hx_judge::Case| {
         let text = case.out.as_ref()?.get("isl")?.as_str()?.to_string();
         let relation = Relation::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", case.id));
         Some((case.id.clone(), (case, relation)))

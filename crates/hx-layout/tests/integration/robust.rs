@@ -1,6 +1,6 @@
 //! No text and no numbers make the algebra panic or run without end.
 
-use hx_layout::{Layout, Tiler, eval_expr, isl, judge, prove};
+use hx_layout::{Layout, Tiler, eval_expr, isl, prove};
 use proptest::prelude::*;
 
 /// Generates pieces of the notation in any order; much of it parses.
@@ -68,7 +68,7 @@ proptest! {
     #[test]
     fn any_case(op in proptest::sample::select(vec!["composition", "complement", "slice", "from_tv", "invert", "isl"]), a in soup()) {
         let line = serde_json::json!({"id": "x", "op": op, "in": {"a": a, "b": a, "tv": a}, "out": {}, "check": ["table"]});
-        let report = judge::check(&line.to_string()).expect("a case");
+        let report = hx_judge::check(&line.to_string()).expect("a case");
         let _ = (report.to_string(), report.answers_jsonl(), report.answers_tsv());
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use expect_test::{Expect, expect};
 use hx_layout::expr::{self, Value};
-use hx_layout::{AfterSwizzle, ComposedLayout, Layout, LayoutError, Swizzle, eval_expr, judge};
+use hx_layout::{AfterSwizzle, ComposedLayout, Layout, LayoutError, Swizzle, eval_expr};
 use proptest::prelude::*;
 
 fn check(text: &str, want: Expect) {
@@ -116,7 +116,7 @@ fn swizzled_layouts_of_the_cases_are_inverted() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/layout_public.jsonl");
     let text = std::fs::read_to_string(path).expect("the file of cases");
     let cases =
-        judge::read_cases(&text).expect("cases").into_iter().filter(|case| case.op == "composed_eval");
+        hx_judge::read_cases(&text).expect("cases").into_iter().filter(|case| case.op == "composed_eval");
     let (mut inverted, mut filled) = (0, 0);
     for case in cases {
         let a: ComposedLayout =

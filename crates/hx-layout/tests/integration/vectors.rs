@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use hx_layout::judge;
-
 fn check(file: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(file);
     let text = std::fs::read_to_string(&path).expect("the file of cases");
-    let report = judge::check(&text).expect("a file of cases");
+    let report = hx_judge::check(&text).expect("a file of cases");
     assert_eq!(report.failed(), 0, "{report}");
     // Answers that differ where the definition leaves room are shown with `--nocapture`.
     let mut out = std::io::stderr().lock();

@@ -11,7 +11,7 @@ use super::Finding;
 /// The rows from the bottom up. A planned crate has its place before it exists.
 const ROWS: &[&[&str]] = &[
     &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker", "hx-features"],
-    &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base"],
+    &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base", "hx-judge"],
     &["hx-lower", "hx-synth", "hx-verify"],
     &["hx-thread"],
     &["hx-codegen", "hx-sim", "hx-sync", "hx-runtime"],
@@ -35,8 +35,10 @@ const TEST_SUPPORT: &str = "hx-test-support";
 /// Allowed edges within a row. A tile program takes the accesses of asynchronous instructions from the table of the hardware.
 const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base"), ("hx-tile", "hx-target")];
 
-/// Edges within a row that only tests may have: the solver's tests verify its solutions, the emitter's tests compile its text.
-const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-codegen", "hx-runtime")];
+/// Edges within a row or upwards that only tests may have: the solver's tests verify its solutions, the emitter's tests compile its
+/// text, the tests of the algebra read and judge the reference cases.
+const ALLOWED_IN_TESTS: &[(&str, &str)] =
+    &[("hx-synth", "hx-verify"), ("hx-codegen", "hx-runtime"), ("hx-layout", "hx-judge")];
 
 /// Edges that the rows allow, but that are forbidden, with the reason.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[

@@ -1,7 +1,7 @@
 //! `hx layout check`: answers reference cases of the algebra.
 
 use hx_base::codes;
-use hx_layout::judge::check;
+use hx_judge::check;
 
 use crate::Exit;
 use crate::cli::JudgeArgs;

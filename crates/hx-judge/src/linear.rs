@@ -1,11 +1,11 @@
 //! Answers operations on linear layouts.
 
+use hx_layout::{ComposedLayout, IntTuple, Layout, LinearError, LinearLayout};
 use serde_json::{Map, Value, json};
 
-use super::Answer;
-use super::input::{Input, TABLE_LIMIT};
-use super::layouts::fields;
-use crate::{ComposedLayout, IntTuple, Layout, LinearError, LinearLayout};
+use crate::Answer;
+use crate::input::{Input, TABLE_LIMIT};
+use crate::layouts::fields;
 
 /// Answers an operation on linear layouts; `None` for an operation of another kind.
 pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {

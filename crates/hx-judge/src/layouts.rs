@@ -1,10 +1,10 @@
 //! Answers operations on shape:stride layouts.
 
+use hx_layout::{ComposedLayout, Coord, IntTuple, Layout, LayoutError, Swizzle};
 use serde_json::{Map, Value, json};
 
-use super::Answer;
-use super::input::{Input, TABLE_LIMIT};
-use crate::{ComposedLayout, Coord, IntTuple, Layout, LayoutError, Swizzle};
+use crate::Answer;
+use crate::input::{Input, TABLE_LIMIT};
 
 /// Answers a layout operation; `None` for an operation of another kind.
 pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {
@@ -29,7 +29,7 @@ pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {
 pub(super) fn made(op: &str, input: &Input<'_>) -> Option<Result<Layout, String>> {
     type Unary = fn(&Layout) -> Result<Layout, LayoutError>;
     type Binary = fn(&Layout, &Layout) -> Result<Layout, LayoutError>;
-    type Tiled = fn(&Layout, &crate::Tiler) -> Result<Layout, LayoutError>;
+    type Tiled = fn(&Layout, &hx_layout::Tiler) -> Result<Layout, LayoutError>;
     type Scaled = fn(&Layout, i64) -> Result<Layout, LayoutError>;
     let text = |e: LayoutError| e.to_string();
     let unary = |f: Unary| f(&input.parse("a")?).map_err(text);

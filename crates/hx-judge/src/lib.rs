@@ -1,8 +1,11 @@
-//! Answers reference cases and judges answers by their `check` words.
+//! The conformance runner of the layout algebra: answers reference cases, and judges answers by their `check` words.
 //!
 //! A case is one line of JSON; the format is described in `tests/vectors/README.md` at the root of the project.
-//! Judging looks only at the answer's JSON, never at how it was found, so it also judges answers of other programs. This module
-//! reads no files: text comes in, a [`Report`] comes out. Start at [`check`].
+//! Judging looks only at the answer's JSON, never at how it was found, so it also judges answers of other programs.
+//!
+//! Invariant: the crate reads no files: text comes in, a [`Report`] comes out.
+//!
+//! Start at [`check`].
 
 mod input;
 mod layouts;

@@ -1,9 +1,9 @@
 //! The `check` words of linear layouts.
 
+use hx_layout::LinearLayout;
 use serde_json::Value;
 
-use super::verify::Judge;
-use crate::LinearLayout;
+use crate::verify::Judge;
 
 /// The largest number of flattened inputs at which an equation is tried.
 const LIMIT: u64 = 1 << 20;

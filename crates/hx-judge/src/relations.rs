@@ -1,14 +1,14 @@
 //! Answers cases about layouts as relations, and checks the answers.
 
+use hx_layout::isl::{self, Relation};
+use hx_layout::{Layout, Swizzle};
 use serde_json::{Map, json};
 
-use super::Answer;
-use super::input::Input;
-use super::layouts::made;
-use super::linear::linear;
-use super::verify::Judge;
-use crate::isl::{self, Relation};
-use crate::{Layout, Swizzle};
+use crate::Answer;
+use crate::input::Input;
+use crate::layouts::made;
+use crate::linear::linear;
+use crate::verify::Judge;
 
 /// Answers an operation with a relation. The caller decides by the case's `check` whether a relation is wanted.
 pub(super) fn answer(op: &str, input: &Input<'_>) -> Answer {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use hx_layout::{IntTuple, Layout};
 use serde_json::{Map, Value};
 
-use super::Case;
-use crate::algebra::coalesce::coalesced;
-use crate::{IntTuple, Layout};
+use crate::Case;
 
 type Fields = Map<String, Value>;
 
@@ -31,7 +30,7 @@ pub(super) struct Judge<'a> {
 
 impl Judge<'_> {
     fn word(&self, word: &str) -> Result<(), String> {
-        if let Some(result) = super::verify_linear::word(self, word) {
+        if let Some(result) = crate::verify_linear::word(self, word) {
             return result;
         }
         match word {
@@ -39,7 +38,7 @@ impl Judge<'_> {
             "offset" => self.same_fields(["offset"]),
             "text" => self.same_fields(["layout", "shape", "stride"]),
             "table" => self.table(),
-            "isl" => super::relations::same(self),
+            "isl" => crate::relations::same(self),
             "profile" => self.profile(),
             "rank" => self.rank(),
             "depth" => self.depth(),
@@ -246,10 +245,19 @@ fn undoes(a: &Layout, r: &Layout) -> Result<(), String> {
     Ok(())
 }
 
+/// Reports whether a flat layout has the fewest modes: none for a size of 1.
+fn is_coalesced(layout: &Layout) -> bool {
+    if layout.size() == 1 {
+        layout.leaves().is_empty()
+    } else {
+        layout.coalesce().leaves() == layout.leaves()
+    }
+}
+
 fn exact_below(layout: &Layout, marks: &IntTuple) -> Result<(), String> {
     let IntTuple::Tuple(entries) = marks else {
         let unit = layout.size() == 1 && layout.rank() == 1 && layout.depth() == 0;
-        let flat = layout.depth() <= 1 && coalesced(layout.leaves()) == layout.leaves();
+        let flat = layout.depth() <= 1 && is_coalesced(layout);
         return if unit || flat { Ok(()) } else { Err(format!("`{layout}` is not coalesced")) };
     };
     if entries.len() > layout.rank() {
