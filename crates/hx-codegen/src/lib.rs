@@ -2,7 +2,6 @@
 //!
 //! [`cuda`] is a pure function from a program to text: no headers, deterministic, one comment for each tile operation.
 //! All arithmetic on elements is PTX from the rows of `hx-target`; C++ computes addresses, guards and packing.
-//! [`launcher`] writes C that launches the machine code of kernels.
 //!
 //! Invariant: the crate knows no instruction by name, no compiler, no device and no source text.
 //!
@@ -18,7 +17,6 @@ mod emit;
 mod expr;
 mod instruction;
 mod launch;
-mod launcher;
 mod log;
 mod names;
 mod number;
@@ -30,4 +28,4 @@ mod unused;
 
 pub use emit::{Lines, MalformedProgram, cuda, cuda_with_lines};
 pub use launch::{CudaSource, LaunchDescription, LaunchParam, fill_name, swizzle_bytes};
-pub use launcher::{BuiltKernel, LaunchDim, LauncherRequest, LauncherText, launcher};
+pub use names::{identifier, is_keyword};

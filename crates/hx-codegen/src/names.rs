@@ -89,7 +89,7 @@ impl Names {
 }
 
 /// Reports whether the word is reserved in C or C++.
-pub(crate) fn is_keyword(name: &str) -> bool {
+pub fn is_keyword(name: &str) -> bool {
     RESERVED.split_whitespace().any(|word| word == name)
 }
 
@@ -121,7 +121,7 @@ fn is_declared(name: &str) -> bool {
 
 /// Replaces the characters that an identifier cannot hold. Names that the emitter declares itself start with `hx_` and do not end
 /// with an underscore, so the result never equals one of them.
-pub(crate) fn identifier(text: &str) -> String {
+pub fn identifier(text: &str) -> String {
     let mut name: String =
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || name.starts_with('_') {

@@ -25,8 +25,7 @@ mod resolve;
 mod signature;
 mod sound;
 mod source_map;
-#[cfg(test)]
-mod test_db;
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod tune;

@@ -16,7 +16,7 @@ mod words;
 use expect_test::Expect;
 use hx_base::SourceFile;
 
-use crate::test_db::{TestDb, draw};
+use crate::testing::{TestDb, draw};
 use crate::{Pat, body_of, file_diagnostics, file_items, infer_body};
 
 /// Checks the diagnostics of a file without syntax errors.
@@ -27,7 +27,7 @@ fn check(text: &str, expect: Expect) {
 
 /// Checks like [`check`] the last of several files, each given by its path.
 fn check_files(files: &[(&str, &str)], expect: Expect) {
-    let mut db = TestDb::new();
+    let mut db = TestDb::default();
     let added: Vec<SourceFile> = files.iter().map(|(path, text)| db.add(path, text)).collect();
     let last = added.last().expect("there is a file");
     expect.assert_eq(&diagnostics(&db, *last));

@@ -49,7 +49,7 @@ pub(crate) fn spilled(
     Some(diagnostic.help("smaller tiles, more threads, or tensors that are used sooner; a role has as many registers as its `registers` says"))
 }
 
-/// As [`spilled`], with the listing of the machine code if there is a disassembler.
+/// Returns the finding about a compiled instance, if registers were spilled, with the lines that spill if there is a disassembler.
 pub fn spilled_in(
     db: &dyn Db,
     instance: Instance<'_>,

@@ -57,8 +57,6 @@ mod slice;
 mod spread;
 mod stmt;
 #[cfg(test)]
-mod test_db;
-#[cfg(test)]
 mod tests;
 mod value;
 mod variable;

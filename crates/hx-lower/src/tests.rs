@@ -20,11 +20,11 @@ mod shapes;
 mod strides;
 
 use hx_base::Diagnostic;
+use hx_hir::testing::{TestDb, draw};
 use hx_hir::{Kernel, Sound, file_items, reached_errors};
 use hx_target::Target;
 use hx_tile::emit_tile;
 
-use crate::test_db::{TestDb, draw};
 use crate::{CtArgs, CtValue, LaunchFacts, lower};
 
 /// Lowers the last kernel of the text with its default arguments and all-16 facts.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
 use crate::product::GemmRow;
-use crate::{BulkRow, Completion, Feature, Kind, MapLimits, Named, Operand, ReachRow, Space, Wait, family};
+use crate::{BulkRow, Completion, Feature, MapLimits, Named, Operand, ReachRow, Space, Wait, family};
 
 /// An instruction that converts consecutive elements of one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -356,32 +356,3 @@ impl Catalogue {
         self.converts.iter().filter(move |r| r.from == from && r.to == to)
     }
 }
-
-macro_rules! kinds {
-    ($($row:ty: $table:ident),*) => {
-        $(
-            impl Named for $row {
-                fn name(&self) -> &str {
-                    &self.name
-                }
-            }
-
-            impl Kind for $row {
-                fn table(rows: &Catalogue) -> &[Self] {
-                    &rows.$table
-                }
-            }
-        )*
-    };
-}
-
-kinds!(
-    CopyRow: copies,
-    GemmRow: gemms,
-    ReachRow: reaches,
-    ConvertRow: converts,
-    ExchangeRow: exchanges,
-    GroupRow: groups,
-    BulkRow: bulks,
-    SyncRow: syncs
-);

@@ -5,8 +5,6 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-use crate::{Catalogue, Target};
-
 /// A row of the catalogue of a target. It is the row itself, so that nothing has to look it up.
 ///
 /// Two are equal if they are the same row of the same target. They are ordered and printed by name.
@@ -15,20 +13,6 @@ pub struct Row<T: Named + 'static>(&'static T);
 /// A row with the name under which messages and reports show it.
 pub trait Named {
     fn name(&self) -> &str;
-}
-
-/// A kind of rows, which a target has a table of.
-pub trait Kind: Named + Sized + 'static {
-    fn table(rows: &Catalogue) -> &[Self];
-}
-
-/// Returns the row of this name of the usual target, for tests that name one.
-///
-/// # Panics
-/// If there is none.
-pub fn row<T: Kind>(name: &str) -> Row<T> {
-    let found = T::table(Target::usual().rows()).iter().find(|row| row.name() == name);
-    Row(found.unwrap_or_else(|| panic!("the usual target has no row `{name}`")))
 }
 
 impl<T: Named> Clone for Row<T> {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use hx_base::SourceFile;
-use hx_codegen::{BuiltKernel, LaunchDim, LauncherRequest, LauncherText, launcher};
 use hx_compile::{Db, Instance, thread_program, tile_program};
 use hx_hir::{kernel_signature, signature_names};
 use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
+use hx_launch_c::{BuiltKernel, LaunchDim, LauncherRequest, LauncherText, launcher};
 use hx_lower::usual_units;
 use hx_thread::{LogKind, Param};
 

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_base::{Scope, SourceFile};
 
-use crate::test_db::{TestDb, draw};
+use crate::testing::{TestDb, draw};
 use crate::{Item, Resolution, body_names, body_of, cell_bindings, file_diagnostics, file_items};
 
 /// A session of cells.
@@ -15,7 +15,7 @@ struct Cells {
 
 impl Cells {
     fn new() -> Cells {
-        Cells { db: TestDb::new(), scope: None, files: Vec::new() }
+        Cells { db: TestDb::default(), scope: None, files: Vec::new() }
     }
 
     fn add(&mut self, text: &str) -> SourceFile {

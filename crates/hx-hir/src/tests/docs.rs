@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::test_db::TestDb;
+use crate::testing::TestDb;
 use crate::{DocBlock, doc_blocks, file_doc_blocks, file_items};
 
 /// Shows each block: the name of its item, the words behind its fence, and its lines.

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::test_db::TestDb;
+use crate::testing::TestDb;
 use crate::{Sound, file_diagnostics, file_items, infer_body};
 
 const BEFORE: &str = "

@@ -1,7 +1,7 @@
 use expect_test::expect;
 
 use super::{check, check_files, kernel};
-use crate::test_db::TestDb;
+use crate::testing::TestDb;
 
 #[test]
 fn an_unknown_name_gets_its_nearest_neighbour() {

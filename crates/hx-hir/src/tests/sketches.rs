@@ -1,10 +1,10 @@
 //! Tests that the kernels for which the language was designed have no errors.
 
 use crate::file_diagnostics;
-use crate::test_db::{TestDb, draw};
+use crate::testing::{TestDb, draw};
 
 fn check_clean(text: &str) {
-    let mut db = TestDb::new();
+    let mut db = TestDb::default();
     db.add("std/math.hx", "const LOG2E: f32 = 1.4426950408889634;\n");
     let file = db.add("a.hx", text);
     let mut found = hx_base::syntax_diagnostics(&db, file).clone();

@@ -3,12 +3,12 @@
 use expect_test::{Expect, expect};
 use hx_base::SourceFile;
 
-use crate::test_db::{TestDb, draw};
+use crate::testing::{TestDb, draw};
 use crate::{Item, Sound, file_items, item_named, reached_errors};
 
 /// Checks for each item of the last file whether it is sound, and which errors it reaches.
 fn check(files: &[(&str, &str)], expect: Expect) {
-    let mut db = TestDb::new();
+    let mut db = TestDb::default();
     let added: Vec<SourceFile> = files.iter().map(|(path, text)| db.add(path, text)).collect();
     let last = *added.last().expect("there is a file");
     let mut out = String::new();
@@ -143,7 +143,7 @@ kernel l(x: mut f32[m]) grid [1] threads 32 { fill(x, bad(1.0)); }
 kernel n(x: mut f32[m]) grid [1] threads 32 { fill(x, b::good(1.0)); }
 main { let x = zeros(f32, 4); k(x); }
 ";
-    let mut db = TestDb::new();
+    let mut db = TestDb::default();
     db.add("b.hx", other);
     let file = db.add("a.hx", text);
     check(

@@ -1,10 +1,10 @@
 //! Functions as arguments: of kernels, of other functions, and in the text of a command.
 
 use expect_test::{Expect, expect};
+use hx_hir::testing::TestDb;
 use hx_hir::{Sound, file_items};
 
 use super::{check, program_of};
-use crate::test_db::TestDb;
 use crate::{CtArgs, LaunchFacts, WrittenArg};
 
 /// Functions, and a kernel that takes two.

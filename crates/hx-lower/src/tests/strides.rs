@@ -1,9 +1,9 @@
 use expect_test::expect;
+use hx_hir::testing::TestDb;
 use hx_hir::{Name, file_items};
 
 use super::text_of;
 use crate::LaunchFacts;
-use crate::test_db::TestDb;
 
 /// A named stride that is 1 becomes a number. Usually it is the last of a tensor that names all strides.
 #[test]

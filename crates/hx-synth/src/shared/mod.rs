@@ -20,7 +20,7 @@ mod serve;
 mod start;
 mod swizzle;
 #[cfg(test)]
-mod vectors;
+mod tests;
 
 pub(crate) use buffer::{By, Use};
 pub(crate) use constraint::Constraint;

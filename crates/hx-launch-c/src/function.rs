@@ -1,16 +1,16 @@
 //! The functions of a launcher: their names, and their parameters in C.
 
+use hx_codegen::LaunchParam;
 use hx_dtype::DType;
 use hx_index::Symbol;
 
-use super::{BuiltKernel, LauncherRequest, parameter, prefix, word};
-use crate::launch::LaunchParam;
+use crate::{BuiltKernel, LauncherRequest, parameter, prefix, word};
 
 /// The function that launches a kernel.
 pub(super) struct Function<'a> {
     pub(super) kernel: &'a BuiltKernel,
     pub(super) name: String,
-    /// The name in C of each of the kernel's own parameters, in the order of [`crate::LaunchDescription::params`].
+    /// The name in C of each of the kernel's own parameters, in the order of [`hx_codegen::LaunchDescription::params`].
     pub(super) own: Vec<Own<'a>>,
     /// The name in C of each of [`BuiltKernel::dims`].
     pub(super) dims: Vec<String>,

@@ -1,10 +1,10 @@
 //! The header of a launcher: what its functions take, and what a launch must keep.
 
+use hx_codegen::LaunchParam;
 use hx_dtype::DType;
 
-use super::function::{Function, Own};
-use super::{LauncherRequest, prefix, word};
-use crate::launch::LaunchParam;
+use crate::function::{Function, Own};
+use crate::{LauncherRequest, prefix, word};
 
 /// The states of a launch. Several headers may be included together, and define them once.
 const STATUS: &str = "\

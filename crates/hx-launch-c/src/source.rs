@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
+use hx_codegen::{LaunchParam, swizzle_bytes};
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_target::{Forward, Target};
 use hx_thread::{Outside, TensorMap, TensorParam};
 use hx_tile::Requirement;
 
-use super::expr::{BAD, Printer};
-use super::function::{Function, Own};
-use super::header::{declared_columns, wrapped};
-use super::{LauncherRequest, prefix};
-use crate::launch::{LaunchParam, swizzle_bytes};
+use crate::expr::{BAD, Printer};
+use crate::function::{Function, Own};
+use crate::header::{declared_columns, wrapped};
+use crate::{LauncherRequest, prefix};
 
 /// The common part, without the kernels. Its paragraphs are taken one by one.
 const RUNTIME: &str = include_str!("runtime.c");

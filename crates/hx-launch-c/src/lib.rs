@@ -6,10 +6,10 @@
 //! `runtime.c` is the part that is the same for every kernel; `source` writes a function for each kernel, and takes from
 //! `runtime.c` what these call.
 //!
+//! Invariant: the crate compiles nothing, and knows no device and no source text.
+//!
 //! Start at [`launcher`].
 
-#[cfg(test)]
-mod compare;
 mod expr;
 mod function;
 mod header;
@@ -17,10 +17,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use hx_codegen::{LaunchDescription, identifier, is_keyword};
 use hx_target::Target;
-
-use crate::launch::LaunchDescription;
-use crate::names::{identifier, is_keyword};
 
 /// A kernel with its machine code.
 #[derive(Clone, PartialEq, Debug)]

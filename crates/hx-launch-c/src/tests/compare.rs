@@ -5,8 +5,8 @@ use std::process::Command;
 
 use hx_index::{Atom, Expr, Symbol, Width};
 
-use super::expr::Printer;
-use super::source::runtime;
+use crate::expr::Printer;
+use crate::source::runtime;
 
 const EXPRESSIONS: usize = 400;
 const DIMS: [&str; 2] = ["m", "n"];

@@ -1,14 +1,16 @@
 //! The text of launchers, of kernels without machine code.
 
+mod compare;
+
 use expect_test::{Expect, expect};
+use hx_codegen::{LaunchDescription, LaunchParam};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_target::{SwizzleMode, Target};
 use hx_thread::{Outside, TensorMap, TensorParam};
 use hx_tile::Requirement;
 
-use super::{BuiltKernel, LaunchDim, LauncherRequest, launcher};
-use crate::launch::{LaunchDescription, LaunchParam};
+use crate::{BuiltKernel, LaunchDim, LauncherRequest, launcher};
 
 fn tensor(name: &str, mutable: bool, shape: &[Expr], stride: &[Expr]) -> LaunchParam {
     LaunchParam::Tensor(TensorParam {

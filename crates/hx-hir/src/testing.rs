@@ -1,31 +1,40 @@
-//! A database for the tests of this crate, and the drawing of diagnostics with carets.
+//! Support for tests: a database of this crate's layer, and the drawing of diagnostics with carets.
 
-use hx_base::testing::EventLog;
-use hx_base::{Diagnostic, SourceFile, Workspace};
+use hx_base::{Diagnostic, SourceFile, Workspace, testing::EventLog};
 
+/// A database with the queries of this crate and of those below it.
 #[salsa::db]
 #[derive(Clone)]
-pub(crate) struct TestDb {
+pub struct TestDb {
     storage: salsa::Storage<Self>,
-    pub log: EventLog,
+    log: EventLog,
 }
 
-impl TestDb {
-    pub(crate) fn new() -> TestDb {
+impl Default for TestDb {
+    fn default() -> Self {
         let log = EventLog::default();
         let db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
         Workspace::new(&db, Vec::new());
         db
     }
+}
 
+impl std::fmt::Debug for TestDb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestDb").finish_non_exhaustive()
+    }
+}
+
+impl TestDb {
     /// Makes a database of one file, `a.hx`.
-    pub(crate) fn with_file(text: &str) -> (TestDb, SourceFile) {
-        let mut db = TestDb::new();
+    pub fn with_file(text: &str) -> (TestDb, SourceFile) {
+        let mut db = TestDb::default();
         let file = db.add("a.hx", text);
         (db, file)
     }
 
-    pub(crate) fn add(&mut self, path: &str, text: &str) -> SourceFile {
+    /// Adds a file: one of the standard library if its path begins with `std/`.
+    pub fn add(&mut self, path: &str, text: &str) -> SourceFile {
         let file = match path.starts_with("std/") {
             true => SourceFile::std(self, path, text),
             false => SourceFile::workspace(self, path, text),
@@ -33,6 +42,11 @@ impl TestDb {
         let workspace = hx_base::Db::workspace(self);
         workspace.add_files(self, [file]);
         file
+    }
+
+    /// Returns the log of the executed queries.
+    pub fn log(&self) -> &EventLog {
+        &self.log
     }
 }
 
@@ -47,10 +61,10 @@ impl hx_base::Db for TestDb {
 }
 
 #[salsa::db]
-impl hx_hir::Db for TestDb {}
+impl crate::Db for TestDb {}
 
 /// Draws each diagnostic below the line that it is about: `^^^` marks the primary place, `---` the others.
-pub(crate) fn draw(db: &TestDb, diagnostics: &[Diagnostic]) -> String {
+pub fn draw(db: &TestDb, diagnostics: &[Diagnostic]) -> String {
     let mut out = String::new();
     for d in diagnostics {
         out.push_str(&format!("{}[{}]: {}\n", d.severity.as_str(), d.code.id, d.message));
