@@ -1,5 +1,7 @@
 //! Tests of `.safetensors` files. Tests of reading use files that are written byte by byte.
 
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use std::path::Path;
 
 use expect_test::expect;

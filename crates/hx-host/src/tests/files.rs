@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use expect_test::expect;
 use hx_dtype::DType;
 

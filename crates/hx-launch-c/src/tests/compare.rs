@@ -1,5 +1,7 @@
 //! Random expressions have the same value in C as in [`Expr::eval`], or fail in both.
 
+#![allow(clippy::disallowed_methods, reason = "the test compiles and runs a program in C")]
+
 use std::fmt::Write as _;
 use std::process::Command;
 

@@ -4,6 +4,8 @@
 //! `lost`, `compiler_crash`. Every other kernel leaves its buffers unchanged. The compile of `meetsN` adds a file to the folder
 //! that the text names, and ends when there are N files.
 
+#![allow(clippy::disallowed_methods, reason = "a worker for tests writes where it is told")]
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
