@@ -101,8 +101,13 @@ fn one_gpu_is_all_and_none_is_an_error() {
     let first = Setup { device: DeviceChoice::Cuda(None), ..none.clone() };
     assert_eq!(error(&none), error(&first));
     let Some(old) = setup(TEST, &sandbox, &["9.0", "7.5"]) else { return };
-    expect!["Pretended 7.5 has compute capability 7.5, and kernels are made for sm_80, sm_89, sm_90a, which run on 8.0 to 9.0"]
+    expect!["Pretended 7.5 has compute capability 7.5, and the oldest target is `sm_80`"]
         .assert_eq(&error(&old));
+    let Some(new) = setup(TEST, &sandbox, &["13.0"]) else { return };
+    let opened = open_machines(&new).map_err(|error| error.0.message).expect("its driver translates PTX");
+    assert_eq!(opened[0].target(), Target::builtin("sm_121"));
+    expect!["Pretended 13.0 is newer than this build: its driver translates PTX for sm_121"]
+        .assert_eq(&opened[0].warnings().into_iter().collect::<Vec<_>>().join("; "));
 }
 
 /// Two launches with one tensor each, of which the second is a part of a larger one.

@@ -29,32 +29,61 @@ pub(crate) fn launched(target: Target) -> &'static [Launched] {
     FOUND[at].get_or_init(|| collect(target))
 }
 
+/// The launches of all tests on a target.
+pub(crate) struct Survey {
+    pub(crate) launched: Vec<Launched>,
+    /// The tests that a target refuses, with the reason.
+    pub(crate) refused: Vec<String>,
+}
+
+/// Launches every test and main of `std`, of `book/examples` and of all folders of kernels on a target.
+pub(crate) fn survey(target: Target) -> Survey {
+    let newer = support::NEWER.map(|(_, folder)| folder);
+    let folders = ["std", "tests/kernels", "book/examples"].into_iter().chain(newer);
+    launch(target, folders, |_| true)
+}
+
 fn collect(target: Target) -> Vec<Launched> {
     let newer =
         support::NEWER.into_iter().filter(|(feature, _)| target.has(*feature)).map(|(_, folder)| folder);
+    let folders = ["std", "tests/kernels", "book/examples"].into_iter().chain(newer);
+    // Of the library, the files whose kernels compile for the architecture.
+    let (compile, library) = (support::std_files(target), support::root().join("std"));
+    let is_meant = |path: &str| {
+        !std::path::Path::new(path).starts_with(&library) || compile.iter().any(|name| path.ends_with(name))
+    };
+    let Survey { launched, refused } = launch(target, folders, is_meant);
+    assert!(refused.is_empty(), "{refused:#?}");
+    launched
+}
+
+fn launch(
+    target: Target,
+    folders: impl Iterator<Item = &'static str>,
+    is_meant: impl Fn(&str) -> bool,
+) -> Survey {
     let mut db = Database::new(Arc::new(OsSystem));
     let root = support::root();
     let mut files: Vec<SourceFile> = Vec::new();
-    for folder in ["std", "tests/kernels", "book/examples"].into_iter().chain(newer) {
+    for folder in folders {
         let folder = root.join(folder);
         let opened = db.open(folder.to_str().expect("a path in UTF-8")).expect("the folder is there");
         files.extend(opened.files);
     }
-    // Of the library, the files whose kernels compile for the architecture.
-    let compile = support::std_files(target);
-    let library = root.join("std");
-    files.retain(|file| {
-        let path = file.path(&db);
-        !std::path::Path::new(path).starts_with(&library) || compile.iter().any(|name| path.ends_with(name))
-    });
+    files.retain(|file| is_meant(file.path(&db)));
+    let prefix = format!("{}/", root.display());
     let machine = Machine::TextOnly(Texts::new(target));
     let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);
     let options = TestOptions { jobs: 2, ..TestOptions::default() };
     let stop = AtomicBool::new(false);
+    let mut refused = Vec::new();
     run_tests(&db, &listing.cases, &machine, &options, &stop, |report| {
-        assert!(matches!(report.verdict, Verdict::Skipped(_)), "{}: {:?}", report.case.name, report.verdict);
+        let Verdict::Failed(found) = &report.verdict else { return };
+        let reasons = found.iter().map(|found| format!("{} {}", found.code.id, found.message));
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        refused.push(format!("{}: {reasons}", report.case.name.replace(&prefix, "")));
     });
     for file in files.into_iter().filter(|file| hx_hir::file_items(&db, *file).main().is_some()) {
         let given = Options { unchecked: true, ..Options::default() };
@@ -67,10 +96,13 @@ fn collect(target: Target) -> Vec<Launched> {
             &mut Vec::new(),
             Each::unlimited().begins(),
         );
-        assert!(matches!(outcome, RunOutcome::Finished), "{}: {outcome:?}", file.path(&db));
+        if !matches!(outcome, RunOutcome::Finished) {
+            refused.push(format!("{}: {outcome:?}", file.path(&db).replace(&prefix, "")));
+        }
     }
+    refused.sort();
     let Machine::TextOnly(texts) = machine else { unreachable!("it was made above") };
-    let root = format!("{}/", root.display());
     let launched = texts.into_sorted().into_iter();
-    launched.map(|(name, text)| Launched { name: name.replace(&root, ""), text }).collect()
+    let launched = launched.map(|(name, text)| Launched { name: name.replace(&prefix, ""), text }).collect();
+    Survey { launched, refused }
 }

@@ -37,6 +37,7 @@ mod road;
 mod spec;
 mod standard_library;
 mod support;
+mod targets;
 mod tree_sitter;
 mod tune;
 mod unsatisfiable;

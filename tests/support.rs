@@ -24,6 +24,9 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) const NEWER: [(Feature, &str); 2] =
     [(Feature::Fp8, "tests/kernels_sm_89"), (Feature::GroupProducts, "tests/kernels_sm_90a")];
 
+/// A target of each generation that the library was made on.
+pub(crate) const GENERATIONS: [&str; 3] = ["sm_80", "sm_89", "sm_90a"];
+
 /// Returns the files of the standard library whose kernels compile for an architecture, as in `std/norm.hx`. Those with roles
 /// need the feature.
 pub(crate) fn std_files(target: hx_target::Target) -> Vec<String> {

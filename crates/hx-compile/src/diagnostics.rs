@@ -275,10 +275,24 @@ impl<'db> Places<'db> {
         let target = self.instance.target(self.db);
         let message = format!("found {}, which `{target}` does not have", need.what);
         let found = Diagnostic::new(&codes::NEEDS_TARGET, file, range, message);
-        match Target::first_with(need.feature) {
-            Some(first) => found.help(format!("`--target {first}` has {}; older targets do not", need.name)),
-            None => found,
-        }
+        let Some(first) = Target::first_with(need.feature) else { return found };
+        let own = Target::all()
+            .iter()
+            .copied()
+            .find(|other| other.capability == target.capability && other.has(need.feature));
+        let [major, minor] = first.capability;
+        let first = Target::of_capability(major, minor).unwrap_or(first);
+        found.help(match own {
+            Some(own) => format!("`--target {own}`, for those GPUs alone, has {}", need.name),
+            None if target.capability < first.capability => {
+                format!("`--target {first}` has {}; older targets do not", need.name)
+            }
+            None => format!(
+                "`--target {first}` has {}; GPUs of compute capability {} do not",
+                need.name,
+                target.capability.map(|n| n.to_string()).join(".")
+            ),
+        })
     }
 
     /// Returns the place of the word `warp_groups` in the kernel's body.

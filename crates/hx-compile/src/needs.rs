@@ -33,7 +33,11 @@ pub enum NeededAt {
 /// # Errors
 /// The abilities that it lacks, in the order of the text.
 pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Stop> {
-    let lacks: Vec<Need> = needs(program).into_iter().filter(|need| !target.has(need.feature)).collect();
+    let mut lacks: Vec<Need> = needs(program).into_iter().filter(|need| !target.has(need.feature)).collect();
+    // A target without roles has no registers for them either: one refusal is enough.
+    if !target.has(Feature::Roles) {
+        lacks.retain(|need| need.feature != Feature::RoleRegisters);
+    }
     if lacks.is_empty() { Ok(()) } else { Err(Stop::Target(lacks)) }
 }
 

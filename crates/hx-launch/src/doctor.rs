@@ -3,9 +3,9 @@
 use hx_inspect::Setup;
 use hx_worker::protocol::{DeviceInfo, ProbeReport};
 use hx_worker::toolkit::{find_cublaslt, find_nvdisasm, find_nvrtc};
-use hx_worker::{Absence, WorkerClient};
+use hx_worker::{Absence, Want, WorkerClient};
 
-use crate::machine::{arch_for, probe};
+use crate::machine::{code_for, probe};
 
 /// Whether a part was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,8 +102,11 @@ fn gpu(report: &ProbeReport, searched: Option<&Absence>, out: &mut Vec<Finding>)
 fn device(device: &DeviceInfo) -> Finding {
     let (major, minor) = device.capability;
     let gib = device.memory_bytes as f64 / (1u64 << 30) as f64;
-    let made_for = match arch_for(device) {
-        Ok(target) => format!("kernels are made for {target}"),
+    let made_for = match code_for(device) {
+        Ok((target, Want::Cubin)) => format!("kernels are made for {target}"),
+        Ok((target, Want::Ptx)) => {
+            format!("the GPU is newer than this build: the driver translates PTX for {target}")
+        }
         Err(error) => error.message,
     };
     Finding::good(

@@ -12,7 +12,7 @@ use hx_inspect::{DeviceChoice, Setup, absence_error};
 use hx_target::Target;
 use hx_worker::toolkit::find_cublaslt;
 use hx_worker::{
-    Absence, Compiler, CompilerPool, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerError,
+    Absence, Compiler, CompilerPool, DeviceInfo, Limits, ProbeReport, Want, WorkerClient, WorkerError,
 };
 
 /// Time limit of the search for a GPU.
@@ -77,6 +77,8 @@ pub struct Gpu {
 #[derive(Debug)]
 pub struct Cuda {
     pub target: Target,
+    /// PTX, if the GPU is newer than all targets and the driver makes its machine code; otherwise a cubin.
+    pub want: Want,
     /// Machines that are opened together share the processes that compile.
     pub compilers: Arc<CompilerPool>,
     /// Path of the library of matrix products, or the reason why it is missing.
@@ -239,11 +241,21 @@ impl Cuda {
     fn sharing(target: Target, compilers: Arc<CompilerPool>, worker: WorkerClient, setup: &Setup) -> Cuda {
         Cuda {
             target,
+            want: Want::Cubin,
             compilers,
             cublaslt: find_cublaslt(&setup.search),
             worker: Mutex::new(worker),
             warnings: Mutex::default(),
         }
+    }
+
+    /// Returns it for a GPU that takes this kind of code, with a warning if it is not machine code.
+    fn making(self, want: Want, info: &DeviceInfo) -> Cuda {
+        if want == Want::Ptx {
+            let (name, target) = (&info.name, self.target);
+            self.warn([format!("{name} is newer than this build: its driver translates PTX for {target}")]);
+        }
+        Cuda { want, ..self }
     }
 
     /// Locks the worker for one request.
@@ -305,9 +317,9 @@ pub fn open_machines(setup: &Setup) -> Result<Vec<Machine>, MachineError> {
             Some(Machine::Gpu(first)) => {
                 let worker = WorkerClient::new(setup.worker.clone());
                 let shared = Arc::clone(&first.cuda.compilers);
-                arch_for(&info).map(|target| Gpu {
+                code_for(&info).map(|(target, want)| Gpu {
                     driver: first.driver,
-                    cuda: Cuda::sharing(target, shared, worker, setup),
+                    cuda: Cuda::sharing(target, shared, worker, setup).making(want, &info),
                     info,
                 })
             }
@@ -347,7 +359,7 @@ impl Found {
 
     /// Returns a GPU, with the worker that found it or a fresh one.
     fn take_gpu(&mut self, info: DeviceInfo, setup: &Setup) -> Result<Gpu, HostError> {
-        let target = arch_for(&info)?;
+        let (target, want) = code_for(&info)?;
         let compiler = Compiler::new(&setup.search, setup.cache.clone());
         // Cached kernels run without the compiler. So a missing compiler is an error here only if the cache is empty; otherwise
         // the first kernel that is not cached reports it.
@@ -358,7 +370,8 @@ impl Found {
             return Err(absence_error(absence));
         }
         let worker = self.worker.take().unwrap_or_else(|| WorkerClient::new(setup.worker.clone()));
-        Ok(Gpu { info, driver: self.driver, cuda: Cuda::new(target, compiler, worker, setup) })
+        let cuda = Cuda::new(target, compiler, worker, setup).making(want, &info);
+        Ok(Gpu { info, driver: self.driver, cuda })
     }
 }
 
@@ -381,9 +394,10 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
 /// # Errors
 /// If no known architecture's code runs on the GPU.
 pub fn machine_of(setup: &Setup, info: DeviceInfo, driver: (u32, u32)) -> Result<Machine, MachineError> {
-    let target = arch_for(&info).map_err(MachineError)?;
+    let (target, want) = code_for(&info).map_err(MachineError)?;
     let compiler = Compiler::new(&setup.search, setup.cache.clone());
-    let cuda = Cuda::new(target, compiler, WorkerClient::new(setup.worker.clone()), setup);
+    let cuda =
+        Cuda::new(target, compiler, WorkerClient::new(setup.worker.clone()), setup).making(want, &info);
     Ok(Machine::Gpu(Box::new(Gpu { info, driver, cuda })))
 }
 
@@ -407,18 +421,23 @@ pub(crate) fn probe(
     worker.probe(nvrtc, &Limits::within(PROBE_LIMIT))
 }
 
-/// Returns the best architecture whose code the GPU runs.
-pub(crate) fn arch_for(info: &DeviceInfo) -> Result<Target, HostError> {
+/// Returns the target that kernels are compiled for on a GPU, and the kind of code: machine code of the best target that runs there or,
+/// on a GPU that is newer than all targets, PTX of the newest plain one, which the driver translates.
+///
+/// # Errors
+/// If no code of any target runs on the GPU.
+pub(crate) fn code_for(info: &DeviceInfo) -> Result<(Target, Want), HostError> {
     let (major, minor) = info.capability;
-    Target::of_capability(major, minor).ok_or_else(|| {
-        let known: Vec<&str> = Target::all().iter().map(|a| a.name()).collect();
-        HostError::new(
-            &codes::NO_GPU,
-            format!(
-                "{} has compute capability {major}.{minor}, and kernels are made for {}, which run on 8.0 to 9.0",
-                info.name,
-                known.join(", ")
-            ),
-        )
+    if let Some(target) = Target::of_capability(major, minor) {
+        return Ok((target, Want::Cubin));
+    }
+    let plain = Target::newest_plain().filter(|plain| plain.capability < [major, minor]);
+    plain.map(|plain| (plain, Want::Ptx)).ok_or_else(|| {
+        let oldest = Target::all().first().map_or("", |target| target.name());
+        let message = format!(
+            "{} has compute capability {major}.{minor}, and the oldest target is `{oldest}`",
+            info.name
+        );
+        HostError::new(&codes::NO_GPU, message)
     })
 }

@@ -115,11 +115,10 @@ impl Device {
     /// # Errors
     /// If the driver refuses the code, or the device lacks the threads or the shared memory.
     pub fn load(&self, code: &[u8], symbol: &str, shape: Shape) -> Result<Kernel, RemoteError> {
-        let declares =
-            crate::elf::parameter_bytes(code).ok_or_else(|| bad("the kernel's code is no cubin"))?;
+        let declares = crate::image::parameter_bytes(code)
+            .ok_or_else(|| bad("the kernel's code is no cubin and no PTX"))?;
         let _entered = Entered::new(self.context)?;
-        // SAFETY: the image is an ELF file whose sections were found inside of it, and it outlives the call, which copies it.
-        let module = unsafe { result::module::load_data(code.as_ptr().cast()) }
+        let module = crate::image::load(code)
             .map_err(|error| fault(&format!("loading `{symbol}` on {}", self.info.name), error))?;
         let name = CString::new(symbol).map_err(|_| bad("a kernel's name holds a zero byte"))?;
         // SAFETY: the module was loaded just now and is never unloaded.

@@ -17,8 +17,8 @@ use hx_worker::protocol::{
 };
 
 use crate::cublaslt::Cublas;
-use crate::elf;
 use crate::fault::{bad, fault};
+use crate::image;
 use crate::launch::{Outputs, launch};
 use crate::map::Maps;
 use crate::memory::{DeviceMemory, make_current};
@@ -205,10 +205,8 @@ impl Gpu {
         }
         let cubin = cubin.ok_or_else(|| bad("the kernel's code was not sent"))?;
         let parameter_bytes =
-            elf::parameter_bytes(cubin).ok_or_else(|| bad("the kernel's code is no cubin"))?;
-        // SAFETY: the image is an ELF file whose sections were found inside of it, and it outlives the call, which
-        // copies it.
-        let handle = unsafe { result::module::load_data(cubin.as_ptr().cast()) }
+            image::parameter_bytes(cubin).ok_or_else(|| bad("the kernel's code is no cubin and no PTX"))?;
+        let handle = image::load(cubin)
             .map_err(|error| fault(&format!("loading a kernel on {}", self.info.name), error))?;
         let module = Module { handle, parameter_bytes: Rc::new(parameter_bytes) };
         self.modules.insert(hash.to_owned(), module.clone());

@@ -16,6 +16,7 @@ mod enqueue;
 mod fault;
 mod flush;
 mod gpu;
+mod image;
 mod launch;
 mod library;
 mod map;

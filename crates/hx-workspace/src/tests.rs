@@ -191,8 +191,8 @@ fn the_standard_library_is_embedded() {
 fn the_standard_library_has_no_errors() {
     let db = database(&[]);
     for &file in db.workspace().files(&db) {
-        for target in hx_target::Target::all() {
-            let found = hx_compile::check_file(&db, file, *target);
+        for target in ["sm_80", "sm_89", "sm_90a"].map(hx_target::Target::builtin) {
+            let found = hx_compile::check_file(&db, file, target);
             // Kernels with roles are refused before the first target that has them, and nothing else is.
             let has_roles = file.text(&db).contains("    warp_groups {");
             let expected =

@@ -14,7 +14,7 @@ use crate::{root, say};
 const LEDGER: &str = "tests/compiled/ledger.txt";
 
 /// The tests that read the ledger. The lines of a test that is missing here are reported as lines of no text.
-const TESTS: [&str; 7] = [
+const TESTS: [&str; 8] = [
     "compiled::machine_code_on_sm_90a",
     "compiled::written::goldens_compile",
     "compiled::written::probes_of_calibration_compile",
@@ -22,6 +22,7 @@ const TESTS: [&str; 7] = [
     "road::compiled_by_nvrtc",
     "standard_library::kernels_compile",
     "standard_library::machine_code_is_wide_and_does_not_spill",
+    "targets::two_kernels_assemble_for_each_target",
 ];
 
 /// Compiles all texts. With `UPDATE_EXPECT=1` the ledger is renewed.

@@ -20,6 +20,7 @@ mod python;
 mod site;
 mod solving;
 mod suite;
+mod targets;
 mod test;
 mod tidy;
 mod typing;
@@ -82,6 +83,11 @@ const COMMANDS: &[Command] = &[
         name: "solving",
         about: "measure how long the solver takes for std and for crowded buffers (`--rounds N`, `--programs DIR`)",
         run: solving::run,
+    },
+    Command {
+        name: "targets",
+        about: "assemble every instance of std and of tests/kernels for a target (`--of TARGET|all`)",
+        run: targets::run,
     },
     Command {
         name: "test",

@@ -186,6 +186,7 @@ fn compile(
     until: Until<'_>,
 ) -> Result<Outcome, CompileError> {
     let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, target.name()).at_level(level);
+    let job = CompileJob { want: cuda.want, ..job };
     let cancelled = || until.is_reached();
     cuda.compilers.compile(&job, &limits(until, &cancelled))
 }
