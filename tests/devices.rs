@@ -57,7 +57,7 @@ fn tests_are_spread_over_all_gpus() {
     assert_eq!(named(&machines), ["cuda:0", "cuda:1", "cuda:2"]);
     assert_eq!(
         machines.iter().map(Machine::target).collect::<Vec<_>>(),
-        [Target::usual(), Target::builtin("sm_80"), Target::usual()]
+        [Target::usual(), Target::builtin("sm_86"), Target::usual()]
     );
     let mut db = Database::default();
     let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;

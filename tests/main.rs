@@ -22,6 +22,7 @@ mod instances;
 mod layouts;
 mod ledger;
 mod lsp;
+mod made_up;
 mod manual;
 mod mutants;
 mod notebooks;

@@ -70,13 +70,17 @@ fn every_instance_assembles() {
             match outcome {
                 Ok(report) if report.spilled == 0 => {}
                 Ok(report) => spilling.push(format!("{} ({} B)", found.name, report.spilled)),
-                Err(complaints) => drop(wrong.insert(&found.name, complaints)),
+                Err(complaints) => {
+                    wrong.insert(&found.name, complaints);
+                }
             }
         }
         assert!(wrong.is_empty(), "{target}: {wrong:#?}");
         for (head, lines) in [("Spill", spilling), ("Refused", refused)] {
             let _ = writeln!(page, "\n{head}: {}.", lines.len());
-            lines.iter().for_each(|line| drop(writeln!(page, "- {line}")));
+            for line in lines {
+                let _ = writeln!(page, "- {line}");
+            }
         }
         expect_file![root().join(format!("tests/targets/{target}.txt"))].assert_eq(&page);
     }

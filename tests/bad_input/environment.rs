@@ -126,7 +126,7 @@ fn settings_that_mean_nothing() {
     sandbox.run_with(&["check", "a.hx"], &[("HX_TARGET", "sm_75")]).check(expect![[r#"
         exit 2
         --- stderr
-        error: HX_TARGET: unknown target `sm_75`; known are sm_80, sm_89, sm_90a; GPUs of compute capability 7.5, before Ampere, are not supported
+        error: HX_TARGET: unknown target `sm_75`; known are sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, sm_100f, sm_100a, sm_103, sm_103a, sm_110, sm_110a, sm_120, sm_120f, sm_120a, sm_121, sm_121a; GPUs of compute capability 7.5, before Ampere, are not supported
 
         For more information, try '--help'.
     "#]]);

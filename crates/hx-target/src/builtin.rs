@@ -124,6 +124,17 @@ fn rows() -> Result<Catalogue, String> {
     })
 }
 
+impl Description {
+    /// Reads targets that are not built in: their descriptions in the form of `targets/*.toml`, the rows of all of them in the form of
+    /// `catalogue/*.toml`, and their costs in the form of `costs/*.toml`.
+    ///
+    /// # Errors
+    /// If a text is no TOML, or an entry lacks a field or has one that is unknown or malformed. The error names the entry.
+    pub fn read(targets: &str, rows: &str, costs: &str) -> Result<Vec<Description>, String> {
+        described(targets, &read(rows)?, &Costs::read(costs)?)
+    }
+}
+
 /// The fields of a target that are no limits.
 #[derive(Deserialize)]
 struct Written {

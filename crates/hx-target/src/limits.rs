@@ -76,11 +76,12 @@ impl Limits {
     pub fn residency(&self, threads: u32, registers: u32, shared_bytes: u32) -> Residency {
         let warps = threads.div_ceil(self.lanes).max(1);
         let for_warp = (registers.max(1) * self.lanes).next_multiple_of(self.register_portion);
+        let all_shared = (shared_bytes + self.reserved_shared_bytes).max(1);
         let by = [
             (self.resident_blocks, "blocks"),
             (self.resident_threads / (warps * self.lanes), "threads"),
             (self.registers / (for_warp * warps), "registers"),
-            (self.resident_shared_bytes / (shared_bytes + self.reserved_shared_bytes), "shared memory"),
+            (self.resident_shared_bytes / all_shared, "shared memory"),
         ];
         let (blocks, limited_by) = by.into_iter().min_by_key(|(blocks, _)| *blocks).unwrap_or_default();
         Residency { blocks, limited_by }

@@ -40,7 +40,9 @@ impl<'a> Launcher<'a> {
         let lowered = routed_program(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
         let solved = solution(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
         match question {
-            CodeQuestion::Uses(name) => uses(name, solved, cuda_text(db, last.checked).map_err(stop)?),
+            CodeQuestion::Uses(name) => {
+                uses(self.machine.target(), name, solved, cuda_text(db, last.checked).map_err(stop)?)
+            }
             CodeQuestion::Conflicts => {
                 let conflicts = copies(solved).filter_map(|c| c.conflicts);
                 let planned: u64 = conflicts.map(|c| c.wavefronts.saturating_sub(c.ideal)).sum();
@@ -99,8 +101,8 @@ fn begins(name: &str, asked: &str) -> bool {
     name.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
-    let known = known_names();
+fn uses(target: Target, asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
+    let known = known_names(target);
     if !known.iter().any(|name| begins(name, asked)) {
         let error = HostError::call(format!("there is no instruction `{asked}` in the catalogue"));
         let heads = known.iter().map(|name| name.split('.').next().unwrap_or(name));
@@ -153,9 +155,10 @@ fn forms(solution: &Solution) -> BTreeSet<String> {
 }
 
 /// Returns the name of every row of every target, the instructions that each row emits, and the forms of operands.
-fn known_names() -> BTreeSet<String> {
+fn known_names(own: Target) -> BTreeSet<String> {
     let mut known = BTreeSet::new();
-    Target::all().iter().for_each(|target| add_names(target.rows(), &mut known));
+    let all = Target::all().iter().copied().chain([own]);
+    all.for_each(|target| add_names(target.rows(), &mut known));
     known
 }
 
