@@ -58,6 +58,7 @@ pub enum LaunchParam {
 }
 
 impl LaunchDescription {
+    /// Describes the launch of a thread program. The parameters are in the order of the emitted kernel's signature.
     pub fn of(program: &ThreadProgram) -> LaunchDescription {
         let params = program.params.iter().map(|p| match p {
             Param::Tensor(t) => LaunchParam::Tensor(t.clone()),

@@ -80,6 +80,7 @@ impl Facts {
         self.change().upper.insert(symbol, upper);
     }
 
+    /// States `lower <= symbol`. It replaces an earlier lower bound of the symbol.
     pub fn at_least(&mut self, symbol: Symbol, lower: i64) {
         self.change().lower.insert(symbol, lower);
     }

@@ -112,6 +112,7 @@ pub struct Wait {
 }
 
 impl Form {
+    /// All forms, in the order of the enumeration.
     pub const ALL: [Form; 7] = [
         Form::CopyInGroup,
         Form::CopyToBarrier,

@@ -12,6 +12,7 @@ pub struct Row<T: Named + 'static>(&'static T);
 
 /// A row with the name under which messages and reports show it.
 pub trait Named {
+    /// Returns the name in the catalogue, unique among the rows of the same table.
     fn name(&self) -> &str;
 }
 
@@ -35,6 +36,7 @@ impl<T: Named> Row<T> {
         rows.iter().any(|row| std::ptr::eq(row, self.0))
     }
 
+    /// Returns the name in the catalogue.
     pub fn name(self) -> &'static str {
         self.0.name()
     }

@@ -58,6 +58,7 @@ impl Target {
         Target::all().iter().copied().filter(is_plain).max_by_key(|target| target.capability)
     }
 
+    /// Reports whether GPUs of the target have this feature.
     pub fn has(self, feature: Feature) -> bool {
         self.0.features.contains(&feature)
     }
@@ -77,10 +78,12 @@ impl Target {
         &self.0.rows
     }
 
+    /// Returns the numbers that bound a block, a cluster and a multiprocessor.
     pub fn limits(self) -> &'static Limits {
         &self.0.limits
     }
 
+    /// Returns the measured costs, which the solver's estimates use.
     pub fn costs(self) -> &'static Costs {
         &self.0.costs
     }

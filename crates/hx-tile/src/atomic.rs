@@ -40,6 +40,7 @@ pub enum MemoryScope {
 }
 
 impl MemoryOrder {
+    /// All orders, the weaker ones first.
     pub const ALL: [MemoryOrder; 4] =
         [MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcquireRelease];
 
@@ -53,16 +54,19 @@ impl MemoryOrder {
         }
     }
 
+    /// Reports whether later accesses of the thread stay after this one.
     pub fn acquires(self) -> bool {
         matches!(self, MemoryOrder::Acquire | MemoryOrder::AcquireRelease)
     }
 
+    /// Reports whether earlier accesses of the thread stay before this one.
     pub fn releases(self) -> bool {
         matches!(self, MemoryOrder::Release | MemoryOrder::AcquireRelease)
     }
 }
 
 impl MemoryScope {
+    /// All scopes, from the fewest threads to the most.
     pub const ALL: [MemoryScope; 4] =
         [MemoryScope::Block, MemoryScope::Cluster, MemoryScope::Gpu, MemoryScope::System];
 

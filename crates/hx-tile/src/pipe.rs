@@ -28,6 +28,7 @@ impl fmt::Display for Pipe {
 }
 
 impl TileProgram {
+    /// Yields the pipelines of the program, in the order of [`TileProgram::pipes`].
     pub fn pipe_ids(&self) -> impl Iterator<Item = PipeId> + use<> {
         (0..self.pipes.len() as u32).map(PipeId)
     }

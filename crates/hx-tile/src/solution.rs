@@ -87,6 +87,7 @@ pub struct SharedLayout {
     pub reason: Reason,
 }
 
+/// The decisions of the solver for one operation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Choice {
     Copy(CopyChoice),
@@ -120,7 +121,7 @@ pub struct ReduceChoice {
     pub reason: Reason,
 }
 
-/// How the threads that hold a part of a register tensor get its elements, or set them in the whole tensor.
+/// The path by which threads read a slice of a register tensor, or write it: within a thread, from another lane, or through shared memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SliceChoice {
     /// Position in the part's values → position in the whole tensor's, in the thread that holds the element. `None` if every
@@ -178,7 +179,7 @@ pub struct Across {
     pub bytes: u32,
 }
 
-/// How the values of one register tensor reach the threads that hold them in another.
+/// The path from the threads that hold the values of a register tensor to the threads that hold them in another one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RearrangeChoice {
     pub route: Route,
@@ -187,6 +188,7 @@ pub struct RearrangeChoice {
     pub reason: Reason,
 }
 
+/// The path of the values of a rearrangement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Route {
     /// Every thread already holds its values: position in the destination → position in the source.

@@ -28,6 +28,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
+    /// Makes a counter that hands out the numbers below `limit` to clusters of `blocks` blocks. The symbols' names contain `name`.
     pub fn new(name: &str, limit: Expr, blocks: i64) -> Drawn {
         // No dimension of a kernel has a name with spaces.
         let symbol = |what: &str| Symbol::Dim(format!("{what} of {name}").into());

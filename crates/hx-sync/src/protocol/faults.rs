@@ -16,6 +16,7 @@ pub struct Fault {
     pub others: usize,
 }
 
+/// The kind of a fault, with the operations that take part. `pipe` and `turns` are positions in the protocol's lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Waits that never return: those of all groups that do not come to their end. The first is the one to tell of.

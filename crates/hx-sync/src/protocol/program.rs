@@ -33,6 +33,7 @@ pub struct Turns {
     pub name: String,
 }
 
+/// The task of some groups of threads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Role {
     pub name: String,
@@ -46,6 +47,7 @@ pub struct Role {
     pub body: Vec<Stmt>,
 }
 
+/// A statement of a protocol: a tile program reduced to its synchronization and to the data on which that depends.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
     /// The effect of an operation on the protocol.
