@@ -118,7 +118,7 @@ impl Expr {
         }
     }
 
-    /// Returns `self - other` if it is a constant as the two stand. Nothing is copied, which matters where both are large.
+    /// Returns `self - other` if the two sums differ in their constant terms only. It copies no terms, which matters if both are large.
     pub fn constant_distance(&self, other: &Expr) -> Option<i64> {
         fn varying(e: &Expr) -> &[(Monomial, i64)] {
             match e.terms.products.0.as_slice() {
@@ -380,7 +380,7 @@ impl Expr {
         if facts.fits(self, width) { self.clone() } else { Expr::atom(Atom::Wrap(self.clone(), width)) }
     }
 
-    /// Returns the expression with every number that may wrap taken as it is before.
+    /// Returns the expression with the numbers inside of every [`Atom::Wrap`] taken as unbounded integers.
     pub fn unwrapped(&self) -> Expr {
         let mut sum = Expr::default();
         for (m, c) in self.terms() {

@@ -28,7 +28,7 @@ pub(crate) struct Arrived {
     pub(crate) barrier: usize,
     pub(crate) stage: usize,
     pub(crate) arrivals: u32,
-    /// What the threads know that arrived.
+    /// The joined knowledge of the threads that arrived.
     pub(crate) known: Knowledge,
 }
 

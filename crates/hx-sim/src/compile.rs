@@ -64,7 +64,7 @@ pub(crate) fn compile(
     Ok(Code {
         threads,
         target: program.target,
-        // What a block does to global memory is seen by its cluster only, too, if the cluster is the scope.
+        // Blocks of a cluster run together if accesses communicate, too: an access at the scope of the cluster is atomic for them only.
         cluster: if program.crosses_blocks() || c.communicates { program.cluster } else { [1, 1, 1] },
         sites: c.sites,
         slots: c.slots as usize,

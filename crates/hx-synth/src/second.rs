@@ -56,7 +56,7 @@ pub fn second_buffer(
     (cost < solution.cost).then_some(Second { writes, reads, cost })
 }
 
-/// How an operation uses a shared tensor.
+/// The direction in which an operation accesses a shared tensor.
 enum Access {
     Read,
     Write,

@@ -213,8 +213,8 @@ fn refused_row(file: &toml::Table) -> Option<String> {
 }
 
 impl Catalogue {
-    /// Returns the rows that a target with these features and warps of so many lanes has. Of two rows of a kind with the same name the
-    /// first stays. A product of one warp is followed by the same instruction with its operands exchanged.
+    /// Returns the rows that a target with these features and warps of `lanes` lanes has. If two rows of a kind have the same name, the
+    /// first wins. A product of one warp is followed by the same instruction with its operands exchanged.
     #[must_use]
     pub fn of(&self, features: &BTreeSet<Feature>, lanes: u32) -> Catalogue {
         fn had<T: Clone + Named>(rows: &[T], has: impl Fn(&T) -> bool) -> Vec<T> {

@@ -25,12 +25,12 @@ use hx_target::Proxy;
 pub struct Warps {
     /// The number of the block's first warp.
     base: u32,
-    /// One bit for each warp of the block.
+    /// The warps of the block, one bit each, from `base` on.
     set: u64,
 }
 
 impl Warps {
-    /// Returns the warps of so many lanes that have the threads below `threads`, 64 warps at most.
+    /// Returns the warps of `lanes` lanes each that have the threads below `threads`; 64 warps at most.
     pub fn of_threads(threads: u32, lanes: u32) -> Warps {
         let count = threads.div_ceil(lanes).min(u64::BITS);
         Warps::of(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
@@ -46,7 +46,7 @@ impl Warps {
         Warps { base, ..self }
     }
 
-    /// Returns the warps of so many lanes that have the `threads` threads from `first` on, which are whole warps.
+    /// Returns the warps of `lanes` lanes each that have the `threads` threads from `first` on, which are whole warps.
     pub fn of_range(first: u32, threads: u32, lanes: u32) -> Warps {
         Warps::of(Warps::of_threads(first + threads, lanes).set & !Warps::of_threads(first, lanes).set)
     }
@@ -62,7 +62,7 @@ impl Warps {
         Warps { set: self.set & self.set.wrapping_neg(), ..self }
     }
 
-    /// Returns the warps of so many lanes all of whose threads are in a set of threads.
+    /// Returns the warps of `lanes` lanes each, all of whose threads are in a set of threads.
     pub fn all_of(threads: &[bool], lanes: u32) -> Warps {
         let warps = threads.chunks(lanes as usize).take(u64::BITS as usize).enumerate();
         let all = warps.filter(|(_, lanes)| lanes.iter().all(|lane| *lane));
@@ -174,7 +174,7 @@ impl Epoch {
     }
 }
 
-/// The relation of an earlier access to one of now.
+/// The order of an earlier access relative to a later one, as far as the warps of the later access know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
     /// The earlier access happens before.
@@ -245,7 +245,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns the clocks at the start of a block of `threads` threads, with warps of so many lanes.
+    /// Returns the clocks at the start of a block of `threads` threads, with warps of `lanes` lanes.
     pub fn new(threads: u32, lanes: u32) -> Clock {
         Clock::of_cluster(threads, [1, threads], lanes)
     }
@@ -353,7 +353,7 @@ impl Clock {
         self.epoch(thread, complete as u32 + 1, 1, Agent::Stage(stage as u32))
     }
 
-    /// Returns what a thread learns that waits for the phase of a bulk copy.
+    /// Returns the knowledge that a wait for the phase of a bulk copy adds: the copy is complete.
     pub fn filled(&self, copy: Epoch) -> Knowledge {
         let mut told = Knowledge(vec![1; self.agents()]);
         told.0[self.agent(copy, copy.warp())] = copy.time + 1;
@@ -415,7 +415,7 @@ impl Clock {
         }
     }
 
-    /// Tells what these warps know and have done up to now, and ends their epoch. A warp that waits for the event learns it by
+    /// Returns what these warps know and have done up to now, and ends their epoch. A warp that waits for the event passes the result to
     /// [`Clock::acquire`].
     pub fn release(&mut self, who: Warps) -> Knowledge {
         let told = self.releasing(who);
@@ -446,14 +446,14 @@ impl Clock {
         who.iter().for_each(|warp| self.now[warp] += 1);
     }
 
-    /// Reports whether an access is among those that a block with clocks of the same shape told.
+    /// Reports whether `told`, the knowledge that a block with clocks of the same shape released, covers an access of that block.
     pub fn is_told(&self, told: &Knowledge, access: Epoch) -> bool {
         let known =
             |from: usize| told.0.get(self.agent(access, from)).is_some_and(|told| access.time < *told);
         access.warps().all(known)
     }
 
-    /// Ends epochs of these warps until all are in the same one, as an access that spans them needs. Nobody learns anything by it.
+    /// Advances the epochs of these warps to the latest of them, as an access that spans them needs. No warp learns anything by it.
     pub fn level(&mut self, who: Warps) {
         let latest = who.iter().map(|warp| self.now[warp]).max().unwrap_or(1);
         who.iter().for_each(|warp| self.now[warp] = latest);
@@ -550,7 +550,7 @@ impl Clock {
         later.warps().all(|to| earlier.warps().all(|from| knows(to, from)))
     }
 
-    /// Returns the relation of an access to one of now, whose epoch is `later`.
+    /// Returns the order of an earlier access relative to an access in the current epoch `later`.
     #[inline]
     pub fn relation(&self, earlier: Epoch, later: Epoch) -> Known {
         let from = earlier.warp();

@@ -64,13 +64,12 @@ impl Phase {
         }
     }
 
-    /// Returns what a thread learns that waits for the phase of this parity. `None` if the wait blocks: the phase is not
-    /// complete.
+    /// Returns the knowledge that a wait for the phase of this parity adds; `None` if the phase is not complete, so that the wait blocks.
     pub fn awaited(&self, parity: i64) -> Option<&Knowledge> {
         (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
     }
 
-    /// Returns what the threads know that arrived in complete phases.
+    /// Returns the joined knowledge of all threads that arrived in complete phases.
     pub fn told(&self) -> &Knowledge {
         &self.told
     }

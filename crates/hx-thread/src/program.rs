@@ -228,8 +228,8 @@ pub enum Stmt {
     BulkStore(BulkStore),
     /// Closes the current group of bulk copies of each thread.
     BulkCommit,
-    /// Makes each thread wait until at most `leave` of its groups of bulk copies are in flight; with `read`, until at most so
-    /// many still read shared memory.
+    /// Makes each thread wait until at most `leave` of its groups of bulk copies are in flight; with `read`, until at most `leave` of them
+    /// still read shared memory.
     BulkWait {
         leave: u32,
         read: bool,

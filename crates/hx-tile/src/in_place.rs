@@ -333,7 +333,7 @@ impl<'p> Accesses<'p> {
         let Some(at) = (0..position).rev().find(|at| writes(&&self.ops[*at])) else { return false };
         let effects = self.ops[at].kind.effects();
         let read = effects.accesses.iter().filter_map(|access| access.register());
-        // A tensor that an operation updates depends on what it was before.
+        // An operation that updates a tensor also reads its old value.
         depth < self.ops.len() && read.into_iter().any(|read| self.follows(read, at, load, depth + 1))
     }
 }

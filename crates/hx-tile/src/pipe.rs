@@ -55,7 +55,7 @@ impl TileProgram {
     }
 }
 
-/// The count at which counting ends: it stands for this many stages or more.
+/// The count saturates here: 3 means 3 stages or more.
 const MANY: u32 = 3;
 
 /// Returns, for each release and skip, the least and the most stages that its scope holds of the pipeline before it: stages that
@@ -113,7 +113,7 @@ fn pass(op: &Op, held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
     }
 }
 
-/// Joins what two paths hold.
+/// Joins the bounds of two paths: the smaller least and the greater most number of held stages.
 fn meet(mine: &mut Held, theirs: &Held) {
     let keys: BTreeSet<(ScopeId, PipeId)> = mine.keys().chain(theirs.keys()).copied().collect();
     for key in keys {

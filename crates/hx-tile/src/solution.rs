@@ -223,7 +223,8 @@ pub struct Lanes {
     pub position: [Layout; 2],
 }
 
-/// How a copy repeats one instruction. An asynchronous copy accesses no registers.
+/// The instruction of a copy and its repetitions: the elements that each thread moves in each issue. An asynchronous copy accesses no
+/// registers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CopyChoice {
     /// The row of the catalogue.
@@ -281,7 +282,7 @@ pub struct Conflicts {
     pub ideal: u64,
 }
 
-/// How a gemm repeats one instruction.
+/// The instruction of a gemm and its repetitions over the tile.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GemmChoice {
     pub row: Row<GemmRow>,
@@ -320,8 +321,8 @@ impl OperandChoice {
     }
 }
 
-/// How a product takes operands from shared memory: slice by slice along K. While one slice is multiplied, the next is loaded,
-/// so that only two slices of a fragment are live.
+/// A product that loads its register operands from shared memory slice by slice along K. While one slice is multiplied, the next is
+/// loaded, so that only two slices of a fragment are live.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
     /// The copies that fill the operands. They stand right before the product, and no other operation reads their tensors.
@@ -340,7 +341,7 @@ impl GemmChoice {
     }
 }
 
-/// How a conversion is made, some neighbours at a time.
+/// The instruction of a conversion and its repetitions: each issue converts several neighbouring values of a thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConvertChoice {
     /// The row of the catalogue; `None` for a plain move, and for conversions that are made one element at a time.

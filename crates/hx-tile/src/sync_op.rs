@@ -31,7 +31,7 @@ pub enum SyncOp {
     Release { pipe: PipeId, keep: u32 },
     /// Leaves the next `count` stages to other scopes.
     Skip { pipe: PipeId, count: Expr },
-    /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most so many still read shared
+    /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most `leave` of them still read shared
     /// memory.
     WaitStores { leave: u32, read: bool },
     /// Waits until the launches before are complete and their writes to global memory are visible. A launch of a program with

@@ -206,7 +206,7 @@ impl Coverage {
     }
 }
 
-/// Returns the number of rounds of a loop that show what its rings do when they are full, and its places when they come again.
+/// Returns the number of rounds of a loop that fill its rings and then reach every position of the rings again.
 fn rounds_of(protocol: &Protocol, stmt: &Stmt) -> i64 {
     let mut rounds = 2;
     let probe = Protocol { body: vec![stmt.clone()], ..Protocol::default() };

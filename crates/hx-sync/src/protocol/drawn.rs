@@ -15,7 +15,7 @@ use super::{Act, Protocol, Stmt};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     name: String,
-    /// How many numbers the counter hands out.
+    /// The number of values that the counter hands out in a launch.
     limit: Expr,
     /// The number of blocks of a cluster.
     blocks: i64,

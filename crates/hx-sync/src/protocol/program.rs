@@ -112,7 +112,7 @@ pub struct Value {
     pub identity: Identity,
 }
 
-/// Which reads of the same place give equal data.
+/// The reads of one place that return equal data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Identity {
     /// All of them: nothing writes the place.

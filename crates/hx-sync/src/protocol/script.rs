@@ -145,8 +145,8 @@ pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, see: See<'_>) -> Res
     Ok(scripts)
 }
 
-/// Runs through each statement of the first block at most once, in a round of each loop that `chance` draws from as many, and tells
-/// `see` of it. Statements without a value are left out.
+/// Runs through each statement of the first block at most once and reports it to `see`. Of a loop it takes the single round that `chance`
+/// draws from the number of rounds. Skips statements without a value.
 pub(crate) fn walk(protocol: &Protocol, launch: &Launch, chance: &mut dyn FnMut(i64) -> i64, see: See<'_>) {
     let mut names = Names::default();
     let firsts = protocol.roles.iter().map(|role| role.first);

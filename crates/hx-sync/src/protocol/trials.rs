@@ -141,7 +141,7 @@ impl<'a> Search<'a> {
             self.add(&start);
         }
         let most = if self.pattern.decides_levels() { MOST } else { FEWER };
-        // The launch with the most rounds: what a branch leaves out shows only once a ring has gone round.
+        // The launch with the most rounds. A release that a branch skips shows only after a ring has wrapped around.
         let mut longest: Option<(i64, Values)> = None;
         let mut tried = vec![start.clone()];
         for wanted in self.combinations(most) {

@@ -200,7 +200,8 @@ impl Recorder<'_> {
         cost::sector_bytes(target, self.program, memory, at, width) / target.costs().global_bytes
     }
 
-    /// Returns the cost of a bulk copy in boxes of `each` elements, of which the block makes one in `of`. One thread issues them.
+    /// Returns the cost of a bulk copy in boxes of `each` elements that `of` blocks of a cluster share equally. One thread issues the
+    /// boxes.
     fn boxes(&self, shared: &View, each: f64, of: f64) -> Cost {
         let target = self.target;
         let elements = shared.shape().iter().product::<i64>() as f64;

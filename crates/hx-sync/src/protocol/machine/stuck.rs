@@ -34,8 +34,8 @@ impl Machine<'_> {
         (!told.is_empty()).then_some(Kind::Stuck(told))
     }
 
-    /// Describes what an agent waits for. The number is lower if no step that is left can end the wait, and lowest if the
-    /// operation is known behind which such a step is missing.
+    /// Describes the event that an agent waits for, with a rank for the report. The rank is lower if no remaining step can end the wait,
+    /// and lowest if the operation is known after which such a step is missing.
     fn blocked(&self, agent: usize) -> (u8, Blocked) {
         let Step { op, team, kind } = &self.scripts[agent].steps[self.agents[agent].at];
         let (hopeless, wants) = match kind {

@@ -82,7 +82,8 @@ impl Effects {
         best
     }
 
-    /// Adds to an event what must be held back with it. Returns nothing if that is not one of the events of the state.
+    /// Grows an event to a persistent set: adds the events that must be held back with it. Returns `None` if one of them cannot come next
+    /// in this state.
     fn grown(&self, state: &State, table: &Table<'_>, events: &[Event], first: Event) -> Option<Vec<Event>> {
         let mut set = vec![first];
         loop {
