@@ -109,7 +109,7 @@ impl Heard {
             return;
         }
         known.join(message);
-        // If all warps know the newest of the acquires, nobody asks an older one that it includes.
+        // If all warps know the newest acquire and its message includes the older ones, the older ones are not needed.
         if let Some(last) = self.acquired.last()
             && last.is_whole
             && clock.is_known_to_all(last.at)

@@ -169,7 +169,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the bytes that a copy of the block takes, about.
+    /// Returns the approximate bytes of a copy of the block.
     pub(crate) fn footprint(&self) -> usize {
         let agents = self.parked.iter().chain([&self.agent]);
         let files = agents.flat_map(|agent| &agent.registers);

@@ -220,7 +220,7 @@ impl<'a> Cluster<'a> {
         Ok(turn)
     }
 
-    /// Gives the turn to an agent that can go on. Returns false if there is none.
+    /// Chooses the agent that runs next. Returns false if none can.
     fn next_agent(&mut self) -> bool {
         self.order.begin();
         let ready = self.blocks.iter().enumerate().flat_map(|(block, run)| {

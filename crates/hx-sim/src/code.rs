@@ -510,7 +510,7 @@ pub(crate) enum Factor {
     Shared(Operand),
 }
 
-/// An operand in shared memory, as a descriptor tells where it lies.
+/// An operand in shared memory, as its descriptor addresses it.
 #[derive(Debug)]
 pub(crate) struct Operand {
     /// Position among the shared tensors.

@@ -88,7 +88,7 @@ pub(crate) fn compile(
     })
 }
 
-/// Returns what the symbols mean to all threads of a block, where its statements begin.
+/// Returns the bindings of the symbols for all threads of a block, at the start of its statements.
 fn scope_of_block(threads: usize, symbols: &BTreeMap<Symbol, i64>) -> BTreeMap<Symbol, Local> {
     let mut scope: BTreeMap<Symbol, Local> =
         symbols.iter().map(|(s, v)| (s.clone(), Local::new(Binding::Known(*v)))).collect();

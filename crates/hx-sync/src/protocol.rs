@@ -107,8 +107,8 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
     spare
 }
 
-/// Follows a protocol under launches with few rounds of each loop and returns what goes wrong, each fault once, with a change
-/// of the program that removes it if there is one. `poll` is called now and then, and may unwind.
+/// Follows a protocol under launches with few rounds of each loop. Returns the faults, each once, with a change of the program that
+/// removes it if one was found. `poll` is called now and then, and may unwind.
 pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> Verdict {
     let mut launches = trials::launches(protocol, launchable);
     let most = |start: &Expr, end: &Expr| launchable.facts.range(&(end.clone() - start.clone())).1;
@@ -237,7 +237,7 @@ fn follow(
         }
         let mut done = false;
         for kind in unequal.into_iter().chain(ran.faults) {
-            // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
+            // A stage that is filled with too few bytes also blocks its readers: report only the cause.
             let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
             if !follows && met.insert(kind.key()) {
                 done |= enough(&kind);

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::catalogue::read;
 use crate::{COSTS_TEXT, Catalogue, Costs, Description, Feature, Forward, Limits, Target};
 
-/// The name of the target that code is for unless somebody chooses another one.
+/// The name of the default target.
 const USUAL: &str = "sm_90a";
 
 impl Target {
@@ -32,7 +32,7 @@ impl Target {
         Target::named(name).unwrap_or_else(|| panic!("no built-in target is `{name}`"))
     }
 
-    /// Returns the target that code is for unless somebody chooses another one.
+    /// Returns the default target.
     ///
     /// # Panics
     /// If `targets/` does not name it, which a test excludes.

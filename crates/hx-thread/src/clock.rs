@@ -136,7 +136,7 @@ impl Epoch {
         matches!(self.agent, Agent::Proxy | Agent::Stage(_))
     }
 
-    /// Reports whether the access is a copy of which its own thread, too, learns by a barrier in memory only.
+    /// Reports whether the access is a copy whose completion even its own thread learns only from a barrier in memory.
     fn signals(self) -> bool {
         matches!(self.agent, Agent::Signals | Agent::Stage(_))
     }
@@ -190,13 +190,13 @@ pub enum Known {
 pub struct Knowledge(Vec<u32>);
 
 impl Knowledge {
-    /// Adds what others know.
+    /// Joins the knowledge of others: keeps the later epoch of each agent.
     pub fn join(&mut self, other: &Knowledge) {
         self.0.resize(self.0.len().max(other.0.len()), 1);
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
-    /// Reports whether this is known, too, wherever the other is known.
+    /// Reports whether this knowledge includes all of `other`.
     pub fn covers(&self, other: &Knowledge) -> bool {
         let mine = |at: usize| self.0.get(at).copied().unwrap_or(1);
         other.0.iter().enumerate().all(|(at, theirs)| mine(at) >= *theirs)
@@ -207,9 +207,9 @@ impl Knowledge {
 const KINDS: usize = 7;
 /// The agents of copies that signal, in units of the number of warps.
 const SIGNALS: usize = 4;
-/// The agents for what fences make visible of copies that signal.
+/// The agents for signalling copies that a fence of the waiting warp followed.
 const FENCED_SIGNALS: usize = 5;
-/// The agents for the waits that warps have passed. Whoever learns of anything that a warp did later knows of these.
+/// The agents for the waits that warps have passed. A warp that learns of a later event of another warp also learns of these waits.
 const WAITS: usize = 6;
 
 /// The clocks of the agents of a block, or of the blocks of a cluster. The blocks number their warps one after the other.
@@ -360,7 +360,7 @@ impl Clock {
         told
     }
 
-    /// Notes that these warps pass a wait now. Returns when each of them does.
+    /// Records that these warps pass a wait now. Returns the epoch of the wait for each warp.
     pub fn pass(&mut self, who: Warps) -> Vec<Epoch> {
         let mut pass = |warp: usize| {
             let now = &mut self.now[WAITS * self.warps + warp];
@@ -371,7 +371,7 @@ impl Clock {
         who.iter().map(&mut pass).collect()
     }
 
-    /// Returns which waits have been passed, as far as these warps know.
+    /// Returns the waits that have been passed, as far as these warps know.
     pub fn passes(&self, who: Warps) -> Knowledge {
         let mut told = Knowledge(vec![1; self.agents()]);
         let waits = WAITS * self.warps..(WAITS + 1) * self.warps;
@@ -475,8 +475,8 @@ impl Clock {
         self.find_known_to_all();
     }
 
-    /// Ends the epoch of the signalling copies of these warps: they tell a barrier in memory when they have arrived. Returns
-    /// what a thread that waits for the barrier learns of them.
+    /// Ends the epoch of the signalling copies of these warps: the copies arrive at a barrier in memory when they are complete. Returns
+    /// the knowledge that a wait for the barrier adds.
     pub fn signal_arrivals(&mut self, who: Warps) -> Knowledge {
         let mut told = self.passes(who);
         for warp in who.iter() {
@@ -618,9 +618,9 @@ impl Clock {
         over(self).cmp(&over(other)).then(self.passed().cmp(&other.passed()))
     }
 
-    /// Joins the clocks of two paths that meet, of which `self` has not come less far. A group is complete if both paths
-    /// waited for it. If both have come equally far, warps know what they know on both paths. Groups have the numbers of
-    /// `self`, also if the other path closed more or fewer.
+    /// Joins the clocks of two paths that meet. `self` must have come at least as far as `other` by [`Clock::compare`]. A group is
+    /// complete if both paths waited for it. If both have come equally far, warps keep the knowledge common to both paths. Groups have the
+    /// numbers of `self`, even if the other path closed more or fewer.
     pub fn meet(&mut self, other: &Clock) {
         let least = |mine: &mut [u32], theirs: &[u32]| {
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));

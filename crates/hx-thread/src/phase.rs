@@ -1,4 +1,4 @@
-//! The state of a barrier in memory, for those who run a program: the simulator and the static check.
+//! The state of a barrier in memory, for the simulator and the static check.
 
 use crate::Knowledge;
 
@@ -28,8 +28,8 @@ impl Phase {
         Phase { count, pending: count, bytes: 0, complete: 0, arriving, told }
     }
 
-    /// Counts the arrivals of some threads that know so much. Returns false if the phase waits only for bytes, so that it has no
-    /// room for an arrival.
+    /// Counts arrivals of threads with the knowledge `known`. Returns false if the phase waits only for bytes, so that it has no room for
+    /// an arrival.
     pub fn arrive(&mut self, mut arrivals: u32, known: &Knowledge) -> bool {
         while arrivals > 0 {
             let here = arrivals.min(self.pending);

@@ -48,8 +48,8 @@ struct Loaded<'p> {
     scope: ScopeId,
 }
 
-/// Returns the stores before which a barrier must stand: other threads may still load the elements, which the same tile of the same
-/// tensor was loaded from.
+/// Returns the stores that need a barrier before them: they overwrite elements that other threads may still load, in a load of the same
+/// tile of the same tensor.
 pub fn stores_after_others(program: &TileProgram, solution: &Solution) -> BTreeSet<OpId> {
     let mut search = Stores { program, solution, found: BTreeSet::new() };
     search.body(&program.body, &mut Vec::new());

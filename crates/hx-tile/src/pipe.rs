@@ -58,8 +58,8 @@ impl TileProgram {
 /// The count saturates here: 3 means 3 stages or more.
 const MANY: u32 = 3;
 
-/// Returns, for each release and skip, the least and the most stages that its scope holds of the pipeline before it: stages that
-/// it waited for and has not given back. 3 stands for any larger number as well.
+/// Returns, for each release and skip, the least and the greatest number of stages that its scope holds before it: stages that the scope
+/// has waited for and not released. 3 means 3 or more.
 pub fn stages_held(program: &TileProgram) -> BTreeMap<OpId, [u32; 2]> {
     let mut found = BTreeMap::new();
     follow(&program.body, &mut Held::new(), &mut found);

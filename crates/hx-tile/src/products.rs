@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Base, Op, OpId, OpKind, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
-/// The ages that are kept apart. Older products share the last entry.
+/// The number of ages that are distinguished. Older products share the last entry.
 const AGES: usize = 16;
 
 /// The products of one scope that may be in flight, newest first.

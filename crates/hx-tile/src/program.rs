@@ -332,7 +332,7 @@ impl TileProgram {
         out
     }
 
-    /// Returns the register tensors that are kept free for loads of operands, and that no load fills.
+    /// Returns the register tensors that are reserved for loads of operands, but that no load of the program fills.
     pub fn unloaded(&self) -> BTreeSet<TensorId> {
         let mut out = BTreeSet::new();
         for (op, _) in self.ops(1.0) {

@@ -83,7 +83,7 @@ impl Compilation<'_> {
         })
     }
 
-    /// Compiles what an atomic transfer does beside moving its registers.
+    /// Compiles the operands of an atomic transfer besides the registers that it moves.
     fn atomic(
         &mut self,
         t: &hx_thread::Transfer,

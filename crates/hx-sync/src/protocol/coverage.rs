@@ -1,4 +1,4 @@
-//! Records what the launches of a protocol run through, so that what they leave out can be told.
+//! Records the loops and conditions that the launches of a protocol run through, so that a verdict names the parts that no launch decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ impl Coverage {
         Coverage { sites, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0 }
     }
 
-    /// Records what a launch runs through.
+    /// Records a fact about a statement that a launch runs through.
     pub(super) fn see(&mut self, sight: Sight<'_>) {
         match sight {
             Sight::Rounds { of, rounds } => {

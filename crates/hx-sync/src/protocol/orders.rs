@@ -43,7 +43,7 @@ pub struct Orders {
     pub cut: bool,
 }
 
-/// Something that goes wrong in some order.
+/// An error that some order of events shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// Groups wait for ever, at these operations.

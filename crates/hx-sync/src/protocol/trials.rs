@@ -43,8 +43,8 @@ pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
     launches
 }
 
-/// Returns launches that run through what `coverage` has not seen, found by drawing values, and tells `coverage` how many rounds
-/// no drawn launch exceeds.
+/// Returns launches for the loops and conditions that `coverage` lacks, found by drawing values. Records the most rounds of the drawn
+/// launches in `coverage`.
 pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
     let known = with_counters(known);
     let mut launches = Vec::new();

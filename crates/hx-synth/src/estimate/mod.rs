@@ -71,7 +71,7 @@ pub fn compared(program: &TileProgram, solution: &Solution, target: Target) -> f
     estimate.map_or(solution.cost, |estimate| estimate.block)
 }
 
-/// Returns what is known of the symbols at the start of the first block.
+/// Returns the known values of symbols at the start of the first block.
 fn values(program: &TileProgram, known: impl IntoIterator<Item = (Symbol, i64)>) -> Values {
     let target = program.target;
     let mut values: Values = known.into_iter().collect();
@@ -203,7 +203,7 @@ impl<'p> Estimator<'p> {
         }
     }
 
-    /// Walks what all threads run first, then the text of a part, as its group of this number does.
+    /// Walks the statements that all threads run first, and then those of a part, as the group with this number.
     fn walked<'w>(&'w self, part: &Part<'_>, group: i64, floors: &'w BTreeMap<LoopId, f64>) -> Walk<'w> {
         let mut clock = Clock::new(self.target, self.arrivals());
         let (mut values, mut executions) = (self.start.clone(), BTreeMap::new());

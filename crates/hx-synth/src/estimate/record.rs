@@ -220,8 +220,8 @@ impl Recorder<'_> {
         }
     }
 
-    /// Returns the cost of an elementwise expression. What is the same for all elements, or for a row of them, is computed once;
-    /// a product that is added to something is part of the addition.
+    /// Returns the cost of an elementwise expression. A value that is the same for all elements, or for a row of them, is computed once. A
+    /// product that is added to a value is part of the addition.
     fn map(&self, map: &Map, threads: u32) -> Cost {
         let target = self.target;
         let mut work = Work::default();

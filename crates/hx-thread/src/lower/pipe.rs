@@ -46,7 +46,7 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
     out
 }
 
-/// Returns how many arrivals of a block give a stage back.
+/// Returns the number of arrivals of a block that release a stage.
 fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
     let limits = &program.target.limits;
     let each = match released_by(program, pipe) {

@@ -9,8 +9,8 @@ use super::super::{Act, Blocked, Kind, Rounds, Stmt, Want};
 use super::Machine;
 
 impl Machine<'_> {
-    /// Returns what all agents wait for that are not at their end. The first wait is one that no step can end any more, if
-    /// there is one: the others follow from it.
+    /// Returns the waits of all agents that have not reached their end. A wait that no remaining step can end comes first, because the
+    /// other waits follow from it.
     pub(super) fn stuck(&self) -> Option<Kind> {
         let waiting = |agent: &usize| self.agents[*agent].at < self.scripts[*agent].steps.len();
         let mut agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();
@@ -21,7 +21,7 @@ impl Machine<'_> {
             agents.retain(|agent| !at_end(agent));
         }
         let mut blocked: Vec<(u8, Blocked)> = agents.iter().map(|agent| self.blocked(*agent)).collect();
-        // Stable: of equals the group with the lower number comes first.
+        // The sort is stable: groups with equal rank stay in the order of their numbers.
         blocked.sort_by_key(|(rank, _)| *rank);
         let mut told: Vec<Blocked> = Vec::new();
         for (_, blocked) in blocked {
