@@ -1,6 +1,6 @@
 //! The bulk stores of one block to a tensor in global memory, or of all blocks that communicate.
 //!
-//! What a store writes is in flight from its issue until the thread that issued it waits for its writes, not only for its reads
+//! The writes of a store are in flight from its issue until the thread that issued it waits for its writes, not only for its reads
 //! of shared memory. In between, no thread may access these elements, except that sums may go on: each adds atomically. After
 //! the wait the store counts as an access of that thread at the time of the wait, so other threads need a barrier, and other
 //! blocks a release behind it. A store that nothing waits for is complete when the kernel has ended.

@@ -1,6 +1,6 @@
 //! Loops over counters: how often they run, and the numbers that they see.
 //!
-//! What other blocks do decides how many numbers a block draws, so the number of rounds is a symbol of its own, and every launch
+//! The other blocks decide how many numbers a block draws, so the number of rounds is a symbol of its own, and every launch
 //! chooses it freely. It is the same in all loops of a block over the counter. The numbers ascend: a launch follows the first
 //! numbers of the counter, and the last ones if a condition or a loop depends on them. The blocks of a cluster draw different
 //! numbers, and one of them may draw fewer.
