@@ -187,7 +187,7 @@ kernel map<F: fn = same>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 128)] threads 1
     "#]].assert_eq(&actual);
 }
 
-/// What a tuner tries is no part of a kernel. The line marks move if the clause has a line of its own.
+/// The `tune` clause is not part of a kernel. The line marks move if the clause has a line of its own.
 #[test]
 fn an_edited_tune_clause_lowers_and_solves_nothing() {
     check(

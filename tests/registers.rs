@@ -21,7 +21,7 @@ fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
         for kernel in file_items(&db, file).kernels() {
             let Some(instance) = default_instance(&db, kernel, target) else { continue };
             let source = cuda_source(&db, instance).as_ref().expect("kernels of `std` have CUDA text");
-            // Where roles set their own registers, ptxas reports the share of a thread at the launch, whatever the code needs.
+            // If roles set their own registers, ptxas reports the share of a thread at the launch, not the need of the code.
             if source.text.contains("setmaxnreg") {
                 continue;
             }

@@ -8,8 +8,10 @@ use super::draw_integers::{Ranged, Tiles};
 use super::integers::wrapped;
 use super::program::{Binary, Node, Range, is_unsigned};
 
-/// The greatest magnitude whose product with 2³⁴ is exact, and whose logarithm is.
+/// The greatest magnitude that is shifted left. The reference multiplies it by up to 2³⁴ in `f64`, and the product must be exact.
 const SHIFTED: i64 = 1 << 17;
+/// The greatest magnitude whose leading zeros are counted. The reference computes `floor(log2(x + 0.5))` in `f64`, where the logarithm
+/// must not round up to an integer.
 const COUNTED: i64 = 1 << 44;
 
 impl Draw {

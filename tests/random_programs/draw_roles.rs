@@ -6,7 +6,7 @@ use super::draw::Draw;
 use super::program::{Feed, Op, Step, Store};
 use crate::support::Random;
 
-/// The rows of boxes, and the rows of tensors that boxes are part of, are multiples of so many bits.
+/// The rows of boxes, and the rows of tensors that contain boxes, are multiples of this number of bits.
 const BOXED: i64 = 128;
 
 /// Reports whether a tile can be stored in boxes.
@@ -16,7 +16,7 @@ fn is_boxed(step: &Step) -> bool {
     bits >= 8 && step.margin.is_none() && is_whole(step.value.shape[1]) && is_whole(step.stored[1])
 }
 
-/// The threads of a role are a multiple of so many.
+/// The number of threads of a role is a multiple of this.
 pub(super) const WARP_GROUP: i64 = 128;
 
 impl Draw {

@@ -129,7 +129,7 @@ pub(super) struct Step {
     /// The steps whose tiles are operands.
     pub(super) from: Vec<usize>,
     pub(super) value: Value,
-    /// How the tile is stored, if no other step uses it.
+    /// The kind of store of the tile, if no other step uses it.
     pub(super) store: Store,
     /// Rows and columns of the last block that are stored.
     pub(super) stored: Shape,
@@ -164,7 +164,7 @@ pub(super) struct Inset {
     pub(super) integer: DType,
 }
 
-/// How a program expresses the start of a slice.
+/// The form of the start of a slice in a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Start {
     /// Numbers in the text.
@@ -451,7 +451,7 @@ pub(super) struct Condition {
     pub(super) dtype: DType,
 }
 
-/// How conditions are joined: the first with those after it.
+/// The operator that joins the first condition with those after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Join {
     All,

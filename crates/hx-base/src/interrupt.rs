@@ -58,10 +58,10 @@ pub fn look() {
     }
 }
 
-/// Runs a part of some work, and tells where that was if the work ended in it.
+/// Runs a part of some work and reports whether the work ended in it.
 ///
 /// # Errors
-/// If the work is to end. Whoever gets this ends, too.
+/// If the work was interrupted. The caller must end its own work, too.
 pub fn catch<T>(part: impl FnOnce() -> T) -> Result<T, Ended> {
     match Cancelled::catch(AssertUnwindSafe(part)) {
         Ok(value) => Ok(value),

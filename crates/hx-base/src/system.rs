@@ -61,9 +61,15 @@ impl From<io::Error> for SystemError {
 /// folder.
 pub trait System: fmt::Debug + Send + Sync {
     /// Reads the text of a regular file. A pipe or a device is not opened.
+    ///
+    /// # Errors
+    /// If there is no such file, it is not regular, or it is not UTF-8.
     fn read_to_string(&self, path: &str) -> Result<String, SystemError>;
 
     /// Returns the entries of a folder, ordered by name.
+    ///
+    /// # Errors
+    /// If there is no such folder, or it cannot be read.
     fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError>;
 
     /// Reports whether there is a file at this path.

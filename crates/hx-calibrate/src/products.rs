@@ -9,8 +9,8 @@ use crate::shared::{self, Access};
 
 /// Products in a round.
 const PRODUCTS: usize = 8;
-/// Where the second operand begins in shared memory, and where other traffic does. A has 64 rows of 128 bytes for each of two
-/// groups, B at most 256.
+/// The offsets, in bytes of shared memory, of the second operand and of other traffic. A has 64 rows of 128 bytes for each of two groups,
+/// B at most 256 rows.
 const B_AT: u32 = 16384;
 pub(crate) const FREE_AT: u32 = 65536;
 const BYTES: u32 = 160 << 10;

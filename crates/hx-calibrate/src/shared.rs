@@ -13,7 +13,7 @@ const BYTES: u32 = 96 << 10;
 /// The addresses of the lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
-    /// Where the memory begins.
+    /// The offset of the first byte in shared memory.
     pub(crate) at: u32,
     /// Lanes on each bank.
     pub(crate) degree: u32,

@@ -114,7 +114,7 @@ fn the_file_has_measured_numbers_and_keeps_the_others() {
         barrier_warp = 1.0
 "#]]
     .assert_eq(&(start.join("\n").trim_end().to_owned() + "\n"));
-    // What was written is a base for the next run.
+    // The written file is a base for the next run.
     assert_eq!(written(&text, &measured, Target::usual(), "a GPU of 2 multiprocessors", 2), Ok(text.clone()));
 }
 

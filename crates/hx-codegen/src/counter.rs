@@ -29,8 +29,8 @@ impl Emitter<'_> {
         self.program.counters.iter().zip(&self.tickets).map(line).collect()
     }
 
-    /// Writes a draw by the first thread of the scope's last warp. Bulk copies begin in the first warp, which so goes on while
-    /// the draw is on its way.
+    /// Writes a draw by the first thread of the scope's last warp. The first warp issues the bulk copies, so it does not wait for the
+    /// draw.
     pub(crate) fn draw(&mut self, Draw { counter: number, index, parity }: &Draw) -> Result<()> {
         let counter = self.counter(*number)?.clone();
         let threads = self.program.scope(self.executing.scope).threads;
@@ -92,8 +92,8 @@ impl Emitter<'_> {
             e.await_phase(counter.full, index, parity, Waiters::All)?;
             e.statement(&format!("int {NUMBER} = 0;"));
             let ticket = Operand { constraint: 'r', text: e.ticket(*number, index)? };
-            // The lane that reads the ticket is the one that gives it back, so its own order is enough, and tools that follow
-            // only barriers see it.
+            // The lane that reads the ticket also arrives on the empty barrier, so program order suffices, and race checkers that follow
+            // only barriers accept it.
             let warp = Expr::constant(i64::from(e.target.limits.lanes));
             let lane = Expr::symbol(Symbol::Thread).rem(&warp, &hx_index::Facts::default());
             let first = e.cond(&Cond::Cmp(CmpOp::Eq, lane, Expr::default()))?;

@@ -58,6 +58,7 @@ pub enum LaunchParam {
 }
 
 impl LaunchDescription {
+    /// Describes the launch of a thread program. The parameters are in the order of the emitted kernel's signature.
     pub fn of(program: &ThreadProgram) -> LaunchDescription {
         let params = program.params.iter().map(|p| match p {
             Param::Tensor(t) => LaunchParam::Tensor(t.clone()),
@@ -153,7 +154,7 @@ pub fn swizzle_bytes(map: &TensorMap) -> u32 {
     if map.swizzle == SwizzleMode::Plain { 0 } else { map.swizzle.width_bytes() }
 }
 
-/// Returns the name of what elements outside of a tensor are read as.
+/// Returns the name of the value that a bulk copy reads outside of a tensor.
 pub fn fill_name(fill: Outside) -> &'static str {
     match fill {
         Outside::Zero => "zero",

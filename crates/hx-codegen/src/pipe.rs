@@ -31,8 +31,8 @@ impl Emitter<'_> {
         self.program.barriers.iter().zip(&self.barriers).map(line).collect()
     }
 
-    /// Makes the barriers. One thread does it, and all threads that may arrive at them see them before any of them goes on: those of
-    /// the block, or those of the cluster.
+    /// Initializes the barriers in one thread, and makes them visible to all threads that may arrive at them: those of the
+    /// block, or those of the cluster.
     pub(crate) fn make_barriers(&mut self) -> Result<()> {
         if self.program.barriers.is_empty() {
             return Ok(());

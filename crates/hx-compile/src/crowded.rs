@@ -35,7 +35,7 @@ impl<T> Crowd<T> {
     }
 }
 
-/// Returns what does not fit, of a program with the redistributions of its solution; `None` if everything fits.
+/// Returns the register tensors that do not fit, after the redistributions of the solution; `None` if everything fits.
 pub(crate) fn crowded(program: &TileProgram, solution: &Solution, target: Target) -> Option<Crowded> {
     over(program, solution, &|scope| registers_of_a_thread(program, target, scope))
 }
@@ -47,7 +47,7 @@ fn has_room(program: &TileProgram, solution: &Solution, target: Target) -> bool 
     over(&program, solution, &most).is_none()
 }
 
-/// Returns what takes more registers than `most` gives each thread of a scope.
+/// Returns the register tensors that exceed the `most` registers of each thread of a scope, alone or together.
 fn over(program: &TileProgram, solution: &Solution, most: &dyn Fn(ScopeId) -> i64) -> Option<Crowded> {
     let of = |id: TensorId| Crowd {
         of: id,

@@ -42,7 +42,7 @@ pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
     let mut best: Vec<Reordering> = Vec::new();
     for exchange in exchanges {
         let changed = program.exchanged(&exchange);
-        // The solution of the program as it is tells most of the difference.
+        // First estimate with the solution of the unchanged program, which is close: solving every exchange would take too long.
         if estimate(&changed, found) > now * WORTH || !is_sound(db, instance) {
             continue;
         }

@@ -59,6 +59,10 @@ mod of_form {
 }
 
 /// Returns the layouts and instructions of an instance.
+///
+/// # Errors
+/// If the kernel has errors, it has no tile program, the target lacks a feature that it needs, its layouts have no solution, or there
+/// are fewer candidates than the instance names.
 #[salsa::tracked]
 pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solution, Stop> {
     let number = instance.candidate(db) as usize;
@@ -79,6 +83,9 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
 
 /// Returns the tile program with the loads of operands that the solution has, or that the search had which failed. Solutions,
 /// failures and conflicts name operations and tensors of this program.
+///
+/// # Errors
+/// If the kernel has errors, or it has no tile program.
 #[salsa::tracked]
 pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Lowered, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
@@ -99,6 +106,9 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
 }
 
 /// Returns all solutions of an instance that differ in what runs, cheapest first. The first one is chosen.
+///
+/// # Errors
+/// If the kernel has errors, it has no tile program, the target lacks a feature that it needs, or its layouts have no solution.
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
@@ -137,6 +147,9 @@ pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violatio
 }
 
 /// Returns the code of every thread of an instance.
+///
+/// # Errors
+/// As for [`solution`]. An error of the lowering itself is [`Stop::Internal`].
 #[salsa::tracked]
 pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<ThreadProgram, Stop> {
     let solution = solution(db, instance).as_ref().map_err(Stop::clone)?;
@@ -151,6 +164,9 @@ pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<T
 
 /// Returns the CUDA text of an instance and how it is launched. Line marks count from the kernel's header, so that text
 /// above the kernel does not change the output.
+///
+/// # Errors
+/// As for [`thread_program`]. An error of the emitter itself is [`Stop::Internal`].
 #[salsa::tracked]
 pub fn cuda_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<CudaSource, Stop> {
     let program = thread_program(db, instance).as_ref().map_err(Stop::clone)?;

@@ -77,7 +77,7 @@ impl Shape {
     }
 }
 
-/// A legal combination.
+/// A combination of compile-time arguments that the kernel's `where` and the target's limits allow, with its estimate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
     /// The fixed arguments and those of the axes. Parameters that are neither keep their defaults.

@@ -16,9 +16,9 @@ impl Way {
 /// A command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Command {
-    /// By so many operations.
+    /// Moves by this number of operations.
     Step(Way, u32),
-    /// By so many lines.
+    /// Moves by this number of lines.
     Next(Way, u32),
     Out(Way),
     /// To a breakpoint, or to an end.

@@ -34,7 +34,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// Makes a console for a screen of so many columns.
+    /// Makes a console for a screen of `width` columns.
     pub fn new(color: bool, width: usize) -> Console {
         Console { look: Look { color, width }, breaks: BTreeSet::new(), printed: BTreeMap::new() }
     }

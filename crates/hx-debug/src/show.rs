@@ -147,8 +147,8 @@ pub(crate) fn tile(tile: &Tile, before: Option<&Tile>, thread: u32, look: Look) 
     out
 }
 
-/// Returns the coordinates from which on the next part of a tensor is shown, after so many rows and columns: further columns, then further rows, then the next
-/// coordinate along another dimension. `None` after the last part.
+/// Returns the coordinates of the next part of a tensor after a part of `[rows, columns]`: further columns, then further rows, then the
+/// next coordinate along another dimension. `None` after the last part.
 fn next(shape: &[i64], origin: &[i64], [rows, columns]: [usize; 2]) -> Option<String> {
     let mut at = origin.to_vec();
     let (column, row) = if at.len() == 1 { (0, None) } else { (1, Some(0)) };

@@ -26,7 +26,7 @@ impl Each<'static> {
 }
 
 impl<'a> Each<'a> {
-    /// Returns the end of a work that begins now.
+    /// Returns the stop flag with the deadline of a work that begins now.
     pub fn begins(self) -> Until<'a> {
         Until { stop: self.stop, deadline: self.limit.map(|limit| Instant::now() + limit) }
     }

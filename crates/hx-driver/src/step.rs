@@ -83,7 +83,7 @@ pub enum StepError {
     Failed(Vec<Diagnostic>),
     /// The test draws its cases.
     Drawn,
-    /// The evaluation ended after so many launches.
+    /// The evaluation ended after this number of launches.
     NoLaunch(usize),
     /// It was stopped.
     Stopped,

@@ -134,7 +134,9 @@ impl Default for TestOptions<'_> {
 
 /// Observes cases while they run. The methods are called on the threads of the cases.
 pub trait Observer: Sync + std::fmt::Debug {
+    /// Receives a case before its first statement runs.
     fn begins(&self, case: &Case);
+    /// Receives the report of a case that has ended.
     fn ends(&self, report: &CaseReport);
 }
 

@@ -51,7 +51,7 @@ pub fn clear(cache: &Path) -> Result<(), String> {
     store::Store::clear(cache)
 }
 
-/// What to tune, and how.
+/// The kernel, the shape and the options of a tuning run.
 #[derive(Clone, Debug)]
 pub struct TuneRequest {
     pub kernel: String,

@@ -56,7 +56,7 @@ pub fn format_parts(tree: &Parse, touching: Option<TextRange>) -> Result<Vec<Par
     formatted.ok_or(FormatError::Internal)?.into_iter().flatten().collect()
 }
 
-/// Divides pieces into runs of at least so many bytes.
+/// Divides pieces into runs of at least `bytes` bytes; the last run may be shorter.
 fn shares(pieces: Vec<Piece>, bytes: usize) -> Vec<Vec<Piece>> {
     let mut shares: Vec<Vec<Piece>> = vec![Vec::new()];
     let mut have = 0;

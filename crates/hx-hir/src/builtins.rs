@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-/// How an argument is passed to a parameter.
+/// The ways to pass an argument to a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Need {
     /// By position, or by name.

@@ -261,6 +261,7 @@ pub struct Attr {
     pub args: Vec<ExprId>,
 }
 
+/// The form of a statement. Expressions, patterns and types are ids into the body that holds the statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StmtKind {
     /// `let pat: ty = value;`

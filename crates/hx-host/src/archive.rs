@@ -43,6 +43,9 @@ pub struct Archive {
 
 impl Archive {
     /// Reads and checks the header of a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, its header is not valid, or the size of its data differs from the header's.
     pub fn open(path: &Path) -> HostResult<Archive> {
         let mut file = open_regular_file(path).map_err(|e| cannot("read", path, &e))?;
         let about = file.metadata().map_err(|e| cannot("read", path, &e))?;
@@ -80,6 +83,10 @@ impl Archive {
     }
 
     /// Reads one tensor.
+    ///
+    /// # Errors
+    /// If the archive has no such tensor, its element type has no counterpart here, the machine has no room for it, or the file cannot be
+    /// read.
     pub fn tensor(&self, name: &str) -> HostResult<HostTensor> {
         let Some(info) = self.metadata.info(name) else { return Err(self.no_such(name)) };
         let dtype = self.dtype(name, info)?;
@@ -187,6 +194,9 @@ impl std::fmt::Display for Archive {
 }
 
 /// Writes named tensors to a file, and replaces an existing file.
+///
+/// # Errors
+/// As for [`encode`], and if the file cannot be written.
 pub fn save(path: &Path, tensors: &[(String, HostTensor)]) -> HostResult<()> {
     let bytes = encode(tensors)
         .map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })?;
@@ -194,6 +204,9 @@ pub fn save(path: &Path, tensors: &[(String, HostTensor)]) -> HostResult<()> {
 }
 
 /// Encodes named tensors as a `.safetensors` file.
+///
+/// # Errors
+/// If two tensors have the same name, a name is reserved by the format, or the format has no such element type.
 pub fn encode(tensors: &[(String, HostTensor)]) -> HostResult<Vec<u8>> {
     let mut views: Vec<(&str, TensorView<'_>)> = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {

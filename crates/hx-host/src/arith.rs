@@ -115,6 +115,10 @@ pub enum Unary {
 }
 
 /// Applies `op` element by element to two arrays whose shapes broadcast.
+///
+/// # Errors
+/// If the shapes do not broadcast, the operator does not take such numbers, integers overflow 64 bits or are divided by zero, or the
+/// machine has no room for the result.
 pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
     let Some(shape) = broadcast_shape(&a.shape, &b.shape) else {
         return Err(HostError::shape(format!(
@@ -314,6 +318,9 @@ fn order(x: i64, y: f64) -> Option<Ordering> {
 }
 
 /// Applies `op` element by element.
+///
+/// # Errors
+/// If `!` gets anything but truth values, or the negation or the absolute value of an integer overflows 64 bits.
 pub fn unary(op: Unary, a: &Dense) -> HostResult<Dense> {
     let data = match (op, &a.data) {
         (Unary::Not, Numbers::Bool(v)) => Numbers::Bool(map(v, |x: bool| !x)),
@@ -369,6 +376,9 @@ fn float_function(op: Unary) -> fn(f64) -> f64 {
 }
 
 /// Evaluates `where(c, x, y)`: each element is that of `x` if `c` holds, otherwise that of `y`.
+///
+/// # Errors
+/// If `c` is not a tensor of truth values, the shapes do not broadcast, or the machine has no room for the result.
 pub fn select(c: &Dense, x: &Dense, y: &Dense) -> HostResult<Dense> {
     let Numbers::Bool(_) = &c.data else {
         return Err(HostError::ty("the condition of `where(...)` is not a bool"));

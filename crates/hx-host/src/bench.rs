@@ -32,7 +32,10 @@ pub struct GemmRequest {
 }
 
 impl GemmRequest {
-    /// Makes a request. The shapes must fit.
+    /// Makes a request with the shapes `a[m, k]`, `b[k, n]` and `c[m, n]`, each with the same leading dimension in a batch.
+    ///
+    /// # Errors
+    /// If the shapes do not fit, or the element types of `a` and `b` differ and are not both 8-bit floats.
     pub fn new(a: Tensor, b: Tensor, c: Tensor) -> HostResult<GemmRequest> {
         let shown = |t: &Tensor| crate::dense::show_shape(t.shape());
         let shapes = format!("the shapes are {}, {} and {}", shown(&a), shown(&b), shown(&c));
@@ -193,6 +196,12 @@ impl Group {
 
     /// Compares the measured work at index `measure` with every baseline. A candidate is compared only with the work that the
     /// compiler chose.
+    ///
+    /// # Errors
+    /// If the outputs of two works cannot be compared; see [`difference`].
+    ///
+    /// # Panics
+    /// If there is no measured work at this index.
     pub fn comparisons(&self, measure: usize) -> HostResult<Vec<Comparison<'_>>> {
         let (before, measure) = (&self.measures[..measure], &self.measures[measure]);
         if measure.candidate.is_none() {

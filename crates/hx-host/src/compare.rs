@@ -25,7 +25,10 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Refuses a tolerance that is empty, negative or NaN.
+    /// Checks that a tolerance is given.
+    ///
+    /// # Errors
+    /// If the tolerance is empty, or a part of it is negative or NaN.
     pub fn check(&self) -> HostResult<()> {
         let given = [("rtol", self.rtol), ("atol", self.atol), ("ulp", self.ulp)];
         if given.iter().all(|(_, t)| t.is_none()) {
@@ -157,9 +160,12 @@ impl From<Mismatch> for HostError {
     }
 }
 
-/// Fails unless every element of `x` is within the tolerance of that of `y`.
+/// Checks that every element of `x` is within the tolerance of that of `y`.
 ///
 /// NaN is close only to NaN, an infinity only to itself. `y` has the shape of `x` or is a single number.
+///
+/// # Errors
+/// If an element is not within the tolerance, the shapes differ, nothing was written to `y`, or the tolerance is not valid.
 #[expect(clippy::result_large_err, reason = "a mismatch ends the test, and is built once")]
 pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), Mismatch> {
     tolerance.check()?;
@@ -181,7 +187,11 @@ pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> Result<(), 
     Err(Mismatch::new(error, x, &wrong, !hints.explains))
 }
 
-/// Fails unless `x` and `y` have the same shape and equal elements. NaN equals NaN. Integers are compared exactly.
+/// Checks that `x` and `y` have equal elements. NaN equals NaN. Integers are compared exactly. `y` has the shape of `x` or is a single
+/// number.
+///
+/// # Errors
+/// If an element differs, the shapes do, or nothing was written to `y`.
 #[expect(clippy::result_large_err, reason = "a mismatch ends the test, and is built once")]
 pub fn assert_equal(x: &Tensor, y: &Tensor) -> Result<(), Mismatch> {
     let pair = Sides::new(x, y)?;
@@ -221,6 +231,9 @@ impl Difference {
 }
 
 /// Returns the largest difference of `x` from `y`, which must have the same shape or be a single number.
+///
+/// # Errors
+/// If the shapes differ and `y` is not a single number, nothing was written to `y`, or the machine has no room for the numbers.
 pub fn difference(x: &Tensor, y: &Tensor) -> HostResult<Difference> {
     let pair = Sides::new(x, y)?;
     let judge = Judge::new(x.dtype(), Tolerance::default(), &pair.ys);

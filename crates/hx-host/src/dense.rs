@@ -141,7 +141,10 @@ pub fn element_count(shape: &[usize]) -> HostResult<usize> {
     count_in_memory(shape, |n| n.checked_mul(size_of::<f64>()))
 }
 
-/// Returns the number of elements of a shape, or an error if the machine has no room to store them packed.
+/// Returns the number of elements of a shape.
+///
+/// # Errors
+/// If the machine has no room to store them packed.
 pub fn stored_count(dtype: DType, shape: &[usize]) -> HostResult<usize> {
     count_in_memory(shape, |n| Some(packed_bytes(dtype, n)))
 }

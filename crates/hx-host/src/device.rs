@@ -13,9 +13,15 @@ use crate::value::Value;
 pub trait Device {
     /// Checks the arguments against the kernel's signature, runs the kernel, and stores its results in the tensors of its `mut`
     /// parameters. Returns when the kernel has finished.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the signature, the kernel has errors, or it fails while it runs.
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError>;
 
     /// Multiplies matrices with the vendor's library. The result is in `c` on return.
+    ///
+    /// # Errors
+    /// If the device has no such library, or the library refuses the product. The default implementation always fails.
     fn gemm(&mut self, _: &GemmRequest) -> Result<(), LaunchError> {
         let error =
             HostError::new(&codes::NO_GPU, "`cublas::gemm` needs a GPU; the simulator has no such library");
@@ -24,6 +30,9 @@ pub trait Device {
 
     /// Returns the number of solutions that the compiler has for the kernel of a launch. It builds the first one unless a
     /// request names another.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the signature, or the kernel has errors.
     fn candidates(&mut self, _: &LaunchRequest) -> Result<u32, LaunchError> {
         Ok(1)
     }
@@ -33,11 +42,17 @@ pub trait Device {
     fn announce(&mut self, _: &LaunchRequest, _count: u32) {}
 
     /// Answers a question about the code of the kernel that was launched last.
+    ///
+    /// # Errors
+    /// If the code cannot be obtained.
     fn code(&mut self, _: &CodeQuestion) -> HostResult<CodeAnswer> {
         Ok(CodeAnswer::Unknown("kernels have no code here".to_owned()))
     }
 
-    /// Fails with the reason if kernels cannot be timed on this device.
+    /// Checks that kernels can be timed on this device.
+    ///
+    /// # Errors
+    /// The reason if they cannot. The default implementation always fails.
     fn can_time(&self) -> HostResult<()> {
         let error = HostError::new(&codes::NO_GPU, "benches need a GPU; the simulator does not time");
         Err(error.help("`hx test` checks results on any machine"))
@@ -45,6 +60,9 @@ pub trait Device {
 
     /// Times works in turn. Each work is a sequence of steps with one time for all of them. Host tensors are not changed. A
     /// device that only compiles returns no times.
+    ///
+    /// # Errors
+    /// If kernels cannot be timed on this device, or a step fails.
     fn time(&mut self, _: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
         self.can_time().map_err(LaunchError::call)?;
         Ok(Vec::new())

@@ -181,6 +181,9 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the cases of a parameterized test or bench; `None` if it has none.
+    ///
+    /// # Errors
+    /// If the cases are an empty list or range, are neither a list nor a range, or their evaluation fails.
     pub fn cases(&mut self, item: Sound<Item<'a>>) -> EvalResult<Option<Vec<Value>>> {
         let mut frame = self.frame(item);
         let Some(cases) = frame.body.cases else { return Ok(None) };
@@ -208,6 +211,9 @@ impl<'a> Session<'a> {
 
     /// Runs the body of an item. If the item has cases, `case` is bound to their pattern; if it has a `forall`, `case` is the tuple
     /// of the values of its variables.
+    ///
+    /// # Errors
+    /// If a statement fails. The error has the place of the expression.
     pub fn run(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Value> {
         let mut frame = self.frame(item);
         match (frame.body.cases, case) {

@@ -17,7 +17,12 @@ const DEPTH: usize = 512;
 /// The number of rows that one task computes.
 const TASK_ROWS: usize = 32;
 
-/// Evaluates `a @ b`.
+/// Evaluates `a @ b`: the product of `[m, k]` and `[k, n]`, with leading dimensions that broadcast. A vector is a row on the left and a
+/// column on the right.
+///
+/// # Errors
+/// If one of the two has no dimensions, the inner extents differ, the leading dimensions do not broadcast, integers overflow 64 bits, or
+/// the machine has no room for the result.
 pub fn matmul(a: &Dense, b: &Dense) -> HostResult<Dense> {
     let fail = || {
         HostError::shape(format!(

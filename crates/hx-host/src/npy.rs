@@ -19,6 +19,9 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 const MAX_HEADER: usize = 1 << 20;
 
 /// Reads an `.npy` file.
+///
+/// # Errors
+/// If the file cannot be read, or as for [`decode`].
 pub fn load(path: &Path) -> HostResult<HostTensor> {
     let bytes = read(path).map_err(|e| cannot("read", path, &e))?;
     decode(&bytes).map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })
@@ -31,6 +34,9 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a file, and replaces an existing one.
+///
+/// # Errors
+/// As for [`encode`], and if the file cannot be written.
 pub fn save(path: &Path, tensor: &HostTensor) -> HostResult<()> {
     let bytes = encode(tensor)
         .map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })?;
@@ -50,6 +56,9 @@ pub(crate) fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
 }
 
 /// Encodes a tensor as an `.npy` file.
+///
+/// # Errors
+/// If the format has no such element type, or the shape does not fit the header.
 pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
     let dtype = tensor.dtype;
     let code = match dtype {
@@ -100,6 +109,9 @@ struct Header {
 }
 
 /// Decodes the bytes of an `.npy` file.
+///
+/// # Errors
+/// If the header is not valid, its element type has no counterpart here, or the size of the data differs from the header's.
 pub fn decode(bytes: &[u8]) -> HostResult<HostTensor> {
     let (header, data) = split_header(bytes)?;
     let (dtype, big_endian) = element_type(&header.descr)?;

@@ -38,6 +38,9 @@ pub(crate) fn unit(generator: &mut ChaCha8Rng) -> f64 {
 }
 
 /// Draws standard normal numbers of a float type.
+///
+/// # Errors
+/// If `dtype` is not a float, or the machine has no room for the shape.
 pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor> {
     if !dtype.is_float() {
         return Err(HostError::ty(format!("`randn` makes floats, and {dtype} is none"))
@@ -73,6 +76,9 @@ fn below(dtype: DType, bound: f64) -> f64 {
 
 /// Draws uniform numbers in [low, high): real ones for floats, whole ones for integers. A number that the element type would round to
 /// `high` becomes the largest one below it.
+///
+/// # Errors
+/// If a bound is not finite, `low >= high`, an integer type does not hold the bounds, or the machine has no room for the shape.
 pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -> HostResult<HostTensor> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(HostError::call(format!(
@@ -101,12 +107,18 @@ pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -
     Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
 }
 
-/// Makes a tensor whose elements all are `value`.
+/// Makes a tensor whose elements all are `value`, rounded to `dtype`.
+///
+/// # Errors
+/// If the machine has no room for the shape.
 pub fn full(dtype: DType, shape: &[usize], value: f64) -> HostResult<HostTensor> {
     full_bits(dtype, shape, dtype.encode(value))
 }
 
 /// Makes a tensor whose elements all have these bits.
+///
+/// # Errors
+/// If the machine has no room for the shape.
 pub fn full_bits(dtype: DType, shape: &[usize], bits: u64) -> HostResult<HostTensor> {
     let count = stored_count(dtype, shape)?;
     // The unit is a whole number of bytes that repeats: one element, or several if a byte holds several.
@@ -120,6 +132,9 @@ pub fn full_bits(dtype: DType, shape: &[usize], bits: u64) -> HostResult<HostTen
 }
 
 /// Makes the tensor `start, start + 1, …` below `end`.
+///
+/// # Errors
+/// If an integer type does not hold the first or the last number, or the machine has no room for the numbers.
 pub fn arange(dtype: DType, start: i64, end: i64) -> HostResult<HostTensor> {
     let count = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
     element_count(&[count])?;
@@ -131,6 +146,9 @@ pub fn arange(dtype: DType, start: i64, end: i64) -> HostResult<HostTensor> {
 }
 
 /// Makes the n×m matrix with ones on its diagonal.
+///
+/// # Errors
+/// If the machine has no room for the shape.
 pub fn eye(dtype: DType, n: usize, m: usize) -> HostResult<HostTensor> {
     let count = element_count(&[n, m])?;
     let mut values = vec![0.0; count];

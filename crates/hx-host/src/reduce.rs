@@ -37,6 +37,9 @@ impl Reduction {
 }
 
 /// Converts an axis to a dimension. A negative axis counts from the end.
+///
+/// # Errors
+/// If a tensor of this rank has no such axis.
 pub fn axis_of(axis: i64, rank: usize) -> HostResult<usize> {
     let from_end = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(from_end)
@@ -46,6 +49,12 @@ pub fn axis_of(axis: i64, rank: usize) -> HostResult<usize> {
 }
 
 /// Reduces over `axes`, or over all axes if `None`. With `keep`, the reduced dimensions stay with extent 1.
+///
+/// # Errors
+/// If `max` or `min` combines no elements, `any` or `all` gets anything but truth values, or integers overflow 64 bits.
+///
+/// # Panics
+/// If an axis is not below the rank; see [`axis_of`].
 pub fn reduce(op: Reduction, a: &Dense, axes: Option<&[usize]>, keep: bool) -> HostResult<Dense> {
     let rank = a.shape.len();
     let mut axes: Vec<usize> = axes.map_or_else(|| (0..rank).collect(), <[usize]>::to_vec);
@@ -161,6 +170,12 @@ fn pairwise_sum(v: &[f64]) -> f64 {
 }
 
 /// Returns the inclusive running sum along an axis.
+///
+/// # Errors
+/// If integers overflow 64 bits.
+///
+/// # Panics
+/// If `axis` is not below the rank; see [`axis_of`].
 pub fn cumsum(a: &Dense, axis: usize) -> HostResult<Dense> {
     let n = a.shape[axis];
     let inner: usize = a.shape[axis + 1..].iter().product();

@@ -32,7 +32,8 @@ pub struct HostTensor {
 impl HostTensor {
     /// Makes a tensor whose elements all hold the pattern of memory never written.
     ///
-    /// Fails if the machine has no room for the shape.
+    /// # Errors
+    /// If the machine has no room for the shape.
     pub fn poisoned(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {
         let count = stored_count(dtype, shape)?;
         let byte = if dtype.is_float() { 0xff } else { POISON_BYTE };
@@ -242,6 +243,7 @@ impl Tensor {
         Tensor::from_host(encode(dtype, dense))
     }
 
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.buffer.dtype
     }
@@ -307,13 +309,17 @@ impl Tensor {
 
     /// Returns the bytes of [`Tensor::span`].
     ///
-    /// Fails if a sub-byte element type makes the span start inside a byte.
+    /// # Errors
+    /// If a sub-byte element type makes the span start inside a byte.
     pub fn span_bytes(&self) -> HostResult<Vec<u8>> {
         let range = self.byte_range()?;
         Ok(self.read(|bytes| bytes[range].to_vec()))
     }
 
-    /// Replaces the bytes of [`Tensor::span`] by `data`, which must have as many.
+    /// Replaces the bytes of [`Tensor::span`] by `data`.
+    ///
+    /// # Errors
+    /// If `data` has another number of bytes, or a sub-byte element type makes the span start inside a byte.
     pub fn write_span_bytes(&self, data: &[u8]) -> HostResult<()> {
         let range = self.byte_range()?;
         if range.len() != data.len() {
@@ -346,7 +352,8 @@ impl Tensor {
 
     /// Returns the elements as numbers: floats as `f64`, integers as `i64`.
     ///
-    /// Fails on a `u64` above the range of `i64`, and if the machine has no room for the numbers.
+    /// # Errors
+    /// If an element is a `u64` above the range of `i64`, or the machine has no room for the numbers.
     pub fn numbers(&self) -> HostResult<Numbers> {
         let dtype = self.dtype();
         let count = element_count(&self.shape)?;
@@ -383,6 +390,9 @@ impl Tensor {
     }
 
     /// Returns the elements as computed numbers, with their shape.
+    ///
+    /// # Errors
+    /// As for [`Tensor::numbers`].
     pub fn dense(&self) -> HostResult<Dense> {
         Ok(Dense { shape: self.shape.clone(), data: self.numbers()? })
     }
@@ -410,6 +420,9 @@ impl Tensor {
     }
 
     /// Makes a tensor with every element converted to `dtype`, like kernels do ([`convert_float`], [`convert_int`]).
+    ///
+    /// # Errors
+    /// If the machine has no room for the result.
     pub fn cast(&self, dtype: DType) -> HostResult<Tensor> {
         if dtype == self.dtype() {
             return Ok(Tensor::from_host(self.to_host()));
@@ -420,8 +433,10 @@ impl Tensor {
         Ok(Tensor::from_host(HostTensor::of_bits(dtype, &self.shape, &bits)))
     }
 
-    /// Writes computed numbers whose shape broadcasts to this one. Floats are rounded to the element type. An integer that the
-    /// element type cannot hold is an error.
+    /// Writes computed numbers whose shape broadcasts to this one. Floats are rounded to the element type.
+    ///
+    /// # Errors
+    /// If the shape of `value` does not broadcast to this one, or the element type cannot hold an integer. Nothing is written then.
     pub fn assign(&self, value: &Dense) -> HostResult<()> {
         if crate::dense::broadcast_shape(&value.shape, &self.shape).as_deref() != Some(&self.shape) {
             return Err(HostError::shape(format!(
@@ -446,6 +461,9 @@ impl Tensor {
     }
 
     /// Replaces all elements by `data`, packed in row-major order as [`Tensor::to_host`] returns it.
+    ///
+    /// # Errors
+    /// If `data` has another number of bytes.
     pub fn write_packed(&self, data: &[u8]) -> HostResult<()> {
         let (dtype, wanted) = (self.dtype(), packed_bytes(self.dtype(), self.len()));
         if data.len() != wanted {
@@ -480,7 +498,10 @@ impl Tensor {
         both
     }
 
-    /// Returns the view with its dimensions reordered. `order` contains each dimension once.
+    /// Returns the view with its dimensions reordered: dimension `i` of the result is dimension `order[i]`.
+    ///
+    /// # Errors
+    /// If `order` does not contain each dimension once.
     pub fn permute(&self, order: &[usize]) -> HostResult<Tensor> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
@@ -499,6 +520,9 @@ impl Tensor {
     }
 
     /// Returns the view with its last two dimensions swapped.
+    ///
+    /// # Errors
+    /// If there are fewer than two dimensions.
     pub fn transposed(&self) -> HostResult<Tensor> {
         let rank = self.shape.len();
         if rank < 2 {
@@ -515,6 +539,10 @@ impl Tensor {
 
     /// Returns the view of this shape that repeats the elements: new leading dimensions, and dimensions of extent 1 that become
     /// longer, have stride 0.
+    ///
+    /// # Errors
+    /// If an extent other than 1 differs from that of `shape`, `shape` has fewer dimensions, or the machine has no room to compute with
+    /// that many elements.
     pub fn broadcast_to(&self, shape: &[usize]) -> HostResult<Tensor> {
         let refuse = || {
             HostError::shape(format!(
@@ -561,6 +589,9 @@ impl Tensor {
     }
 
     /// Returns the same elements in row-major order with another shape: a view if they are contiguous, otherwise a copy.
+    ///
+    /// # Errors
+    /// If the shape has another number of elements.
     pub fn reshape(&self, shape: &[usize]) -> HostResult<Tensor> {
         if element_count(shape)? != self.len() {
             return Err(HostError::shape(format!(

@@ -135,6 +135,9 @@ impl Value {
     }
 
     /// Converts to a number or tensor of numbers; nested lists of numbers become tensors.
+    ///
+    /// # Errors
+    /// If the value is neither a number, a tensor nor a list of such; if the shapes in a list differ; or as for [`Tensor::numbers`].
     pub fn dense(&self) -> HostResult<Dense> {
         match self {
             Value::Bool(b) => Ok(Dense::scalar(Numbers::Bool(vec![*b]))),
@@ -147,6 +150,9 @@ impl Value {
     }
 
     /// Converts to a tensor; a number becomes a tensor without dimensions.
+    ///
+    /// # Errors
+    /// As for [`Value::dense`].
     pub fn tensor(&self) -> HostResult<Tensor> {
         match self {
             Value::Tensor(t) => Ok(t.clone()),
@@ -188,6 +194,9 @@ impl Value {
     }
 
     /// Returns the value as a whole number.
+    ///
+    /// # Errors
+    /// If the value is not an integer.
     pub fn int(&self) -> HostResult<i64> {
         match self {
             Value::Int(i) => Ok(*i),
@@ -196,6 +205,9 @@ impl Value {
     }
 
     /// Returns the value as a real number; integers convert.
+    ///
+    /// # Errors
+    /// If the value is not a number.
     pub fn float(&self) -> HostResult<f64> {
         match self {
             Value::Int(i) => Ok(*i as f64),
@@ -205,6 +217,9 @@ impl Value {
     }
 
     /// Returns the value as a string.
+    ///
+    /// # Errors
+    /// If the value is not a string.
     pub fn str(&self) -> HostResult<&str> {
         match self {
             Value::Str(s) => Ok(s),
@@ -213,6 +228,9 @@ impl Value {
     }
 
     /// Returns the value as an element type.
+    ///
+    /// # Errors
+    /// If the value is not an element type.
     pub fn dtype(&self) -> HostResult<DType> {
         match self {
             Value::DType(d) => Ok(*d),
@@ -223,6 +241,9 @@ impl Value {
     }
 
     /// Returns the value as extents: an integer, or a tuple or list of integers.
+    ///
+    /// # Errors
+    /// If the value is not a shape, or an extent is negative.
     pub fn shape(&self) -> HostResult<Vec<usize>> {
         match self {
             Value::Int(_) => Ok(vec![extent(self)?]),

@@ -30,6 +30,7 @@ pub struct ActionConfig {
 }
 
 impl ActionConfig {
+    /// All actions, as if a person had asked for them.
     pub const ALL: ActionConfig = ActionConfig { fixes: true, assists: true, invoked: true };
 }
 

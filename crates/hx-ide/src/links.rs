@@ -14,6 +14,7 @@ pub struct Link {
     pub to: LinkTarget,
 }
 
+/// The target of a link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LinkTarget {
     /// A file that the database knows.

@@ -77,11 +77,17 @@ impl TokenType {
 pub struct Modifiers(pub u32);
 
 impl Modifiers {
+    /// The occurrence declares the name.
     pub const DECLARATION: Modifiers = Modifiers(1);
+    /// The name cannot be assigned to.
     pub const READONLY: Modifiers = Modifiers(1 << 1);
+    /// The occurrence changes the value.
     pub const MODIFICATION: Modifiers = Modifiers(1 << 2);
+    /// The comment documents an item.
     pub const DOCUMENTATION: Modifiers = Modifiers(1 << 3);
+    /// The item is a part of the language or of its standard library.
     pub const DEFAULT_LIBRARY: Modifiers = Modifiers(1 << 4);
+    /// The item is a constant or a kernel.
     pub const STATIC: Modifiers = Modifiers(1 << 5);
     /// The title of a test. The protocol has no such modifier.
     pub const TEST: Modifiers = Modifiers(1 << 6);

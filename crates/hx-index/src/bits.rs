@@ -13,6 +13,7 @@ pub enum BitOp {
 }
 
 impl BitOp {
+    /// All operators, in the order of the enumeration.
     pub const ALL: [BitOp; 5] = [BitOp::And, BitOp::Or, BitOp::Xor, BitOp::Shl, BitOp::Shr];
 
     /// Evaluates the operator on 64 bits. A shift by a negative amount or by 64 and more moves every bit out.

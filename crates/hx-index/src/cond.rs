@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{EvalError, Expr, Facts, Symbol};
 
+/// A comparison of two integers. `>` and `>=` are stored with their operands exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum CmpOp {
     Lt,
@@ -34,6 +35,7 @@ impl Cond {
         }
     }
 
+    /// Makes the comparison `a op b`. It is [`Cond::True`] or [`Cond::False`] if the facts decide it.
     pub fn cmp(op: CmpOp, a: Expr, b: Expr, facts: &Facts) -> Cond {
         let known = |holds: bool, fails: bool| {
             if holds {
@@ -57,6 +59,7 @@ impl Cond {
         }
     }
 
+    /// Makes `self && other`, flat and without repeated conditions. Truth values are folded.
     pub fn and(self, other: Cond) -> Cond {
         match (self, other) {
             (Cond::False, _) | (_, Cond::False) => Cond::False,
@@ -76,6 +79,7 @@ impl Cond {
         }
     }
 
+    /// Makes `self || other`, flat. Truth values are folded.
     pub fn or(self, other: Cond) -> Cond {
         match (self, other) {
             (Cond::True, _) | (_, Cond::True) => Cond::True,
@@ -91,6 +95,7 @@ impl Cond {
         }
     }
 
+    /// Makes `!self`. The negation moves inward to the comparisons, where `!(a < b)` becomes `b <= a`.
     pub fn negate(self) -> Cond {
         match self {
             Cond::True => Cond::False,
@@ -104,6 +109,10 @@ impl Cond {
         }
     }
 
+    /// Evaluates the condition under a binding of the symbols, from left to right up to the operand that decides it.
+    ///
+    /// # Errors
+    /// If a comparison that is evaluated has a symbol without a value, divides by zero, or exceeds 64 bits.
     pub fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<bool, EvalError> {
         Ok(match self {
             Cond::True => true,

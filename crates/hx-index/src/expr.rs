@@ -59,7 +59,6 @@ pub struct Expr {
     terms: Arc<Terms>,
 }
 
-/// The products of a sum, with their coefficients.
 #[derive(Clone, Default)]
 struct Terms {
     products: Products,
@@ -79,14 +78,17 @@ pub enum EvalError {
 }
 
 impl Expr {
+    /// Makes the constant `value`.
     pub fn constant(value: i64) -> Expr {
         Expr::product(Vec::new(), value)
     }
 
+    /// Makes the expression of a single symbol.
     pub fn symbol(symbol: Symbol) -> Expr {
         Expr::atom(Atom::Symbol(symbol))
     }
 
+    /// Makes the expression of a dimension of the kernel with this name.
     pub fn dim(name: impl Into<SmolStr>) -> Expr {
         Expr::symbol(Symbol::Dim(name.into()))
     }
@@ -116,7 +118,7 @@ impl Expr {
         }
     }
 
-    /// Returns `self - other` if it is a constant as the two stand. Nothing is copied, which matters where both are large.
+    /// Returns `self - other` if the two sums differ in their constant terms only. It copies no terms, which matters if both are large.
     pub fn constant_distance(&self, other: &Expr) -> Option<i64> {
         fn varying(e: &Expr) -> &[(Monomial, i64)] {
             match e.terms.products.0.as_slice() {
@@ -162,6 +164,7 @@ impl Expr {
         count(self, &mut limit.saturating_add(1))
     }
 
+    /// Reports whether the expression is the constant 0.
     pub fn is_zero(&self) -> bool {
         self.terms.products.0.is_empty()
     }
@@ -172,7 +175,6 @@ impl Expr {
         self.terms().next().filter(|(monomial, _)| monomial.is_empty()).map_or(0, |(_, c)| c)
     }
 
-    /// Makes the sum of one product.
     pub(crate) fn product(monomial: Monomial, coefficient: i64) -> Expr {
         let products = (coefficient != 0).then_some((monomial, coefficient));
         Products(products.into_iter().collect()).into()
@@ -201,8 +203,7 @@ impl Expr {
         if let Some(d) = divisor.as_const() {
             return if d > 0 { self.div_const(d, facts) } else { self.opaque_div(divisor) };
         }
-        // If every product contains the whole divisor, cancel it. A divisor that may be 0 is not cancelled, because then the
-        // quotient is 0.
+        // If every product contains the whole divisor, cancel it, unless it may be 0: then the quotient is 0.
         if let Some((monomial, 1)) = divisor.single_term().filter(|_| facts.is_nonzero(divisor)) {
             let mut quotient = Products::default();
             let mut rests = self.terms().map(|(m, c)| (remove_factors(m, monomial), c));
@@ -321,10 +322,12 @@ impl Expr {
         (self.clone() + divisor.clone() - Expr::constant(1)).div(divisor, facts)
     }
 
+    /// Returns `min(self, other)`: one of the two if the facts order them.
     pub fn minimum(&self, other: &Expr, facts: &Facts) -> Expr {
         self.least(other, |a, b| facts.proves_le(a, b))
     }
 
+    /// Returns `max(self, other)`: one of the two if the facts order them.
     pub fn maximum(&self, other: &Expr, facts: &Facts) -> Expr {
         self.greatest(other, |a, b| facts.proves_le(a, b))
     }
@@ -377,7 +380,7 @@ impl Expr {
         if facts.fits(self, width) { self.clone() } else { Expr::atom(Atom::Wrap(self.clone(), width)) }
     }
 
-    /// Returns the expression with every number that may wrap taken as it is before.
+    /// Returns the expression with the numbers inside of every [`Atom::Wrap`] taken as unbounded integers.
     pub fn unwrapped(&self) -> Expr {
         let mut sum = Expr::default();
         for (m, c) in self.terms() {
@@ -426,7 +429,6 @@ impl Expr {
             })
         };
         let mut whole = self.terms().map(|(m, c)| exact(m, c)).peekable();
-        // Most sums are simple.
         let mut simple = 0;
         while whole.next_if(Option::is_none).is_some() {
             simple += 1;
@@ -485,6 +487,7 @@ impl Expr {
         }
     }
 
+    /// Reports whether the symbol occurs, also inside divisions and the like.
     pub fn mentions(&self, symbol: &Symbol) -> bool {
         let mut found = false;
         self.visit_symbols(&mut |s| found |= s == symbol);
@@ -492,6 +495,9 @@ impl Expr {
     }
 
     /// Evaluates the expression under a binding of the symbols.
+    ///
+    /// # Errors
+    /// If a symbol has no value, a divisor is 0, or a sum or product outside of [`Atom::Wrap`] exceeds 64 bits.
     pub fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
         let overflow = || EvalError::Overflow(self.to_string());
         let mut sum = 0i64;
@@ -559,7 +565,6 @@ impl Atom {
         found
     }
 
-    /// Returns the atom with [`Expr::unwrapped`] operands.
     fn unwrapped(&self) -> Atom {
         match self {
             Atom::Symbol(_) => self.clone(),

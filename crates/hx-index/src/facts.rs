@@ -11,7 +11,7 @@ use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
 #[derive(Clone, Default)]
 pub struct Facts {
     stated: Stated,
-    /// The hash of what is stated, once it was asked for.
+    /// The hash of the statements, computed at the first use.
     fingerprint: OnceLock<u64>,
 }
 
@@ -80,11 +80,12 @@ impl Facts {
         self.change().upper.insert(symbol, upper);
     }
 
+    /// States `lower <= symbol`. It replaces an earlier lower bound of the symbol.
     pub fn at_least(&mut self, symbol: Symbol, lower: i64) {
         self.change().lower.insert(symbol, lower);
     }
 
-    /// States of a new symbol what is known of the divisors and the range of another one.
+    /// Copies the divisor and the bounds that are known of a symbol to a new symbol.
     pub fn like(&mut self, new: Symbol, known: &Symbol) {
         if let Some(divisor) = self.stated.divisors.get(known).copied() {
             self.change().divisors.insert(new.clone(), divisor);
@@ -335,7 +336,7 @@ impl Facts {
         })
     }
 
-    /// Returns the lower end of the range of `a - b` as it stands, without making the difference.
+    /// Returns the lower end of the range of `a - b`, term by term and without simplification, and without building the difference.
     pub(crate) fn least_of_difference(&self, a: &Expr, b: &Expr) -> Option<i64> {
         let (mut a, mut b) = (a.terms().peekable(), b.terms().peekable());
         let mut least = 0i64;

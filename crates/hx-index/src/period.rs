@@ -1,12 +1,12 @@
-//! How soon the values of an expression come again.
+//! The periods of the values of an expression.
 
 use std::collections::BTreeSet;
 
 use crate::{Atom, Expr};
 
 impl Expr {
-    /// Returns how soon the remainders and quotients by constants inside come again, in steps of the number that is divided: 8 for `i % 8`, 32 for
-    /// `i / 4 % 8`.
+    /// Returns the periods of the remainders and quotients by constants inside, in steps of the number that is divided: 8 for `i % 8`, 32
+    /// for `i / 4 % 8`.
     pub fn periods(&self) -> BTreeSet<i64> {
         let mut found = BTreeSet::new();
         for atom in self.terms().flat_map(|(factors, _)| factors) {

@@ -15,7 +15,7 @@ use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 const DEPTH: usize = 10;
 /// The largest number of expressions that one search looks at.
 const STEPS: usize = 64;
-/// The steps that most proofs take. A search that takes more asks whether values refute what it is to prove.
+/// The steps that most proofs take. A search that takes more first tries to refute the inequality by values of its symbols.
 const EASY: usize = 6;
 /// The steps of a proof that needs factors of a product to be positive: divisions by numbers of tiles make many expressions.
 const FACTORED: usize = 5;
@@ -369,7 +369,7 @@ impl Search<'_> {
         self.has_factors(by).then_some(FACTORED)
     }
 
-    /// Searches with at most so many steps.
+    /// Runs a search with at most `steps` steps.
     fn within(&mut self, steps: usize, search: impl FnOnce(&mut Self) -> bool) -> bool {
         let kept = self.steps.saturating_sub(steps);
         self.steps -= kept;
@@ -378,8 +378,8 @@ impl Search<'_> {
         found
     }
 
-    /// Reports whether a number is a product of factors of products that are at least 1, such as `cdiv(m, 64)` and `cdiv(n, 64)` in a
-    /// loop over so many tiles.
+    /// Reports whether a number is a product of factors of products that are at least 1, such as `cdiv(m, 64)` and `cdiv(n, 64)` in a loop
+    /// over all `cdiv(m, 64) * cdiv(n, 64)` tiles.
     fn has_factors(&mut self, product: &Expr) -> bool {
         let Some((monomial, 1..)) = product.single_term() else { return false };
         monomial.iter().all(|atom| {

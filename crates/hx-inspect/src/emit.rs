@@ -87,6 +87,9 @@ pub fn parse_override(text: &str) -> Result<(Name, WrittenArg), String> {
 }
 
 /// Returns the kernel of that name in the file, or all of its kernels if `name` is `None`.
+///
+/// # Errors
+/// [`EmitError::Usage`] if the file has no kernel of that name.
 pub fn kernels<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -109,6 +112,10 @@ pub fn kernels<'db>(
 }
 
 /// Returns a stage's text for the default instances of a file's kernels, with some compile-time arguments replaced.
+///
+/// # Errors
+/// If there is no such kernel, an override does not fit, or a parameter has no value; if a kernel has errors before the stage; for PTX and
+/// SASS also if the CUDA compiler is absent or refuses the text.
 pub fn emit(
     db: &dyn Db,
     file: SourceFile,
@@ -250,6 +257,11 @@ pub fn stopped<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile:
     }
 }
 
+/// Compiles an instance in a worker of its own, through the cache. Problems with the cache are added to `warnings`.
+///
+/// # Errors
+/// [`EmitError::Found`] if the kernel has errors, also those, such as races, with which it still has a CUDA text. [`EmitError::Host`] if
+/// the CUDA compiler is absent, refuses the text, or the worker fails.
 pub fn compile<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,

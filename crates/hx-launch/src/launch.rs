@@ -249,7 +249,11 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// Compiles the kernel of a launch, and does not run it. On the simulator there is nothing to do.
+    /// Compiles the kernel of a launch, and does not run it. On the simulator it only checks the arguments and chooses an instance. A
+    /// machine for texts keeps the CUDA text.
+    ///
+    /// # Errors
+    /// If the arguments do not fit, the kernel has errors, or the CUDA compiler is absent or refuses the text.
     pub fn compile_only(&self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
         match self.machine {

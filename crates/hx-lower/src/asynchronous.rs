@@ -82,7 +82,7 @@ impl Cx<'_> {
         Err(self.report(error.help("`copy` moves it, by way of registers")))
     }
 
-    /// Reports a copy between memories that no asynchronous copy joins, or a store with what belongs to copies into a stage.
+    /// Reports a copy between memories for which there is no asynchronous copy, or a store with an argument for copies into a stage.
     fn wrong_ends(
         &mut self,
         id: ExprId,
@@ -163,9 +163,9 @@ impl Cx<'_> {
         self.unit(kind, id)
     }
 
-    /// Returns why the strides, the address or the ends of rows of a tensor are not known to be multiples of what a tensor map and its
-    /// boxes need, as far as a launch decides that, or why a box would be written before the tensor; `None` if boxes are written. Any
-    /// other store goes through registers, and is complete when it returns.
+    /// Returns the reason why a store to the tensor cannot be made in boxes: a stride, the address or an end of a row is not known to be a
+    /// multiple of the unit of a tensor map, or a box would begin before the tensor. `None` if boxes store the tile. Any other store goes
+    /// through registers and is complete when it returns.
     fn unfit_for_boxes(&self, view: &View) -> Option<String> {
         let Base::Global(id) = view.base else { return Some("it is no parameter".to_owned()) };
         let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {

@@ -183,7 +183,7 @@ impl<'db> Cx<'db> {
         Err(self.report(error))
     }
 
-    /// Evaluates what is inside of a loop or branch.
+    /// Evaluates the body of a loop or branch. `word` and the place name the construct in errors.
     pub(crate) fn inside<T>(
         &mut self,
         word: &'static str,

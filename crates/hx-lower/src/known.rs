@@ -61,7 +61,7 @@ pub(crate) fn joined(a: Range, b: Range) -> Range {
     (a.0.zip(b.0).map(|(x, y)| x.min(y)), a.1.zip(b.1).map(|(x, y)| x.max(y)))
 }
 
-/// Returns the greater of two ends, where one that is not known is no end.
+/// Returns the greater of two lower ends; an unknown end does not bound.
 pub(crate) fn greater(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.max(b)
 }
@@ -71,7 +71,7 @@ pub(crate) fn within(a: Range, b: Range) -> Range {
     (greater(a.0, b.0), less(a.1, b.1))
 }
 
-/// Returns the smaller of two ends, where one that is not known is no end.
+/// Returns the smaller of two upper ends; an unknown end does not bound.
 pub(crate) fn less(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

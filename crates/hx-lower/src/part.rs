@@ -123,7 +123,7 @@ impl Cx<'_> {
         }
         let shape: Vec<i64> = ranges.iter().map(Selected::count).collect();
         let src = match (&new.value, &new.inputs[..]) {
-            // The value is a tensor as it is.
+            // The value is a whole tensor: insert it without a copy.
             (Scalar::Input { .. }, [only]) if new.shape == shape => *only,
             _ => self.named_part(at, Lazy { shape, ..new }),
         };

@@ -15,7 +15,7 @@ use crate::error::{Lower, Place};
 pub(crate) struct Peel {
     counter: Symbol,
     range: (Expr, Expr),
-    /// Numbers from here on are made inside of the loop, and have no value before it.
+    /// Symbols with numbers from here on are made inside of the loop and have no value before it.
     first_inside: u32,
     /// The variables that the loop assigns to.
     assigned: Vec<Symbol>,

@@ -16,7 +16,7 @@ use crate::error::{Lower, LowerError};
 use crate::given::Given;
 use crate::value::Value;
 
-/// The most stages of a pipeline. Shared memory has room for no more that hold anything.
+/// The most stages of a pipeline: shared memory has no room for more stages with data.
 const MAX_STAGES: i64 = 1024;
 
 /// The most stages that a scope leaves to others at once, if that is a constant.
@@ -270,7 +270,7 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses to skip stages while others are held: the next stage to give back would lie before those skipped.
+    /// Refuses to skip stages while the scope holds others: releases go in order, and the held stages precede the skipped ones.
     fn skips(&mut self) {
         for (id, [_, most]) in stages_held(self.program) {
             let Some(op) = self.program.op(id) else { continue };

@@ -192,7 +192,7 @@ pub(crate) struct Costs {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Cycles {
-    /// What `hx layout why` prints.
+    /// The same text as `hx layout why` prints.
     pub(crate) text: String,
     pub(crate) block: f64,
     pub(crate) loops: Vec<LoopCycles>,

@@ -222,7 +222,8 @@ impl<'a> Block<'a> {
         }
         if self.agent.drawing.is_some() {
             let next = self.agent.frames.last().map(|frame| frame.rest.as_slice());
-            // The end of a body is no step. After the last body the draw is left.
+            // The end of a body is not a step, so the agent need not wait for the number there. Behind the last body the loop over the
+            // counter ends.
             let waits = match next {
                 Some([]) => None,
                 next => self.wait_for_draw(next.and_then(<[Step]>::first)),

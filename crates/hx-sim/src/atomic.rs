@@ -82,7 +82,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Applies an operation whose result nobody takes to an element of global memory. It stays pending until the blocks are merged.
+    /// Applies an atomic operation without a result to an element of global memory. It stays pending until the blocks are merged.
     fn combine(
         &mut self,
         t: &Transfer,

@@ -19,7 +19,7 @@ use hx_thread::{Clock, Epoch, Knowledge, Known};
 pub(crate) struct Message(BTreeMap<u32, Rc<Knowledge>>);
 
 impl Message {
-    /// Returns what the message says of the accesses of a run.
+    /// Returns the accesses of a run that the message covers.
     pub(crate) fn of_run(&self, run: u32) -> Option<&Knowledge> {
         self.0.get(&run).map(Rc::as_ref)
     }
@@ -77,7 +77,7 @@ impl Heard {
         })
     }
 
-    /// Returns what releasing warps pass on, whose own knowledge is `told`.
+    /// Returns the message that warps with the knowledge `told` release: `told`, and the messages that they have acquired before.
     pub(crate) fn released(&self, clock: &Clock, run: u32, told: Knowledge) -> Rc<Message> {
         let mut message = Message::default();
         for acquired in self.acquired.iter().rev() {
@@ -109,7 +109,7 @@ impl Heard {
             return;
         }
         known.join(message);
-        // If all warps know the newest of the acquires, nobody asks an older one that it includes.
+        // If all warps know the newest acquire and its message includes the older ones, the older ones are not needed.
         if let Some(last) = self.acquired.last()
             && last.is_whole
             && clock.is_known_to_all(last.at)

@@ -76,7 +76,7 @@ pub(crate) struct Block<'a> {
     pub(crate) shared: SharedMemory,
     /// Blocks that run together have one clock: the block that runs has it.
     pub(crate) clock: Clock,
-    /// What the last step did to other blocks.
+    /// The effects of the last step on other blocks.
     pub(crate) sent: VecDeque<Sent>,
     /// The agent that runs.
     pub(crate) agent: Agent<'a>,
@@ -99,7 +99,7 @@ pub(crate) struct Block<'a> {
     pub(crate) trace: Option<Box<Trace>>,
     /// The state that blocks share if they communicate. The block that runs has it, with the overlays.
     pub(crate) world: Option<Box<World>>,
-    /// What releases left at elements of shared memory, by their first byte.
+    /// The messages that releases left at elements of shared memory, by their first byte.
     pub(crate) flags: BTreeMap<usize, Rc<Message>>,
     /// The number of times that an agent has changed memory, or something else that others can see.
     pub(crate) changes: u64,
@@ -169,7 +169,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the bytes that a copy of the block takes, about.
+    /// Returns the approximate bytes of a copy of the block.
     pub(crate) fn footprint(&self) -> usize {
         let agents = self.parked.iter().chain([&self.agent]);
         let files = agents.flat_map(|agent| &agent.registers);

@@ -112,7 +112,7 @@ impl MapCode {
     }
 }
 
-/// Returns what a box writes behind the end of a row of its tensor, as text: the hardware writes whole pieces.
+/// Returns, as text, the bytes that a box writes after the end of a row of its tensor: the hardware writes whole pieces.
 fn overwritten(tail: usize, pieces: &[Piece], maps: &[MapCode], part: &PartCode) -> Option<String> {
     let PartCode::Box { map, .. } = part else { return None };
     let ends = |piece: &Piece| piece.inside.map(|(skip, byte, len)| (byte + len, (skip + len) % tail));

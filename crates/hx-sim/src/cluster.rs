@@ -28,7 +28,7 @@ pub(crate) struct Arrived {
     pub(crate) barrier: usize,
     pub(crate) stage: usize,
     pub(crate) arrivals: u32,
-    /// What the threads know that arrived.
+    /// The joined knowledge of the threads that arrived.
     pub(crate) known: Knowledge,
 }
 
@@ -220,7 +220,7 @@ impl<'a> Cluster<'a> {
         Ok(turn)
     }
 
-    /// Gives the turn to an agent that can go on. Returns false if there is none.
+    /// Chooses the agent that runs next. Returns false if none can.
     fn next_agent(&mut self) -> bool {
         self.order.begin();
         let ready = self.blocks.iter().enumerate().flat_map(|(block, run)| {

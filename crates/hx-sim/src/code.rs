@@ -117,7 +117,7 @@ pub(crate) struct BulkCode {
     pub(crate) shared: usize,
     /// The first element in shared memory.
     pub(crate) offset: Formula,
-    /// What the copy does to global and to shared memory after it was issued.
+    /// The asynchronous accesses of the copy to global and to shared memory.
     pub(crate) global: AsynchronousAccess,
     pub(crate) local: AsynchronousAccess,
     /// The ranks of the blocks that a load goes to; none for the block alone.
@@ -454,7 +454,7 @@ pub(crate) struct Transfer {
     pub(crate) access: usize,
     /// Bytes that one lane holds in registers.
     pub(crate) bytes: usize,
-    /// How lanes exchange the addressed elements; `None` if each lane keeps its own.
+    /// The exchange of the addressed elements between lanes; `None` if each lane keeps its own.
     pub(crate) exchange: Option<Arc<Exchange>>,
 }
 
@@ -510,7 +510,7 @@ pub(crate) enum Factor {
     Shared(Operand),
 }
 
-/// An operand in shared memory, as a descriptor tells where it lies.
+/// An operand in shared memory, as its descriptor addresses it.
 #[derive(Debug)]
 pub(crate) struct Operand {
     /// Position among the shared tensors.

@@ -27,7 +27,7 @@ impl AtomicCode {
 }
 
 impl Block<'_> {
-    /// Gives the block what all blocks share, or what those of its cluster do.
+    /// Gives the block the state of global memory that all blocks, or those of its cluster, share.
     pub(crate) fn take_over(&mut self, common: Common) {
         (self.overlays, self.world) = (common.overlays, common.world);
         if let Some(world) = &mut self.world {
@@ -35,12 +35,12 @@ impl Block<'_> {
         }
     }
 
-    /// Hands over what all blocks share.
+    /// Takes the state that blocks share out of the block.
     pub(crate) fn hand_over(&mut self) -> Common {
         Common { overlays: std::mem::take(&mut self.overlays), world: self.world.take() }
     }
 
-    /// Begins the releases of a step: returns what its threads pass on. [`Block::end_release`] must follow.
+    /// Begins the releases of a step: returns the message that its threads release. [`Block::end_release`] must follow.
     pub(crate) fn begin_release(&self, atomic: &AtomicCode) -> Option<Rc<Message>> {
         if !atomic.order.releases() {
             return None;

@@ -64,7 +64,7 @@ pub(crate) fn compile(
     Ok(Code {
         threads,
         target: program.target,
-        // What a block does to global memory is seen by its cluster only, too, if the cluster is the scope.
+        // Blocks of a cluster run together if accesses communicate, too: an access at the scope of the cluster is atomic for them only.
         cluster: if program.crosses_blocks() || c.communicates { program.cluster } else { [1, 1, 1] },
         sites: c.sites,
         slots: c.slots as usize,
@@ -88,7 +88,7 @@ pub(crate) fn compile(
     })
 }
 
-/// Returns what the symbols mean to all threads of a block, where its statements begin.
+/// Returns the bindings of the symbols for all threads of a block, at the start of its statements.
 fn scope_of_block(threads: usize, symbols: &BTreeMap<Symbol, i64>) -> BTreeMap<Symbol, Local> {
     let mut scope: BTreeMap<Symbol, Local> =
         symbols.iter().map(|(s, v)| (s.clone(), Local::new(Binding::Known(*v)))).collect();

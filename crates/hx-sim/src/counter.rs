@@ -31,7 +31,7 @@ pub(crate) struct Drawing {
     parity: i64,
 }
 
-/// What an agent finds at the top of a round.
+/// The state of a ticket at the top of a round.
 pub(crate) enum Read {
     /// The number is not there yet.
     Waits,

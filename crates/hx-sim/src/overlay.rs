@@ -121,8 +121,8 @@ impl Kind {
 struct Marks {
     /// Indexed by kind, except for copies; in each list by unit and by party of the clock.
     pairs: [Vec<Pair<SiteId>>; Kind::Copy as usize],
-    /// The last copy of each thread, until all threads know of it. Later groups of few threads do not stand for earlier ones
-    /// of others, as each thread waits for its own.
+    /// The last copy of each thread, until all threads know of it. A later group of few threads does not cover earlier groups of other
+    /// threads, because each thread waits for its own copies.
     copies: Vec<Vec<Mark<SiteId>>>,
 }
 
@@ -166,7 +166,8 @@ impl Marks {
         earlier
     }
 
-    /// Returns an access of a kind that `told` says of is not true: it may come after what a run has heard.
+    /// Returns an access of a kind that `told` does not cover, so that nothing orders it before the accesses of a run that has heard
+    /// `told`.
     fn untold(
         &self,
         kind: Kind,
@@ -245,7 +246,7 @@ pub(crate) struct Page {
     pub(crate) done: Vec<Done>,
     /// Pending atomic operations on units that the block neither reads nor writes: the unit's number, the operation and its operand.
     pub(crate) sums: Vec<(usize, AtomicOp, u64)>,
-    /// The accesses of each run, by its number. Those of one that has ended stay: others may not have heard of them.
+    /// The accesses of each run, by its number. The accesses of a run that has ended stay, because other runs may not know of them.
     marks: Vec<(u32, Marks)>,
     /// The last bulk store to each unit, by its number in [`Stored`]; 0 for none. Empty until the first.
     stored: Vec<u32>,

@@ -109,7 +109,7 @@ impl Phases {
         (self.random >> 11) as usize % bound.max(1)
     }
 
-    /// Returns what an agent learns that waits for a phase; `None` if the phase is not complete.
+    /// Returns the knowledge that a wait for a phase adds; `None` if the phase is not complete.
     pub(crate) fn awaited(&self, barrier: usize, stage: usize, parity: i64) -> Option<&Knowledge> {
         self.barriers[barrier][stage].awaited(parity)
     }
@@ -119,7 +119,7 @@ impl Phases {
         self.barriers[barrier][stage].complete()
     }
 
-    /// Returns what those know who have completed phases of a stage.
+    /// Returns the joined knowledge of all threads that arrived in complete phases of a stage.
     pub(crate) fn told(&self, barrier: usize, stage: usize) -> &Knowledge {
         self.barriers[barrier][stage].told()
     }

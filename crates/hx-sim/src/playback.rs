@@ -216,7 +216,7 @@ impl<'p> Playback<'p> {
         }
     }
 
-    /// Goes to the moment after so many steps, or to the end.
+    /// Goes to the moment after `step` steps, or to the end.
     pub fn seek(&mut self, step: u64) {
         let step = step.min(self.length);
         let next = self.copies.partition_point(|copy| copy.step <= self.now.step);

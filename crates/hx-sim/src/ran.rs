@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     pub(crate) overlays: Vec<Overlay>,
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
-    /// How many numbers it drew from each counter.
+    /// The number of values that it drew from each counter.
     pub(crate) drawn: Vec<u64>,
     pub(crate) witness: Option<Box<BlockWitness>>,
 }

@@ -78,7 +78,7 @@ pub(crate) struct Grid<'a> {
     runs: Vec<Run<'a>>,
     /// The position of the run that makes steps.
     running: usize,
-    /// What all share, while no run makes steps.
+    /// The state of global memory that all runs share, while no run makes steps.
     held: Option<Common>,
     /// The number of runs that have begun, in the order of `permutation`.
     begun: u64,
@@ -126,7 +126,7 @@ impl<'a> Grid<'a> {
             let overlays = tensors.iter().map(|_| Overlay::default()).collect();
             grid.held = Some(Common { overlays, world: Some(Box::new(World::new(config.seed))) });
         } else if let Some(kept) = kept {
-            // Nobody sees what other runs do.
+            // Without communication the other runs cannot affect the one whose state stays, so only that run begins.
             (grid.begun, grid.all, grid.permutation) = (0, 1, Permutation::new(0, 1));
             grid.runs.push(Run { is_live: true, ..grid.made(kept) });
             grid.begun = 1;
@@ -363,7 +363,7 @@ impl<'a> Grid<'a> {
     /// Returns the error of runs that wait for ever.
     fn deadlock(&mut self) -> SimError {
         let communicates = self.launch.code.communicates;
-        // What the loops wait for is found in what all share.
+        // The report names the elements for which loops wait, and reads them from the state that all runs share.
         let common = self.take();
         let world = common.world.clone();
         let mut all: Vec<(SiteId, Blocked)> = Vec::new();

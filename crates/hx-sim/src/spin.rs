@@ -74,7 +74,7 @@ pub(crate) struct Repeat<'a> {
     quiet: (u64, u64),
 }
 
-/// What control flow and registers of an agent depend on.
+/// The state on which the control flow and the registers of an agent depend.
 #[derive(Clone, Debug)]
 struct Before {
     slots: Vec<i64>,
@@ -165,7 +165,7 @@ impl<'a> Block<'a> {
         if polls && rounds - repeat.quiet.1 > PATIENCE {
             return endless(self, false);
         }
-        // Only rounds from then on note what they read, which most loops need not.
+        // Record the elements that a round reads only after `ROUNDS` rounds: most loops end before and need no record.
         self.agent.is_polling |= rounds >= ROUNDS;
         if rounds == 0 {
             repeat.polled = self.agent.polled.len();
@@ -202,7 +202,7 @@ impl<'a> Block<'a> {
 
     /// Reports whether an element has changed that a loop waits for. `overlays` are those of the block.
     pub(crate) fn has_changed(&self, polled: &Polled, overlays: &[Overlay]) -> bool {
-        // Whoever changes global memory of a run that communicates changes the overlays, which have no counter of their own.
+        // Blocks that communicate change the overlays that all share, which count no changes. A block without them assumes a change.
         polled
             .since
             .is_some_and(|since| since != self.changes() || self.world.is_none() && self.code.communicates)

@@ -1,6 +1,6 @@
 //! The bulk stores of one block to a tensor in global memory, or of all blocks that communicate.
 //!
-//! What a store writes is in flight from its issue until the thread that issued it waits for its writes, not only for its reads
+//! The writes of a store are in flight from its issue until the thread that issued it waits for its writes, not only for its reads
 //! of shared memory. In between, no thread may access these elements, except that sums may go on: each adds atomically. After
 //! the wait the store counts as an access of that thread at the time of the wait, so other threads need a barrier, and other
 //! blocks a release behind it. A store that nothing waits for is complete when the kernel has ended.
@@ -17,7 +17,7 @@ pub(crate) enum Met {
     InFlight(Mark<SiteId>),
     /// It is complete, and nothing orders the wait for it before the access.
     Unordered(Mark<SiteId>, Deed),
-    /// Another run issued it, which told of the issue, but not of the wait for it.
+    /// Another run issued the store. The access is ordered after the issue, but not after the wait for the store's writes.
     OfRun(u32, Mark<SiteId>, Deed),
 }
 
@@ -56,7 +56,8 @@ impl Stored {
         }
     }
 
-    /// Returns the number that stands for two stores to the same elements, of which the second is the later one.
+    /// Returns a number for two stores to the same elements, of which `second` is the later one: an entry for the pair if both add,
+    /// otherwise `second`.
     pub(crate) fn both(&mut self, first: u32, second: u32) -> u32 {
         let is_sum = |number: u32| self.stores(number).all(|store| store.adds);
         if first == 0 || first == second || !is_sum(first) || !is_sum(second) {
@@ -83,7 +84,7 @@ impl Stored {
         })
     }
 
-    /// Returns the store under a number that an access of now must not meet. `adds`: the access is an atomic one.
+    /// Returns the store under a number with which an access in the current epoch conflicts. `adds`: the access is an atomic sum.
     #[cold]
     pub(crate) fn meets(&self, number: u32, who: Who<'_>, adds: bool) -> Option<Met> {
         let (clock, later) = (who.clock?, who.epoch);

@@ -27,7 +27,7 @@ const PATIENCE: u32 = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     pub(crate) bits: u64,
-    /// What an acquire hears that finds the value.
+    /// The message that an acquire which finds this value receives.
     pub(crate) message: Option<Rc<Message>>,
     /// The operation that wrote it, and the number of its block; `None` for the value before the launch.
     pub(crate) by: Option<(SiteId, u32)>,
@@ -94,7 +94,7 @@ impl Place {
         if self.sightings.len() > SEEN
             && let Some(forgotten) = self.sightings.pop_front()
         {
-            // Nobody can say any more who must know of this value, so everyone does.
+            // The record of who must know of this value is dropped, so from now on every load finds this value or a later one.
             while self.first < forgotten.version && self.versions.len() > 1 {
                 self.versions.pop_front();
                 self.first += 1;

@@ -1,4 +1,4 @@
-//! Who accesses global memory, and when.
+//! The agent and the time of an access to global memory.
 
 use hx_thread::{Clock, Epoch};
 

@@ -27,7 +27,7 @@ pub(crate) struct Old {
     pub(crate) next: (SiteId, u32),
 }
 
-/// Who makes an atomic access, and when.
+/// The agent and the time of an atomic access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Toucher<'c> {
     pub(crate) site: SiteId,
@@ -83,7 +83,7 @@ impl World {
         let (found, next) = self.place(key, last).find(access, &knows, draw);
         self.heard.insert(who.run, heard);
         self.order = order;
-        // A loop that finds the last value in the end is no worse for the old ones.
+        // Drop earlier findings of an old value of this element: a polling loop that finds the last value in the end is correct.
         self.old.retain(|old| (old.param, old.byte) != key || old.by.1 != who.block);
         if let Some(next) = next.and_then(|next| next.by) {
             self.remember(Old { param: key.0, byte: key.1, by: (who.site, who.block), next });
@@ -160,7 +160,7 @@ impl World {
     }
 }
 
-/// What the block that runs holds for all: the overlays of the tensors, and the state between blocks.
+/// The state that all blocks share, held by the block that runs: the overlays of the tensors, and the state between blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub(crate) overlays: Vec<Overlay>,

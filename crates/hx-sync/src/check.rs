@@ -11,7 +11,7 @@ use crate::suppose::Run;
 use crate::trace::Trace;
 use crate::{Barrier, Hazard, Mend, Touch};
 
-/// How to check a trace: as it is, or with a change that a caller wants to try.
+/// The rules for checking a trace: the program unchanged, or with a change that a caller tries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rules<'a> {
     /// Barriers of the source to ignore.
@@ -205,7 +205,7 @@ struct Checker<'a> {
     /// The number of barriers passed at the last wait for a barrier in memory, which orders accesses, too.
     awaited: Option<u32>,
     ordered: BTreeSet<OpId>,
-    /// The barrier noted last: most elements of a tile have the same.
+    /// The barrier that was recorded last. Most elements of a tile have the same barrier, so this skips repeated insertions.
     noted: Option<OpId>,
 }
 
@@ -253,8 +253,8 @@ impl Checker<'_> {
             }
             Event::Arrive(barrier, stage, by) => self.arrive((*barrier, *stage), *by, state),
             Event::Access(access) => self.access(access, state),
-            // The reads happen between now and the wait: they are ordered after what is before now, and before what is
-            // after the wait.
+            // An asynchronous product reads its operands at any time between its issue and its wait. It is ordered after accesses that
+            // precede the issue, and before accesses that follow the wait.
             Event::Product(access) => {
                 self.access(access, state);
                 state.products.open.push(access.clone());
@@ -368,7 +368,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Notes the barrier between two accesses of different threads, if there is one only.
+    /// Records the barrier between two accesses of different threads if it is the only one.
     #[inline]
     fn note(&mut self, earlier: Mark<By>, later: Mark<By>) {
         let Some((barrier, passed)) = self.last else { return };

@@ -19,7 +19,7 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Returns the value that all of these threads have, if it is known and the same.
+    /// Returns the common value of these threads; `None` if it is unknown or differs.
     pub(crate) fn same(&self, of: Option<&[bool]>) -> Option<T>
     where
         T: PartialEq,

@@ -27,7 +27,7 @@ pub enum Asked {
 pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
     let mut found = find_in(tile, threads, asked, true, poll);
     for (first, role) in roles(threads) {
-        // Its idle barriers are not searched for: a short ring may order what they order, and that is no reason to remove them.
+        // Ignore the idle barriers of a role: a ring with fewer stages may need them, so do not propose to remove them.
         let Findings { mut hazards, idle_waits, unwaited, .. } = find_in(tile, &role, asked, false, poll);
         for hazard in &mut hazards {
             let others = hazard.others.iter_mut().map(|(_, touch)| touch);

@@ -171,7 +171,7 @@ impl<F: Follow> Walk<'_, F> {
         }
     }
 
-    /// Forgets what is known of a symbol, which gets another value.
+    /// Forgets the facts about a symbol that gets another value.
     fn rebind(&mut self, symbol: &Symbol, debts: &mut Debts<F::Key>) {
         debts.retain(|debt| !debt.under.iter().any(|(cond, _)| cond.symbols().contains(symbol)));
         if F::WATCHES {

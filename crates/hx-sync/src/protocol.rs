@@ -89,7 +89,7 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
     let Some((mut protocol, launchable)) = translate(tile) else { return barriers };
     let launches = trials::launches(&protocol, &launchable);
     let verdict = follow(&protocol, &launches, None, &|_| false, poll);
-    // If nothing is known, every barrier may be needed, and what mends a fault may need one.
+    // Without a checked launch, any barrier may be needed. A program with a fault may need a barrier for the fix.
     if verdict.launches == 0 || !verdict.faults.is_empty() {
         return Vec::new();
     }
@@ -107,8 +107,8 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
     spare
 }
 
-/// Follows a protocol under launches with few rounds of each loop and returns what goes wrong, each fault once, with a change
-/// of the program that removes it if there is one. `poll` is called now and then, and may unwind.
+/// Follows a protocol under launches with few rounds of each loop. Returns the faults, each once, with a change of the program that
+/// removes it if one was found. `poll` is called now and then, and may unwind.
 pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> Verdict {
     let mut launches = trials::launches(protocol, launchable);
     let most = |start: &Expr, end: &Expr| launchable.facts.range(&(end.clone() - start.clone())).1;
@@ -141,8 +141,8 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::Slip { pipe, .. } | Kind::Crowded { pipe, .. } => Some(*pipe),
         _ => None,
     });
-    // A group that writes an operand of its own product in flight also races with the products of other groups. The race is told if
-    // it was met as one, because its fix has the barrier; otherwise the operand is.
+    // A group that writes an operand of its own product in flight also races with the products of other groups. Report one of the two: the
+    // race if it was found, because its fix contains the barrier, otherwise the write to the operand.
     let pairs = |wanted: &dyn Fn(&Kind) -> Option<(OpId, OpId)>| -> BTreeSet<(OpId, OpId)> {
         faults.iter().filter_map(|fault| wanted(&fault.kind)).collect()
     };
@@ -237,7 +237,7 @@ fn follow(
         }
         let mut done = false;
         for kind in unequal.into_iter().chain(ran.faults) {
-            // A stage that is filled with too few bytes also blocks its readers: tell only of the cause.
+            // A stage that is filled with too few bytes also blocks its readers: report only the cause.
             let follows = stuck_by_bytes && matches!(kind, Kind::Stuck(_));
             if !follows && met.insert(kind.key()) {
                 done |= enough(&kind);

@@ -261,7 +261,7 @@ impl Group {
     }
 }
 
-/// Finds out what closes the group of a copy in these statements.
+/// Finds the commit in these statements that closes the group of a copy, or where the group stays open.
 fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
     let mut group = Group::Elsewhere;
     // Whether only copies have followed `copy` so far.

@@ -116,7 +116,7 @@ pub(crate) fn commit_of(then: &[Stmt], otherwise: &[Stmt]) -> Option<OpId> {
     }
 }
 
-/// How the rounds of a loop differ from each other.
+/// The number of rounds of a loop after which its rounds repeat.
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds {
     /// The number of rounds after which no constant of the program distinguishes a round from the next.

@@ -90,7 +90,7 @@ pub(crate) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
     if places {
         runs.push(run(None, 1));
     }
-    // Without a round of a loop, what comes behind it meets what comes before it.
+    // Without a round of a loop, accesses after the loop directly follow accesses before it.
     if any.skips {
         runs.push(Run { ends: true, ..run(Some(0), 0) });
     }

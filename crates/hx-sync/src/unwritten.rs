@@ -222,7 +222,7 @@ impl Reads {
             return;
         }
         if let Some(view) = view {
-            // Nothing is known of elements that are picked at run time.
+            // Elements that are picked at run time have no range to compare: report nothing.
             let Some(part) = range(view, here) else { return };
             if !debt.key.parts.iter().any(|own| meet(own, &part)) {
                 return;

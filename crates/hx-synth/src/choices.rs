@@ -368,8 +368,8 @@ fn read_by(solution: &mut Solution, op: OpId, operand: usize, reach: Row<ReachRo
     }
 }
 
-/// Returns the reason for the layout of a buffer: what its accesses unify to or, if one of them demands a swizzle by name, which
-/// accesses agree on it.
+/// Returns the reason for the layout of a buffer: the constraint to which its accesses unify, or, if one of them demands a swizzle by
+/// name, the accesses that agree on it.
 fn agreement(program: &TileProgram, solution: &Solution, buffer: &Buffer) -> String {
     let Some(Demanded::Mode(mode, _)) = buffer.constraint.swizzle else {
         return format!(

@@ -169,7 +169,7 @@ fn offsets(modes: &[TileMode], radix: &[i64]) -> Vec<i64> {
     out
 }
 
-/// Cuts thread modes at the end of a warp of so many lanes.
+/// Splits thread modes that cross the end of a warp of `lanes` lanes.
 pub(crate) fn at_warps(modes: &[TileMode], lanes: u32) -> Vec<TileMode> {
     let warp = i64::from(lanes);
     let mut unit = 1;

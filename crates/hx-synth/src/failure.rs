@@ -19,6 +19,7 @@ pub struct Failure {
     pub help: Vec<String>,
 }
 
+/// The kind of a failure. It decides the code of the diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailureKind {
     /// Demands on one layout that contradict each other.

@@ -143,9 +143,9 @@ impl<'p> Ground<'_, 'p> {
         self.components.iter().map(|component| Ok(self.search(component, wanted)?.leaves)).collect()
     }
 
-    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost. Every
-    /// solution takes `fixed` cycles besides those of its leaves, so only leaves `within` so many cycles of the cheapest may make a
-    /// cheaper one. Returns the lowest bound of the solutions that the budget excluded.
+    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost. Every solution
+    /// takes `fixed` cycles besides those of its leaves, so only leaves that cost at most `within` cycles more than the cheapest may be
+    /// part of a cheaper one. Returns the lowest bound of the solutions that the budget excluded.
     fn better(
         &self,
         best: &mut Solution,

@@ -249,8 +249,8 @@ fn scratch_bytes(tensor: &Tensor, elements: i64) -> u32 {
     (elements * i64::from(tensor.dtype.bits()).max(8) / 8) as u32
 }
 
-/// Returns the shared memory through which threads get the results of an atomic access: of several threads that hold an element,
-/// one accesses memory. `None` if each element has one thread, or if nobody asks for results.
+/// Returns the shared memory through which threads get the results of an atomic access: if several threads hold an element, one of them
+/// accesses memory. `None` if each element has one thread, or if no operation uses the results.
 pub(crate) fn spread(
     program: &TileProgram,
     op: &Op,

@@ -574,7 +574,7 @@ impl<'p> Search<'_, '_, 'p> {
             let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) * trips;
             (t.shared().is_none(), bytes)
         };
-        // Of equal weights the first wins.
+        // Ties go to the first transfer.
         let mut heaviest: Option<(Transfer<'_>, (bool, f64))> = None;
         for (transfer, trips) in unknown {
             let w = weight(&transfer, trips);

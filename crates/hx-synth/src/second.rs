@@ -56,13 +56,14 @@ pub fn second_buffer(
     (cost < solution.cost).then_some(Second { writes, reads, cost })
 }
 
-/// How an operation uses a shared tensor.
+/// The direction in which an operation accesses a shared tensor.
 enum Access {
     Read,
     Write,
 }
 
-/// Returns `None` if the operation does not copy to or from the tensor in a way that can be repeated.
+/// Returns the direction of an operation's access to a tensor; `None` if the operation does not copy to or from the tensor in a way that
+/// can be repeated.
 fn access(op: &Op, tensor: TensorId) -> Option<Access> {
     let is_it = |view: &View| view.base == Base::Shared(tensor) && view.picked.is_none();
     let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. }) = &op.kind else { return None };

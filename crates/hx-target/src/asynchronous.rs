@@ -106,12 +106,13 @@ pub struct AsynchronousAccess {
 pub struct Wait {
     /// Name of the row that waits.
     pub row: String,
-    /// Name of the row that makes a group of what was issued before it; `None` if a barrier in memory counts instead.
+    /// Name of the row that closes a group of the instructions issued before it; `None` if a barrier in memory counts instead.
     pub closes: Option<String>,
     pub completes: Vec<Completion>,
 }
 
 impl Form {
+    /// All forms, in the order of the enumeration.
     pub const ALL: [Form; 7] = [
         Form::CopyInGroup,
         Form::CopyToBarrier,

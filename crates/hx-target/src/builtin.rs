@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::catalogue::read;
 use crate::{COSTS_TEXT, Catalogue, Costs, Description, Feature, Forward, Limits, Target};
 
-/// The name of the target that code is for unless somebody chooses another one.
+/// The name of the default target.
 const USUAL: &str = "sm_90a";
 
 impl Target {
@@ -32,7 +32,7 @@ impl Target {
         Target::named(name).unwrap_or_else(|| panic!("no built-in target is `{name}`"))
     }
 
-    /// Returns the target that code is for unless somebody chooses another one.
+    /// Returns the default target.
     ///
     /// # Panics
     /// If `targets/` does not name it, which a test excludes.
@@ -76,7 +76,7 @@ impl FromStr for Target {
     }
 }
 
-/// Returns what to do for a target that other compilers know.
+/// Returns the advice for an unknown target whose name contains a compute capability: the target to use instead, or why there is none.
 fn hint(text: &str) -> Option<String> {
     let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_"))?;
     let number: u32 = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;

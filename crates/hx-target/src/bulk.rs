@@ -67,6 +67,7 @@ pub struct MapLimits {
     pub row: u32,
     /// The bytes that the coordinate of a box along the first dimension is a multiple of.
     pub corner: i64,
-    /// A box that ends behind the end of the first dimension is written up to a multiple of so many bytes.
+    /// The granularity of writes at the end of a row, in bytes: a box that crosses the end of the first dimension is written up to a
+    /// multiple of it.
     pub tail: i64,
 }

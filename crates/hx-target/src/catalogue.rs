@@ -213,8 +213,8 @@ fn refused_row(file: &toml::Table) -> Option<String> {
 }
 
 impl Catalogue {
-    /// Returns the rows that a target with these features and warps of so many lanes has. Of two rows of a kind with the same name the
-    /// first stays. A product of one warp is followed by the same instruction with its operands exchanged.
+    /// Returns the rows that a target with these features and warps of `lanes` lanes has. If two rows of a kind have the same name, the
+    /// first wins. A product of one warp is followed by the same instruction with its operands exchanged.
     #[must_use]
     pub fn of(&self, features: &BTreeSet<Feature>, lanes: u32) -> Catalogue {
         fn had<T: Clone + Named>(rows: &[T], has: impl Fn(&T) -> bool) -> Vec<T> {
@@ -243,18 +243,22 @@ impl Catalogue {
         }
     }
 
+    /// Returns the copy row of this name.
     pub fn copy(&self, name: &str) -> Option<&CopyRow> {
         self.copies.iter().find(|r| r.name == name)
     }
 
+    /// Returns the row of a matrix product of this name.
     pub fn gemm(&self, name: &str) -> Option<&GemmRow> {
         self.gemms.iter().find(|r| r.name == name)
     }
 
+    /// Returns the conversion row of this name.
     pub fn convert(&self, name: &str) -> Option<&ConvertRow> {
         self.converts.iter().find(|r| r.name == name)
     }
 
+    /// Returns the row of this name that exchanges registers between the lanes of a warp.
     pub fn exchange(&self, name: &str) -> Option<&ExchangeRow> {
         self.exchanges.iter().find(|r| r.name == name)
     }
@@ -284,6 +288,7 @@ impl Catalogue {
         self.groups.iter().find(|r| r.name == name)
     }
 
+    /// Returns the bulk copy row of this name.
     pub fn bulk(&self, name: &str) -> Option<&BulkRow> {
         self.bulks.iter().find(|r| r.name == name)
     }

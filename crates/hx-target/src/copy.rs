@@ -76,6 +76,7 @@ impl CopyRow {
         if self.to == Space::Register { self.from } else { self.to }
     }
 
+    /// Reports whether the row moves data from a memory to registers.
     pub fn is_load(&self) -> bool {
         self.to == Space::Register
     }

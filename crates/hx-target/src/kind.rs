@@ -7,6 +7,7 @@ use crate::{
 
 /// A kind of rows, which a target has a table of.
 pub trait Kind: Named + Sized + 'static {
+    /// Returns the rows of this kind, in the order of the catalogue.
     fn table(rows: &Catalogue) -> &[Self];
 }
 

@@ -27,7 +27,7 @@ pub struct Limits {
     pub register_portion: u32,
     /// A thread gets registers in multiples of this number.
     pub register_step: u32,
-    /// The fewest and the most registers that a thread may ask for while it runs.
+    /// The least and the greatest number of registers that a thread may request while it runs.
     pub register_range: [u32; 2],
     /// Threads that fit on a multiprocessor.
     pub resident_threads: u32,

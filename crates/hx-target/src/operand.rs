@@ -54,6 +54,7 @@ impl Operand {
         Operand { dtype, fragment: None, reach: reach.iter().map(|name| (*name).to_owned()).collect() }
     }
 
+    /// Returns the element type, whether the operand is in registers or in shared memory.
     pub fn dtype(&self) -> DType {
         self.dtype
     }

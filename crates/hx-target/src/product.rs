@@ -48,8 +48,8 @@ impl GemmRow {
         self.b.fragment().is_none()
     }
 
-    /// Returns the numbers of warps of so many lanes along M and N of its tile that execute one instruction; `[1, 1]` for a row of
-    /// one warp or less.
+    /// Returns the numbers of warps along M and N that execute one instruction, for warps of `lanes` lanes; `[1, 1]` for a row of one warp
+    /// or less.
     pub fn warps(&self, lanes: u32) -> [i64; 2] {
         let rows = self.shape[0].max(1);
         let warps = i64::from(self.threads.div_ceil(lanes));

@@ -16,7 +16,7 @@ pub struct ReachRow {
     pub x: Vec<ReachMode>,
     pub k: Vec<ReachMode>,
     pub swizzle: SwizzleMode,
-    /// Widths of elements that can be reached so. If empty, all can.
+    /// Widths in bits of the elements that the row reaches; if empty, all widths.
     #[serde(default)]
     pub bits: Vec<u32>,
     /// The ability of a target that has the row; every target has a row without one.
@@ -63,7 +63,7 @@ pub enum Field {
 /// A mode of a reach for elements of one width, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// `None` for all that the modes inside leave of the operand.
+    /// The number of elements; `None` for the rest of the operand that the inner modes leave.
     pub extent: Option<i64>,
     pub stride: ReachedStride,
 }

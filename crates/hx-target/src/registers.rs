@@ -2,7 +2,7 @@
 
 use crate::Limits;
 
-/// The registers of each thread from which consumers gain nothing more.
+/// The number of registers of a thread beyond which consumers gain nothing.
 const ENOUGH: u32 = 240;
 
 /// A role, as far as registers go.

@@ -1,17 +1,18 @@
-//! Rows by identity.
+//! References to rows, compared by identity.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-/// A row of the catalogue of a target. It is the row itself, so that nothing has to look it up.
+/// A reference to a row of a target's catalogue, which needs no look-up by name.
 ///
-/// Two are equal if they are the same row of the same target. They are ordered and printed by name.
+/// Two references are equal if they refer to the same row of the same target. They are ordered and printed by name.
 pub struct Row<T: Named + 'static>(&'static T);
 
 /// A row with the name under which messages and reports show it.
 pub trait Named {
+    /// Returns the name in the catalogue, unique among the rows of the same table.
     fn name(&self) -> &str;
 }
 
@@ -35,6 +36,7 @@ impl<T: Named> Row<T> {
         rows.iter().any(|row| std::ptr::eq(row, self.0))
     }
 
+    /// Returns the name in the catalogue.
     pub fn name(self) -> &'static str {
         self.0.name()
     }

@@ -12,6 +12,7 @@ pub enum Space {
 }
 
 impl Space {
+    /// Returns the word for the memory in the catalogue and in messages.
     pub fn name(self) -> &'static str {
         match self {
             Space::Global => "global",

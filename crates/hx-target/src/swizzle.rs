@@ -23,6 +23,7 @@ const PIECE_BYTES: u32 = 16;
 const SHIFT: i32 = 3;
 
 impl SwizzleMode {
+    /// All modes, from the narrowest swizzle to the widest.
     pub const ALL: [SwizzleMode; 4] =
         [SwizzleMode::Plain, SwizzleMode::Bytes32, SwizzleMode::Bytes64, SwizzleMode::Bytes128];
 

@@ -1,4 +1,4 @@
-//! An architecture as a value: what every stage after the front end gets instead of facts of its own.
+//! An architecture as a value. Stages after the front end get a [`Target`] and keep no facts about hardware of their own.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -33,11 +33,11 @@ pub struct Description {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forward {
-    /// Those of the same major version whose minor version is not less.
+    /// GPUs of the same major version with the same or a later minor version.
     Later,
-    /// Those of the same family whose minor version is not less. Families do not span major versions.
+    /// GPUs of the same family with the same or a later minor version. Families do not span major versions.
     Family,
-    /// Those of the very capability.
+    /// GPUs of exactly this capability.
     None,
 }
 
@@ -58,6 +58,7 @@ impl Target {
         Target::all().iter().copied().filter(is_plain).max_by_key(|target| target.capability)
     }
 
+    /// Reports whether GPUs of the target have this feature.
     pub fn has(self, feature: Feature) -> bool {
         self.0.features.contains(&feature)
     }
@@ -77,10 +78,12 @@ impl Target {
         &self.0.rows
     }
 
+    /// Returns the numbers that bound a block, a cluster and a multiprocessor.
     pub fn limits(self) -> &'static Limits {
         &self.0.limits
     }
 
+    /// Returns the measured costs, which the solver's estimates use.
     pub fn costs(self) -> &'static Costs {
         &self.0.costs
     }

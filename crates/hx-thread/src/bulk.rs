@@ -24,7 +24,7 @@ pub struct TensorMap {
     pub extents: Vec<u32>,
     /// The permutation of the elements of a box in shared memory.
     pub swizzle: SwizzleMode,
-    /// The bytes that the L2 cache fetches at once: 64, 128 or 256; 0 for what is needed.
+    /// The granularity of fetches into the L2 cache, in bytes: 64, 128 or 256; 0 lets the hardware fetch only the box.
     pub l2: u32,
     pub fill: Outside,
 }

@@ -25,12 +25,12 @@ use hx_target::Proxy;
 pub struct Warps {
     /// The number of the block's first warp.
     base: u32,
-    /// One bit for each warp of the block.
+    /// The warps of the block, one bit each, from `base` on.
     set: u64,
 }
 
 impl Warps {
-    /// Returns the warps of so many lanes that have the threads below `threads`, 64 warps at most.
+    /// Returns the warps of `lanes` lanes each that have the threads below `threads`; 64 warps at most.
     pub fn of_threads(threads: u32, lanes: u32) -> Warps {
         let count = threads.div_ceil(lanes).min(u64::BITS);
         Warps::of(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
@@ -46,7 +46,7 @@ impl Warps {
         Warps { base, ..self }
     }
 
-    /// Returns the warps of so many lanes that have the `threads` threads from `first` on, which are whole warps.
+    /// Returns the warps of `lanes` lanes each that have the `threads` threads from `first` on, which are whole warps.
     pub fn of_range(first: u32, threads: u32, lanes: u32) -> Warps {
         Warps::of(Warps::of_threads(first + threads, lanes).set & !Warps::of_threads(first, lanes).set)
     }
@@ -62,7 +62,7 @@ impl Warps {
         Warps { set: self.set & self.set.wrapping_neg(), ..self }
     }
 
-    /// Returns the warps of so many lanes all of whose threads are in a set of threads.
+    /// Returns the warps of `lanes` lanes each, all of whose threads are in a set of threads.
     pub fn all_of(threads: &[bool], lanes: u32) -> Warps {
         let warps = threads.chunks(lanes as usize).take(u64::BITS as usize).enumerate();
         let all = warps.filter(|(_, lanes)| lanes.iter().all(|lane| *lane));
@@ -136,7 +136,7 @@ impl Epoch {
         matches!(self.agent, Agent::Proxy | Agent::Stage(_))
     }
 
-    /// Reports whether the access is a copy of which its own thread, too, learns by a barrier in memory only.
+    /// Reports whether the access is a copy whose completion even its own thread learns only from a barrier in memory.
     fn signals(self) -> bool {
         matches!(self.agent, Agent::Signals | Agent::Stage(_))
     }
@@ -174,7 +174,7 @@ impl Epoch {
     }
 }
 
-/// The relation of an earlier access to one of now.
+/// The order of an earlier access relative to a later one, as far as the warps of the later access know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
     /// The earlier access happens before.
@@ -190,13 +190,13 @@ pub enum Known {
 pub struct Knowledge(Vec<u32>);
 
 impl Knowledge {
-    /// Adds what others know.
+    /// Joins the knowledge of others: keeps the later epoch of each agent.
     pub fn join(&mut self, other: &Knowledge) {
         self.0.resize(self.0.len().max(other.0.len()), 1);
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
-    /// Reports whether this is known, too, wherever the other is known.
+    /// Reports whether this knowledge includes all of `other`.
     pub fn covers(&self, other: &Knowledge) -> bool {
         let mine = |at: usize| self.0.get(at).copied().unwrap_or(1);
         other.0.iter().enumerate().all(|(at, theirs)| mine(at) >= *theirs)
@@ -207,9 +207,9 @@ impl Knowledge {
 const KINDS: usize = 7;
 /// The agents of copies that signal, in units of the number of warps.
 const SIGNALS: usize = 4;
-/// The agents for what fences make visible of copies that signal.
+/// The agents for signalling copies that a fence of the waiting warp followed.
 const FENCED_SIGNALS: usize = 5;
-/// The agents for the waits that warps have passed. Whoever learns of anything that a warp did later knows of these.
+/// The agents for the waits that warps have passed. A warp that learns of a later event of another warp also learns of these waits.
 const WAITS: usize = 6;
 
 /// The clocks of the agents of a block, or of the blocks of a cluster. The blocks number their warps one after the other.
@@ -245,7 +245,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns the clocks at the start of a block of `threads` threads, with warps of so many lanes.
+    /// Returns the clocks at the start of a block of `threads` threads, with warps of `lanes` lanes.
     pub fn new(threads: u32, lanes: u32) -> Clock {
         Clock::of_cluster(threads, [1, threads], lanes)
     }
@@ -353,14 +353,14 @@ impl Clock {
         self.epoch(thread, complete as u32 + 1, 1, Agent::Stage(stage as u32))
     }
 
-    /// Returns what a thread learns that waits for the phase of a bulk copy.
+    /// Returns the knowledge that a wait for the phase of a bulk copy adds: the copy is complete.
     pub fn filled(&self, copy: Epoch) -> Knowledge {
         let mut told = Knowledge(vec![1; self.agents()]);
         told.0[self.agent(copy, copy.warp())] = copy.time + 1;
         told
     }
 
-    /// Notes that these warps pass a wait now. Returns when each of them does.
+    /// Records that these warps pass a wait now. Returns the epoch of the wait for each warp.
     pub fn pass(&mut self, who: Warps) -> Vec<Epoch> {
         let mut pass = |warp: usize| {
             let now = &mut self.now[WAITS * self.warps + warp];
@@ -371,7 +371,7 @@ impl Clock {
         who.iter().map(&mut pass).collect()
     }
 
-    /// Returns which waits have been passed, as far as these warps know.
+    /// Returns the waits that have been passed, as far as these warps know.
     pub fn passes(&self, who: Warps) -> Knowledge {
         let mut told = Knowledge(vec![1; self.agents()]);
         let waits = WAITS * self.warps..(WAITS + 1) * self.warps;
@@ -415,7 +415,7 @@ impl Clock {
         }
     }
 
-    /// Tells what these warps know and have done up to now, and ends their epoch. A warp that waits for the event learns it by
+    /// Returns what these warps know and have done up to now, and ends their epoch. A warp that waits for the event passes the result to
     /// [`Clock::acquire`].
     pub fn release(&mut self, who: Warps) -> Knowledge {
         let told = self.releasing(who);
@@ -446,14 +446,14 @@ impl Clock {
         who.iter().for_each(|warp| self.now[warp] += 1);
     }
 
-    /// Reports whether an access is among those that a block with clocks of the same shape told.
+    /// Reports whether `told`, the knowledge that a block with clocks of the same shape released, covers an access of that block.
     pub fn is_told(&self, told: &Knowledge, access: Epoch) -> bool {
         let known =
             |from: usize| told.0.get(self.agent(access, from)).is_some_and(|told| access.time < *told);
         access.warps().all(known)
     }
 
-    /// Ends epochs of these warps until all are in the same one, as an access that spans them needs. Nobody learns anything by it.
+    /// Advances the epochs of these warps to the latest of them, as an access that spans them needs. No warp learns anything by it.
     pub fn level(&mut self, who: Warps) {
         let latest = who.iter().map(|warp| self.now[warp]).max().unwrap_or(1);
         who.iter().for_each(|warp| self.now[warp] = latest);
@@ -475,8 +475,8 @@ impl Clock {
         self.find_known_to_all();
     }
 
-    /// Ends the epoch of the signalling copies of these warps: they tell a barrier in memory when they have arrived. Returns
-    /// what a thread that waits for the barrier learns of them.
+    /// Ends the epoch of the signalling copies of these warps: the copies arrive at a barrier in memory when they are complete. Returns
+    /// the knowledge that a wait for the barrier adds.
     pub fn signal_arrivals(&mut self, who: Warps) -> Knowledge {
         let mut told = self.passes(who);
         for warp in who.iter() {
@@ -550,7 +550,7 @@ impl Clock {
         later.warps().all(|to| earlier.warps().all(|from| knows(to, from)))
     }
 
-    /// Returns the relation of an access to one of now, whose epoch is `later`.
+    /// Returns the order of an earlier access relative to an access in the current epoch `later`.
     #[inline]
     pub fn relation(&self, earlier: Epoch, later: Epoch) -> Known {
         let from = earlier.warp();
@@ -618,9 +618,9 @@ impl Clock {
         over(self).cmp(&over(other)).then(self.passed().cmp(&other.passed()))
     }
 
-    /// Joins the clocks of two paths that meet, of which `self` has not come less far. A group is complete if both paths
-    /// waited for it. If both have come equally far, warps know what they know on both paths. Groups have the numbers of
-    /// `self`, also if the other path closed more or fewer.
+    /// Joins the clocks of two paths that meet. `self` must have come at least as far as `other` by [`Clock::compare`]. A group is
+    /// complete if both paths waited for it. If both have come equally far, warps keep the knowledge common to both paths. Groups have the
+    /// numbers of `self`, even if the other path closed more or fewer.
     pub fn meet(&mut self, other: &Clock) {
         let least = |mine: &mut [u32], theirs: &[u32]| {
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));

@@ -55,6 +55,7 @@ pub struct LogEntry {
     pub sides: Vec<DType>,
 }
 
+/// The effect of an entry on the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogKind {
     /// The entry keeps records.

@@ -5,7 +5,7 @@
 
 use crate::clock::{Clock, Epoch, Known};
 
-/// An access to a place of memory, and what performed it.
+/// An access to a place of memory, with the operation or statement that performed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark<T> {
     pub epoch: Epoch,
@@ -32,7 +32,7 @@ impl<T> Default for Pair<T> {
 }
 
 impl<T: Copy> Pair<T> {
-    /// Remembers an access of now.
+    /// Records an access in the current epoch.
     #[inline]
     pub fn remember(&mut self, here: Mark<T>, clock: &Clock) {
         let Some(first) = self.first.filter(|first| !clock.is_known_to_all(first.epoch)) else {
@@ -51,7 +51,7 @@ impl<T: Copy> Pair<T> {
         }
     }
 
-    /// Returns one of the two accesses that is not ordered before `later`, an access of now.
+    /// Returns one of the two accesses that does not happen before `later`, an access in the current epoch.
     #[inline]
     pub fn meets(&self, later: Epoch, clock: &Clock) -> Option<Mark<T>> {
         self.iter().find(|mark| clock.relation(mark.epoch, later) != Known::Before)

@@ -1,4 +1,4 @@
-//! The state of a barrier in memory, for those who run a program: the simulator and the static check.
+//! The state of a barrier in memory, for the simulator and the static check.
 
 use crate::Knowledge;
 
@@ -28,8 +28,8 @@ impl Phase {
         Phase { count, pending: count, bytes: 0, complete: 0, arriving, told }
     }
 
-    /// Counts the arrivals of some threads that know so much. Returns false if the phase waits only for bytes, so that it has no
-    /// room for an arrival.
+    /// Counts arrivals of threads with the knowledge `known`. Returns false if the phase waits only for bytes, so that it has no room for
+    /// an arrival.
     pub fn arrive(&mut self, mut arrivals: u32, known: &Knowledge) -> bool {
         while arrivals > 0 {
             let here = arrivals.min(self.pending);
@@ -64,13 +64,12 @@ impl Phase {
         }
     }
 
-    /// Returns what a thread learns that waits for the phase of this parity. `None` if the wait blocks: the phase is not
-    /// complete.
+    /// Returns the knowledge that a wait for the phase of this parity adds; `None` if the phase is not complete, so that the wait blocks.
     pub fn awaited(&self, parity: i64) -> Option<&Knowledge> {
         (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
     }
 
-    /// Returns what the threads know that arrived in complete phases.
+    /// Returns the joined knowledge of all threads that arrived in complete phases.
     pub fn told(&self) -> &Knowledge {
         &self.told
     }

@@ -51,6 +51,7 @@ pub struct ThreadProgram {
     pub body: Body,
 }
 
+/// A parameter of the kernel that the source names. A launch also passes [`ThreadProgram::symbols`] and [`ThreadProgram::maps`].
 #[derive(Clone, PartialEq, Debug)]
 pub enum Param {
     Tensor(TensorParam),
@@ -141,6 +142,7 @@ pub enum Waiters {
     First,
 }
 
+/// A register tensor of a thread program, by position in [`ThreadProgram::registers`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegId(pub u32);
 
@@ -158,8 +160,10 @@ pub struct RegisterArray {
     pub tensor: Option<TensorId>,
 }
 
+/// Statements that run in this order.
 pub type Body = Vec<Stmt>;
 
+/// A statement of a thread program. All threads of the scope that contains it reach it; guards select the threads that act.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
     /// The statements of one tile operation.
@@ -224,8 +228,8 @@ pub enum Stmt {
     BulkStore(BulkStore),
     /// Closes the current group of bulk copies of each thread.
     BulkCommit,
-    /// Makes each thread wait until at most `leave` of its groups of bulk copies are in flight; with `read`, until at most so
-    /// many still read shared memory.
+    /// Makes each thread wait until at most `leave` of its groups of bulk copies are in flight; with `read`, until at most `leave` of them
+    /// still read shared memory.
     BulkWait {
         leave: u32,
         read: bool,
@@ -581,6 +585,10 @@ impl MultiplyAsync {
 }
 
 impl ThreadProgram {
+    /// Returns a scope of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its scopes.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
     }
@@ -595,6 +603,10 @@ impl ThreadProgram {
         self.scope(ScopeId::BLOCK).threads
     }
 
+    /// Returns a register tensor of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its register tensors.
     pub fn array(&self, id: RegId) -> &RegisterArray {
         &self.registers[id.0 as usize]
     }

@@ -50,7 +50,7 @@ impl Descriptor {
         Some(Runs { len, at, swizzle: reach.swizzle.of_elements(bits)? })
     }
 
-    /// Returns what the hardware adds to the start for one coordinate, in elements.
+    /// Returns the distance, in elements, that the hardware adds to the start address for one coordinate.
     fn distance(&self, modes: &[Reached], at: i64, whole: i64, bits: u32) -> i64 {
         let elements = |bytes: u32| i64::from(bytes) * 8 / i64::from(bits);
         let mut left = at;

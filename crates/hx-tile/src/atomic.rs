@@ -19,7 +19,7 @@ pub struct Atomic {
     pub scope: MemoryScope,
 }
 
-/// The accesses of the same threads that an atomic access is ordered with.
+/// The order of an atomic access relative to other accesses of the same threads (PTX ISA, "Memory Consistency Model").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum MemoryOrder {
     Relaxed,
@@ -30,7 +30,7 @@ pub enum MemoryOrder {
     AcquireRelease,
 }
 
-/// The threads that see an atomic access as one.
+/// The threads for which an access is atomic and ordered (PTX ISA, "Memory Consistency Model").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum MemoryScope {
     Block,
@@ -40,6 +40,7 @@ pub enum MemoryScope {
 }
 
 impl MemoryOrder {
+    /// All orders, the weaker ones first.
     pub const ALL: [MemoryOrder; 4] =
         [MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcquireRelease];
 
@@ -53,16 +54,19 @@ impl MemoryOrder {
         }
     }
 
+    /// Reports whether later accesses of the thread stay after this one.
     pub fn acquires(self) -> bool {
         matches!(self, MemoryOrder::Acquire | MemoryOrder::AcquireRelease)
     }
 
+    /// Reports whether earlier accesses of the thread stay before this one.
     pub fn releases(self) -> bool {
         matches!(self, MemoryOrder::Release | MemoryOrder::AcquireRelease)
     }
 }
 
 impl MemoryScope {
+    /// All scopes, from the fewest threads to the most.
     pub const ALL: [MemoryScope; 4] =
         [MemoryScope::Block, MemoryScope::Cluster, MemoryScope::Gpu, MemoryScope::System];
 
@@ -113,7 +117,7 @@ impl Atomic {
         all.skip(operand).take(1).for_each(|tensor| *tensor = with);
     }
 
-    /// Returns the order and scope as in the source, without what is the default of this memory.
+    /// Returns the order and scope as in the source, without those that are the default for this memory.
     pub fn meaning_text(&self) -> String {
         let mut out = String::new();
         if self.order != MemoryOrder::Relaxed {

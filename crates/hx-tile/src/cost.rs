@@ -21,6 +21,7 @@ pub enum Resource {
 }
 
 impl Resource {
+    /// All resources, in the order of the enumeration.
     pub const ALL: [Resource; 6] = [
         Resource::Tensor,
         Resource::Shared,

@@ -65,10 +65,15 @@ impl Rounds {
 }
 
 impl TileProgram {
+    /// Yields the counters of the program, in the order of [`TileProgram::counters`].
     pub fn counter_ids(&self) -> impl Iterator<Item = CounterId> + use<> {
         (0..self.counters.len() as u32).map(CounterId)
     }
 
+    /// Returns a counter of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its counters.
     pub fn counter(&self, id: CounterId) -> &Counter {
         &self.counters[id.0 as usize]
     }

@@ -141,8 +141,7 @@ impl OpKind {
                 let picks = dst.picks().iter().chain(src.picks()).map(|pick| pick.index);
                 all.view(Mode::Write, dst).view(Mode::Read, src).registers(Mode::Read, picks).effects()
             }
-            // A solution that loads an operand makes it a register tensor. One that it leaves in shared memory is read by
-            // descriptor.
+            // An operand that the solution loads is a register tensor here. An operand that stays in shared memory is read by descriptor.
             OpKind::Gemm { c, a, b, asynchronous, .. } => {
                 all.multiplied(*c, [&a.view, &b.view], *asynchronous).effects()
             }

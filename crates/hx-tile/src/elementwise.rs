@@ -43,10 +43,12 @@ impl Scalar {
         Scalar::Const { bits: dtype.encode(value), dtype }
     }
 
+    /// Makes an operator on operands of type `dtype`, in the order of `args`.
     pub fn apply(operator: Operator, dtype: DType, args: impl IntoIterator<Item = Scalar>) -> Scalar {
         Scalar::Apply { operator, dtype, args: args.into_iter().collect() }
     }
 
+    /// Converts the value to `to`; returns it unchanged if it has that type.
     pub fn cast(self, to: DType) -> Scalar {
         if self.dtype() == to { self } else { Scalar::Cast { to, arg: Box::new(self) } }
     }
@@ -60,6 +62,7 @@ impl Scalar {
         }
     }
 
+    /// Returns the type of the value. It may differ from the operands' type: a comparison gives `bool`.
     pub fn dtype(&self) -> DType {
         match self {
             Scalar::Input { dtype, .. }

@@ -1,4 +1,4 @@
-//! The ends of views, as far as boxes can have them: those that are not the ends of their tensor, and those of rows.
+//! Decides whether boxes can end where a view does: at ends that are not those of its tensor, and at ends of rows.
 
 use hx_index::{Expr, Facts};
 use hx_target::MapLimits;

@@ -13,7 +13,7 @@ pub struct Exchange {
     pub copies: Vec<OpId>,
     /// The products, and waits for them, in program order; the first one is a product.
     pub products: Vec<OpId>,
-    /// Whether the copies stand ahead of the products now.
+    /// Whether the copies precede the products in the program.
     pub ahead: bool,
 }
 

@@ -48,8 +48,8 @@ struct Loaded<'p> {
     scope: ScopeId,
 }
 
-/// Returns the stores before which a barrier must stand: other threads may still load the elements, which the same tile of the same
-/// tensor was loaded from.
+/// Returns the stores that need a barrier before them: they overwrite elements that other threads may still load, in a load of the same
+/// tile of the same tensor.
 pub fn stores_after_others(program: &TileProgram, solution: &Solution) -> BTreeSet<OpId> {
     let mut search = Stores { program, solution, found: BTreeSet::new() };
     search.body(&program.body, &mut Vec::new());
@@ -333,7 +333,7 @@ impl<'p> Accesses<'p> {
         let Some(at) = (0..position).rev().find(|at| writes(&&self.ops[*at])) else { return false };
         let effects = self.ops[at].kind.effects();
         let read = effects.accesses.iter().filter_map(|access| access.register());
-        // A tensor that an operation updates depends on what it was before.
+        // An operation that updates a tensor also reads its old value.
         depth < self.ops.len() && read.into_iter().any(|read| self.follows(read, at, load, depth + 1))
     }
 }

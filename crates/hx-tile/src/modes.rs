@@ -14,6 +14,7 @@ pub struct TileMode {
 }
 
 impl TileMode {
+    /// Makes a mode of `extent` steps. `strides[d]` is the step along dimension `d`, in elements.
     pub fn new(extent: i64, strides: Vec<i64>) -> TileMode {
         TileMode { extent, strides }
     }
@@ -79,6 +80,9 @@ fn split_mode(extent: i64, stride: i64, tile: &[i64], out: &mut Vec<TileMode>) -
 }
 
 /// Returns the modes as one mode of a layout to the colexicographic index of `tile`.
+///
+/// # Errors
+/// If the layout's size or an index exceeds 64 bits, or a mode has an extent below 1.
 pub fn modes_layout(modes: &[TileMode], tile: &[i64]) -> Result<Layout, LayoutError> {
     let flat: Vec<_> =
         modes.iter().map(|m| (m.extent, index(&m.strides, tile))).filter(|m| m.0 != 1).collect();

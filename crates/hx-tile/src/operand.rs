@@ -7,12 +7,12 @@ use crate::{Base, OpId, TensorId, View};
 pub struct Operand {
     /// The elements: a whole register tensor, or a view of a shared tensor.
     pub view: View,
-    /// The numbers that are kept free for a load of a shared view; `None` for a register tensor.
+    /// The numbers that are reserved for a load of a shared view; `None` for a register tensor.
     pub load: Option<LoadIds>,
 }
 
-/// The numbers of a load that only a solution adds. They are kept free in the program, in the order of its text, so that an
-/// operation and a tensor have the same number in the program and in every solution.
+/// The numbers of a load that only a solution adds. The program reserves them, in the order of its text, so that an operation and a tensor
+/// have the same number in the program and in every solution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoadIds {
     pub op: OpId,

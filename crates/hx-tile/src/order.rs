@@ -19,8 +19,8 @@ pub enum Order {
     Await,
     /// Arrives on barriers in memory: accesses before it precede accesses of those who wait for the barriers' phases.
     Arrive,
-    /// Returns when at most `leave` of the scope's stores are in flight; with `read`, when at most so many still read shared
-    /// memory. What the others write is then still in flight.
+    /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most `leave` of them still read shared
+    /// memory. The writes of the stores that have only been read stay in flight.
     WaitStores {
         leave: u32,
         read: bool,

@@ -28,6 +28,7 @@ impl fmt::Display for Pipe {
 }
 
 impl TileProgram {
+    /// Yields the pipelines of the program, in the order of [`TileProgram::pipes`].
     pub fn pipe_ids(&self) -> impl Iterator<Item = PipeId> + use<> {
         (0..self.pipes.len() as u32).map(PipeId)
     }
@@ -54,11 +55,11 @@ impl TileProgram {
     }
 }
 
-/// The count at which counting ends: it stands for this many stages or more.
+/// The count saturates here: 3 means 3 stages or more.
 const MANY: u32 = 3;
 
-/// Returns, for each release and skip, the least and the most stages that its scope holds of the pipeline before it: stages that
-/// it waited for and has not given back. 3 stands for any larger number as well.
+/// Returns, for each release and skip, the least and the greatest number of stages that its scope holds before it: stages that the scope
+/// has waited for and not released. 3 means 3 or more.
 pub fn stages_held(program: &TileProgram) -> BTreeMap<OpId, [u32; 2]> {
     let mut found = BTreeMap::new();
     follow(&program.body, &mut Held::new(), &mut found);
@@ -112,7 +113,7 @@ fn pass(op: &Op, held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
     }
 }
 
-/// Joins what two paths hold.
+/// Joins the bounds of two paths: the smaller least and the greater most number of held stages.
 fn meet(mine: &mut Held, theirs: &Held) {
     let keys: BTreeSet<(ScopeId, PipeId)> = mine.keys().chain(theirs.keys()).copied().collect();
     for key in keys {

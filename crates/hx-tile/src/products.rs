@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Base, Op, OpId, OpKind, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
-/// The ages that are kept apart. Older products share the last entry.
+/// The number of ages that are distinguished. Older products share the last entry.
 const AGES: usize = 16;
 
 /// The products of one scope that may be in flight, newest first.
@@ -66,8 +66,8 @@ impl Products {
         self.before.get(&op.id).and_then(|queues| queues.get(&op.scope)).cloned().unwrap_or_default()
     }
 
-    /// Returns the tensors that are free once a wait before which `queue` is in flight leaves at most `leave` products: those
-    /// of the products that are complete, without those of products that may still be in flight.
+    /// Returns the tensors that other operations may use after a wait for all but the newest `leave` products of `queue`, the products in
+    /// flight before the wait: the tensors of the complete products, without those that a product still in flight also uses.
     pub fn freed(program: &TileProgram, queue: &Queue, leave: u32) -> BTreeSet<TensorId> {
         let leave = (leave as usize).min(queue.0.len());
         let tensors = |of: &[BTreeSet<OpId>]| -> BTreeSet<TensorId> {
@@ -120,7 +120,7 @@ impl Products {
                     self.body(otherwise, &mut other);
                     join(state, &other);
                 }
-                // Nothing follows the roles.
+                // The roles are the last statement of a program, so no statement needs the joined state.
                 Stmt::Roles(roles) => roles.iter().for_each(|role| self.body(&role.body, &mut state.clone())),
                 Stmt::Let { .. }
                 | Stmt::Assign { .. }

@@ -80,6 +80,7 @@ pub struct GridAxis {
     pub blocks: Expr,
 }
 
+/// A parameter of the kernel that a launch sets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Param {
     Tensor(TensorParam),
@@ -120,6 +121,7 @@ pub struct Requirement {
     pub text: String,
 }
 
+/// A tensor in registers or in shared memory. Tensors in global memory are parameters: [`TensorParam`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tensor {
     pub name: String,
@@ -132,6 +134,7 @@ pub struct Tensor {
     pub origin: Origin,
 }
 
+/// The memory that holds a tensor, and the layout that the user fixed for it, if any. The solver chooses all other layouts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TensorKind {
     /// Held in registers, distributed over the threads; `pinned` is the user's thread-value layout.
@@ -140,6 +143,7 @@ pub enum TensorKind {
     Shared { pinned: Option<ComposedLayout> },
 }
 
+/// A statement of a tile program: an operation of a whole scope, or control flow, which is uniform over the scope.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all statements are operations")]
 pub enum Stmt {
@@ -200,6 +204,7 @@ pub struct Role {
     pub body: Vec<Stmt>,
 }
 
+/// An operation on tiles, which all threads of a scope execute together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Op {
     pub id: OpId,
@@ -209,6 +214,7 @@ pub struct Op {
     pub origin: Origin,
 }
 
+/// The effect of an operation. Extents and strides are in elements.
 #[derive(Clone, PartialEq, Debug)]
 pub enum OpKind {
     /// Orders other operations, and touches no tensor itself.
@@ -268,18 +274,34 @@ pub enum OpKind {
 impl Eq for OpKind {}
 
 impl TileProgram {
+    /// Returns a tensor of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its tensors.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.tensors[id.0 as usize]
     }
 
+    /// Returns a pipeline of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its pipelines.
     pub fn pipe(&self, id: PipeId) -> &Pipe {
         &self.pipes[id.0 as usize]
     }
 
+    /// Returns a parameter of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its parameters.
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.0 as usize]
     }
 
+    /// Returns turns of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its turns.
     pub fn turns(&self, id: TurnsId) -> &Turns {
         &self.turns[id.0 as usize]
     }
@@ -297,6 +319,7 @@ impl TileProgram {
         }
     }
 
+    /// Yields the tensors of the program, in the order of [`TileProgram::tensors`].
     pub fn tensor_ids(&self) -> impl Iterator<Item = TensorId> + use<> {
         (0..self.tensors.len() as u32).map(TensorId)
     }
@@ -309,7 +332,7 @@ impl TileProgram {
         out
     }
 
-    /// Returns the register tensors that are kept free for loads of operands, and that no load fills.
+    /// Returns the register tensors that are reserved for loads of operands, but that no load of the program fills.
     pub fn unloaded(&self) -> BTreeSet<TensorId> {
         let mut out = BTreeSet::new();
         for (op, _) in self.ops(1.0) {
@@ -324,6 +347,7 @@ impl TileProgram {
         if self.tensor(c).shape.len() > 2 { format!("[{m}, {n}, {batch}]") } else { format!("[{m}, {n}]") }
     }
 
+    /// Returns the operation with this id, in the body or in the body of any role; `None` if the program has none.
     pub fn op(&self, id: OpId) -> Option<&Op> {
         find(&self.body, id)
     }
@@ -406,6 +430,7 @@ impl Tensor {
         self.shape.iter().product()
     }
 
+    /// Reports whether registers hold the tensor, not shared memory.
     pub fn is_register(&self) -> bool {
         matches!(self.kind, TensorKind::Register { .. })
     }

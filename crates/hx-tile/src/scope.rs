@@ -29,6 +29,7 @@ pub struct Scope {
     pub groups: u32,
 }
 
+/// The part of a block that a scope is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScopeKind {
     /// All threads of a block.
@@ -104,6 +105,10 @@ impl TileProgram {
         first..first + groups(self.turns(id))
     }
 
+    /// Returns a scope of the program.
+    ///
+    /// # Panics
+    /// If the program has no such id among its scopes.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
     }

@@ -87,6 +87,7 @@ pub struct SharedLayout {
     pub reason: Reason,
 }
 
+/// The decisions of the solver for one operation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Choice {
     Copy(CopyChoice),
@@ -120,7 +121,7 @@ pub struct ReduceChoice {
     pub reason: Reason,
 }
 
-/// How the threads that hold a part of a register tensor get its elements, or set them in the whole tensor.
+/// The path by which threads read a slice of a register tensor, or write it: within a thread, from another lane, or through shared memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SliceChoice {
     /// Position in the part's values → position in the whole tensor's, in the thread that holds the element. `None` if every
@@ -178,7 +179,7 @@ pub struct Across {
     pub bytes: u32,
 }
 
-/// How the values of one register tensor reach the threads that hold them in another.
+/// The path from the threads that hold the values of a register tensor to the threads that hold them in another one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RearrangeChoice {
     pub route: Route,
@@ -187,6 +188,7 @@ pub struct RearrangeChoice {
     pub reason: Reason,
 }
 
+/// The path of the values of a rearrangement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Route {
     /// Every thread already holds its values: position in the destination → position in the source.
@@ -221,7 +223,8 @@ pub struct Lanes {
     pub position: [Layout; 2],
 }
 
-/// How a copy repeats one instruction. An asynchronous copy accesses no registers.
+/// The instruction of a copy and its repetitions: the elements that each thread moves in each issue. An asynchronous copy accesses no
+/// registers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CopyChoice {
     /// The row of the catalogue.
@@ -279,7 +282,7 @@ pub struct Conflicts {
     pub ideal: u64,
 }
 
-/// How a gemm repeats one instruction.
+/// The instruction of a gemm and its repetitions over the tile.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GemmChoice {
     pub row: Row<GemmRow>,
@@ -318,8 +321,8 @@ impl OperandChoice {
     }
 }
 
-/// How a product takes operands from shared memory: slice by slice along K. While one slice is multiplied, the next is loaded,
-/// so that only two slices of a fragment are live.
+/// A product that loads its register operands from shared memory slice by slice along K. While one slice is multiplied, the next is
+/// loaded, so that only two slices of a fragment are live.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
     /// The copies that fill the operands. They stand right before the product, and no other operation reads their tensors.
@@ -338,7 +341,7 @@ impl GemmChoice {
     }
 }
 
-/// How a conversion is made, some neighbours at a time.
+/// The instruction of a conversion and its repetitions: each issue converts several neighbouring values of a thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConvertChoice {
     /// The row of the catalogue; `None` for a plain move, and for conversions that are made one element at a time.

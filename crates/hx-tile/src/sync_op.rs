@@ -27,11 +27,11 @@ pub enum SyncOp {
     /// Waits until all copies of the next stage have arrived, and sets `var` to its number. The scope keeps a position of its
     /// own in the ring.
     WaitStage { pipe: PipeId, var: Symbol },
-    /// Gives back the stages that the scope has waited for and not given back, except the newest `keep`, which is 0 or 1.
+    /// Releases the stages that the scope has waited for and not released, except the newest `keep`, which is 0 or 1.
     Release { pipe: PipeId, keep: u32 },
     /// Leaves the next `count` stages to other scopes.
     Skip { pipe: PipeId, count: Expr },
-    /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most so many still read shared
+    /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most `leave` of them still read shared
     /// memory.
     WaitStores { leave: u32, read: bool },
     /// Waits until the launches before are complete and their writes to global memory are visible. A launch of a program with

@@ -504,7 +504,7 @@ pub fn reason_text(reason: &Reason) -> String {
 /// The longest text within parentheses of a coordinate that [`op_text`] keeps.
 const LONGEST: usize = 48;
 
-/// Replaces what stands in parentheses by `…` if it is long, within brackets only.
+/// Replaces a long text in parentheses by `…`, within brackets only.
 fn brief(text: &str) -> String {
     let (mut out, mut open, mut brackets) = (String::new(), Vec::new(), 0_u32);
     for c in text.chars() {

@@ -67,7 +67,7 @@ pub enum Request {
     },
 }
 
-/// The ground of the page, for the colours of drawings.
+/// The colour scheme of the page, which decides the colours of drawings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Theme {

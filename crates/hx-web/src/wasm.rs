@@ -9,6 +9,7 @@ pub struct Playground(crate::Playground);
 
 #[wasm_bindgen]
 impl Playground {
+    /// Makes a playground without a text, and sends panics to the console of the page.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::new_without_default, reason = "JavaScript has constructors only")]
     pub fn new() -> Playground {

@@ -184,6 +184,9 @@ impl Cache {
     }
 
     /// Stores an entry.
+    ///
+    /// # Errors
+    /// If the entry cannot be written, or its folder belongs to another user.
     pub fn put(&self, key: &str, want: Want, compiled: &Compiled) -> Result<(), CacheWarning> {
         let path = self.entry_path(key);
         let header = EntryHeader {
@@ -217,6 +220,9 @@ impl Cache {
 
     /// Removes every entry, the files of interrupted writers, and the remembered hashes of compilers. Returns what was removed.
     /// All other files in the cache's folder stay, and no link is followed.
+    ///
+    /// # Errors
+    /// If a file cannot be removed. Those before it are gone.
     pub fn clear(&self) -> Result<CacheSize, CacheWarning> {
         let mut removed = CacheSize::default();
         let remove =

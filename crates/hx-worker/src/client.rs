@@ -162,11 +162,17 @@ impl WorkerClient {
     }
 
     /// Starts the worker now instead of at the first request.
+    ///
+    /// # Errors
+    /// If the process does not start within the limits.
     pub fn start(&mut self, limits: &Limits<'_>) -> Result<(), WorkerError> {
         self.session(&Budget::of(limits)).map(|_| ())
     }
 
     /// Probes the machine: driver, devices, compiler library.
+    ///
+    /// # Errors
+    /// If the worker fails. A machine without a driver or a compiler is no error: the report says so.
     pub fn probe(
         &mut self,
         nvrtc: Option<&NvrtcFiles>,
@@ -185,11 +191,17 @@ impl WorkerClient {
     }
 
     /// Creates the context of a device.
+    ///
+    /// # Errors
+    /// If the device has no context, or the worker fails.
     pub fn warm(&mut self, device: u32, limits: &Limits<'_>) -> Result<(), WorkerError> {
         self.done("starting the device", Request::Warm { device }, Vec::new(), limits)
     }
 
     /// Compiles without a cache. [`crate::Compiler`] compiles through the cache.
+    ///
+    /// # Errors
+    /// If NVRTC refuses the text, or the worker fails.
     pub fn compile(
         &mut self,
         nvrtc: &NvrtcFiles,
@@ -211,6 +223,9 @@ impl WorkerClient {
     }
 
     /// Runs a kernel once and reads its writable buffers back.
+    ///
+    /// # Errors
+    /// If the module does not load, the launch fails, or the worker fails.
     pub fn launch(&mut self, launch: &Launch<'_>, limits: &Limits<'_>) -> Result<LaunchResult, WorkerError> {
         let during = format!("running `{}`", launch.symbol);
         let budget = Budget::of(limits);
@@ -232,7 +247,10 @@ impl WorkerClient {
         }
     }
 
-    /// Allocates zeroed device memory.
+    /// Allocates `bytes` bytes of zeroed device memory. The buffer is lost when its worker ends.
+    ///
+    /// # Errors
+    /// If the device has no room, or the worker fails.
     pub fn alloc(&mut self, device: u32, bytes: u64, limits: &Limits<'_>) -> Result<Buffer, WorkerError> {
         const DURING: &str = "allocating device memory";
         match self.call(DURING, Request::Alloc { device, bytes }, Vec::new(), &Budget::of(limits))? {
@@ -245,6 +263,9 @@ impl WorkerClient {
     }
 
     /// Writes `data` at `offset` bytes into the buffer.
+    ///
+    /// # Errors
+    /// If the buffer was lost with its worker, the range is outside of it, or the worker fails.
     pub fn upload(
         &mut self,
         buffer: Buffer,
@@ -258,6 +279,9 @@ impl WorkerClient {
     }
 
     /// Reads `bytes` bytes at `offset` from the buffer.
+    ///
+    /// # Errors
+    /// If the buffer was lost with its worker, the range is outside of it, or the worker fails.
     pub fn download(
         &mut self,
         buffer: Buffer,
@@ -278,7 +302,10 @@ impl WorkerClient {
         }
     }
 
-    /// Frees the buffer. A buffer that was lost with its worker is no error.
+    /// Frees the buffer, unless it was lost with its worker.
+    ///
+    /// # Errors
+    /// If the worker fails.
     pub fn free(&mut self, buffer: Buffer, limits: &Limits<'_>) -> Result<(), WorkerError> {
         match self.live(buffer) {
             Ok(buffer) => self.done("freeing device memory", Request::Free { buffer }, Vec::new(), limits),

@@ -54,7 +54,10 @@ impl Compiler {
         Compiler { nvrtc: find_nvrtc(env), cache }
     }
 
-    /// Returns the library, or the reason why there is none.
+    /// Returns the library.
+    ///
+    /// # Errors
+    /// The reason why there is none.
     pub fn nvrtc(&self) -> Result<&NvrtcFiles, &Absence> {
         self.nvrtc.as_ref()
     }
@@ -85,6 +88,9 @@ impl Compiler {
     /// Compiles a job, or finds it in the cache.
     ///
     /// If there is no compiler, code of any compiler in the cache is used, so that a kernel that was compiled once still runs.
+    ///
+    /// # Errors
+    /// If the code is not in the cache and there is no compiler, the compiler refuses the text, or the worker fails.
     pub fn compile(
         &self,
         worker: &mut WorkerClient,

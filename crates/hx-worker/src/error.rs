@@ -22,7 +22,7 @@ pub enum WorkerError {
     Crashed {
         /// The operation, such as `compiling`.
         during: String,
-        /// How the worker ended: `signal 11`, `exit status 3`.
+        /// The exit of the worker: `signal 11`, `exit status 3`.
         status: String,
         /// The last lines of its standard error.
         stderr: String,

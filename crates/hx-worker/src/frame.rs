@@ -38,18 +38,27 @@ pub enum FrameError {
 
 impl Frame {
     /// Encodes `header` as JSON beside `blobs`.
+    ///
+    /// # Errors
+    /// If the header cannot be encoded.
     pub fn new<T: Serialize>(header: &T, blobs: Vec<Vec<u8>>) -> Result<Frame, FrameError> {
         let header = serde_json::to_vec(header).map_err(|error| FrameError::Malformed(error.to_string()))?;
         Ok(Frame { header, blobs })
     }
 
     /// Decodes the header.
+    ///
+    /// # Errors
+    /// If the header is not JSON of this type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
         serde_json::from_slice(&self.header)
             .map_err(|error| FrameError::Malformed(format!("a header that cannot be read: {error}")))
     }
 
     /// Writes the frame and flushes the output.
+    ///
+    /// # Errors
+    /// If writing fails, or the header or the number of blobs does not fit 32 bits.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         let mut head = Vec::with_capacity(12 + 8 * self.blobs.len() + self.header.len());
         head.extend_from_slice(&MAGIC);
@@ -66,7 +75,11 @@ impl Frame {
         out.flush()
     }
 
-    /// Reads the next frame. Returns [`FrameError::Closed`] if the pipe ends before its first byte.
+    /// Reads the next frame.
+    ///
+    /// # Errors
+    /// [`FrameError::Closed`] if the pipe ends before the first byte; otherwise if reading fails, the pipe ends inside of the frame, or
+    /// the bytes are not a frame within the limits.
     pub fn read_from(input: &mut impl Read) -> Result<Frame, FrameError> {
         let mut magic = [0u8; 4];
         read_first(input, &mut magic)?;

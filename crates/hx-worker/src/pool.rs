@@ -64,6 +64,9 @@ impl CompilerPool {
     }
 
     /// Compiles a job, or finds it in the cache, as [`Compiler::compile`] does. The limits include the wait for a worker.
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile`], and if no worker is free within the limits.
     pub fn compile(&self, job: &CompileJob, limits: &Limits<'_>) -> Result<Outcome, CompileError> {
         let budget = Budget::of(limits);
         loop {

@@ -80,8 +80,8 @@ impl Process {
         // Compiled code records the compiler's current folder, which must not depend on where `hx` was started.
         #[cfg(unix)]
         builder.current_dir("/");
-        // Where there is a driver, NVRTC keeps a cache of its own, and what it takes from there lacks the log: the registers and
-        // the spills of a kernel would be unknown. Kernels are loaded as machine code, so the driver has nothing to cache.
+        // If a driver is installed, NVRTC uses its cache, and a result from the cache has no log: the registers and the spills of a kernel
+        // would be unknown. Kernels are loaded as machine code, so the driver has nothing else to cache.
         builder.env("CUDA_CACHE_DISABLE", "1");
         builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
         builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

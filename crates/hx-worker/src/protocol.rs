@@ -144,7 +144,7 @@ pub struct TensorMap {
     pub extents: Vec<u32>,
     /// The bytes of a row whose pieces are permuted: 32, 64 or 128; 0 for none.
     pub swizzle: u32,
-    /// The bytes that the L2 cache fetches at once: 64, 128 or 256; 0 for what is needed.
+    /// The granularity of fetches into the L2 cache, in bytes: 64, 128 or 256; 0 lets the hardware fetch only the box.
     pub l2: u32,
     /// Elements outside of the tensor are read as NaN instead of zero.
     pub nan: bool,

@@ -98,6 +98,9 @@ impl Timing {
 
 impl WorkerClient {
     /// Runs steps once. Their results stay in device memory.
+    ///
+    /// # Errors
+    /// If a step fails, or the worker does.
     pub fn run(&mut self, device: u32, steps: &[Step<'_>], limits: &Limits<'_>) -> Result<(), WorkerError> {
         let during = during("running", steps);
         let budget = Budget::of(limits);
@@ -113,6 +116,9 @@ impl WorkerClient {
     }
 
     /// Runs works repeatedly and interleaved. Returns one timing for each. Buffers keep the content of the last runs.
+    ///
+    /// # Errors
+    /// If a step fails, or the worker does.
     pub fn time(
         &mut self,
         device: u32,
@@ -138,7 +144,10 @@ impl WorkerClient {
         }
     }
 
-    /// Fills the buffer with repetitions of `pattern`; the last may be cut off. An empty pattern is an error.
+    /// Fills the buffer with repetitions of `pattern`; the last may be cut off.
+    ///
+    /// # Errors
+    /// If the pattern is empty, the buffer was lost with its worker, or the worker fails.
     pub fn fill(&mut self, buffer: Buffer, pattern: &[u8], limits: &Limits<'_>) -> Result<(), WorkerError> {
         let buffer = self.live(buffer)?;
         let request = Request::Fill { buffer, pattern: 0 };

@@ -96,6 +96,9 @@ fn configured_folders(conf_dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Finds the compiler library. The paths are absolute: the worker runs in another folder.
+///
+/// # Errors
+/// The reason if there is none, with the places that were searched.
 pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
     let help = "`hx setup` fetches it into your data folder, or set HX_NVRTC to the library";
     let library = find_library(env, Role::Compiler, env.nvrtc.as_deref(), help)?;
@@ -104,6 +107,9 @@ pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
 }
 
 /// Finds cuBLASLt, the vendor's library of matrix products. The path is absolute.
+///
+/// # Errors
+/// The reason if there is none, with the places that were searched.
 pub fn find_cublaslt(env: &SearchEnv) -> Result<PathBuf, Absence> {
     let help = "install CUDA's libraries, or set HX_CUBLASLT to the library";
     find_library(env, Role::MatrixProducts, env.cublaslt.as_deref(), help)
@@ -224,6 +230,9 @@ impl Places {
 }
 
 /// Finds the disassembler. The path is absolute.
+///
+/// # Errors
+/// The reason if there is none, with the places that were searched.
 pub fn find_nvdisasm(env: &SearchEnv) -> Result<PathBuf, Absence> {
     let name = format!("nvdisasm{}", std::env::consts::EXE_SUFFIX);
     if let Some(explicit) = &env.nvdisasm {

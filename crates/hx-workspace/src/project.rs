@@ -37,6 +37,9 @@ const MAX_DEPTH: usize = 64;
 impl Database {
     /// Loads a path. A folder, or a path inside a project, loads the `.hx` files of the whole folder or project. A file without
     /// a project loads itself and the files that it uses. `std/…` is the standard library.
+    ///
+    /// # Errors
+    /// If the path names nothing, or cannot be read. Other files that cannot be read are in [`Opened::unreadable`].
     pub fn open(&mut self, path: &str) -> Result<Opened, OpenError> {
         let fail = |reason: SystemError| OpenError { path: path.to_owned(), reason };
         let absolute = self.absolute(path);

@@ -170,8 +170,8 @@ fn counts_in(told: &str) -> Option<Counts> {
     Some(Counts { passed: count("passed")?, failed: broken, ..Counts::default() })
 }
 
-/// Returns the number of tests that pytest skips in one place, and the reason: `[2] tests/test_torch.py:13: could not import 'torch'`.
-/// Where the line of the place is not indented, all tests of the file are skipped. `file` returns the text of a file.
+/// Returns the number of tests that pytest skips in one place, and the reason: `[2] tests/test_torch.py:13: could not import 'torch'`. If
+/// the line of the place is not indented, pytest skips all tests of the file. `file` returns the text of a file.
 fn skipped_in(line: &str, file: impl Fn(&str) -> Option<String>) -> Option<(usize, &str)> {
     let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
     let (place, reason) = rest.split_once(": ")?;

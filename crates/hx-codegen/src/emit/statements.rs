@@ -94,7 +94,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Closes the current group of what a wait for this completion counts.
+    /// Closes the current group of the instructions that a wait for this completion counts.
     fn close(&mut self, completion: Completion) -> Result<(), MalformedProgram> {
         let wait = self.target.rows().wait_for(completion);
         let closes = wait.closes.as_ref().ok_or_else(|| MalformedProgram::UnknownRow(wait.row.clone()))?;

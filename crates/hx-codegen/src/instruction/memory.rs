@@ -30,7 +30,7 @@ impl Emitter<'_> {
         };
         let mut sequence = Sequence::default();
         sequence.asm.in_place = guard.is_some() && row.is_load();
-        // Another launch may be changing what an atomic load reads.
+        // An atomic load must not be removed or moved: another launch may change the element.
         sequence.asm.effects = !row.is_load() || t.atomic.is_some() || !self.is_constant(t.address.memory);
         sequence.asm.guard = guard;
         let address = self.address(&t.address)?;
@@ -253,7 +253,7 @@ impl Emitter<'_> {
     }
 }
 
-/// How the data of a copy divides into its register operands.
+/// The division of the data of a copy among its register operands.
 enum Split {
     /// Each operand holds this number of elements.
     Elements(usize),

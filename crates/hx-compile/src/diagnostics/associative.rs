@@ -92,7 +92,7 @@ impl Tier {
         match self {
             Tier::Plain => true,
             Tier::Negative => dtypes.len() == 1 && dtypes[0].is_signed(),
-            // Sums and products hand on what is infinite or NaN; a choice may drop it.
+            // Sums and products propagate infinities and NaN. Only a comparison or a choice may drop them.
             Tier::Nan | Tier::Infinite => {
                 dtypes.iter().any(|dtype| dtype.is_float()) && op.iter().any(chooses)
             }

@@ -64,7 +64,7 @@ pub(super) fn failure(
     if let (Some(lowered), FailureKind::NoInstruction) = (lowered, failure.kind) {
         found = found_instructions(places, lowered, failure, warps.is_none(), found);
     }
-    // If there are repairs that were solved, advice that nobody tried is no help.
+    // If some repairs were verified, do not add advice that nobody has tried.
     if found.fixes.is_empty() {
         let told = found.notes.clone();
         found.help.extend(failure.help.iter().filter(|help| !told.contains(help)).cloned());

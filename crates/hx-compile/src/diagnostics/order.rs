@@ -12,7 +12,7 @@ use super::sync::{indentation, statement_of, whole_line};
 use crate::reorder::{Reordering, reorderings};
 use crate::tile_program;
 
-/// Returns a note for each group of copies of a loop that would better stand on the other side of the products beside it.
+/// Returns a note for each group of copies in a loop that should move to the other side of the products next to it.
 pub(super) fn slower(places: &Places<'_>) -> Vec<Diagnostic> {
     // A solution may add loads of operands. Without them, every statement has its own operations only.
     let Ok(lowered) = tile_program(places.db, places.instance) else { return Vec::new() };

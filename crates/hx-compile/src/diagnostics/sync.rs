@@ -184,8 +184,7 @@ fn advice(lowered: &Lowered, hazard: &Hazard) -> String {
     }
 }
 
-/// Returns what can order two accesses that no `sync()` between them orders, because different threads make them; `None` if one
-/// can.
+/// Returns advice on ordering two accesses of different scopes, which no `sync()` between them can order; `None` if a `sync()` can.
 pub(super) fn apart(lowered: &Lowered, earlier: OpId, later: OpId) -> Option<String> {
     let program = &lowered.program;
     let [first, second] = [earlier, later].map(|op| program.op(op).map_or(ScopeId::BLOCK, |op| op.scope));

@@ -60,8 +60,8 @@ impl<'a> Walk<'a> {
         self.set(dst, reduced);
     }
 
-    /// Returns the elements of a reduction whose operands are all in a region, if the operands of every other one are all outside: the
-    /// edge divides what is combined evenly.
+    /// Returns the results of a reduction whose operands all lie in a region. `None` unless every other result has all operands outside of
+    /// it: the edge then falls between groups of operands, never inside one.
     fn whole_along(&mut self, region: &Region, axis: usize, shape: &[i64]) -> Option<Region> {
         let (symbol, extent) = (along(axis), *shape.get(axis)?);
         self.ground.of_shape(shape);
@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
             .all(|(component, at)| of.value(component, &mut self.ground).same == Some(at))
     }
 
-    /// Returns what is known of the results of a scan.
+    /// Returns bounds and facts about the results of a scan.
     fn totals(&mut self, operator: &[Scalar], data: &[Number], shape: &[i64]) -> Vec<Number> {
         let mut totals = data.to_vec();
         for pass in 0..2 {

@@ -109,7 +109,7 @@ fn range_of<'p>(stmts: &'p [Stmt], counter: &Symbol) -> Option<(&'p Expr, &'p Ex
     })
 }
 
-/// Reports whether the result of an operation has a part in what another one reads.
+/// Reports whether the result of operation `from` contributes to an operand of operation `to`.
 pub(crate) fn leads_to(program: &TileProgram, from: OpId, to: OpId) -> bool {
     let ops = program.ops(1.0);
     let Some(last) = program.op(to) else { return false };

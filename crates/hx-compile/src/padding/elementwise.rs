@@ -53,7 +53,7 @@ impl<'a> Walk<'a> {
         self.set(map.dst, held);
     }
 
-    /// Returns the padding of the result at the elements where input `i` has this padding; `None` if it is none any more.
+    /// Returns the padding of the result at the elements where input `i` has this padding; `None` if the result is not padding there.
     fn mapped(
         &mut self,
         (op, map): (&Op, &Map),
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
         }
         let (is_legit, number) = (number.legit, Number { same: None, legit: false, ..number });
         if is_legit && !number.padding {
-            // An accumulator stays what it was filled with where all rounds so far have had padding.
+            // If an accumulator has met only padding in all rounds so far, it still has its initial value.
             let region = self.first_rounds(&pad.region);
             let number = Number { padding: true, ..number };
             return Some(Pad { region, carried: Default::default(), ..pad.with(number, op.id) });
@@ -130,7 +130,8 @@ impl<'a> Walk<'a> {
         region
     }
 
-    /// Returns the region of a padding without the elements that are padding along other axes, too: a row beyond the end is no row.
+    /// Returns the region of a padding without elements that are also padding along other axes: a row beyond the end has no elements of
+    /// the tensor to mix with.
     fn alone(&self, inputs: &[Rc<Held>], pad: &Pad) -> Region {
         let axes = pad.region.axes();
         let mut region = pad.region.clone();

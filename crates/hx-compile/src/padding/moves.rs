@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
         self.moved(&held, &coordinates(view), &view.shape())
     }
 
-    /// Returns the elements of the stage that a wait returned: what the copies of that stage brought, in the round of the wait.
+    /// Returns the elements of the stage that a wait returned: the copies of that stage wrote them, in the round of the wait.
     fn of_stage(&self, held: &Held, filled: &[Filled]) -> Held {
         let mut now = Held { pads: Vec::new(), ..held.clone() };
         for pad in &held.pads {
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let axes = region.axes();
-            // One element of a scan: it repeats the last one that exists.
+            // This is a single element of a scan, which repeats the last element that exists: drop it.
             if pad.repeats && axes.is_empty() {
                 continue;
             }

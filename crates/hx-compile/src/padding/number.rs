@@ -393,13 +393,13 @@ fn all_ones(x: Option<&Number>) -> bool {
     x.is_some_and(|x| !x.dtype.is_float() && x.dtype.bits() < 64 && x.bits == Some((1 << x.dtype.bits()) - 1))
 }
 
-/// Reports whether an element with the value `value` leaves a reduction as it is whose other elements are `others`.
+/// Reports whether an element with the value `value` does not change a reduction over elements with the values `others`.
 pub(crate) fn is_neutral(operator: Operator, value: &Number, others: &Number) -> bool {
     if value.meant {
         return true;
     }
     match operator {
-        // The order of the bits of `pad: -inf` is what the source chose it for: keys that an index shares with a value.
+        // The source chose `pad: -inf` for the order of its bits: keys that pack an index beside a value.
         Operator::Max | Operator::Min if value.packed => true,
         Operator::Add | Operator::Sub | Operator::Or | Operator::Xor if value.is(0.0) => true,
         Operator::Mul => value.is(1.0),

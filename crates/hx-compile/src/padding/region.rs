@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
 
-/// Numbers from here on name what a variable was earlier: in another round of its loop, or before an assignment.
+/// Symbols with numbers from here on stand for an earlier value of a variable: from another round of its loop, or from before an
+/// assignment.
 const EARLIER: u32 = 1 << 30;
 
 /// Returns the coordinate of an element along an axis of its tensor.
@@ -257,8 +258,8 @@ impl Ground {
         other.0.iter().all(|e| self.implies(region, e))
     }
 
-    /// Returns an expression without integers that others define. Numbers that may wrap are taken as they are: indices are far from
-    /// the ends of their types.
+    /// Returns the expression with defined integers replaced by their values. Numbers that may wrap are taken as unbounded, because
+    /// indices are far from the ends of their types.
     pub(crate) fn plain(&self, e: &Expr) -> Expr {
         let unwrapped = e.unwrapped();
         if (self.defined.is_empty() || e.as_const().is_some()) && unwrapped == *e {

@@ -48,7 +48,7 @@ impl Rings {
         scopes_of(&program.body, &mut pipes, &mut skipped);
         let mut rings = Rings::default();
         for ((pipe, scope), kinds) in &pipes {
-            // Of several scopes that fill a ring, each fills a part of its stages.
+            // If several scopes fill a ring, each fills a part of the stages: skip it.
             let mut fill = pipes.iter().filter(|((of, _), [acquires, _])| of == pipe && *acquires);
             let (Some(((_, from), _)), None) = (fill.next(), fill.next()) else { continue };
             if !kinds[1] || skipped.contains(pipe) {

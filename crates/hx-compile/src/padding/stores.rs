@@ -34,7 +34,8 @@ impl<'a> Walk<'a> {
         self.stored(op, src, dst, adds.then_some(AtomicOp::Add));
     }
 
-    /// Reports indices that are padding and name an element: it gets what no element of the tensor has.
+    /// Reports indices that are padding but name an element of the destination: the store would write a value that no element of the
+    /// source has.
     fn scattered(
         &mut self,
         op: &'a Op,

@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
 
     fn body(&mut self, stmts: &'a [Stmt]) {
         for stmt in stmts {
-            // Nothing is told any more.
+            // The budget of proofs is spent, so nothing more can be reported.
             if !self.ground.is_decided() {
                 return;
             }
@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
             ground.facts.forget(&stated);
             stated
         });
-        // A region may be empty on the way that does not have it.
+        // A branch without a region does not remove it from the join if the region is empty under that branch's condition.
         let mut empty = |first: bool, id: &TensorId, region: &Region| {
             let stated = ground.holds(if first { cond } else { &opposite });
             let empty = ground.is_empty(region, &program.tensor(*id).shape);
@@ -343,7 +343,7 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    /// Forgets what the values of the rounds before had a part in.
+    /// Forgets which values depend on earlier rounds of the innermost loop.
     fn left(&self, state: &mut State) {
         let inner = |(depth, _): &(u32, TensorId)| *depth == self.depth;
         for held in state.values_mut() {
@@ -396,7 +396,8 @@ impl<'a> Walk<'a> {
         self.repeat(body, |walk| walk.ground.holds(&cond), None);
     }
 
-    /// Follows the definition of an integer. If neither it nor what it is made of changes later, expressions have its value in its place.
+    /// Follows the definition of an integer. If neither the integer nor a symbol of its value is assigned later, expressions use the
+    /// value.
     fn define(&mut self, var: &Symbol, value: &Expr) {
         let value = self.ground.plain(value);
         if self.is_fixed(var) && value.symbols().iter().all(|symbol| self.is_fixed(symbol)) {

@@ -30,7 +30,7 @@ pub(super) fn choose(
             let alike = |candidate: &Candidate| {
                 taken.iter().filter(|(_, other)| differing(candidate, other, axes) <= 1).count()
             };
-            // The first of equal ones has the better estimate.
+            // `min_by_key` returns the first of equal candidates, which has the better estimate.
             (0..near).min_by_key(|at| alike(&open[*at].1)).unwrap_or(0)
         };
         let (rank, candidate) = open.remove(at);

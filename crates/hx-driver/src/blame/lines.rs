@@ -92,7 +92,7 @@ impl Account<'_> {
             let lines = line_index(self.db, label.file);
             let line = |label: &Label| lines.line_col(label.range.start()).line;
             let shares = |other: &Label| other.file == label.file && line(other) == line(&label);
-            // A line that is drawn anyway needs no remark that it gives a name.
+            // Skip the label if another one already shows its line.
             if !labels.iter().any(shares) {
                 labels.push(label);
             }

@@ -372,7 +372,7 @@ impl<'r> Stepper<'r> {
         frames.map(|frame| (frame.file, frame.line)).collect()
     }
 
-    /// Goes to the moment after so many steps.
+    /// Goes to the moment after `step` steps.
     pub fn seek(&mut self, step: u64) {
         self.playback.seek(step);
         self.settle();

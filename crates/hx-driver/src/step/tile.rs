@@ -56,7 +56,7 @@ impl Tile {
 }
 
 impl Stepper<'_> {
-    /// Returns the values of a window of a tensor that begins at a coordinate and has at most so many rows and columns.
+    /// Returns the values of a window of a tensor. The window begins at `origin` and has at most `most` rows and columns.
     pub fn tile(&self, named: &Named, origin: &[i64], most: [usize; 2]) -> Tile {
         let mut origin = origin.to_vec();
         origin.resize(named.shape.len(), 0);

@@ -18,7 +18,7 @@ use super::sample::Sample;
 use super::store::{Key, Store};
 use super::{Baseline, Prepared, Progress, Row, ShapeResult, TuneError, TuneRequest, kernel_of};
 
-/// What a run on a GPU needs.
+/// The inputs of a tuning run on a GPU.
 pub(super) struct Run<'r, 'db> {
     pub db: &'db Database,
     pub kernel: Kernel<'db>,

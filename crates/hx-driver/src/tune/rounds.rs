@@ -19,7 +19,7 @@ const FAR: f64 = 1.3;
 /// The number of candidates that the last round measures at least, if there are as many.
 const FINAL: usize = 3;
 
-/// How long a batch is measured.
+/// The time for which a batch is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Effort {
     /// The time of unreported runs, in milliseconds.

@@ -21,7 +21,7 @@ const SEED: u64 = 17;
 /// Integers of this width and more are filled with zeros, because kernels use them as positions.
 const POSITION_BITS: u32 = 32;
 
-/// What a launch of one kernel fixes, checked against the kernel's header.
+/// The dimensions and arguments that a launch of one kernel fixes, checked against the kernel's header.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Given {
     /// Dimensions by name.

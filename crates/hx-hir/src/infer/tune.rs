@@ -137,7 +137,7 @@ impl Tuning<'_> {
             }
             _ => {
                 let generics = &kernel_signature(db, kernel).generics;
-                // A parameter that has an axis already is not the one that is meant.
+                // Do not suggest a parameter that already has an axis.
                 let is_free = |index: usize| !seen.iter().any(|(known, _)| *known as usize == index);
                 let free = generics.iter().enumerate().filter(|(index, _)| is_free(*index));
                 let known = free.map(|(_, generic)| generic.name.clone()).collect();

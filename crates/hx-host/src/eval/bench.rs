@@ -90,6 +90,9 @@ impl Recording {
 
 impl<'a> Session<'a> {
     /// Runs a bench and times its measures, group by group.
+    ///
+    /// # Errors
+    /// If the device cannot time, a statement or a measured step fails, or the bench measures nothing.
     pub fn bench(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Vec<Group>> {
         let key = item.get().key(self.db);
         let whole = |error: HostError| EvalError {

@@ -61,8 +61,10 @@ impl Checkpoint {
 }
 
 impl<'a> Session<'a> {
-    /// Runs the statements of a cell. On success the environment receives their bindings and their value. On an error it stays
-    /// unchanged, but writes into tensors remain; a [`Checkpoint`] can undo them.
+    /// Runs the statements of a cell. On success the environment receives their bindings and their value.
+    ///
+    /// # Errors
+    /// If a statement fails. The environment is then unchanged, but writes into tensors remain; a [`Checkpoint`] can undo them.
     pub fn run_cell(&mut self, item: Sound<Item<'a>>, environment: &mut Environment) -> EvalResult<Value> {
         self.draws = environment.draws;
         self.environment = Some(environment.clone());

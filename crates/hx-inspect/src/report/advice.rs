@@ -21,7 +21,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Returns what the compiler knows about an operation that wastes something, if it does.
+    /// Returns the causes of an operation's waste that the compiler knows; empty if the operation wastes nothing.
     pub(super) fn of<'db>(
         db: &'db dyn Db,
         instance: Instance<'db>,
@@ -56,7 +56,7 @@ impl Advice {
         }
     }
 
-    /// Adds what is known from another launch.
+    /// Adds the causes that another launch shows.
     pub fn join(&mut self, other: Advice) {
         self.conflicts = self.conflicts.take().or(other.conflicts);
         self.sectors = self.sectors.take().or(other.sectors);

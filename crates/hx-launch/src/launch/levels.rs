@@ -18,7 +18,7 @@ use crate::machine::Gpu;
 pub enum Levels {
     /// This level, 0 to 3; the assembler's own without a number.
     One(Option<u8>),
-    /// The assembler's own and level 0. What they write is compared bit by bit.
+    /// The assembler's own level and level 0. Their results are compared bit by bit.
     Compared,
 }
 

@@ -81,6 +81,9 @@ impl<'l, 'a> Racetrack<'l, 'a> {
     }
 
     /// Runs a step once and returns the tensors that it wrote. Their memory is zeroed before.
+    ///
+    /// # Errors
+    /// If the step fails on the GPU.
     pub fn outputs(&mut self, step: &Step, outputs: &[&Tensor]) -> Result<Vec<Tensor>, LaunchError> {
         let bytes = self.launcher.run_resident(self.gpu, step, outputs, &mut self.memory)?;
         let tensor = |(like, data): (&&Tensor, Vec<u8>)| {
@@ -90,12 +93,18 @@ impl<'l, 'a> Racetrack<'l, 'a> {
     }
 
     /// Times steps in turns.
+    ///
+    /// # Errors
+    /// If a step fails on the GPU.
     pub fn time(&mut self, steps: &[Step], plan: TimePlan) -> Result<Vec<Times>, LaunchError> {
         let works: Vec<Vec<Step>> = steps.iter().map(|step| vec![step.clone()]).collect();
         self.launcher.time_resident(self.gpu, &works, plan, &mut self.memory)
     }
 
     /// Frees the memory.
+    ///
+    /// # Errors
+    /// If the worker fails.
     pub fn close(self) -> Result<(), LaunchError> {
         self.launcher.release(self.gpu, self.memory)
     }
@@ -109,6 +118,9 @@ pub struct Launch {
 }
 
 /// Binds the arguments of a launch without choosing an instance.
+///
+/// # Errors
+/// If there is no such kernel, or the arguments do not fit its signature.
 pub fn bound(db: &dyn Db, request: &LaunchRequest) -> Result<Launch, LaunchError> {
     let kernel = find_kernel(db, request)?;
     let prepared = bind::bind(db, kernel, request)?;

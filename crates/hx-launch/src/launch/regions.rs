@@ -48,8 +48,8 @@ pub fn may_share(a: &Region<'_>, b: &Region<'_>) -> bool {
     if a_start + a.run(|_| true) <= b_start || b_start + b.run(|_| true) <= a_start {
         return false;
     }
-    // Dimensions whose strides are multiples of `pitch` only move by multiples of it. The others cover a run of bits. Two runs that do
-    // not meet modulo the pitch never meet.
+    // A dimension whose stride is a multiple of `pitch` moves a region by multiples of `pitch` only. The other dimensions cover a run of
+    // bits. Two runs that are disjoint modulo `pitch` never overlap.
     let apart = |pitch: u64| {
         let run = |region: &Region<'_>| region.run(|stride| stride % pitch != 0);
         let (a_run, b_run) = (run(a), run(b));

@@ -102,7 +102,7 @@ impl<'a> Launcher<'a> {
                     found = found.also(file, range, what);
                 }
             }
-            // The error itself is at the first of the waits, and of blocks that wait at one place one label stands for all.
+            // The error is at the first wait. If several blocks wait at one place, one label covers them.
             let apart =
                 |(at, other): &(usize, &Blocked)| !blocked[..*at].iter().any(|wait| wait.is_beside(other));
             for (_, other) in blocked.iter().enumerate().skip(1).filter(apart) {
@@ -185,7 +185,8 @@ pub(super) fn room(db: &dyn Db, instance: Instance<'_>) -> Option<Room> {
     let resources = resources(db, instance, None)?;
     let (registers, shared) = (resources.registers.count(), resources.shared_bytes);
     let residency = instance.target(db).limits.residency(resources.threads, registers, shared);
-    // An estimate may be too large for one block, and the compiler keeps to what fits.
+    // The registers are an estimate and may exceed a block's limit. The compiler then spills to stay within it, so at least one block
+    // fits.
     let each = residency.blocks.max(1);
     let multiprocessors = instance.target(db).costs().multiprocessors;
     Some(Room { multiprocessors, each, limited_by: residency.limited_by })

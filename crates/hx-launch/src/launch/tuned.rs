@@ -92,8 +92,12 @@ impl Tuned {
         Ok(remarks)
     }
 
-    /// Returns the result that is taken, and lines about it and about those that cannot be taken. `stated` are the arguments that
-    /// are written down.
+    /// Takes the first result, by the number of exact values in its shape, that fits `values` and is not stale. None is taken if that one
+    /// contradicts `stated`, the arguments that the source writes. Also returns remarks for the user: the result that is taken, and the
+    /// reasons against others.
+    ///
+    /// # Errors
+    /// As for [`Tuned::check`] of a result that fits.
     pub fn select<'t, 'db>(
         &'t self,
         db: &'db dyn Db,
@@ -132,7 +136,10 @@ impl Tuned {
         Ok((None, remarks))
     }
 
-    /// Refuses a result whose arguments the kernel does not have.
+    /// Checks that the kernel has all compile-time parameters that a result sets.
+    ///
+    /// # Errors
+    /// A diagnostic at the result in the file, if the kernel lacks one of them.
     pub fn check<'db>(
         &self,
         db: &'db dyn Db,

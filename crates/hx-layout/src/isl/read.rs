@@ -16,10 +16,11 @@ const MAX_ALTERNATIVES: usize = 256;
 type Formula = Vec<Vec<Atom>>;
 
 impl Relation {
-    /// Reads a relation or set.
+    /// Reads a relation or set in isl's notation, such as `{ [i, j] -> [2i + j] : 0 <= i < 4 and 0 <= j < 2 }`. A relation is a union by
+    /// `;`, and a formula may use `and`, `or`, `exists`, `mod` and `floor(x/n)`.
     ///
     /// # Errors
-    /// If the text is not of the accepted form.
+    /// If the text does not follow this notation, has parameters, nests too deeply, or splits into too many alternatives.
     pub fn parse(text: &str) -> Result<Relation, RelationError> {
         let mut reader = Reader { text, at: 0, names: Vec::new(), hidden: Vec::new(), depth: 0 };
         let parts = reader.union()?;

@@ -132,7 +132,8 @@ pub(super) struct Equation {
 }
 
 impl Equation {
-    /// Reads an equation. Returns `None` if the text is not of the accepted form or has no names.
+    /// Reads `left == right`, where a side is a layout such as `(a,b):(1,a)` or a composition `A ∘ B`. Returns `None` if the text
+    /// has another form, or no names.
     pub(super) fn read(text: &str) -> Option<Equation> {
         let (left, right) = text.split_once("==")?;
         let read = |text: &str| {

@@ -17,8 +17,7 @@ use crate::code::{
 };
 use crate::error::SimError;
 
-/// Reports whether an atomic access lets a block see what others did, or orders its accesses with theirs, or does not see theirs
-/// as atomic.
+/// Reports whether an atomic access observes other blocks, orders accesses of blocks, or is not atomic for all blocks.
 pub(crate) fn communicates(row: &CopyRow, used: &AtomicUse) -> bool {
     let Some(form) = row.atomic.as_ref().filter(|_| row.memory_space() == Space::Global) else {
         return false;
@@ -84,7 +83,7 @@ impl Compilation<'_> {
         })
     }
 
-    /// Compiles what an atomic transfer does beside moving its registers.
+    /// Compiles the operands of an atomic transfer besides the registers that it moves.
     fn atomic(
         &mut self,
         t: &hx_thread::Transfer,

@@ -80,7 +80,7 @@ pub(super) struct Product {
     pub(super) overflow: Overflow,
 }
 
-/// How a sum or product behaves beyond 64 bits.
+/// The behaviour of a sum or product beyond 64 bits.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) enum Overflow {
     #[default]

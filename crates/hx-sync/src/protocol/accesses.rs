@@ -53,7 +53,7 @@ impl Accesses {
     /// Adds an access. Returns the earlier accesses that conflict with it and that are unknown to the agent that makes it.
     pub(crate) fn add(&mut self, new: Access, known: &Knowledge) -> Vec<Access> {
         let all = self.0.entry(new.span.tensor).or_default();
-        // The cheapest question comes first.
+        // Test the cheapest conditions first.
         let unordered = |old: &&Access| {
             (old.write || new.write)
                 && !known.knows(old.epoch)
@@ -89,12 +89,12 @@ impl Accesses {
     }
 }
 
-/// Accesses of threads of one scope are compared thread by thread elsewhere.
+/// Reports whether both accesses are by threads of one scope: then the trace compares them thread by thread, and this module does not.
 fn is_left_to_the_trace(a: &Access, b: &Access) -> bool {
     a.by.is_spread() && b.by.is_spread() && a.team == b.team
 }
 
-/// Each block of a cluster brings its share of a multicast copy.
+/// Reports whether the two accesses are shares of one multicast copy, which blocks of a cluster write to different elements.
 fn are_shares(a: &Access, b: &Access) -> bool {
     matches!(a.by, By::Fill { .. }) && a.by == b.by && a.op == b.op && a.agent != b.agent
 }

@@ -1,4 +1,4 @@
-//! Records what the launches of a protocol run through, so that what they leave out can be told.
+//! Records the loops and conditions that the launches of a protocol run through, so that a verdict names the parts that no launch decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ impl Coverage {
         Coverage { sites, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0 }
     }
 
-    /// Records what a launch runs through.
+    /// Records a fact about a statement that a launch runs through.
     pub(super) fn see(&mut self, sight: Sight<'_>) {
         match sight {
             Sight::Rounds { of, rounds } => {
@@ -206,7 +206,7 @@ impl Coverage {
     }
 }
 
-/// Returns the number of rounds of a loop that show what its rings do when they are full, and its places when they come again.
+/// Returns the number of rounds of a loop that fill its rings and then reach every position of the rings again.
 fn rounds_of(protocol: &Protocol, stmt: &Stmt) -> i64 {
     let mut rounds = 2;
     let probe = Protocol { body: vec![stmt.clone()], ..Protocol::default() };

@@ -1,6 +1,6 @@
 //! Loops over counters: how often they run, and the numbers that they see.
 //!
-//! What other blocks do decides how many numbers a block draws, so the number of rounds is a symbol of its own, and every launch
+//! The other blocks decide how many numbers a block draws, so the number of rounds is a symbol of its own, and every launch
 //! chooses it freely. It is the same in all loops of a block over the counter. The numbers ascend: a launch follows the first
 //! numbers of the counter, and the last ones if a condition or a loop depends on them. The blocks of a cluster draw different
 //! numbers, and one of them may draw fewer.
@@ -15,7 +15,7 @@ use super::{Act, Protocol, Stmt};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     name: String,
-    /// How many numbers the counter hands out.
+    /// The number of values that the counter hands out in a launch.
     limit: Expr,
     /// The number of blocks of a cluster.
     blocks: i64,
@@ -28,6 +28,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
+    /// Makes a counter that hands out the numbers below `limit` to clusters of `blocks` blocks. The symbols' names contain `name`.
     pub fn new(name: &str, limit: Expr, blocks: i64) -> Drawn {
         // No dimension of a kernel has a name with spaces.
         let symbol = |what: &str| Symbol::Dim(format!("{what} of {name}").into());

@@ -4,7 +4,7 @@ use hx_tile::{OpId, TensorId};
 
 use super::{Counts, Key};
 
-/// Something that goes wrong in a launch.
+/// An error of synchronization that some launch shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub kind: Kind,
@@ -16,14 +16,15 @@ pub struct Fault {
     pub others: usize,
 }
 
+/// The kind of a fault, with the operations that take part. `pipe` and `turns` are positions in the protocol's lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Waits that never return: those of all groups that do not come to their end. The first is the one to tell of.
+    /// Waits that never return, of all groups that do not reach their end. A report names the first.
     Stuck(Vec<Blocked>),
-    /// A wait for a stage whose barrier can be a phase or more away from the one that the wait asks for. `other` is the
-    /// operation that can overtake the wait, if one is known.
+    /// A wait for a stage whose barrier may be a phase or more away from the phase that the wait expects. `other` is the operation that
+    /// can overtake the wait, if one is known.
     Slip { wait: OpId, pipe: u32, other: Option<OpId> },
-    /// A stage is given back by more groups than read it.
+    /// More groups release a stage than read it.
     Crowded { release: OpId, pipe: u32, readers: u32 },
     /// A turn is passed on although the next group has not taken the last one.
     Repassed { pass: OpId, turns: u32 },
@@ -31,7 +32,7 @@ pub enum Kind {
     Race { tensor: TensorId, earlier: Deed, later: Deed, cause: Cause, pipe: Option<u32> },
     /// An operand of a product is used while the product is in flight. `release`: the stage that holds it is given back.
     InFlight { product: OpId, later: OpId, tensor: TensorId, write: bool, release: bool },
-    /// Two ways through the program bring different numbers of bytes to a stage; `None` for a stage without a copy.
+    /// Two paths through the program bring different numbers of bytes to a stage; `None` for a stage without a copy.
     Unequal { pipe: u32, acquire: OpId, bytes: u64, other: OpId, expected: u64 },
     /// The blocks of a cluster read different tiles with one multicast copy.
     Divided { copy: OpId },
@@ -175,7 +176,7 @@ impl Rounds {
 }
 
 impl Kind {
-    /// Returns what identifies the fault in different launches.
+    /// Returns a key that is equal for the same fault in different launches.
     pub(crate) fn key(&self) -> Key {
         match self {
             Kind::Stuck(blocked) => (0, blocked.first().map(|blocked| blocked.op).into_iter().collect()),

@@ -1,4 +1,4 @@
-//! Vector clocks: how far an agent knows that others have come.
+//! Vector clocks: the events of other agents that an agent knows to have happened.
 
 /// The time of an access: a component of the clocks, and the time on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ impl Knowledge {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
-    /// Reports whether this is all that is known there, and perhaps more.
+    /// Reports whether this knowledge includes all of `other`.
     pub(crate) fn covers(&self, other: &Knowledge) -> bool {
         self.0.iter().zip(&other.0).all(|(mine, theirs)| mine >= theirs)
     }

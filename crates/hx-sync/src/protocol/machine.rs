@@ -1,4 +1,4 @@
-//! Runs the scripts of all groups of a cluster. A group goes on until it has to wait; which group goes first does not matter.
+//! Runs the scripts of all groups of a cluster. A group runs until it has to wait; the order of the groups does not matter.
 
 mod steps;
 mod stuck;

@@ -43,7 +43,7 @@ pub struct Orders {
     pub cut: bool,
 }
 
-/// Something that goes wrong in some order.
+/// An error that some order of events shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// Groups wait for ever, at these operations.
@@ -109,7 +109,7 @@ fn chosen(protocol: &Protocol, launches: Vec<Launch>) -> Vec<Launch> {
             rings = rings.max(i64::from(protocol.pipes[*pipe as usize].stages));
         }
     });
-    // A loop of the launch that never has so many rounds does not matter here: the largest of its numbers does.
+    // A loop whose count never reaches the wanted number of rounds must not exclude every launch: its largest count suffices.
     let mut most: BTreeMap<&String, i64> = BTreeMap::new();
     for (count, value) in launches.iter().flat_map(|launch| &launch.counts) {
         most.entry(count).and_modify(|most| *most = (*most).max(*value)).or_insert(*value);

@@ -57,7 +57,8 @@ pub(super) fn rounds(protocol: &Protocol, body: &Protocol) -> Vec<i64> {
     periods.map(|period| scaled(period).saturating_mul(2).saturating_add(1)).collect()
 }
 
-/// The longest period that is guessed. An exact period has no limit: if no launch has enough rounds, the loop is told to be unchecked.
+/// The longest period that is guessed. An exact period is not bounded: if no launch has enough rounds for it, the loop is reported as
+/// unchecked.
 pub(super) const LONGEST: i64 = 1024;
 
 /// Returns the expressions that a condition compares.

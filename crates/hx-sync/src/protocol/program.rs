@@ -33,6 +33,7 @@ pub struct Turns {
     pub name: String,
 }
 
+/// The task of some groups of threads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Role {
     pub name: String,
@@ -46,6 +47,7 @@ pub struct Role {
     pub body: Vec<Stmt>,
 }
 
+/// A statement of a protocol: a tile program reduced to its synchronization and to the data on which that depends.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
     /// The effect of an operation on the protocol.
@@ -110,7 +112,7 @@ pub struct Value {
     pub identity: Identity,
 }
 
-/// Which reads of the same place give equal data.
+/// The reads of one place that return equal data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Identity {
     /// All of them: nothing writes the place.

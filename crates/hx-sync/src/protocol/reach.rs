@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The coordinates of a part, counted from its first one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reach {
-    /// So many coordinates in a row.
+    /// This number of consecutive coordinates.
     Run(i64),
     /// Coordinates with gaps, in ascending order.
     Steps(Arc<[i64]>),

@@ -72,7 +72,7 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
         }),
         Kind::InFlight { later, .. } => {
             let wait = |leave| fix(FixAt::Before(*later), &[FixWith::WaitProducts(leave)]);
-            // The wait right before the use is the one to change. More products in flight are better.
+            // Change the wait right before the use. Prefer the change that leaves the most products in flight.
             let mut all = fewer(protocol, *later, true, &|act| matches!(act, Act::WaitProducts { .. }));
             all.extend([2, 1, 0].map(wait));
             all
@@ -130,8 +130,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
     }
 }
 
-/// Returns the changes that give back the stages of a pipe that an operation waits for: where the body ends that waits, or
-/// behind the loop if all but the last stage are given back.
+/// Returns the changes that release the stages of a pipe for which an operation waits: at the end of the body that waits, or after the
+/// loop if all stages but the last are released.
 fn unreleased(protocol: &Protocol, pipe: u32, wait: OpId) -> Vec<Fix> {
     let release = FixWith::Release(pipe);
     // A stage is given back in the round that waits for it, if that is possible.

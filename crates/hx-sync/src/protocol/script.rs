@@ -1,4 +1,4 @@
-//! Unrolls what each group does under a launch. Nothing branches on an arrival, so positions in pipelines are known without
+//! Unrolls the statements of each group under a launch. No statement branches on an arrival, so positions in pipelines are known without
 //! running.
 
 mod names;
@@ -126,7 +126,7 @@ pub(crate) enum Sight<'a> {
 /// Takes the facts about the statements that a launch runs through.
 type See<'a> = &'a mut dyn FnMut(Sight<'_>);
 
-/// Returns the scripts of all groups of all blocks of the cluster, and tells `see` what they run through.
+/// Returns the scripts of all groups of all blocks of the cluster, and reports facts about their statements to `see`.
 pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, see: See<'_>) -> Result<Vec<Script>, Unfollowed> {
     let mut left = MOST_STEPS;
     let mut names = Names::default();
@@ -145,8 +145,8 @@ pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, see: See<'_>) -> Res
     Ok(scripts)
 }
 
-/// Runs through each statement of the first block at most once, in a round of each loop that `chance` draws from as many, and tells
-/// `see` of it. Statements without a value are left out.
+/// Runs through each statement of the first block at most once and reports it to `see`. Of a loop it takes the single round that `chance`
+/// draws from the number of rounds. Skips statements without a value.
 pub(crate) fn walk(protocol: &Protocol, launch: &Launch, chance: &mut dyn FnMut(i64) -> i64, see: See<'_>) {
     let mut names = Names::default();
     let firsts = protocol.roles.iter().map(|role| role.first);

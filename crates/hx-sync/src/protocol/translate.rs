@@ -104,7 +104,7 @@ struct Translator<'a> {
     data: Data<'a>,
 }
 
-/// Returns the loads of a loop that acquire what another scope releases on a shared tensor, with the tensors.
+/// Returns the loads in a loop that acquire a flag in shared memory, each with its tensor.
 fn flags(body: &[TileStmt]) -> Vec<(OpId, TensorId)> {
     let loads = body.iter().flat_map(TileStmt::ops).filter_map(|op| {
         let OpKind::Atomic(atomic) = &op.kind else { return None };

@@ -43,8 +43,8 @@ pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
     launches
 }
 
-/// Returns launches that run through what `coverage` has not seen, found by drawing values, and tells `coverage` how many rounds
-/// no drawn launch exceeds.
+/// Returns launches for the loops and conditions that `coverage` lacks, found by drawing values. Records the most rounds of the drawn
+/// launches in `coverage`.
 pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
     let known = with_counters(known);
     let mut launches = Vec::new();
@@ -141,7 +141,7 @@ impl<'a> Search<'a> {
             self.add(&start);
         }
         let most = if self.pattern.decides_levels() { MOST } else { FEWER };
-        // The launch with the most rounds: what a branch leaves out shows only once a ring has gone round.
+        // The launch with the most rounds. A release that a branch skips shows only after a ring has wrapped around.
         let mut longest: Option<(i64, Values)> = None;
         let mut tried = vec![start.clone()];
         for wanted in self.combinations(most) {

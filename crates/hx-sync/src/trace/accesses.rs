@@ -12,7 +12,7 @@ use crate::column::is_among;
 use crate::event::{Access, Event};
 use crate::scan;
 
-/// How an instruction accesses memory.
+/// The addresses, the direction and the completion of an instruction's access to memory.
 #[derive(Clone, Copy)]
 pub(super) struct Move {
     /// The bytes at one address.
@@ -35,7 +35,8 @@ impl<'a> Tracer<'a, '_> {
     pub(super) fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
         let row = transfer.row;
         let access = Move::of(&row, !row.is_load(), Completion::AtOnce);
-        // A barrier may order what an atomic access tells of other blocks, and this trace has one block.
+        // An atomic access may carry knowledge between blocks, which a barrier may then order. This trace has one block only, so it is
+        // incomplete.
         let tells = |atomic: &AtomicUse| {
             row.is_load() || atomic.old.is_some() || atomic.order != MemoryOrder::Relaxed
         };
@@ -94,8 +95,8 @@ impl<'a> Tracer<'a, '_> {
         }
     }
 
-    /// Notes what an access at this offset means for the trace: stages that a loop of unknown length left, and rounds that were not
-    /// followed.
+    /// Records how an access at this offset limits the trace: it depends on the stage at which a loop of unknown length ended, or on
+    /// rounds that were not followed.
     fn meets(&mut self, buffer: usize, offset: &Expr) {
         if let Some(stages) = self.ended.get(&buffer) {
             self.trace.stages = scan::common(self.trace.stages, *stages);

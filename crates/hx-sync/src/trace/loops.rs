@@ -42,7 +42,7 @@ impl<'a> Tracer<'a, '_> {
         }
     }
 
-    /// Assumes a trip count for a loop if its bounds are unknown: the run's, or enough rounds to show what the loop does.
+    /// Assumes a trip count for a loop with unknown bounds: the run's trip count, or else enough rounds to show all behaviour of the loop.
     fn suppose_length(&mut self, start: &Expr, end: &Expr, body: &[Stmt], var: &Symbol) {
         let Some(run) = self.trace.run else { return };
         if self.scope.in_run().uniform(start).is_none() {

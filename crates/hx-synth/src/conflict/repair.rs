@@ -34,7 +34,7 @@ pub enum Repair {
     Rearrange { op: OpId, tensor: TensorId, layout: Layout },
     /// Replaces the asynchronous copy by one through registers.
     Synchronous(OpId),
-    /// Arranges the warps of a gemm like this.
+    /// Fixes the arrangement of a gemm's warps along M, N and the batch.
     Warps { op: OpId, warps: [i64; 3] },
     /// Lets the compiler choose the arrangement of a gemm's warps.
     FreeWarps(OpId),

@@ -46,7 +46,7 @@ pub(super) struct Clock {
     pub(super) takes: Takes,
     /// The cycles of the waits at each operation.
     pub(super) waits: BTreeMap<OpId, f64>,
-    /// The cycle at which the first stage of each pipeline arrives, as long as nobody waited for it.
+    /// The cycle at which the first stage of each pipeline arrives. The first wait for it removes the entry.
     pub(super) arrivals: BTreeMap<PipeId, f64>,
     products: Flight,
     stores: Flight,
@@ -117,7 +117,7 @@ impl Clock {
                 let leave: usize = self.groups.iter().sum();
                 self.copies.wait(self.now, leave)
             }
-            // The other groups go on while the products of this one run: only the rest of the way is exposed.
+            // Other groups run while the products of this group run, so only the part of the hand-over that exceeds them is exposed.
             SyncOp::Pass { .. } => {
                 let over = self.now + self.hand_over - self.end();
                 self.now + over.max(0.0)

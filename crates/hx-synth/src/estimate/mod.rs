@@ -71,7 +71,7 @@ pub fn compared(program: &TileProgram, solution: &Solution, target: Target) -> f
     estimate.map_or(solution.cost, |estimate| estimate.block)
 }
 
-/// Returns what is known of the symbols at the start of the first block.
+/// Returns the known values of symbols at the start of the first block.
 fn values(program: &TileProgram, known: impl IntoIterator<Item = (Symbol, i64)>) -> Values {
     let target = program.target;
     let mut values: Values = known.into_iter().collect();
@@ -203,7 +203,7 @@ impl<'p> Estimator<'p> {
         }
     }
 
-    /// Walks what all threads run first, then the text of a part, as its group of this number does.
+    /// Walks the statements that all threads run first, and then those of a part, as the group with this number.
     fn walked<'w>(&'w self, part: &Part<'_>, group: i64, floors: &'w BTreeMap<LoopId, f64>) -> Walk<'w> {
         let mut clock = Clock::new(self.target, self.arrivals());
         let (mut values, mut executions) = (self.start.clone(), BTreeMap::new());
@@ -282,7 +282,7 @@ impl<'p> Estimator<'p> {
         out
     }
 
-    /// Drops the loops of roles that fill a pipeline, if there is one that waits for its stages: both say the same.
+    /// Drops the loops of roles that fill a pipeline if another loop waits for its stages: the estimate of that loop covers both.
     fn without_fillers(&self, loops: &mut Vec<LoopEstimate>) {
         let all = loops.clone();
         let along = |a: &LoopEstimate, b: &LoopEstimate| a.pipes.iter().any(|pipe| b.pipes.contains(pipe));
@@ -299,7 +299,7 @@ impl<'p> Estimator<'p> {
             if other.scope == part.scope {
                 continue;
             }
-            // Of the loops of a role along the same pipeline, the one with the most rounds goes along.
+            // Of the loops of another role along the same pipeline, take the one with the most rounds.
             let along = |r: &&Round| pipes.iter().any(|pipe| r.stages.contains_key(pipe));
             let Some(with) = all.iter().filter(along).max_by(|a, b| a.rounds.total_cmp(&b.rounds)) else {
                 continue;
@@ -323,7 +323,7 @@ impl<'p> Estimator<'p> {
         let waits = slowest.1.waits.iter();
         let wait = waits.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
         let waited: f64 = slowest.1.waits.values().sum();
-        // A role that waits for its own products or stores is bound by them. One that computes all the time bounds the loop.
+        // A role bounds the loop if it takes longer than the busiest resource even without the waits for its own products and stores.
         let bound = if role - waited > most { Bound::Role(slowest.0) } else { Bound::Resource(resource) };
         LoopEstimate {
             pipes,

@@ -200,7 +200,8 @@ impl Recorder<'_> {
         cost::sector_bytes(target, self.program, memory, at, width) / target.costs().global_bytes
     }
 
-    /// Returns the cost of a bulk copy in boxes of `each` elements, of which the block makes one in `of`. One thread issues them.
+    /// Returns the cost of a bulk copy in boxes of `each` elements that `of` blocks of a cluster share equally. One thread issues the
+    /// boxes.
     fn boxes(&self, shared: &View, each: f64, of: f64) -> Cost {
         let target = self.target;
         let elements = shared.shape().iter().product::<i64>() as f64;
@@ -219,8 +220,8 @@ impl Recorder<'_> {
         }
     }
 
-    /// Returns the cost of an elementwise expression. What is the same for all elements, or for a row of them, is computed once;
-    /// a product that is added to something is part of the addition.
+    /// Returns the cost of an elementwise expression. A value that is the same for all elements, or for a row of them, is computed once. A
+    /// product that is added to a value is part of the addition.
     fn map(&self, map: &Map, threads: u32) -> Cost {
         let target = self.target;
         let mut work = Work::default();

@@ -194,7 +194,7 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// How a loop moves along pipelines in its own statements. Those of an inner loop are that loop's.
+/// The stages of each pipeline that a loop passes in a round, by its own statements; inner loops have entries of their own.
 struct Along {
     id: LoopId,
     stages: BTreeMap<PipeId, f64>,

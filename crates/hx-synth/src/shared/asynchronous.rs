@@ -96,8 +96,8 @@ pub(super) fn unaligned(
     failure.help(why).help("`copy` goes through registers and takes any alignment")
 }
 
-/// Returns how the readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each warp must then
-/// copy what it reads.
+/// Returns the layout in which readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each warp must
+/// then copy the elements that it reads.
 fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
     if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::Sync(SyncOp::Warp)) {
         return None;

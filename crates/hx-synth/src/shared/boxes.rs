@@ -122,7 +122,8 @@ fn made(
     Ok(Candidate::new(By::Boxes(boxes), constraint, costs))
 }
 
-/// Reports whether some operation writes a tensor. Bulk copies read memory by another way than threads write it.
+/// Reports whether some operation writes a tensor. Bulk copies read through the asynchronous proxy, which does not see writes of threads
+/// without a fence.
 fn is_written(cx: &Cx<'_, '_>, base: Base) -> bool {
     let writes = |op: &Op| {
         op.kind.effects().accesses.iter().any(|access| access.base() == base && access.mode.writes())

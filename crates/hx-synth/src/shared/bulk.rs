@@ -28,13 +28,13 @@ pub(super) fn offer(
             Err(why) => refused.push((row, why)),
         }
     }
-    // Nobody expects runs of a tile that is not one of them.
+    // If the tile is not contiguous, do not mention runs in the reasons.
     let is_run = global::param_of(cx.program(), view).is_some_and(|param| runs::is_one(param, view));
     refused.retain(|(row, _)| row.run.is_none() || is_run);
     if options.usable.is_empty() && u.reads {
         return Err(unboxed(u, info, refused));
     }
-    // Of a copy that is made in boxes, the reason against runs is idle.
+    // If boxes are usable, the reasons against runs do not matter to the user.
     if options.usable.is_empty() || refused.iter().any(|(row, _)| row.run.is_none()) {
         let reasons = refused.iter().map(|(row, why)| format!("not `{}`: {why}", row.name));
         let reasons: Vec<String> = reasons.collect();

@@ -65,7 +65,7 @@ pub(super) struct Party {
     accepts: Vec<Demanded>,
 }
 
-/// Who demands a swizzle.
+/// The pin or the access that demands a swizzle.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Demander {
     /// The pin of the tensor.

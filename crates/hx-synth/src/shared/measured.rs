@@ -24,7 +24,7 @@ pub(crate) struct MeasuredOf {
     pub(super) shape: Vec<i64>,
 }
 
-/// How the addresses under a layout are counted.
+/// The precision with which addresses under a layout are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum How {
     /// Counts a sample of the phases. Lanes that address one word count once: [`Requests::new`].

@@ -71,7 +71,7 @@ fn longest(param: &TensorParam, global: &View) -> Option<(Vec<usize>, Vec<i64>)>
     let (mut dims, mut extents, mut length) = (Vec::new(), Vec::new(), 1);
     let mut rest: Vec<usize> = (0..param.stride.len()).rev().collect();
     loop {
-        // Of several dimensions with the stride, those of one element do not lengthen the run.
+        // If several dimensions have this stride, skip those of extent 1: they do not lengthen the run.
         let goes_on = |dim: &usize| {
             param.stride[*dim].as_const() == Some(length) && walked(*dim).is_some_and(|mode| mode.extent > 1)
         };

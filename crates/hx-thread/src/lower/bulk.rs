@@ -16,7 +16,7 @@ use crate::{Address, Body, Bulk, BulkStore, Outside, Part, Stmt, TensorMap};
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
 
-/// The rows of a map whose boxes end where each copy says. A tensor has at most so many.
+/// The rows of a map that clips each box at an end which the copy gives. No tensor has more rows.
 const ROWS: i64 = 1 << 30;
 
 /// A box or a run of a copy, and its first element in shared memory.

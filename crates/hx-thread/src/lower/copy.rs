@@ -197,7 +197,7 @@ impl Lowering<'_> {
         (body, at)
     }
 
-    /// Returns the condition under which an element lies within the bounds of a global buffer, without what the facts prove.
+    /// Returns the condition under which an element lies within the bounds of a global buffer, without comparisons that the facts prove.
     /// The elements of one access lie inside together or not at all.
     fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };

@@ -141,7 +141,7 @@ fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
         1
     } else {
         let wanted = program.target.costs().memory_bound_threads / program.block_threads();
-        // A bound above what shared memory allows would only take registers from the threads.
+        // Launch bounds above the blocks that fit by shared memory would only lower the limit of registers of a thread.
         let resident = Target::usual().limits.residency(program.block_threads(), 1, solution.shared_bytes);
         wanted.min(resident.blocks).max(1)
     }

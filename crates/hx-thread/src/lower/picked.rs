@@ -135,7 +135,7 @@ pub(super) fn coordinates(view: &View, at: &[Expr], picked: Option<&Picked>) -> 
     all
 }
 
-/// Returns what an atomic instruction needs beside its value, from the registers of the companions.
+/// Returns the operands of an atomic instruction besides its value, from the registers of the companions.
 pub(super) fn atomic_use(op: &Op, beside: &[Registers]) -> Option<AtomicUse> {
     let OpKind::Atomic(Atomic { old, compare, order, scope, .. }) = &op.kind else { return None };
     let mut beside = beside.iter().cloned();

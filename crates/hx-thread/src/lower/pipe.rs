@@ -46,7 +46,7 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
     out
 }
 
-/// Returns how many arrivals of a block give a stage back.
+/// Returns the number of arrivals of a block that release a stage.
 fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
     let limits = &program.target.limits;
     let each = match released_by(program, pipe) {
@@ -117,7 +117,7 @@ enum Give {
     Nothing,
     /// Exactly one stage.
     One,
-    /// One stage if more than this many are held.
+    /// One stage if the scope holds more than this many.
     If(u32),
     /// Stages as long as more than this many are held.
     While(u32),
@@ -139,7 +139,7 @@ impl Give {
 /// Facts about the whole program that the lowering of pipelines needs.
 #[derive(Debug, Default)]
 pub(super) struct Pipes {
-    /// How the stages of each pipeline are filled.
+    /// The arrivals that fill the stages of each pipeline.
     pub(super) fills: BTreeMap<PipeId, Fills>,
     /// The stage that each copy fills: the local that its acquisition defines.
     pub(super) stages: BTreeMap<OpId, Symbol>,
@@ -352,7 +352,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Moves an index to the next of so many places in a ring. The parity changes when the ring begins anew.
+/// Moves an index to the next place in a ring of `places` places. The parity flips when the index wraps to 0.
 pub(super) fn next_place(places: u32, index: &Symbol, parity: Option<&Symbol>) -> Body {
     let flip = |parity: &Symbol| Stmt::Assign {
         var: parity.clone(),

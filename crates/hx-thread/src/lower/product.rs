@@ -22,7 +22,7 @@ use crate::{Body, Descriptor, Fence, MultiplyAsync, Registers, Source, Stmt};
 struct Issues {
     /// The counters of the instructions along M, N, K and the batch.
     counters: [Symbol; 4],
-    /// Their values: 0 where there is one instruction only.
+    /// The counters as expressions: 0 along an axis with a single instruction.
     counts: [Expr; 4],
     /// The coordinates of the first element of an instruction's accumulator: the row, the column, and the batch if there is
     /// one.

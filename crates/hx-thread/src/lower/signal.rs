@@ -39,7 +39,7 @@ impl Fills {
     }
 }
 
-/// Returns how the stages of each pipeline are filled.
+/// Returns the arrivals that fill the stages of each pipeline.
 pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<PipeId, Fills> {
     let mut out: BTreeMap<PipeId, Fills> = BTreeMap::new();
     for (op, _) in program.ops(1.0) {
@@ -170,7 +170,7 @@ impl Lowering<'_> {
         Ok(out)
     }
 
-    /// Returns the bytes that the bulk copies of a statement bring into a stage: the same on every way through it.
+    /// Returns the bytes that the bulk copies of a statement bring into a stage: the same on every path through it.
     fn bytes(&self, stmt: &TileStmt, var: &Symbol) -> Result<u64, LowerError> {
         let all = |body: &[TileStmt]| body.iter().try_fold(0, |sum, stmt| Ok(sum + self.bytes(stmt, var)?));
         let differs = || {

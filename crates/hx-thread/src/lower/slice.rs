@@ -282,7 +282,7 @@ fn truth(cond: &Cond) -> Option<Scalar> {
     }
 }
 
-/// Returns the condition under which a coordinate lies in a range, without what the facts prove.
+/// Returns the condition under which a coordinate lies in a range, without comparisons that the facts prove.
 fn between(at: &Expr, first: &Expr, extent: i64, facts: &Facts) -> Cond {
     let end = first.clone() + Expr::constant(extent);
     Cond::cmp(CmpOp::Le, first.clone(), at.clone(), facts).and(Cond::cmp(CmpOp::Lt, at.clone(), end, facts))

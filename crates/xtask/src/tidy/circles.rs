@@ -25,7 +25,7 @@ struct Allowed {
     because: &'static str,
 }
 
-/// Who uses whom, by the files' paths below `src`, and which items.
+/// The uses between files, by their paths below `src`, with the items that are used.
 type Edges = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// Checks all crates. The map's keys are paths below the workspace's root.

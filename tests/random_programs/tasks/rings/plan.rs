@@ -183,7 +183,7 @@ pub(crate) enum Out {
     /// Into a tensor stored along its columns.
     Turned,
     Shared,
-    /// In boxes, through so many slots, as wide as the tile divided by this.
+    /// In boxes through `slots` slots of shared memory. A box is as wide as the tile divided by `cut`.
     Boxes {
         slots: i64,
         cut: i64,

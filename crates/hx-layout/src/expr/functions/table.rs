@@ -13,12 +13,12 @@ use crate::{Layout, LayoutError, Tiler};
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     pub name: &'static str,
-    /// What it returns, in one sentence.
+    /// The value that it returns, in one sentence.
     pub doc: &'static str,
     pub(super) does: Does,
 }
 
-/// What a function computes, by the arguments that it takes.
+/// The implementation of a function, by the types of its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Does {
     /// A layout of a layout.

@@ -95,8 +95,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Waits for the first write of a flag by another scope. With more than one write, the wait may read any of them: what it orders
-    /// is told to be undecided.
+    /// Waits for the first write of a flag by another scope. With more than one write the wait may read any of them, so its
+    /// order is undecided.
     fn await_flag(&mut self, agent: usize, op: OpId, team: Team, tensor: TensorId) -> bool {
         let block = self.agents[agent].block;
         let writes = self.flags.get(&(block, tensor)).into_iter().flatten();
@@ -126,7 +126,7 @@ impl Machine<'_> {
         Epoch { component: self.components.threads(agent), time: self.agents[agent].now }
     }
 
-    /// Returns what an agent tells others of: all that its threads did so far.
+    /// Returns the knowledge that an agent publishes: everything that its threads did or learned so far.
     fn publish(&mut self, agent: usize) -> Knowledge {
         let component = self.components.threads(agent);
         let agent = &mut self.agents[agent];
@@ -315,13 +315,15 @@ impl Machine<'_> {
         let Machine { agents, memory, .. } = self;
         let step = agents[agent].at;
         let new = Access { op, by, write, span: span.clone(), epoch, agent, step, team };
-        // One thread does the bulk copies; everything else is done by all threads.
+        // One thread issues bulk copies and stores, so it needs to know of the earlier access itself. All threads make the other accesses,
+        // so all of them must know.
         let known = match by {
             By::Fill { .. } | By::Store => &agents[agent].own,
             By::Threads | By::Atomic | By::Copies | By::Product => &agents[agent].all,
         };
         for old in memory[block as usize].add(new.clone(), known) {
-            // The early release of the operand has been reported, and this fill follows from it.
+            // A fill that overwrites an operand of a product in flight follows from an early release of the stage. If that release has
+            // been reported, do not report the race as well.
             let given = |fault: &Kind| match fault {
                 Kind::InFlight { product, release, .. } => *release && *product == old.op,
                 _ => false,

@@ -9,8 +9,8 @@ use super::super::{Act, Blocked, Kind, Rounds, Stmt, Want};
 use super::Machine;
 
 impl Machine<'_> {
-    /// Returns what all agents wait for that are not at their end. The first wait is one that no step can end any more, if
-    /// there is one: the others follow from it.
+    /// Returns the waits of all agents that have not reached their end. A wait that no remaining step can end comes first, because the
+    /// other waits follow from it.
     pub(super) fn stuck(&self) -> Option<Kind> {
         let waiting = |agent: &usize| self.agents[*agent].at < self.scripts[*agent].steps.len();
         let mut agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();
@@ -21,7 +21,7 @@ impl Machine<'_> {
             agents.retain(|agent| !at_end(agent));
         }
         let mut blocked: Vec<(u8, Blocked)> = agents.iter().map(|agent| self.blocked(*agent)).collect();
-        // Stable: of equals the group with the lower number comes first.
+        // The sort is stable: groups with equal rank stay in the order of their numbers.
         blocked.sort_by_key(|(rank, _)| *rank);
         let mut told: Vec<Blocked> = Vec::new();
         for (_, blocked) in blocked {
@@ -34,8 +34,8 @@ impl Machine<'_> {
         (!told.is_empty()).then_some(Kind::Stuck(told))
     }
 
-    /// Describes what an agent waits for. The number is lower if no step that is left can end the wait, and lowest if the
-    /// operation is known behind which such a step is missing.
+    /// Describes the event that an agent waits for, with a rank for the report. The rank is lower if no remaining step can end the wait,
+    /// and lowest if the operation is known after which such a step is missing.
     fn blocked(&self, agent: usize) -> (u8, Blocked) {
         let Step { op, team, kind } = &self.scripts[agent].steps[self.agents[agent].at];
         let (hopeless, wants) = match kind {

@@ -67,7 +67,7 @@ impl Effects {
         Effects(table.scripts.iter().enumerate().map(effects).collect())
     }
 
-    /// Returns what is persistent: the smallest set of events of a state that is found. `events` are all that can come next.
+    /// Returns the smallest persistent set of events of a state that is found. `events` are all events that can come next.
     pub(super) fn persistent(&self, state: &State, table: &Table<'_>, events: &[Event]) -> Vec<Event> {
         let mut best = events.to_vec();
         for event in events {
@@ -82,7 +82,8 @@ impl Effects {
         best
     }
 
-    /// Adds to an event what must be held back with it. Returns nothing if that is not one of the events of the state.
+    /// Grows an event to a persistent set: adds the events that must be held back with it. Returns `None` if one of them cannot come next
+    /// in this state.
     fn grown(&self, state: &State, table: &Table<'_>, events: &[Event], first: Event) -> Option<Vec<Event>> {
         let mut set = vec![first];
         loop {
@@ -258,8 +259,11 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// Runs the others on. Returns the first event of the one that comes to something which matters to an event held back, or
-    /// nothing if that is too far ahead to tell.
+    /// Runs the other agents on, as far as no event depends on one held back.
+    ///
+    /// # Errors
+    /// The next event of the first agent that reaches a step which depends on an event held back; `None` if the search ends before it
+    /// finds one.
     fn run(&mut self, held: &[(Event, Effect)]) -> Result<(), Option<Event>> {
         let matters = |effect: &Effect| held.iter().any(|(_, other)| other.matters_to(effect));
         let is_held = |event: Event| held.iter().any(|(other, _)| *other == event);

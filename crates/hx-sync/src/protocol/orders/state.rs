@@ -283,7 +283,7 @@ impl State {
                 self.reads(table, (agent, at, 0), step, span, reads)?;
             }
             StepKind::Atomic { span, writes, .. } => {
-                // Atomic accesses of one flag do not race. What a relaxed one leaves unordered only the machine knows.
+                // Atomic accesses of one flag do not race. The protocol machine checks which accesses a relaxed one leaves unordered.
                 self.begins_to_write(block, op, span, Some(agent))?;
                 if *writes {
                     self.raised.insert((block, span.tensor, step.team));

@@ -24,7 +24,7 @@ pub(super) struct Ring {
     pub(super) stages: u32,
     /// The number of releases that end a phase of an empty barrier.
     pub(super) releases: u32,
-    /// The blocks that a release of a group of this block tells.
+    /// The blocks at whose barriers a release by a group of this block arrives.
     pub(super) told: Vec<usize>,
     /// By `n`, the number of copies that arrive at the stage.
     pub(super) expected: BTreeMap<u32, u32>,

@@ -244,7 +244,7 @@ impl<'a> Unroller<'a> {
         cond.eval(&|symbol| self.symbol(symbol)).map_err(unknown)
     }
 
-    /// Returns the part of the tensor, or `None` if the launch does not decide it: then the access is left out, and told of.
+    /// Returns the part of the tensor; `None` if the launch does not decide it. Then the access is skipped, and `see` receives the place.
     fn span(&mut self, op: OpId, place: &Place) -> Option<Span> {
         let mut ranges = Vec::new();
         for (start, reach) in &place.ranges {

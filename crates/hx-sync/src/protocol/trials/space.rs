@@ -63,7 +63,7 @@ impl<'a> Space<'a> {
                 matches!(symbol, Symbol::Dim(_)) && !self.in_counts.contains(symbol) && !is_level(symbol);
             (symbol.clone(), self.allowed(symbol, if few { least.max(FEW) } else { least }))
         };
-        // A condition of the header may mention what is given, though no loop does.
+        // Add the given symbols: a condition of the header may mention them even if no loop does.
         self.symbols.iter().map(value).chain(self.known.given.iter().cloned()).collect()
     }
 
