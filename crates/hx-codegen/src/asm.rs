@@ -39,6 +39,14 @@ pub(crate) enum Slots {
     Unique,
 }
 
+/// The text of an `asm` statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// The PTX in it, as the literal spells it.
+    pub(crate) ptx: String,
+}
+
 /// The column up to which an `asm` statement is written on one line.
 const LINE: usize = 116;
 
@@ -52,7 +60,7 @@ impl Asm {
         template: &str,
         slots: &dyn Fn(&str) -> Option<Slots>,
         indent: usize,
-    ) -> Result<String, String> {
+    ) -> Result<Written, String> {
         let vector = |range: &std::ops::Range<usize>| -> String {
             let list: Vec<String> = range.clone().map(|i| format!("%{}", self.outputs.len() + i)).collect();
             format!("{{{}}}", list.join(", "))
@@ -91,14 +99,25 @@ impl Asm {
         let head = if self.effects { "asm volatile(" } else { "asm(" };
         let single = format!("{head}{});", parts.join(" "));
         if indent + single.len() <= LINE {
-            return Ok(single);
+            return Ok(Written { text: single, ptx: code });
         }
         let pad = " ".repeat(indent + 4);
         let mut lines = vec![parts[0].clone()];
         lines.extend([taken, given].iter().take(parts.len() - 1).map(|o| wrapped(o, indent + 4)));
         lines.extend(self.effects.then(|| parts[3].clone()));
-        Ok(format!("{head}\n{pad}{});", lines.join(&format!("\n{pad}"))))
+        let text = format!("{head}\n{pad}{});", lines.join(&format!("\n{pad}")));
+        Ok(Written { text, ptx: code })
     }
+}
+
+/// Returns the opcodes of a PTX text: the first word of each statement, after braces and guards. Declarations are skipped.
+pub fn opcodes(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.split([';', '\n']).filter_map(|statement| {
+        let mut words = statement.split(|c: char| c.is_whitespace() || c == '{' || c == '}' || c == '\\');
+        words
+            .find(|word| !word.is_empty() && !word.starts_with('@'))
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+    })
 }
 
 /// Returns an operand list, such as `: "r"(a), "r"(b)`.
@@ -223,6 +242,19 @@ mod tests {
                 : "+r"(x)
                 : "l"(p), "r"((int)(i < n))
                 : "memory");"#]]
-        .assert_eq(&asm.statement("op {r}, [{a}];", &slots, 0).unwrap_or_default());
+        .assert_eq(
+            &asm.statement("op {r}, [{a}];", &slots, 0).map(|written| written.text).unwrap_or_default(),
+        );
+    }
+
+    #[test]
+    fn opcodes_of_a_text() {
+        let of = |ptx| opcodes(ptx).collect::<Vec<_>>();
+        assert_eq!(
+            of("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.b32 %0, [%1]; }"),
+            ["setp.ne.b32", "ld.global.b32"]
+        );
+        assert_eq!(of("st.shared.b16 [{a}], {r};\nbar.sync 0;"), ["st.shared.b16", "bar.sync"]);
+        assert_eq!(of(""), [""; 0]);
     }
 }

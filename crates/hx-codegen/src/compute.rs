@@ -229,13 +229,11 @@ impl Emitter<'_> {
                         "d" => Some(Slots::Outputs(0..1)),
                         _ => name.strip_prefix('s')?.parse().ok().filter(|i| *i < count).map(Slots::Input),
                     };
-                    let malformed = |placeholder| MalformedProgram::Template { row, placeholder };
-                    let text = asm.statement(&template, &slots, self.indent()).map_err(malformed)?;
                     let name = &asm.outputs[0].text;
                     if name.starts_with("hx_v") {
                         self.statement(&format!("{} {name};", value_type(result)));
                     }
-                    self.statement(&text);
+                    self.assembly(&row, &template, &asm, &slots)?;
                 }
             }
         }

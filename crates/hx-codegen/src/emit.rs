@@ -15,6 +15,7 @@ use hx_thread::{ThreadProgram, assigned, counted};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::access::Array;
+use crate::asm::{Asm, Slots, opcodes};
 use crate::expr::Printer;
 use crate::launch::{CudaSource, LaunchDescription};
 use crate::names::{Names, barrier_name, kernel_symbol};
@@ -121,6 +122,8 @@ pub(crate) struct Emitter<'a> {
     line: Option<u32>,
     /// The threads that run the statements being written.
     pub(crate) executing: Executing,
+    /// The names of rows and the opcodes written so far: see [`CudaSource::emitted`].
+    pub(crate) emitted: BTreeSet<String>,
     out: String,
     depth: usize,
 }
@@ -162,6 +165,7 @@ impl<'a> Emitter<'a> {
             poll,
             line: lines.map(|_| HEADER),
             executing: Executing { scope: ScopeId::BLOCK, index: None, has_few: false },
+            emitted: BTreeSet::new(),
             out: String::new(),
             depth: 1,
         };
@@ -188,6 +192,7 @@ impl<'a> Emitter<'a> {
         self.depth = 0;
         for helper in self.printer.helpers.clone() {
             self.statement(helper.definition().trim_end());
+            self.emitted.extend(helper.opcodes().iter().map(|&opcode| opcode.to_owned()));
             self.out.push('\n');
         }
         if !self.maps.is_empty() {
@@ -199,7 +204,8 @@ impl<'a> Emitter<'a> {
         self.out.push_str(&body);
         self.depth = 0;
         self.statement("}");
-        Ok(CudaSource { text: self.out, symbol, launch: LaunchDescription::of(self.program) })
+        let launch = LaunchDescription::of(self.program);
+        Ok(CudaSource { text: self.out, symbol, launch, emitted: self.emitted })
     }
 
     /// Returns the declarations of the arrays that the threads of a scope hold. Call it after the statements that use them.
@@ -267,6 +273,21 @@ impl<'a> Emitter<'a> {
             line.push_str(part);
         }
         self.write_line(&line);
+    }
+
+    /// Writes the `asm` statement of a row, and records its opcodes. `row` is for messages.
+    pub(crate) fn assembly(
+        &mut self,
+        row: &str,
+        template: &str,
+        asm: &Asm,
+        slots: &dyn Fn(&str) -> Option<Slots>,
+    ) -> Result<(), MalformedProgram> {
+        let malformed = |placeholder| MalformedProgram::Template { row: row.to_owned(), placeholder };
+        let written = asm.statement(template, slots, self.indent()).map_err(malformed)?;
+        self.emitted.extend(opcodes(&written.ptx).map(str::to_owned));
+        self.statement(&written.text);
+        Ok(())
     }
 
     /// Writes `head {`, the statements of `inside`, and `}`.

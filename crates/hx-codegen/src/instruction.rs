@@ -57,7 +57,7 @@ impl Emitter<'_> {
         Ok((index, array.ok_or_else(|| MalformedProgram::Missing(format!("register array {index}")))?))
     }
 
-    /// Writes a sequence, in a block of its own if it declares temporaries.
+    /// Writes the sequence of the row with that name, in a block of its own if it declares temporaries.
     pub(crate) fn sequence(
         &mut self,
         row: &str,
@@ -65,26 +65,19 @@ impl Emitter<'_> {
         sequence: Sequence,
         slots: &dyn Fn(&str) -> Option<Slots>,
     ) -> Result<()> {
+        self.emitted.insert(row.to_owned());
         let scoped = sequence.temporaries > 0;
         // Only the instruction needs the guard: the statements around it are harmless without.
         let branch = sequence.asm.guard.clone().filter(|_| !is_single(template));
         let write = |e: &mut Self| -> Result<()> {
             sequence.before.iter().for_each(|text| e.statement(text));
             let Sequence { mut asm, after, .. } = sequence;
-            let malformed = |placeholder| MalformedProgram::Template { row: row.to_owned(), placeholder };
             match branch {
                 Some(guard) => {
                     asm.guard = None;
-                    e.block(&format!("if ({guard})"), |e| {
-                        let text = asm.statement(template, slots, e.indent()).map_err(malformed)?;
-                        e.statement(&text);
-                        Ok(())
-                    })?;
+                    e.block(&format!("if ({guard})"), |e| e.assembly(row, template, &asm, slots))?;
                 }
-                None => {
-                    let text = asm.statement(template, slots, e.indent()).map_err(malformed)?;
-                    e.statement(&text);
-                }
+                None => e.assembly(row, template, &asm, slots)?,
             }
             after.iter().for_each(|text| e.statement(text));
             Ok(())

@@ -1,5 +1,7 @@
 //! The description of a launch, which the emitter returns with the text.
 
+use std::collections::BTreeSet;
+
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_target::SwizzleMode;
@@ -15,6 +17,9 @@ pub struct CudaSource {
     /// Name of the kernel in the compiled code.
     pub symbol: String,
     pub launch: LaunchDescription,
+    /// The names of the rows that the emitter wrote, and the opcodes of their PTX and of the PTX around it. Rows without a name,
+    /// which are those of operators, are there by their opcodes only.
+    pub emitted: BTreeSet<String>,
 }
 
 /// The arguments, the sizes and the requirements of a launch.

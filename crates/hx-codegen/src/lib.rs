@@ -26,6 +26,7 @@ mod roles;
 mod storage;
 mod unused;
 
+pub use asm::opcodes;
 pub use emit::{Lines, MalformedProgram, cuda, cuda_with_lines};
 pub use launch::{CudaSource, LaunchDescription, LaunchParam, fill_name, swizzle_bytes};
 pub use names::{identifier, is_keyword};

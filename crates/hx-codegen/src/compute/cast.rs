@@ -23,6 +23,7 @@ impl Emitter<'_> {
         }
         let single = |row: &&ConvertRow| row.values == 1;
         if let Some(row) = self.target.rows().converts_of(from, to).find(single) {
+            self.emitted.insert(row.name.clone());
             return Ok(self.instruction(&row.name, &row.ptx, to, vec![(value, from)], work));
         }
         let none = MalformedProgram::UnknownRow(format!("a conversion from {from} to {to}"));

@@ -34,7 +34,28 @@ pub(crate) enum Helper {
     Odd,
 }
 
+/// The comparison and the selection of [`Helper::Least`] and [`Helper::Most`].
+const LEAST: [&str; 2] = ["setp.lt.s32", "selp.b32"];
+const MOST: [&str; 2] = ["setp.gt.s32", "selp.b32"];
+
 impl Helper {
+    /// Returns the opcodes in the inline assembly of the definition.
+    pub(crate) fn opcodes(self) -> &'static [&'static str] {
+        match self {
+            Helper::Least => &LEAST,
+            Helper::Most => &MOST,
+            Helper::FloorDiv { .. }
+            | Helper::FloorMod { .. }
+            | Helper::Div { .. }
+            | Helper::Mod { .. }
+            | Helper::Hidden
+            | Helper::Extract
+            | Helper::Insert
+            | Helper::Tf32
+            | Helper::Odd => &[],
+        }
+    }
+
     pub(crate) fn definition(self) -> String {
         let int = |wide: bool| if wide { "long long" } else { "int" };
         let unsigned = |wide: bool| if wide { "unsigned long long" } else { "unsigned" };
@@ -87,8 +108,8 @@ impl Helper {
                     )
                 })
                 .join("\n"),
-            Helper::Least => chosen("hx_least", "lt"),
-            Helper::Most => chosen("hx_most", "gt"),
+            Helper::Least => chosen("hx_least", LEAST),
+            Helper::Most => chosen("hx_most", MOST),
             Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
                  const unsigned bits = __float_as_uint(x);\n    \
                  return x == x ? (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u : 0x7fffe000u;\n}\n"
@@ -117,11 +138,11 @@ impl Helper {
 }
 
 /// Returns a function for one of two `int`: the first one if it compares so to the other.
-fn chosen(name: &str, comparison: &str) -> String {
+fn chosen(name: &str, [comparison, selection]: [&str; 2]) -> String {
     format!(
         "static __device__ __forceinline__ int {name}(int a, int b) {{\n    \
          int chosen;\n    \
-         asm(\"{{ .reg .pred p; setp.{comparison}.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }}\" : \"=r\"(chosen) : \"r\"(a), \"r\"(b));\n    \
+         asm(\"{{ .reg .pred p; {comparison} p, %1, %2; {selection} %0, %1, %2, p; }}\" : \"=r\"(chosen) : \"r\"(a), \"r\"(b));\n    \
          return chosen;\n}}\n"
     )
 }

@@ -15,7 +15,7 @@ mod launches;
 mod log;
 mod programs;
 
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 use hx_codegen::{Lines, cuda, cuda_with_lines};
 use hx_target::Target;
 use hx_thread::ThreadProgram;
@@ -33,6 +33,14 @@ fn check(program: &ThreadProgram) {
 #[test]
 fn vector_copy_with_a_ragged_end() {
     check(&programs::vector_copy());
+}
+
+#[test]
+fn names_of_what_was_written() {
+    let emitted = |program| cuda(&program).map(|source| Vec::from_iter(source.emitted).join(" "));
+    expect!["ld.global.v4.b32 setp.ne.b32 st.global.v4.b32"]
+        .assert_eq(&emitted(programs::vector_copy()).unwrap());
+    expect!["ld.global.b32 mma.m16n8k16.f32.f16 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 st.global.v2.b32"].assert_eq(&emitted(programs::one_product()).unwrap());
 }
 
 #[test]

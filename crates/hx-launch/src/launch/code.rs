@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use hx_base::{codes, nearest};
-use hx_codegen::CudaSource;
+use hx_codegen::{CudaSource, opcodes};
 use hx_compile::{routed_program, solution};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
@@ -112,18 +112,9 @@ fn uses(target: Target, asked: &str, solution: &Solution, source: &CudaSource) -
             None => error,
         });
     }
-    let others = solution.choices.values().flat_map(|choice| match choice {
-        Choice::Gemm(c) => vec![c.row.name()],
-        Choice::Bulk(c) => vec![c.row.name()],
-        Choice::Convert(c) => c.row.iter().map(|row| row.name()).collect(),
-        Choice::Rearrange(c) => c.route.rows(),
-        Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => vec![],
-    });
-    let mut rows = copies(solution).map(|c| c.row.name()).chain(others);
-    let found = rows.any(|row| begins(row, asked))
+    let found = source.emitted.iter().any(|name| begins(name, asked))
         || forms(solution).iter().any(|form| begins(form, asked))
-        || multicasts(solution).any(|name| begins(&name, asked))
-        || opcodes(&source.text).iter().any(|op| begins(op, asked));
+        || multicasts(solution).any(|name| begins(&name, asked));
     Ok(CodeAnswer::Bool(found))
 }
 
@@ -167,7 +158,7 @@ fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
         if !name.is_empty() {
             known.insert(name.to_owned());
         }
-        known.extend(instructions(ptx).map(str::to_owned));
+        known.extend(opcodes(ptx).map(str::to_owned));
     };
     all.copies.iter().for_each(|r| add(&r.name, &r.ptx));
     all.gemms.iter().for_each(|r| add(&r.name, &r.ptx));
@@ -186,35 +177,6 @@ fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
     for operand in ["a", "b"] {
         all.reaches.iter().for_each(|r| add(&format!("{operand}.{}", r.name), ""));
     }
-}
-
-/// Returns the instructions in the inline assembly of a CUDA text.
-fn opcodes(text: &str) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
-    for part in text.split("asm").skip(1) {
-        let Some(inside) = part.trim_start().trim_start_matches("volatile").trim_start().strip_prefix('(')
-        else {
-            continue;
-        };
-        // Adjacent string literals form one text. The operands begin at a colon after the last literal.
-        let mut rest = inside.trim_start();
-        while let Some(literal) = rest.strip_prefix('"') {
-            let Some((ptx, after)) = literal.split_once('"') else { break };
-            found.extend(instructions(ptx));
-            rest = after.trim_start();
-        }
-    }
-    found
-}
-
-/// Returns the first word of each statement of a PTX text, after braces and guards. Declarations are skipped.
-fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
-    ptx.split([';', '\n']).filter_map(|statement| {
-        let mut words = statement.split(|c: char| c.is_whitespace() || c == '{' || c == '}' || c == '\\');
-        words
-            .find(|word| !word.is_empty() && !word.starts_with('@'))
-            .filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-    })
 }
 
 /// Counts the tensors that the solution moves between threads. A tensor whose elements stay in their threads does not count.
@@ -265,13 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_of_a_text() {
-        let text = "// asm (not this)\nasm(\"{ .reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.b32 %0, [%1]; }\" : \"=r\"(x));\n\
-                    asm volatile(\n  \"st.shared.b16 [%0], \"\n  \"%1;\" :: \"r\"(a.asm_));\n  y = asm2;";
-        assert_eq!(
-            opcodes(text).into_iter().collect::<Vec<_>>(),
-            ["ld.global.b32", "setp.ne.b32", "st.shared.b16"]
-        );
+    fn names_begin_with_components() {
         assert!(begins("ld.global.v4.b32", "ld.global") && begins("ld", "ld"));
         assert!(!begins("ldfoo.x4", "ld") && !begins("ld.global", "ld.glob"));
     }
