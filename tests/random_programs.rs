@@ -60,9 +60,9 @@ const COUNT: u64 = 2 * TURNS.len() as u64;
 /// part for tiles in 4 of 100 programs.
 const SOME: u64 = 150;
 
-/// A run of at least [`MANY`] programs must contain each row of the catalogue at least [`OFTEN`] times, and each draw of integers and
-/// each part of tasks at least [`SELDOM`] times. Programs take turns with the requests for rows, and the solver may choose another row than the one
-/// requested.
+/// A run of at least [`MANY`] programs must contain each row of the catalogue at least [`OFTEN`] times, and each draw of integers and each
+/// part of tasks at least [`SELDOM`] times. Programs take turns with the requests for rows, and the solver may choose another row than the
+/// one requested.
 const MANY: u64 = 3000;
 const OFTEN: u64 = 10;
 const SELDOM: u64 = 3;

@@ -101,8 +101,8 @@ impl<'db> Instance<'db> {
     }
 }
 
-/// Returns the instance that editors show and `hx check` checks: every parameter has its default, every dimension is a
-/// multiple of 16, and the usual strides are 1. Returns `None` if a compile-time parameter has no default, because only a launch determines it.
+/// Returns the instance that editors show and `hx check` checks: every parameter has its default, every dimension is a multiple of 16, and
+/// the usual strides are 1. Returns `None` if a compile-time parameter has no default, because only a launch determines it.
 pub fn default_instance<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Target) -> Option<Instance<'db>> {
     let signature = kernel_signature(db, kernel);
     let complete = signature.generics.iter().all(|generic| generic.default.is_some());

@@ -52,7 +52,8 @@ pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter, each: 
     list(db, files, filter, ItemKind::Bench, each)
 }
 
-/// Compiles the kernels of all benches at the same time, then runs the benches in order, and hands each report to `each`. Only one bench runs at a time, because they share the GPU's clock.
+/// Compiles the kernels of all benches at the same time, then runs the benches in order, and hands each report to `each`. Only one bench
+/// runs at a time, because they share the GPU's clock.
 pub fn run_benches(
     db: &Database,
     cases: &[Case],

@@ -231,8 +231,8 @@ impl Cx<'_> {
         Expr::symbol(var)
     }
 
-    /// Gives an integer of a `let` or of an argument a local of the program if its expression divides by a number of the launch.
-    /// Such a division takes many instructions, so it is computed once. Other expressions are written out at each use: they hold no register.
+    /// Gives an integer of a `let` or of an argument a local of the program if its expression divides by a number of the launch. Such a
+    /// division takes many instructions, so it is computed once. Other expressions are written out at each use: they hold no register.
     pub(crate) fn as_local(&mut self, name: &str, value: Value) -> Value {
         // The header and the sizes of roles have no statements.
         if self.scopes.is_empty() {

@@ -205,7 +205,8 @@ impl<'a> Block<'a> {
         self.clock.access((self.agent.first + thread) as u32, lanes)
     }
 
-    /// Returns the error of a fault in a statement of `site`. `thread`, of the running agent, is `None` if the fault concerns the whole block.
+    /// Returns the error of a fault in a statement of `site`. `thread`, of the running agent, is `None` if the fault concerns the whole
+    /// block.
     #[cold]
     pub(crate) fn error(&self, site: SiteId, thread: Option<usize>, fault: Fault) -> SimError {
         let thread = thread.map(|t| (self.agent.first + t) as u32);

@@ -1,9 +1,9 @@
 //! Finds accesses to global memory that a bulk store of the same scope is still writing.
 //!
-//! The elements that a store writes are in flight until the scope waits for the writes of its stores. Other threads see them
-//! after a barrier behind that wait. In between nothing may access the elements, except that sums may meet sums. Elements are compared by ranges
-//! of coordinates: a finding is an access that certainly meets elements of the store, in the same round or in the first block of
-//! the grid. The simulator covers the rest, also what blocks do to each other.
+//! The elements that a store writes are in flight until the scope waits for the writes of its stores. Other threads see them after a
+//! barrier behind that wait. In between nothing may access the elements, except that sums may meet sums. Elements are compared by ranges
+//! of coordinates: a finding is an access that certainly meets elements of the store, in the same round or in the first block of the grid.
+//! The simulator covers the rest, also what blocks do to each other.
 //!
 //! Start at [`faults`].
 

@@ -1,8 +1,9 @@
 //! `cargo xtask test`: the whole test suite, in one command and with one last line.
 //!
 //! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, then the tests of the Python package, and adds up
-//! the counts of the test programs. A test that lacks something prints `skipped: NAME: REASON (VARIABLE)` and returns. The harness counts it as
-//! passed, so this chore counts skips itself, and says for each group what brings it. Arguments select tests: `cargo xtask test -p hx-runtime`.
+//! the counts of the test programs. A test that lacks something prints `skipped: NAME: REASON (VARIABLE)` and returns. The harness counts
+//! it as passed, so this chore counts skips itself, and says for each group what brings it. Arguments select tests: `cargo xtask test -p
+//! hx-runtime`.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};

@@ -1,8 +1,8 @@
 //! Chooses the combinations that are measured out of those that are legal.
 //!
-//! Combinations whose estimates differ by less than the model's error are equally good for all that is known. Among those, the
-//! first half is taken by rank, without ties that differ in one axis only. The other half is taken so that it differs: variants of a combination that was taken already, with
-//! another value in a single axis, come last.
+//! Combinations whose estimates differ by less than the model's error are equally good for all that is known. Among those, the first half
+//! is taken by rank, without ties that differ in one axis only. The other half is taken so that it differs: variants of a combination that
+//! was taken already, with another value in a single axis, come last.
 
 use super::{Axis, Candidate};
 

@@ -304,8 +304,8 @@ impl<'r> Stepper<'r> {
         stopped
     }
 
-    /// Goes to the next or the previous operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text. Returns
-    /// false at an end of the record.
+    /// Goes to the next or the previous operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text.
+    /// Returns false at an end of the record.
     pub fn step_to(&mut self, forward: bool, wanted: &str) -> bool {
         let number = wanted.strip_prefix('#').and_then(|number| number.parse::<u32>().ok());
         let fits = |spot: &StepSpot| match number {

@@ -1,7 +1,7 @@
 //! Operations that make layouts from layouts, one concept a module.
 //!
-//! They are methods of [`Layout`](crate::Layout) and of [`ComposedLayout`](crate::ComposedLayout). None of them enumerates if arithmetic on modes decides; where only enumeration
-//! decides, it is bounded by [`ENUMERATION_LIMIT`].
+//! They are methods of [`Layout`](crate::Layout) and of [`ComposedLayout`](crate::ComposedLayout). None of them enumerates if arithmetic
+//! on modes decides; where only enumeration decides, it is bounded by [`ENUMERATION_LIMIT`].
 
 pub(crate) mod coalesce;
 mod common;

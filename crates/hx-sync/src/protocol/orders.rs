@@ -1,9 +1,10 @@
 //! Runs a launch in every order of its events: acquires, arrivals of copies, waits, releases, turns and barriers.
 //!
-//! The protocol machine runs a launch in one order and concludes the others from vector clocks. This module concludes less: it
-//! visits the states that the groups can reach, and leaves out only orders of events that do not matter to each other
-//! (`persistent.rs`). Barriers are modelled as the hardware has them, with the parity of a phase, and shared memory holds the name of
-//! the last operation that wrote each part of a tensor. A launch is right if all orders come to their ends, no operation writes what another one in flight uses, and every read finds the same writer in all orders.
+//! The protocol machine runs a launch in one order and concludes the others from vector clocks. This module concludes less: it visits the
+//! states that the groups can reach, and leaves out only orders of events that do not matter to each other (`persistent.rs`). Barriers are
+//! modelled as the hardware has them, with the parity of a phase, and shared memory holds the name of the last operation that wrote each
+//! part of a tensor. A launch is right if all orders come to their ends, no operation writes what another one in flight uses, and every
+//! read finds the same writer in all orders.
 //!
 //! It takes too long for an editor. The mutation tests judge with it what the machine accepts.
 //!

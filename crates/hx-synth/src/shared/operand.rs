@@ -143,8 +143,8 @@ fn along(
     Ok(modes)
 }
 
-/// Reports whether a pinned layout meets the constraint of an operand or of boxes, and begins the blocks of its swizzle at each index of the
-/// dimensions that the view does not walk.
+/// Reports whether a pinned layout meets the constraint of an operand or of boxes, and begins the blocks of its swizzle at each index of
+/// the dimensions that the view does not walk.
 pub(super) fn is_met(constraint: &Constraint, view: &View, pin: &ComposedLayout) -> bool {
     let is_swizzled = constraint.swizzle.is_some_and(|demanded| demanded.swizzle().permutes_as(pin.swizzle));
     let block = swizzle::block(pin.swizzle);
