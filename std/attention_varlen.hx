@@ -103,7 +103,7 @@ test "packed sequences" for (d, groups, causal, window) in [
         200,
         0.1,
     );
-    assert(uses("wgmma") && uses("tma.load") && uses("tma.store"));
+    assert(uses("wgmma") == supports("wgmma") && uses("tma.load") && uses("tma.store"));
     assert(redistributions() == 0 && spills() == 0 && conflicts() == 0);
     assert_eq(o[467..], full(f16, [13, 2, d], 7.0));
     for i in 0..6 {

@@ -144,7 +144,7 @@ test "a product split along K" for (m, n, k) in [
     let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
     gemm_split<BN = 64, BK = 32, STAGES = 3>(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
-    assert(uses("wgmma") && uses("st.async") && conflicts() == 0 && spills() == 0);
+    assert(uses("wgmma") == supports("wgmma") && uses("st.async") && conflicts() == 0 && spills() == 0);
     gemm_split<BN = 128, BK = 32, STAGES = 3, SPLIT = 4>(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
     assert(conflicts() == 0 && spills() == 0);
@@ -160,7 +160,12 @@ test "a product of few rows split along K" for (m, n, k) in [
     let b = randn(bf16, [n, k], seed: 4);
     let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
     gemm_swapped_split<STAGES = 3>(a, b, c);
-    assert(uses("tma.load") && uses("tma.store") && uses("wgmma") && uses("stmatrix.x4.trans"));
+    assert(
+        uses("tma.load")
+            && uses("tma.store")
+            && uses("wgmma") == supports("wgmma")
+            && uses("stmatrix.x4.trans"),
+    );
     assert(conflicts() == 0 && spills() == 0);
     assert_close(c, a @ b.T, ulp: 4);
     gemm_swapped_split<BM = 8, BN = 128, SPLIT = 4, STAGES = 3, EPILOGUE = relu>(a, b, d);

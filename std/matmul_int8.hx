@@ -67,9 +67,9 @@ test "matmul_int8 moves 16 bytes at a time, free of bank conflicts" {
     let a = uniform(i8, [128, 128], low: -128, high: 128, seed: 1);
     let c = empty(i32, [128, 128]);
     matmul_int8(a, a, c);
-    let hopper = target() == "sm_90a";
-    assert(uses("cp.async.cg.16") && uses("wgmma") == hopper);
-    assert(uses("ldmatrix.x4") != hopper && uses("mma.m16n8k32") != hopper);
+    let wide = supports("wgmma");
+    assert(uses("cp.async.cg.16") && uses("wgmma") == wide);
+    assert(uses("ldmatrix.x4") != wide && uses("mma.m16n8k32") != wide);
     assert(bytes_per_access("a") == 16 && bytes_per_access("b") == 16);
     assert(conflicts() == 0);
     assert(spills() == 0);

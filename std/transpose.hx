@@ -39,7 +39,7 @@ test "transpose moves 16 bytes at a time" {
     // Matrices turn on their way through shared memory: half as many wavefronts again, and an eighth of the instructions for single
     // elements. Before sm_90 they turn when they are read, because no instruction writes matrices.
     assert(bytes_per_access("s") == 16);
-    assert(uses(if target() == "sm_90a" { "stmatrix.x4.trans" } else { "ldmatrix.x4.trans" }));
+    assert(uses(if supports("stmatrix") { "stmatrix.x4.trans" } else { "ldmatrix.x4.trans" }));
     assert(spills() == 0);
 }
 

@@ -96,6 +96,8 @@ pub struct LaunchArg {
 pub enum CodeQuestion {
     /// Whether the code contains an instruction whose dotted name begins with these parts.
     Uses(String),
+    /// Whether the target has an instruction whose dotted name begins with these parts.
+    Supports(String),
     /// The wavefronts of shared memory beyond the minimum, for one block.
     Conflicts,
     /// The tensors that the compiler moves between threads because two operations require different layouts.

@@ -116,6 +116,10 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
             let question = CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned());
             code(session, function, &question, args)
         }
+        HostFn::Supports => {
+            let question = CodeQuestion::Supports(args.required("instruction")?.str()?.to_owned());
+            code(session, function, &question, args)
+        }
         HostFn::BytesPerAccess => {
             let question = CodeQuestion::BytesPerAccess(args.required("tensor")?.str()?.to_owned());
             code(session, function, &question, args)

@@ -65,6 +65,7 @@ impl Device for Scaler {
     fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {
         Ok(match question {
             CodeQuestion::Uses(name) => CodeAnswer::Bool(name == "fma"),
+            CodeQuestion::Supports(name) => CodeAnswer::Bool(name == "fma"),
             CodeQuestion::Conflicts => CodeAnswer::Int(3),
             CodeQuestion::Redistributions => CodeAnswer::Int(1),
             CodeQuestion::Target => CodeAnswer::Name("sm_90a".to_owned()),

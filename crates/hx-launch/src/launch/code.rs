@@ -5,6 +5,7 @@
 //! report: without that compiler the answer is [`CodeAnswer::Unknown`].
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use hx_base::{codes, nearest};
 use hx_codegen::{CudaSource, opcodes};
@@ -43,6 +44,7 @@ impl<'a> Launcher<'a> {
             CodeQuestion::Uses(name) => {
                 uses(self.machine.target(), name, solved, cuda_text(db, last.checked).map_err(stop)?)
             }
+            CodeQuestion::Supports(name) => supports(self.machine.target(), name),
             CodeQuestion::Conflicts => {
                 let conflicts = copies(solved).filter_map(|c| c.conflicts);
                 let planned: u64 = conflicts.map(|c| c.wavefronts.saturating_sub(c.ideal)).sum();
@@ -101,17 +103,28 @@ fn begins(name: &str, asked: &str) -> bool {
     name.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn uses(target: Target, asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
-    let known = known_names(target);
-    if !known.iter().any(|name| begins(name, asked)) {
-        let error = HostError::call(format!("there is no instruction `{asked}` in the catalogue"));
-        let heads = known.iter().map(|name| name.split('.').next().unwrap_or(name));
-        let near = nearest(asked, known.iter().map(String::as_str).chain(heads));
-        return Err(match near {
-            Some(near) => error.help(format!("perhaps `{near}` is meant")),
-            None => error,
-        });
+/// Refuses the name of an instruction that no target has, so that a misspelled `!uses(…)` cannot hold.
+fn expect_known(own: Target, asked: &str) -> HostResult<()> {
+    let own = names_of(own);
+    let known = || built_in().iter().chain(&own).map(String::as_str);
+    if known().any(|name| begins(name, asked)) {
+        return Ok(());
     }
+    let error = HostError::call(format!("there is no instruction `{asked}` in the catalogue"));
+    let heads = known().map(|name| name.split('.').next().unwrap_or(name));
+    Err(match nearest(asked, known().chain(heads)) {
+        Some(near) => error.help(format!("perhaps `{near}` is meant")),
+        None => error,
+    })
+}
+
+fn supports(target: Target, asked: &str) -> HostResult<CodeAnswer> {
+    expect_known(target, asked)?;
+    Ok(CodeAnswer::Bool(names_of(target).iter().any(|name| begins(name, asked))))
+}
+
+fn uses(target: Target, asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
+    expect_known(target, asked)?;
     let found = source.emitted.iter().any(|name| begins(name, asked))
         || forms(solution).iter().any(|form| begins(form, asked))
         || multicasts(solution).any(|name| begins(&name, asked));
@@ -145,11 +158,17 @@ fn forms(solution: &Solution) -> BTreeSet<String> {
     products.flatten().filter_map(form).collect()
 }
 
-/// Returns the name of every row of every target, the instructions that each row emits, and the forms of operands.
-fn known_names(own: Target) -> BTreeSet<String> {
+/// Returns the names of all built-in targets together.
+fn built_in() -> &'static BTreeSet<String> {
+    static NAMES: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| Target::all().iter().flat_map(|target| names_of(*target)).collect());
+    &NAMES
+}
+
+/// Returns the name of every row of a target, the instructions that each row emits, and the forms of operands.
+fn names_of(target: Target) -> BTreeSet<String> {
     let mut known = BTreeSet::new();
-    let all = Target::all().iter().copied().chain([own]);
-    all.for_each(|target| add_names(target.rows(), &mut known));
+    add_names(target.rows(), &mut known);
     known
 }
 
