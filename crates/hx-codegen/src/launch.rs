@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::SwizzleMode;
-use hx_thread::{LOG_WORD, Outside, Param, TensorMap, TensorParam, ThreadProgram, areas_word};
+use hx_tensor_map::Described;
+use hx_thread::{LOG_WORD, Param, TensorMap, TensorParam, ThreadProgram, areas_word};
 use hx_tile::Requirement;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
@@ -50,13 +50,8 @@ pub enum LaunchParam {
     Scalar { name: String, dtype: DType },
     /// A dimension, a stride or the number of multiprocessors, passed by value as a signed 32-bit integer.
     Symbol(Symbol),
-    /// A tensor map of 128 bytes, aligned to 64, passed by value: what the driver encodes for the pointer of that parameter.
-    TensorMap {
-        /// Name of the tensor's parameter.
-        param: String,
-        element: DType,
-        map: TensorMap,
-    },
+    /// A tensor map of 128 bytes, aligned to 64, passed by value: the driver encodes it for the pointer of the parameter that it names.
+    TensorMap(TensorMap),
     /// The address of a buffer for prints and assertions; see [`hx_thread::LogPlan`]. A buffer of `bytes` zeros is the minimum:
     /// it has room for the counts and for no record.
     Log { bytes: u64 },
@@ -71,9 +66,7 @@ impl LaunchDescription {
         });
         let symbols = program.symbols.iter().cloned().map(LaunchParam::Symbol);
         let maps = program.maps.iter().filter_map(|map| match program.params.get(map.param as usize)? {
-            Param::Tensor(t) => {
-                Some(LaunchParam::TensorMap { param: t.name.clone(), element: t.dtype, map: map.clone() })
-            }
+            Param::Tensor(_) => Some(LaunchParam::TensorMap(map.clone())),
             Param::Scalar { .. } => None,
         });
         let log = (!program.log.is_empty())
@@ -103,6 +96,14 @@ impl Serialize for Texts<'_> {
     }
 }
 
+/// A tensor map among the parameters.
+#[derive(serde::Serialize)]
+struct Tagged {
+    kind: &'static str,
+    #[serde(flatten)]
+    map: Described,
+}
+
 impl Serialize for LaunchParam {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -130,19 +131,8 @@ impl Serialize for LaunchParam {
                 s.serialize_field("name", &symbol.to_string())?;
                 s.end()
             }
-            LaunchParam::TensorMap { param, element, map } => {
-                let mut s = serializer.serialize_struct("TensorMap", 10)?;
-                s.serialize_field("kind", "tensor_map")?;
-                s.serialize_field("param", param)?;
-                s.serialize_field("element", element)?;
-                s.serialize_field("rank", &map.dims.len())?;
-                s.serialize_field("dims", &Texts(&map.dims))?;
-                s.serialize_field("strides", &Texts(&map.strides))?;
-                s.serialize_field("box", &map.extents)?;
-                s.serialize_field("swizzle", &swizzle_bytes(map))?;
-                s.serialize_field("l2", &map.l2)?;
-                s.serialize_field("fill", fill_name(map.fill))?;
-                s.end()
+            LaunchParam::TensorMap(map) => {
+                Tagged { kind: "tensor_map", map: map.described(Expr::to_string) }.serialize(serializer)
             }
             LaunchParam::Log { bytes } => {
                 let mut s = serializer.serialize_struct("Log", 2)?;
@@ -151,19 +141,6 @@ impl Serialize for LaunchParam {
                 s.end()
             }
         }
-    }
-}
-
-/// Returns the bytes of a row whose 16-byte pieces are permuted; 0 without a swizzle.
-pub fn swizzle_bytes(map: &TensorMap) -> u32 {
-    if map.swizzle == SwizzleMode::Plain { 0 } else { map.swizzle.width_bytes() }
-}
-
-/// Returns the name of the value that a bulk copy reads outside of a tensor.
-pub fn fill_name(fill: Outside) -> &'static str {
-    match fill {
-        Outside::Zero => "zero",
-        Outside::Nan => "nan",
     }
 }
 

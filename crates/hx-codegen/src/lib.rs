@@ -28,5 +28,5 @@ mod unused;
 
 pub use asm::opcodes;
 pub use emit::{Lines, MalformedProgram, cuda, cuda_with_lines};
-pub use launch::{CudaSource, LaunchDescription, LaunchParam, fill_name, swizzle_bytes};
+pub use launch::{CudaSource, LaunchDescription, LaunchParam};
 pub use names::{identifier, is_keyword};

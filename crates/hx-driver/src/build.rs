@@ -10,12 +10,13 @@ mod launcher;
 use std::collections::BTreeMap;
 
 use hx_base::{Diagnostic, SourceFile};
-use hx_codegen::{CudaSource, LaunchParam, fill_name, swizzle_bytes};
+use hx_codegen::{CudaSource, LaunchParam};
 use hx_compile::{Db, Instance, cuda_source, instance_errors, launch_warnings, tile_program};
 use hx_dtype::DType;
 use hx_hir::{Kernel, Name, kernel_signature, signature_names};
 use hx_index::Symbol;
 use hx_lower::LaunchFacts;
+use hx_tensor_map::Described;
 use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Want};
 use serde::Serialize;
@@ -332,23 +333,7 @@ enum Parameter {
     Symbol { name: String, dtype: &'static str },
     /// A tensor map by value: 128 bytes, aligned to 64, that the driver encodes for the pointer of `param` without
     /// interleaving and with element strides of 1.
-    TensorMap {
-        param: String,
-        element: String,
-        rank: usize,
-        /// In elements, innermost first.
-        dims: Vec<String>,
-        /// In bytes, of all dimensions but the innermost.
-        strides: Vec<String>,
-        #[serde(rename = "box")]
-        extents: Vec<u32>,
-        /// 0, 32, 64 or 128 bytes.
-        swizzle: u32,
-        /// Bytes that the L2 cache fetches at once; 0 for what is needed.
-        l2: u32,
-        /// The elements outside of the tensor: `zero` or `nan`.
-        fill: &'static str,
-    },
+    TensorMap(Described),
     /// A pointer to at least `bytes` bytes of zeros, into which the kernel counts its prints and failed assertions.
     Log { bytes: u64 },
 }
@@ -466,17 +451,7 @@ fn parameter(param: &LaunchParam) -> Parameter {
             Parameter::Scalar { name: name.clone(), dtype: dtype.to_string() }
         }
         LaunchParam::Symbol(symbol) => Parameter::Symbol { name: symbol.to_string(), dtype: "i32" },
-        LaunchParam::TensorMap { param, element, map } => Parameter::TensorMap {
-            param: param.clone(),
-            element: element.to_string(),
-            rank: map.dims.len(),
-            dims: map.dims.iter().map(|e| python(&e.to_string())).collect(),
-            strides: map.strides.iter().map(|e| python(&e.to_string())).collect(),
-            extents: map.extents.clone(),
-            swizzle: swizzle_bytes(map),
-            l2: map.l2,
-            fill: fill_name(map.fill),
-        },
+        LaunchParam::TensorMap(map) => Parameter::TensorMap(map.described(|e| python(&e.to_string()))),
         LaunchParam::Log { bytes } => Parameter::Log { bytes: *bytes },
     }
 }

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use hx_base::codes;
 use hx_calibrate::{Blocks, CLOCK_SYMBOL, CLOCK_TEXT, DATA_BYTES, MapShape, Probe, Results, probes, source};
+use hx_dtype::DType;
 use hx_host::HostError;
-use hx_worker::{
-    Arg, Buffer, CompileError, CompileJob, Compiled, Launch, Limits, MapElement, TensorMap, WorkerError,
-};
+use hx_worker::{Arg, Buffer, CompileError, CompileJob, Compiled, Launch, Limits, TensorMap, WorkerError};
 use rayon::prelude::*;
 
 use hx_inspect::absence_error;
@@ -172,15 +171,11 @@ impl Run<'_> {
 /// Returns the tensor map of a probe over the data, which argument 1 passes.
 fn map(shape: MapShape) -> TensorMap {
     TensorMap {
-        arg: 1,
-        name: "data".to_owned(),
-        element: MapElement::F16,
-        dims: vec![u64::from(MapShape::COLUMNS), shape.rows],
-        strides: vec![u64::from(MapShape::ROW_BYTES)],
+        dims: vec![i64::from(MapShape::COLUMNS), i64::try_from(shape.rows).unwrap_or(i64::MAX)],
+        strides: vec![i64::from(MapShape::ROW_BYTES)],
         extents: vec![MapShape::COLUMNS, shape.extent],
         swizzle: MapShape::ROW_BYTES,
-        l2: 0,
-        nan: false,
+        ..TensorMap::plain(1, "data", DType::F16)
     }
 }
 

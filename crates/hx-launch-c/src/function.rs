@@ -66,8 +66,7 @@ fn function(kernel: &BuiltKernel, name: String) -> Result<Function<'_>, String> 
                 own.push(Own { name: chosen(name), param });
             }
             LaunchParam::Log { bytes } => log = Some(("log".to_owned(), *bytes)),
-            LaunchParam::Symbol(Symbol::Dim(_) | Symbol::Multiprocessors) | LaunchParam::TensorMap { .. } => {
-            }
+            LaunchParam::Symbol(Symbol::Dim(_) | Symbol::Multiprocessors) | LaunchParam::TensorMap(_) => {}
             LaunchParam::Symbol(other) => {
                 return Err(format!("the kernel `{}` takes `{other}`, which no launch knows", kernel.name));
             }
@@ -84,7 +83,7 @@ impl Function<'_> {
             LaunchParam::Tensor(tensor) if tensor.mutable => format!("void *{name}"),
             LaunchParam::Tensor(_) => format!("const void *{name}"),
             LaunchParam::Scalar { dtype, .. } => format!("{} {name}", scalar(*dtype).unwrap_or_default()),
-            LaunchParam::Symbol(_) | LaunchParam::TensorMap { .. } | LaunchParam::Log { .. } => String::new(),
+            LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => String::new(),
         });
         let dims = self.dims.iter().map(|name| format!("int64_t {name}"));
         let log = self.log.iter().map(|(name, _)| format!("void *{name}"));

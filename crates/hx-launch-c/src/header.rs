@@ -121,7 +121,7 @@ fn documentation(function: &Function<'_>) -> String {
                 let bits = matches!(dtype, DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2);
                 lines.push(format!("{name}: {}{dtype}", if bits { "the bits of an " } else { "" }));
             }
-            LaunchParam::Symbol(_) | LaunchParam::TensorMap { .. } | LaunchParam::Log { .. } => {}
+            LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => {}
         }
     }
     for (dim, name) in kernel.dims.iter().zip(&function.dims) {

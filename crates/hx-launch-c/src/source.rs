@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use hx_codegen::{LaunchParam, swizzle_bytes};
-use hx_dtype::DType;
+use hx_codegen::LaunchParam;
 use hx_index::{Expr, Symbol};
 use hx_target::{Forward, Target};
-use hx_thread::{Outside, TensorMap, TensorParam};
+use hx_tensor_map::DriverNumbers;
+use hx_thread::{TensorMap, TensorParam};
 use hx_tile::Requirement;
 
 use crate::expr::{BAD, Printer};
@@ -114,7 +114,7 @@ fn table(target: Target, functions: &[Function<'_>]) -> String {
     for (index, function) in functions.iter().enumerate() {
         let launch = &function.kernel.launch;
         let [x, y, z] = launch.cluster;
-        let has_maps = launch.params.iter().any(|param| matches!(param, LaunchParam::TensorMap { .. }));
+        let has_maps = launch.params.iter().any(|param| matches!(param, LaunchParam::TensorMap(_)));
         let _ = writeln!(
             out,
             "    {{\"{}\", \"{}\", hx_code_{index}, {index}, \"{}\", {}, {is_exact}, {}, {}, {{{x}, {y}, {z}}}, {}, {}}},",
@@ -414,8 +414,8 @@ impl<'a> Body<'a> {
                     self.line(&format!("int32_t {name} = (int32_t){value};"));
                     out.push(format!("&{name}"));
                 }
-                LaunchParam::TensorMap { param, element, map } => {
-                    self.map(maps, param, *element, map)?;
+                LaunchParam::TensorMap(map) => {
+                    self.map(maps, map)?;
                     out.push(format!("hx_map_{maps}.bytes"));
                     maps += 1;
                 }
@@ -432,16 +432,13 @@ impl<'a> Body<'a> {
         Ok(out)
     }
 
-    fn map(&mut self, index: usize, tensor: &str, element: DType, map: &TensorMap) -> Result<(), String> {
+    fn map(&mut self, index: usize, map: &TensorMap) -> Result<(), String> {
+        let tensor = map.name.as_str();
         let unknown = || format!("a tensor map is of `{tensor}`, which is no tensor of the kernel");
         let own = self.function.pointer(tensor).ok_or_else(unknown)?;
         let is_written = matches!(own.param, LaunchParam::Tensor(t) if t.mutable);
-        let Some(kind) = map_element(element) else {
-            return Err(format!("bulk copies have no elements of type {element}"));
-        };
-        let swizzle = power(swizzle_bytes(map), 16);
-        let l2 = power(map.l2, 32);
-        let fill = u8::from(map.fill == Outside::Nan);
+        let DriverNumbers { element, swizzle, l2, fill } = map.driver()?;
+        let element = element.number();
         let list = |all: &[Expr]| {
             all.iter().map(|e| self.printer.int(e)).collect::<Result<Vec<_>, _>>().map(|all| all.join(", "))
         };
@@ -454,7 +451,7 @@ impl<'a> Body<'a> {
         if !map.strides.is_empty() {
             self.line(&format!("    const int64_t hx_strides[] = {{{strides}}};"));
         }
-        let numbers = format!("{}, {kind}, {swizzle}, {l2}, {fill}, {rank}", u8::from(is_written));
+        let numbers = format!("{}, {element}, {swizzle}, {l2}, {fill}, {rank}", u8::from(is_written));
         self.line(&format!(
             "    const uint32_t hx_box[] = {{{extents}}};\n    \
              const struct hx_map_of hx_of = {{\"{shown}\", {name}, {numbers}, hx_dims, {of_strides}, hx_box}};\n    \
@@ -465,31 +462,6 @@ impl<'a> Body<'a> {
         self.line("if (hx_result != HX_OK) return hx_result;");
         Ok(())
     }
-}
-
-/// Returns the `CUtensorMapDataType` of an element type. Types that the driver does not know are moved as integers of their size.
-fn map_element(dtype: DType) -> Option<u32> {
-    Some(match dtype {
-        DType::I32 => 3,
-        DType::I64 => 5,
-        DType::F16 => 6,
-        DType::F32 | DType::Tf32 => 7,
-        DType::F64 => 8,
-        DType::Bf16 => 9,
-        other => match other.bits() {
-            8 => 0,
-            16 => 1,
-            32 => 2,
-            64 => 4,
-            _ => return None,
-        },
-    })
-}
-
-/// Returns 0 for 0, 1 for twice the unit, 2 for four times the unit, and so on: the driver's numbers for bytes of swizzles and of
-/// lines of the L2 cache.
-fn power(bytes: u32, unit: u32) -> u32 {
-    if bytes == 0 { 0 } else { (bytes / unit).ilog2() }
 }
 
 /// Reports whether the strides are those of a tensor in row-major order without gaps.

@@ -6,8 +6,8 @@ use expect_test::{Expect, expect};
 use hx_codegen::{LaunchDescription, LaunchParam};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_target::{SwizzleMode, Target};
-use hx_thread::{Outside, TensorMap, TensorParam};
+use hx_target::Target;
+use hx_thread::{TensorMap, TensorParam};
 use hx_tile::Requirement;
 
 use crate::{BuiltKernel, LaunchDim, LauncherRequest, launcher};
@@ -32,13 +32,12 @@ fn rows() -> BuiltKernel {
     let (m, n, ldx) = (Expr::dim("m"), Expr::dim("n"), Expr::dim("ldx"));
     let one = Expr::constant(1);
     let map = TensorMap {
-        param: 0,
         dims: vec![n.clone(), m.clone()],
         strides: vec![ldx.scale(2)],
         extents: vec![64, 8],
-        swizzle: SwizzleMode::Bytes128,
+        swizzle: 128,
         l2: 128,
-        fill: Outside::Zero,
+        ..TensorMap::plain(0, "x", DType::F16)
     };
     let whole = Expr::atom(hx_index::Atom::Mod(n.clone(), Expr::constant(64)));
     let clause =
@@ -51,7 +50,7 @@ fn rows() -> BuiltKernel {
     ];
     params.extend(symbols.map(LaunchParam::Symbol));
     params.push(LaunchParam::Symbol(Symbol::Multiprocessors));
-    params.push(LaunchParam::TensorMap { param: "x".to_owned(), element: DType::F16, map });
+    params.push(LaunchParam::TensorMap(map));
     params.push(LaunchParam::Log { bytes: 32 });
     let tiles = n.div(&Expr::constant(64), &Facts::default());
     BuiltKernel {
@@ -221,7 +220,7 @@ fn a_launch_checks_what_the_kernel_relies_on() {
 #[test]
 fn only_called_functions_are_written() {
     let mut kernel = rows();
-    kernel.launch.params.retain(|param| !matches!(param, LaunchParam::TensorMap { .. }));
+    kernel.launch.params.retain(|param| !matches!(param, LaunchParam::TensorMap(_)));
     let text = launcher(&request(&[kernel])).expect("it can be written");
     let has = |name: &str| text.source.contains(&format!(" {name}("));
     assert!(has("hx_check_dimension") && has("hx_min") && has("hx_open"));

@@ -13,12 +13,13 @@ use std::ffi::{CString, c_int, c_void};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{result, sys};
-use hx_worker::protocol::{Absence, DeviceInfo, DriverInfo, RemoteError, TensorMap};
+use hx_tensor_map::TensorMap;
+use hx_worker::protocol::{Absence, DeviceInfo, DriverInfo, RemoteError};
 
 use crate::enqueue::{self, declared};
 use crate::fault::{bad, fault};
-use crate::gpu::{ZEROS, list_devices, load_driver};
-use crate::map::encode;
+use crate::gpu::{list_devices, load_driver};
+use crate::map::{ZEROS, encode, instead_of_empty};
 
 pub use crate::enqueue::Shape;
 
@@ -143,11 +144,10 @@ impl Device {
     /// # Errors
     /// If the driver refuses the map.
     pub fn map(&self, map: &TensorMap, address: u64) -> Result<Vec<u8>, RemoteError> {
-        if !map.dims.contains(&0) {
-            return encode(map, address);
+        match instead_of_empty(map) {
+            None => encode(map, address),
+            Some(map) => encode(&map, self.zeros()?),
         }
-        let (one, row) = (vec![1; map.dims.len()], vec![ZEROS; map.strides.len()]);
-        encode(&TensorMap { dims: one, strides: row, ..map.clone() }, self.zeros()?)
     }
 
     /// Returns the address of zeros. They are never freed.

@@ -12,15 +12,16 @@ use std::rc::Rc;
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
+use hx_tensor_map::TensorMap;
 use hx_worker::protocol::{
-    Absence, Component, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, Step, TensorMap, TimePlan, Work,
+    Absence, Component, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, Step, TimePlan, Work,
 };
 
 use crate::cublaslt::Cublas;
 use crate::fault::{bad, fault};
 use crate::image;
 use crate::launch::{Outputs, launch};
-use crate::map::Maps;
+use crate::map::{Maps, ZEROS, instead_of_empty};
 use crate::memory::{DeviceMemory, make_current};
 use crate::timing;
 
@@ -34,9 +35,6 @@ pub(crate) struct Gpus {
     gpus: BTreeMap<u32, Gpu>,
     next_buffer: u64,
 }
-
-/// The bytes that stand for an empty tensor: more than its one element, and a multiple of the unit of strides.
-pub(crate) const ZEROS: u64 = 256;
 
 /// A device with its primary context.
 pub(crate) struct Gpu {
@@ -184,16 +182,12 @@ impl Gpu {
     /// Returns the bytes of a map of the tensor at `address`. The driver has no maps of empty tensors: a single zero stands for
     /// one, because every element of a box is outside of an empty tensor and so is read as zero.
     pub(crate) fn map(&mut self, map: &TensorMap, address: u64) -> Result<Vec<u8>, RemoteError> {
-        if !map.dims.contains(&0) {
-            return self.maps.encoded(map, address);
-        }
+        let Some(map) = instead_of_empty(map) else { return self.maps.encoded(map, address) };
         let zeros = match self.zeros.take() {
             Some(zeros) => zeros,
             None => self.alloc(ZEROS)?,
         };
         zeros.zero()?;
-        let (one, row) = (vec![1; map.dims.len()], vec![ZEROS; map.strides.len()]);
-        let map = TensorMap { dims: one, strides: row, ..map.clone() };
         let address = self.zeros.insert(zeros).address();
         self.maps.encoded(&map, address)
     }

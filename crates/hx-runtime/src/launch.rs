@@ -113,7 +113,7 @@ pub(crate) fn prepare(
                 ParamBytes::new(&(memory.address() + offset).to_le_bytes())
             }
             WireArg::TensorMap(map) => {
-                let address = params.get(map.arg).and_then(ParamBytes::address);
+                let address = params.get(map.param as usize).and_then(ParamBytes::address);
                 let address =
                     address.ok_or_else(|| bad(&format!("argument {at} maps no earlier pointer")))?;
                 ParamBytes::new(&gpu.map(map, address)?)

@@ -10,11 +10,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hx_target::{AsynchronousAccess, Completion, Form, Mode, Proxy, Space};
+use hx_target::{AsynchronousAccess, Completion, Form, Mode, Proxy, Space, SwizzleMode};
+use hx_tensor_map::TensorMap;
 
 use crate::block::Block;
 use crate::cluster::{Effect, Filled};
-use crate::code::{BulkCode, MapCode, Mem, PartCode, SendCode, SiteId};
+use crate::code::{BulkCode, Mem, PartCode, SendCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::flight::Group;
 use crate::formula::Formula;
@@ -70,54 +71,58 @@ struct Issued {
 /// The pieces of shared memory that stores in flight read: for each how many stores, and one of them.
 pub(crate) type Held = BTreeMap<usize, (u32, SiteId, u32)>;
 
-impl MapCode {
-    /// Returns the pieces of a box whose first element has these coordinates and lies at `start` in shared memory.
-    ///
-    /// # Errors
-    /// If an element inside of the map has no place in memory.
-    fn pieces(&self, first: &[i64], start: usize) -> Result<Vec<Piece>, String> {
-        let width = self.element as i64;
-        let row = self.extents[0] as usize * self.element;
-        let rows: i64 = self.extents[1..].iter().map(|n| i64::from(*n)).product();
-        let mut out = Vec::new();
-        for number in 0..rows {
-            let (mut rest, mut base, mut inside) = (number, 0i64, true);
-            for (dim, extent) in self.extents.iter().enumerate().skip(1) {
-                let coordinate = first[dim] + rest % i64::from(*extent);
-                rest /= i64::from(*extent);
-                inside &= (0..self.dims[dim]).contains(&coordinate);
-                // Addresses wrap, and maps whose boxes end where the copy says rely on it.
-                base = base.wrapping_add(coordinate.wrapping_mul(self.strides[dim - 1]));
-            }
-            for piece in 0..row / PIECE {
-                let linear = number as usize * row + piece * PIECE;
-                let at = self.swizzle.apply((start + linear) as i64) as usize;
-                let from = first[0] + (piece * PIECE) as i64 / width;
-                let (low, high) = (from.max(0), (from + PIECE as i64 / width).min(self.dims[0]));
-                let inside = (inside && low < high).then(|| {
-                    let bytes = |elements: i64| (elements * width) as usize;
-                    (bytes(low - from), base + low * width, bytes(high - low))
-                });
-                let inside = match inside {
-                    None => None,
-                    Some((skip, byte, len)) => match usize::try_from(byte) {
-                        Ok(byte) => Some((skip, byte, len)),
-                        Err(_) => return Err(format!("a box begins {} bytes before its tensor", -byte)),
-                    },
-                };
-                out.push(Piece { at, inside });
-            }
+/// Returns the bytes of an element of a map.
+fn element(map: &TensorMap) -> usize {
+    map.element.bits() as usize / 8
+}
+
+/// Returns the pieces of the box of a map whose first element has these coordinates and lies at `start` in shared memory.
+///
+/// # Errors
+/// If an element inside of the map has no place in memory.
+fn boxed(map: &TensorMap, first: &[i64], start: usize) -> Result<Vec<Piece>, String> {
+    let swizzle = SwizzleMode::of_map(map.swizzle).unwrap_or(SwizzleMode::Plain).of_bytes();
+    let width = element(map) as i64;
+    let row = map.extents[0] as usize * element(map);
+    let rows: i64 = map.extents[1..].iter().map(|n| i64::from(*n)).product();
+    let mut out = Vec::new();
+    for number in 0..rows {
+        let (mut rest, mut base, mut inside) = (number, 0i64, true);
+        for (dim, extent) in map.extents.iter().enumerate().skip(1) {
+            let coordinate = first[dim] + rest % i64::from(*extent);
+            rest /= i64::from(*extent);
+            inside &= (0..map.dims[dim]).contains(&coordinate);
+            // Addresses wrap, and maps whose boxes end where the copy says rely on it.
+            base = base.wrapping_add(coordinate.wrapping_mul(map.strides[dim - 1]));
         }
-        Ok(out)
+        for piece in 0..row / PIECE {
+            let linear = number as usize * row + piece * PIECE;
+            let at = swizzle.apply((start + linear) as i64) as usize;
+            let from = first[0] + (piece * PIECE) as i64 / width;
+            let (low, high) = (from.max(0), (from + PIECE as i64 / width).min(map.dims[0]));
+            let inside = (inside && low < high).then(|| {
+                let bytes = |elements: i64| (elements * width) as usize;
+                (bytes(low - from), base + low * width, bytes(high - low))
+            });
+            let inside = match inside {
+                None => None,
+                Some((skip, byte, len)) => match usize::try_from(byte) {
+                    Ok(byte) => Some((skip, byte, len)),
+                    Err(_) => return Err(format!("a box begins {} bytes before its tensor", -byte)),
+                },
+            };
+            out.push(Piece { at, inside });
+        }
     }
+    Ok(out)
 }
 
 /// Returns, as text, the bytes that a box writes after the end of a row of its tensor: the hardware writes whole pieces.
-fn overwritten(tail: usize, pieces: &[Piece], maps: &[MapCode], part: &PartCode) -> Option<String> {
+fn overwritten(tail: usize, pieces: &[Piece], maps: &[TensorMap], part: &PartCode) -> Option<String> {
     let PartCode::Box { map, .. } = part else { return None };
     let ends = |piece: &Piece| piece.inside.map(|(skip, byte, len)| (byte + len, (skip + len) % tail));
     let (byte, used) = pieces.iter().filter_map(ends).find(|(_, used)| *used != 0)?;
-    let row = maps[*map].dims[0] as usize * maps[*map].element;
+    let row = maps[*map].dims[0] as usize * element(&maps[*map]);
     let behind = tail - used;
     Some(format!(
         "a box writes {behind} bytes behind byte {byte} of its tensor, where a row of {row} bytes ends"
@@ -176,7 +181,7 @@ impl<'a> Block<'a> {
                     let text = format!("a box is written at coordinate {below}: a GPU takes none below 0");
                     return Err(malformed(self, text));
                 }
-                code.maps[*map].pieces(&first, start)
+                boxed(&code.maps[*map], &first, start)
             }
             PartCode::Run { offset, .. } => {
                 let offset = offset.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;

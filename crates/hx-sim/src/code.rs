@@ -12,6 +12,7 @@ use hx_dtype::{AtomicOp, DType};
 use hx_index::Symbol;
 use hx_layout::Swizzle;
 use hx_target::{AsynchronousAccess, Completion, Target};
+use hx_tensor_map::TensorMap;
 use hx_thread::{Arrivals, Fence, LogEntry, Waiters, Warps};
 use hx_tile::{MemoryOrder, OpId, Origin};
 
@@ -45,8 +46,8 @@ pub(crate) struct Code {
     pub(crate) communicates: bool,
     /// Whether the grid or a requirement counts multiprocessors: all blocks may run at the same time.
     pub(crate) counts_multiprocessors: bool,
-    /// The tensor maps of the program.
-    pub(crate) maps: Vec<MapCode>,
+    /// The tensor maps of the program, with the numbers of the launch.
+    pub(crate) maps: Vec<TensorMap>,
     pub(crate) barriers: Vec<hx_thread::Barrier>,
     pub(crate) counters: Vec<CounterCode>,
     /// The number of blocks along each axis.
@@ -73,20 +74,6 @@ impl Code {
     pub(crate) fn own(&self, thread: u32) -> u32 {
         thread % self.stride() as u32
     }
-}
-
-/// A tensor map with the numbers of the launch.
-#[derive(Debug)]
-pub(crate) struct MapCode {
-    /// In elements, innermost first.
-    pub(crate) dims: Vec<i64>,
-    /// In bytes, of all dimensions but the innermost.
-    pub(crate) strides: Vec<i64>,
-    pub(crate) extents: Vec<u32>,
-    /// Of byte addresses in shared memory.
-    pub(crate) swizzle: Swizzle,
-    /// Bytes of an element.
-    pub(crate) element: usize,
 }
 
 /// The part of global memory that a bulk copy moves.

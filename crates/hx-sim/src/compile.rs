@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hx_index::{Cond, EvalError, Expr, Symbol};
+use hx_tensor_map::TensorMap;
 use hx_thread::{Param, ThreadProgram, Warps, assigned};
 use hx_tile::ScopeId;
 
-use crate::code::{Array, Code, Exchange, MapCode, Product, Shared, Site, SiteId};
+use crate::code::{Array, Code, Exchange, Product, Shared, Site, SiteId};
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
 
@@ -101,23 +102,16 @@ fn scope_of_block(threads: usize, symbols: &BTreeMap<Symbol, i64>) -> BTreeMap<S
 }
 
 /// Evaluates the tensor maps of a launch.
-fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<MapCode>, SimError> {
+fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<TensorMap>, SimError> {
     let lookup = |s: &Symbol| symbols.get(s).copied();
     let mut out = Vec::new();
     for map in &program.maps {
-        let Some(Param::Tensor(tensor)) = program.params.get(map.param as usize) else {
+        let Some(Param::Tensor(_)) = program.params.get(map.param as usize) else {
             return Err(Fault::Malformed(format!("parameter {} is no tensor", map.param)).into());
         };
-        let values = map.values(&lookup).map_err(Fault::Eval)?;
-        let limits = &program.target.rows().map;
-        map.check(&tensor.name, tensor.dtype, &values, limits).map_err(Fault::Malformed)?;
-        out.push(MapCode {
-            dims: values.dims,
-            strides: values.strides,
-            extents: map.extents.clone(),
-            swizzle: map.swizzle.of_bytes(),
-            element: tensor.dtype.bits() as usize / 8,
-        });
+        let values = map.evaluated(|e| e.eval(&lookup)).map_err(Fault::Eval)?;
+        program.target.rows().map.check(map, &values).map_err(Fault::Malformed)?;
+        out.push(values);
     }
     Ok(out)
 }

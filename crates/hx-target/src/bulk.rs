@@ -1,9 +1,10 @@
 //! Copies of whole boxes or runs between global and shared memory, and the limits of the tensors that boxes address.
 
 use hx_dtype::DType;
+use hx_tensor_map::TensorMap;
 use serde::Deserialize;
 
-use crate::{Feature, Form, Space};
+use crate::{Feature, Form, Space, SwizzleMode};
 
 /// An instruction by which one thread copies a box of a tensor map, or a run of contiguous bytes, between global and shared memory.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -70,4 +71,63 @@ pub struct MapLimits {
     /// The granularity of writes at the end of a row, in bytes: a box that crosses the end of the first dimension is written up to a
     /// multiple of it.
     pub tail: i64,
+}
+
+impl MapLimits {
+    /// Checks a map against the limits. `values` is the map with the numbers of a launch, and `map` its symbolic form, for messages.
+    ///
+    /// # Errors
+    /// The number that breaks a limit, and the limit, as text.
+    pub fn check<N: std::fmt::Display>(
+        &self,
+        map: &TensorMap<N>,
+        values: &TensorMap<i64>,
+    ) -> Result<(), String> {
+        let (name, bits) = (&map.name, map.element.bits());
+        let (rank, most) = (map.dims.len(), self.dims);
+        let fits = (1..=most).contains(&rank)
+            && map.extents.len() == rank
+            && values.dims.len() == rank
+            && values.strides.len() + 1 == rank;
+        if !fits {
+            return Err(format!("`{name}` has {rank} dimensions in bulk copies, which take 1 to {most}"));
+        }
+        if let Some((expr, dim)) = map.dims.iter().zip(&values.dims).find(|(_, n)| **n > self.dim) {
+            let most = self.dim;
+            return Err(format!(
+                "the dimension `{expr}` of `{name}` is {dim}, and bulk copies take at most {most}"
+            ));
+        }
+        // No copy uses the strides of an empty tensor. One of a single element is not used either, but the driver checks it. A
+        // stride of 0 repeats the elements.
+        let is_empty = values.dims.contains(&0);
+        let breaks = |stride: i64| !is_empty && (stride < 0 || stride % self.stride != 0);
+        if let Some((expr, stride)) = map.strides.iter().zip(&values.strides).find(|(_, n)| breaks(**n)) {
+            let unit = self.stride;
+            return Err(format!(
+                "the stride `{expr}` of `{name}` is {stride} bytes, and bulk copies take multiples of {unit}"
+            ));
+        }
+        if let Some(extent) = map.extents.iter().find(|n| !(1..=self.r#box).contains(*n)) {
+            let most = self.r#box;
+            return Err(format!(
+                "a box of `{name}` has {extent} elements along a dimension, and bulk copies take at most {most}"
+            ));
+        }
+        if bits < 8 {
+            return Err(format!("`{name}` has elements of {bits} bits, and bulk copies take whole bytes"));
+        }
+        let row = map.extents[0] * bits / 8;
+        let (fits, wanted) = match SwizzleMode::of_map(map.swizzle) {
+            None => return Err(format!("no tensor map swizzles {} bytes", map.swizzle)),
+            Some(SwizzleMode::Plain) => (row.is_multiple_of(self.row), format!("a multiple of {}", self.row)),
+            Some(mode) => {
+                (row == mode.width_bytes(), format!("{} with {}", mode.width_bytes(), mode.phrase()))
+            }
+        };
+        if !fits {
+            return Err(format!("a row of a box of `{name}` has {row} bytes, and bulk copies take {wanted}"));
+        }
+        Ok(())
+    }
 }

@@ -75,6 +75,16 @@ impl SwizzleMode {
         PIECE_BYTES << self.bits()
     }
 
+    /// Returns the number of a tensor map for the swizzle: the bytes of a row whose pieces are permuted; 0 for none.
+    pub fn in_map(self) -> u32 {
+        if self == SwizzleMode::Plain { 0 } else { self.width_bytes() }
+    }
+
+    /// Returns the swizzle that has this number in tensor maps.
+    pub fn of_map(bytes: u32) -> Option<SwizzleMode> {
+        SwizzleMode::ALL.into_iter().find(|mode| mode.in_map() == bytes)
+    }
+
     /// Returns the bytes of the block within which addresses are permuted. Blocks begin at multiples of their size.
     pub fn block_bytes(self) -> u32 {
         match self {

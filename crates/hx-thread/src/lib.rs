@@ -23,7 +23,7 @@ mod text;
 mod walk;
 
 pub use address::{Address, Memory};
-pub use bulk::{Bulk, BulkStore, MapValues, Outside, Part, TensorMap};
+pub use bulk::{Bulk, BulkStore, Part, TensorMap};
 pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
 pub use counter::{Counter, Draw, Drawn};
 pub use effects::{Effects, Touch};

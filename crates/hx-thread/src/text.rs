@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use hx_index::Cond;
+use hx_target::SwizzleMode;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
@@ -43,7 +44,7 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
             list(&map.dims),
             list(&map.strides),
             map.extents,
-            map.swizzle.name()
+            SwizzleMode::of_map(map.swizzle).map_or("?", SwizzleMode::name)
         );
     }
     for b in &program.barriers {

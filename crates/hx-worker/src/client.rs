@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use hx_tensor_map::TensorMap;
+
 use crate::error::WorkerError;
 use crate::frame::Frame;
 use crate::limits::{Budget, Limits};
@@ -14,7 +16,7 @@ use crate::log;
 use crate::process::{FAREWELL, Process, WaitError, WorkerCommand};
 use crate::protocol::{
     Blob, CompileJob, Compiled, Hello, LaunchRequest, NvrtcFiles, PROTOCOL_VERSION, ProbeReport, RemoteError,
-    Reply, ReplyEnvelope, Request, RequestEnvelope, TensorMap, Want, WireArg,
+    Reply, ReplyEnvelope, Request, RequestEnvelope, Want, WireArg,
 };
 
 /// The time after which a dying worker is killed.

@@ -7,7 +7,7 @@
 //! ([`Cache`]), and the parser of compiler logs ([`log`]).
 //!
 //! Invariant: the crate makes no CUDA call (those are in `hx-runtime`, inside the worker) and uses no other crate of
-//! ours. It does not know how CUDA text is generated.
+//! ours but the description of tensor maps. It does not know how CUDA text is generated.
 //!
 //! Start at [`WorkerClient`], or at [`Compiler`] for compiling through the cache, or at [`CompilerPool`] for compiling several
 //! texts at the same time.
@@ -40,11 +40,12 @@ pub use client::{Arg, Buffer, Launch, LaunchResult, WorkerClient};
 pub use compiler::{CompileError, Compiler, Outcome};
 pub use disasm::{ListedLine, Listing, disassemble};
 pub use error::WorkerError;
+pub use hx_tensor_map::TensorMap;
 pub use limits::Limits;
 pub use pool::CompilerPool;
 pub use process::WorkerCommand;
 pub use protocol::{
-    Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, MapElement,
-    NvrtcInfo, ProbeReport, RemoteError, TensorMap, TimePlan, Want,
+    Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, NvrtcInfo,
+    ProbeReport, RemoteError, TimePlan, Want,
 };
 pub use timing::{Gemm, Matrix, Step, Timing, Work};

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use hx_tensor_map::TensorMap;
 use serde::{Deserialize, Serialize};
 
 use crate::log::{CompilerWarning, KernelResources};
 
 /// Must change with every incompatible change of the messages.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// The number of a blob in its frame.
 pub type Blob = usize;
@@ -123,47 +124,8 @@ pub enum WireArg {
     Resident { buffer: u64, offset: u64 },
     /// Parameter bytes passed by value, little endian.
     Value { bytes: Vec<u8> },
-    /// A tensor map, which the worker encodes for the pointer that another argument passes.
+    /// A tensor map, which the worker encodes for the pointer that the argument at [`TensorMap::param`] passes.
     TensorMap(TensorMap),
-}
-
-/// A tensor in device memory, as bulk copies of the device address it: what `cuTensorMapEncodeTiled` takes, without
-/// interleaving and with element strides of 1.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TensorMap {
-    /// The position of the argument that passes the pointer.
-    pub arg: usize,
-    /// Name of the tensor, for errors.
-    pub name: String,
-    pub element: MapElement,
-    /// In elements, innermost first.
-    pub dims: Vec<u64>,
-    /// In bytes, of all dimensions but the innermost.
-    pub strides: Vec<u64>,
-    /// The extents of a box.
-    pub extents: Vec<u32>,
-    /// The bytes of a row whose pieces are permuted: 32, 64 or 128; 0 for none.
-    pub swizzle: u32,
-    /// The granularity of fetches into the L2 cache, in bytes: 64, 128 or 256; 0 lets the hardware fetch only the box.
-    pub l2: u32,
-    /// Elements outside of the tensor are read as NaN instead of zero.
-    pub nan: bool,
-}
-
-/// The element types of tensor maps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum MapElement {
-    U8,
-    U16,
-    U32,
-    I32,
-    U64,
-    I64,
-    F16,
-    Bf16,
-    F32,
-    F64,
 }
 
 /// An operation on the device.

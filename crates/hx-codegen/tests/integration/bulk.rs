@@ -3,10 +3,9 @@
 use expect_test::expect_file;
 use hx_dtype::DType;
 use hx_index::{Expr, Facts};
-use hx_target::SwizzleMode;
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Outside, Part, SharedBuffer,
-    Stmt, TensorMap, ThreadProgram, Waiters,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Part, SharedBuffer, Stmt,
+    TensorMap, ThreadProgram, Waiters,
 };
 use hx_tile::Origin;
 
@@ -46,13 +45,12 @@ fn stored() -> ThreadProgram {
         shared_bytes: 2048,
         cluster: [2, 1, 1],
         maps: vec![TensorMap {
-            param: 0,
             dims: vec![dim("n"), dim("m")],
             strides: vec![dim("n").scale(2)],
             extents: vec![64, 16],
-            swizzle: SwizzleMode::Bytes128,
+            swizzle: 128,
             l2: 128,
-            fill: Outside::Zero,
+            ..TensorMap::plain(0, "y", DType::F16)
         }],
         ..program
     }
@@ -115,13 +113,12 @@ fn loaded() -> ThreadProgram {
         shared_bytes: 4128,
         barriers: vec![barrier(BarrierKind::Full, 4096), barrier(BarrierKind::Empty, 4112)],
         maps: vec![TensorMap {
-            param: 0,
             dims: vec![dim("n"), dim("m"), dim("b")],
             strides: vec![dim("n").scale(2), (dim("m") * dim("n")).scale(2)],
             extents: vec![64, 8, 1],
-            swizzle: SwizzleMode::Bytes128,
+            swizzle: 128,
             l2: 128,
-            fill: Outside::Zero,
+            ..TensorMap::plain(0, "y", DType::F16)
         }],
         ..program
     }

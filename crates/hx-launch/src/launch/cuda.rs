@@ -233,8 +233,8 @@ pub(super) fn arguments<'b>(
     for (position, param) in params.iter().enumerate() {
         args.push(match (param, bound.params.get(position)) {
             (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => memory(Memory::Tensor(position, t)),
-            (LaunchParam::TensorMap { param, element, map }, _) => {
-                Arg::TensorMap(maps::argument(&target.rows().map, (param, *element), map, bound)?)
+            (LaunchParam::TensorMap(map), _) => {
+                Arg::TensorMap(maps::argument(&target.rows().map, map, bound)?)
             }
             (LaunchParam::Log { bytes }, _) => memory(Memory::Log(*bytes)),
             (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {

@@ -90,7 +90,7 @@ impl<'a> Launcher<'a> {
                     DirectParam::Log(LogPlan::new(program, grid.map(u64::from), &lookup).buffer())
                 }
                 (_, Arg::Value(bytes)) => DirectParam::Value(bytes),
-                (_, Arg::TensorMap(map)) => DirectParam::Map { arg: sources[map.arg], map },
+                (_, Arg::TensorMap(map)) => DirectParam::Map { arg: sources[map.param as usize], map },
                 (_, Arg::Buffer { .. } | Arg::Resident { .. }) => {
                     return Err(internal("a direct launch with memory of the worker".to_owned()));
                 }

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::SwizzleMode;
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Outside, Part, RegId, SendChunk, Stmt,
-    TensorMap, Waiters,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Part, RegId, SendChunk, Stmt, TensorMap,
+    Waiters,
 };
 use hx_tile::Origin;
 
@@ -48,13 +47,10 @@ fn loaded_by(blocks: i64) -> Loaded {
     let s = k.shared("s", DType::F16, blocks as u32 * BOX[0] * BOX[1]);
     let r = k.registers("r", DType::F16, 2);
     k.program.maps.push(TensorMap {
-        param: 0,
         dims: vec![c(COLUMNS), c(ROWS)],
         strides: vec![c(LD * 2)],
         extents: BOX.to_vec(),
-        swizzle: SwizzleMode::Plain,
-        l2: 0,
-        fill: Outside::Zero,
+        ..TensorMap::plain(0, "x", DType::F16)
     });
     for (kind, count) in [(BarrierKind::Full, 1), (BarrierKind::Empty, 1)] {
         let at = k.program.shared_bytes;

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::SwizzleMode;
-use hx_thread::{Address, BulkStore, Fence, Memory, Outside, Part, RegId, Stmt, TensorMap};
+use hx_thread::{Address, BulkStore, Fence, Memory, Part, RegId, Stmt, TensorMap};
 
 use super::build::*;
 use crate::Argument;
@@ -19,13 +19,11 @@ const BOX: [u32; 2] = [32, 8];
 /// Returns the map of the tensor at `param`.
 fn map(param: u32, swizzle: SwizzleMode) -> TensorMap {
     TensorMap {
-        param,
         dims: vec![c(COLUMNS), c(ROWS)],
         strides: vec![c(LD * 2)],
         extents: BOX.to_vec(),
-        swizzle,
-        l2: 0,
-        fill: Outside::Zero,
+        swizzle: swizzle.in_map(),
+        ..TensorMap::plain(param, "y", DType::F16)
     }
 }
 

@@ -11,7 +11,7 @@ use hx_target::SwizzleMode;
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
-use crate::{Address, Body, Bulk, BulkStore, Outside, Part, Stmt, TensorMap};
+use crate::{Address, Body, Bulk, BulkStore, Part, Stmt, TensorMap};
 
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
@@ -84,13 +84,12 @@ fn map(
         extents.extend([1, 1]);
     }
     Ok(TensorMap {
-        param: id.0,
         dims,
         strides,
         extents,
-        swizzle: swizzle.ok_or_else(|| error("no instruction has this swizzle"))?,
+        swizzle: swizzle.ok_or_else(|| error("no instruction has this swizzle"))?.in_map(),
         l2: L2_BYTES,
-        fill: Outside::Zero,
+        ..TensorMap::plain(id.0, &param.name, param.dtype)
     })
 }
 

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::Target;
+use hx_target::{SwizzleMode, Target};
 use hx_tile::{
     Base, Counter, CounterId, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Role, Rounds, Scope,
     ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
@@ -249,7 +249,7 @@ fn boxes_cover_a_tile_once() {
         let map = &threads.maps[*map as usize];
         let first: Vec<i64> = coordinates.iter().map(|c| c.eval(&symbols).unwrap()).collect();
         let start = store.address.offset.eval(&symbols).unwrap();
-        let permuted = map.swizzle.of_elements(16).unwrap();
+        let permuted = SwizzleMode::of_map(map.swizzle).unwrap().of_elements(16).unwrap();
         for (linear, (row, column)) in (0..i64::from(map.extents[1]))
             .flat_map(|r| (0..i64::from(map.extents[0])).map(move |c| (r, c)))
             .enumerate()

@@ -10,7 +10,7 @@ use super::Finding;
 
 /// The rows from the bottom up. A planned crate has its place before it exists.
 const ROWS: &[&[&str]] = &[
-    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker", "hx-features"],
+    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker", "hx-features", "hx-tensor-map"],
     &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base", "hx-judge"],
     &["hx-lower", "hx-synth", "hx-verify"],
     &["hx-thread"],
@@ -32,8 +32,14 @@ const BESIDE: &[&str] = &["xtask", "hx-tests", "tree-sitter-hx"];
 /// match.
 const TEST_SUPPORT: &str = "hx-test-support";
 
-/// Allowed edges within a row. A tile program takes the accesses of asynchronous instructions from the table of the hardware.
-const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base"), ("hx-tile", "hx-target")];
+/// Allowed edges within a row. A tile program takes the accesses of asynchronous instructions from the table of the hardware. A tensor
+/// map has elements of a type, and travels to the worker.
+const ALLOWED: &[(&str, &str)] = &[
+    ("hx-hir", "hx-base"),
+    ("hx-tile", "hx-target"),
+    ("hx-tensor-map", "hx-dtype"),
+    ("hx-worker", "hx-tensor-map"),
+];
 
 /// Edges within a row or upwards that only tests may have: the solver's tests verify its solutions, the tests of the algebra read and
 /// judge the reference cases.
