@@ -26,6 +26,11 @@ fn texts_on_sm_80() {
 }
 
 #[test]
+fn texts_on_sm_89() {
+    expect_file!["emitted/sm_89.txt"].assert_eq(&hashes(Target::builtin("sm_89")));
+}
+
+#[test]
 fn texts_on_sm_90a() {
     expect_file!["emitted/sm_90a.txt"].assert_eq(&hashes(Target::usual()));
 }

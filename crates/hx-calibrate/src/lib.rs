@@ -2,7 +2,7 @@
 //!
 //! A [`Probe`] is a small CUDA kernel that repeats one kind of work and reads the clock of its multiprocessor. Its instructions
 //! come from the rows of the catalogue, so a new row is measured without new text. A number of the file
-//! ([`hx_target::Machine`]) is fitted from the results of some probes ([`rows`]).
+//! ([`hx_target::Costs`]) is fitted from the results of some probes ([`rows`]).
 //!
 //! Invariant: the crate makes texts and computes with results. It compiles and launches nothing, and knows no worker.
 //!

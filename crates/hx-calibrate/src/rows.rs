@@ -8,7 +8,7 @@ use crate::{barriers, boxes, clusters, global, products, shared};
 /// A number of the file.
 #[derive(Debug)]
 pub struct Row {
-    /// The key in the file, a field of [`hx_target::Machine`].
+    /// The key in the file, a field of [`hx_target::Costs`].
     pub key: &'static str,
     /// The meaning, as sentences of the file.
     pub meaning: &'static str,

@@ -18,6 +18,7 @@ mod products;
 mod registers;
 mod remedies;
 mod roles;
+mod scans;
 mod stores;
 mod sync;
 mod trips;

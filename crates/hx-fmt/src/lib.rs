@@ -7,7 +7,7 @@
 //! Invariant: the formatter changes nothing but spaces, line breaks and those commas, and keeps every comment. It knows
 //! no name, no type and no file.
 //!
-//! Start at [`format`], then read `rules.rs`, which decides the layout, and `doc.rs`, which breaks lines.
+//! Start at [`format()`], then read `rules.rs`, which decides the layout, and `doc.rs`, which breaks lines.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The order in which constants are evaluated, and the constants and functions that depend on themselves.
 //!
 //! A constant depends on other constants, directly or through the functions that it calls. Each evaluation is a query, so a
-//! value is computed once even if many items name the constant. [`constants_of`] reads only names and walks with an explicit
+//! value is computed once even if many items name the constant. `constants_of` reads only names and walks with an explicit
 //! stack. It finds circles before anything is evaluated, and computes the depth of each constant: the longest chain that it
 //! depends on.
 //!
@@ -53,7 +53,7 @@ pub(crate) fn constants_of(db: &dyn Db, file: SourceFile) -> Constants {
     walk.found
 }
 
-/// The part of [`constants_of`] that concerns one constant or function. It is a query of its own, so that an edit of an
+/// The part of `constants_of` that concerns one constant or function. It is a query of its own, so that an edit of an
 /// unrelated item does not change it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Standing {

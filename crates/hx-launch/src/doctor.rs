@@ -139,6 +139,7 @@ fn cache(setup: &Setup) -> Finding {
 }
 
 /// Checks that the folder can be made and written to, with a file that is removed again.
+#[expect(clippy::disallowed_methods, reason = "the check is about the folder of the disk")]
 fn writable(dir: &std::path::Path) -> std::io::Result<()> {
     hx_worker::own_files::create_folder(dir)?;
     hx_worker::own_files::check_owner(&std::fs::metadata(dir)?).map_err(std::io::Error::other)?;

@@ -94,7 +94,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "target",
         arguments: "[ARCH]",
-        what: "what the simulator stands for: sm_80, sm_89 or sm_90a",
+        what: "what the simulator stands for, such as sm_80 or sm_90a",
         more: "A GPU is what it is.",
         run: settings::target,
     },

@@ -120,7 +120,9 @@ impl Check<'_> {
         parts: usize,
         choice: &ScanChoice,
     ) -> Checked {
-        if [dst.len(), src.len(), choice.src.len()] != [parts; 3] {}
+        if [dst.len(), src.len(), choice.src.len()] != [parts; 3] {
+            return Err(format!("{parts} tensors are scanned, with layouts for {}", choice.src.len()));
+        }
         let first = self.held(*dst.first().ok_or("nothing is scanned")?)?;
         for ((to, from), positions) in dst.iter().zip(src).zip(&choice.src) {
             let (d, s) = (self.held(*to)?, self.held(*from)?);

@@ -121,7 +121,7 @@ pub(crate) enum Command {
 /// The target of compilation.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct TargetArgs {
-    /// The architecture: sm_80, sm_89 or sm_90a.
+    /// The architecture, such as sm_80, sm_90a or sm_120a; a wrong name lists them all.
     #[arg(long, value_name = "ARCH", value_parser = str::parse::<Target>)]
     pub target: Option<Target>,
     /// The CUDA compiler library, or a folder that holds it.

@@ -276,7 +276,7 @@ super::families! {
         Uses: "uses", [required("instruction")],
             "Whether the last kernel's code has an instruction whose name begins with this, or reads an operand of a product in such a form, as in `a.k.128B`.";
         Supports: "supports", [required("instruction")],
-            "Whether the target has an instruction whose name begins with this, as in `uses(\"wgmma\") == supports(\"wgmma\")`.";
+            "Whether the target has an instruction whose name begins with this, so that an assertion about the code holds on every target.";
         Conflicts: "conflicts", [], "Extra wavefronts that bank conflicts cost a block of the last kernel.";
         Redistributions: "redistributions", [],
             "Tensors that the compiler moves between the threads of the last kernel, because two operations need them in two layouts.";

@@ -134,7 +134,7 @@ impl Compilation<'_> {
                 let Some(regs) = flat.inputs.get(at) else {
                     return self.malformed(format!("`{value}` is none of the {} inputs", flat.inputs.len()));
                 };
-                self.expect_type(&value.to_string(), regs, *dtype)?;
+                self.expect_type(value.to_string(), regs, *dtype)?;
                 flat.expect(at);
                 Ok(Operand::Input(at))
             }
@@ -245,12 +245,12 @@ impl Compilation<'_> {
         let row = e.row;
         let (dst, src) = (self.written(&e.dst)?, self.regs(&e.src)?);
         let dtype = self.program.array(e.src.array).dtype;
-        self.expect_type(&e.row, &e.dst, dtype)?;
+        self.expect_type(e.row, &e.dst, dtype)?;
         // An exchange moves one value, or all values of a whole register.
         let together = (row.bits / dtype.bits()) as i64;
         let values = if e.dst.offsets.len() == 1 && e.lane != Lane::Tile { 1 } else { together };
         for regs in [&e.dst, &e.src] {
-            self.expect_values(&e.row, "registers", regs.offsets.len(), values)?;
+            self.expect_values(e.row, "registers", regs.offsets.len(), values)?;
         }
         let wanted = match &e.lane {
             Lane::Xor(_) => Reach::Xor,
@@ -282,7 +282,7 @@ impl Compilation<'_> {
             Lane::Up(by) => From::Up(*by as usize),
             Lane::At(lane) => From::At(self.formula(lane)?),
             Lane::Tile => {
-                self.expect_lanes(&e.row, self.program.target.limits.lanes)?;
+                self.expect_lanes(e.row, self.program.target.limits.lanes)?;
                 let sources = row.sources().filter(|sources| sources.len() as i64 == values);
                 match sources {
                     Some(sources) => From::Tile(sources),

@@ -44,9 +44,9 @@ impl Compilation<'_> {
             return self.malformed(format!("`{}` does not move elements of {dtype}", t.row));
         };
         let regs = if row.is_load() { self.written(&t.registers)? } else { self.regs(&t.registers)? };
-        self.expect_type(&t.row, &t.registers, dtype)?;
-        self.expect_values(&t.row, "registers", t.registers.offsets.len(), atom.values)?;
-        self.expect_lanes(&t.row, row.threads)?;
+        self.expect_type(t.row, &t.registers, dtype)?;
+        self.expect_values(t.row, "registers", t.registers.offsets.len(), atom.values)?;
+        self.expect_lanes(t.row, row.threads)?;
         let guard = self.test(&t.guard)?;
         let exchange = if row.is_collective() {
             if t.guard != Cond::True {
@@ -103,8 +103,8 @@ impl Compilation<'_> {
                 .malformed(format!("`{}` returns the element as it was, or nobody takes it", row.name));
         }
         for regs in used.old.iter().chain(&used.compare) {
-            self.expect_type(&t.row, regs, dtype)?;
-            self.expect_values(&t.row, "registers", regs.offsets.len(), 1)?;
+            self.expect_type(t.row, regs, dtype)?;
+            self.expect_values(t.row, "registers", regs.offsets.len(), 1)?;
         }
         self.communicates |= communicates(row, used);
         self.sites[self.site as usize].acquires |= used.order.acquires();
@@ -163,9 +163,9 @@ impl Compilation<'_> {
             return self.malformed(format!("`{}` addresses no tensor", s.row));
         };
         let regs = self.regs(&s.registers)?;
-        self.expect_type(&s.row, &s.registers, dtype)?;
+        self.expect_type(s.row, &s.registers, dtype)?;
         let elements = PIECE as i64 * 8 / i64::from(dtype.bits());
-        self.expect_values(&s.row, "registers", s.registers.offsets.len(), elements)?;
+        self.expect_values(s.row, "registers", s.registers.offsets.len(), elements)?;
         self.granule = self.granule.min(PIECE);
         let (barrier, index) = self.stage(s.barrier.0, &s.barrier.1)?;
         Ok(SendCode {
@@ -329,16 +329,16 @@ impl Compilation<'_> {
 
     pub(super) fn multiply(&mut self, m: &hx_thread::Multiply) -> Result<Multiply, SimError> {
         let row = m.row.get();
-        self.expect_lanes(&m.row, row.threads)?;
+        self.expect_lanes(m.row, row.threads)?;
         let (c, a, b) = (self.written(&m.c)?, self.regs(&m.a)?, self.regs(&m.b)?);
         let Some([a_fragment, b_fragment]) = row.fragments() else {
             return self.malformed(format!("`{}` reads an operand from shared memory", m.row));
         };
         let operands = [("C", &m.c, &row.c), ("A", &m.a, a_fragment), ("B", &m.b, b_fragment)];
         for (what, regs, fragment) in operands {
-            self.expect_type(&m.row, regs, fragment.dtype)?;
+            self.expect_type(m.row, regs, fragment.dtype)?;
             let what = format!("registers for {what}");
-            self.expect_values(&m.row, &what, regs.offsets.len(), fragment.values())?;
+            self.expect_values(m.row, &what, regs.offsets.len(), fragment.values())?;
         }
         let product = self
             .products

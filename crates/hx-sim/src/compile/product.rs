@@ -18,15 +18,15 @@ impl Compilation<'_> {
         if !row.is_by_descriptor() {
             return self.malformed(format!("`{}` is no asynchronous matrix product", m.row));
         }
-        self.expect_lanes(&m.row, row.threads)?;
+        self.expect_lanes(m.row, row.threads)?;
         let c = self.written(&m.c)?;
-        self.expect_type(&m.row, &m.c, row.c.dtype)?;
-        self.expect_values(&m.row, "registers for C", m.c.offsets.len(), row.c.values())?;
+        self.expect_type(m.row, &m.c, row.c.dtype)?;
+        self.expect_values(m.row, "registers for C", m.c.offsets.len(), row.c.values())?;
         let [rows, columns, depth] = row.shape;
         let a = match (&m.a, row.a.fragment()) {
             (Source::Registers(registers), Some(fragment)) => {
-                self.expect_type(&m.row, registers, fragment.dtype)?;
-                self.expect_values(&m.row, "registers for A", registers.offsets.len(), fragment.values())?;
+                self.expect_type(m.row, registers, fragment.dtype)?;
+                self.expect_values(m.row, "registers for A", registers.offsets.len(), fragment.values())?;
                 Factor::Registers(self.regs(registers)?)
             }
             (Source::Registers(_), None) => {

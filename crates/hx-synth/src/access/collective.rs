@@ -32,7 +32,7 @@ pub(crate) fn collective(target: Target, tv: &Tv, row: &'static CopyRow, atom: &
     orders(&rest).into_iter().find_map(|order| {
         let (more, issue) = split_placed(&order, atom.values / word)?;
         let values: Vec<Placed> = in_word.iter().cloned().chain(more).collect();
-        made(target, tv, row, (atom, &inverse), &lane_modes, &warp_modes, &values, issue)
+        made(target, tv, row, (atom, &inverse), [&lane_modes, &warp_modes], &values, issue)
     })
 }
 
@@ -52,8 +52,7 @@ fn made(
     tv: &Tv,
     row: &'static CopyRow,
     (atom, inverse): (&CopyAtom, &Layout),
-    lane_modes: &[TileMode],
-    warp_modes: &[TileMode],
+    [lane_modes, warp_modes]: [&[TileMode]; 2],
     values: &[Placed],
     issue: Vec<Placed>,
 ) -> Option<Access> {
