@@ -141,7 +141,8 @@ fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
         1
     } else {
         let wanted = program.target.costs().memory_bound_threads / program.block_threads();
-        // Launch bounds above the blocks that fit by shared memory would only lower the limit of registers of a thread.
+        // Launch bounds above the blocks that fit by shared memory would only lower the limit of registers of a thread. The limits
+        // are those of the usual target on every target: the bounds of others are not measured yet.
         let resident = Target::usual().limits.residency(program.block_threads(), 1, solution.shared_bytes);
         wanted.min(resident.blocks).max(1)
     }

@@ -2,6 +2,7 @@
 //!
 //! - Only the catalogue, the words of other languages, tests and goldens, `std/` and the manuals name instructions: the solver and
 //!   everything around it must work for instructions that do not exist yet.
+//! - A stage of the compiler works for the target that it is given. Where it takes one of its own, a comment says why.
 //! - No file names the host of a package registry; package managers know their sources.
 //! - A Rust file is short enough to be read.
 //! - No test is disabled, and no test passes by panicking.
@@ -17,6 +18,16 @@ const INSTRUCTIONS: &[&str] =
 /// Families of instructions whose names consist of two words.
 const INSTRUCTION_PAIRS: &[(&str, &str)] =
     &[("cp", "async"), ("cp", "reduce"), ("cp", "bulk"), ("st", "async")];
+
+/// The crates of the stages, from types to code and its simulation.
+const STAGES: &[&str] =
+    &["codegen", "compile", "hir", "layout", "lower", "sim", "sync", "synth", "thread", "tile", "verify"];
+
+/// The expressions with which code takes a target of its own.
+const OWN_TARGETS: &[&str] = &["Target::usual()", "Target::builtin(", "Target::default()"];
+
+/// The distance, in lines, from a target of its own to the comment that explains it.
+const NEAR_LINES: usize = 4;
 
 /// The hosts that no file may name. They are split into parts, so that this file does not name them either.
 const HOSTS: &[&[&str]] = &[
@@ -64,6 +75,13 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
             check_attributes(path, line.trim_start(), &mut report);
         }
     }
+    if is_stage(path) {
+        findings.extend(own_targets(text).into_iter().map(|line| Finding {
+            path: path.to_owned(),
+            line,
+            message: "a stage works for the target that it is given: a comment says why not here".to_owned(),
+        }));
+    }
     let lines = text.lines().count();
     if is_rust && lines > MAX_LINES && !is_generated(text) {
         let message = format!("{lines} lines, the most is {MAX_LINES}");
@@ -85,6 +103,29 @@ fn check_attributes(path: &str, line: &str, report: &mut dyn FnMut(String)) {
     if allows && attribute.contains("unsafe_code") && !may_be_unsafe {
         report("`unsafe` code belongs to hx-runtime".to_owned());
     }
+}
+
+/// Whether a file is part of a stage and not one of its tests.
+fn is_stage(path: &str) -> bool {
+    let Some((name, file)) = path.strip_prefix("crates/hx-").and_then(|rest| rest.split_once("/src/")) else {
+        return false;
+    };
+    let is_test = |part: &str| matches!(part, "tests" | "tests.rs" | "test_db.rs" | "testing.rs");
+    STAGES.contains(&name) && !file.split('/').any(is_test)
+}
+
+/// Returns the numbers of the lines before the tests of a file that take a target without a comment about it.
+fn own_targets(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> =
+        text.lines().take_while(|line| line.trim() != "#[cfg(test)]").map(str::trim).collect();
+    let explains = |line: &&str| line.starts_with("//") && line.contains("target");
+    let is_own = |at: &usize| {
+        let near = &lines[at.saturating_sub(NEAR_LINES)..*at];
+        !lines[*at].starts_with("//")
+            && OWN_TARGETS.iter().any(|own| lines[*at].contains(own))
+            && !near.iter().any(explains)
+    };
+    (0..lines.len()).filter(is_own).map(|at| at + 1).collect()
 }
 
 fn is_generated(text: &str) -> bool {

@@ -55,6 +55,26 @@ fn where_instructions_have_their_place() {
 }
 
 #[test]
+fn targets_of_stages() {
+    let text = "let limits = Target::usual().limits;\n";
+    let refused = &["1: a stage works for the target that it is given: a comment says why not here"];
+    check_text("crates/hx-synth/src/lib.rs", text, refused);
+    check_text("crates/hx-synth/src/cost/wave.rs", text, refused);
+    check_text("crates/hx-synth/src/lib.rs", &format!("// No constant depends on the target.\n{text}"), &[]);
+    check_text(
+        "crates/hx-synth/src/lib.rs",
+        &format!("// Something else.\n{text}"),
+        &["2: a stage works for the target that it is given: a comment says why not here"],
+    );
+    check_text("crates/hx-synth/src/lib.rs", &format!("#[cfg(test)]\nmod tests {{\n{text}}}\n"), &[]);
+    for path in
+        ["crates/hx-synth/src/tests/solve.rs", "crates/hx-repl/src/lib.rs", "crates/hx-target/src/lib.rs"]
+    {
+        check_text(path, text, &[]);
+    }
+}
+
+#[test]
 fn hosts_of_registries() {
     let host = ["crates", "io"].join(".");
     let message = format!("1: `{host}` is the host of a package registry");
