@@ -21,7 +21,7 @@ impl MemorySystem {
         }
     }
 
-    /// Writes a file.
+    /// Makes a file or replaces its text. Relative paths start at `/`.
     pub fn write(&mut self, path: &str, text: impl Into<String>) {
         self.files.insert(absolute(path), text.into());
     }

@@ -227,7 +227,7 @@ fn another_file_solves_nothing() {
     expect![[""]].assert_eq(&db.log.take_counts());
 }
 
-/// Lowering reads neither the architecture nor the candidate.
+/// Lowering reads the target, and not the candidate.
 #[test]
 fn candidates_share_a_tile_program() {
     let (db, file) = TestDb::with_file(TWO);
@@ -238,7 +238,7 @@ fn candidates_share_a_tile_program() {
     assert!(solution(&db, own.with_candidate(&db, 1)).is_err());
     expect![[r#"
         candidates × 1
-        solution × 2
+        solution × 1
     "#]]
     .assert_eq(&db.log.take_counts());
 }

@@ -276,7 +276,8 @@ impl<'db> Places<'db> {
         items.filter(|item| seen.insert(*item)).collect()
     }
 
-    /// Returns the items that contain or touch an offset.
+    /// Returns the items whose tokens contain or touch an offset. With [`Touching::Before`], the item that ends before the offset replaces
+    /// one that starts there.
     fn at(&self, offset: TextSize, touching: Touching) -> Vec<Item<'db>> {
         let mut found = Vec::new();
         let first = self.items.partition_point(|(tokens, _)| tokens.end() < offset);

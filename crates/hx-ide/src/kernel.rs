@@ -6,10 +6,10 @@ use hx_base::{SourceFile, TextSize, nearest};
 use hx_compile::{CtArgs, Db, WrittenArg};
 use hx_hir::{Item, ItemKey, Kernel, file_items, item_range, kernel_signature};
 
-/// Returns the kernel of that name, otherwise the one at the offset, otherwise the first of the file.
+/// Returns the kernel `name`. Without a name, returns the kernel at the offset `at`, otherwise the first of the file.
 ///
 /// # Errors
-/// A sentence for the user: the file has no such kernel.
+/// A sentence for the user: the file has no kernel `name`, or no kernel at all.
 pub(crate) fn find<'db>(
     db: &'db dyn Db,
     file: SourceFile,

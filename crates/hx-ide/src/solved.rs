@@ -78,7 +78,7 @@ impl<'db> Solved<'db> {
         self.lowered.program.ops(1.0).into_iter().map(|(op, _)| op).collect()
     }
 
-    /// Returns the tensors that a `let` of the kernel names, each with the range of the name from the beginning of the item. A name has
+    /// Returns the tensors that a `let` of the kernel names, each with the range of its name, relative to the start of the item. A name has
     /// several tensors if its body is unrolled, or if its function is called twice.
     pub(crate) fn named_tensors(&self) -> Vec<(TextRange, TensorId)> {
         let item = Item::Kernel(self.kernel);

@@ -33,7 +33,7 @@ impl Word {
     }
 }
 
-/// Possible completions, and the offset of the word that they replace.
+/// Possible completions, and the byte offset in the line of the word that they replace, which ends at the cursor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completions {
     pub start: usize,

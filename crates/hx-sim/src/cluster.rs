@@ -179,7 +179,7 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Returns the running block.
+    /// Returns the block that makes the next step.
     pub(crate) fn running_block(&self) -> &Block<'a> {
         &self.blocks[self.running]
     }

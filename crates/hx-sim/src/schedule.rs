@@ -57,7 +57,7 @@ struct Run<'a> {
     is_live: bool,
     /// When it was chosen last.
     turn: u64,
-    /// The number of changes of memory when no agent of it could go on.
+    /// The value of `Grid::changes` when no agent of this run could step. The run is not tested again until memory changes.
     stuck: Cell<Option<u64>>,
 }
 

@@ -9,7 +9,7 @@ mod words;
 
 use words::WORDS;
 
-/// The place of a word.
+/// The position in which a word of another language is recognized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ForeignPlace {
     /// At the start of an item.

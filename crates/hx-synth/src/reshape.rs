@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(flat, Some(vec![160]));
         assert_eq!(tv.reshaped(&[6, 20], &[2, 3, 20]), None);
         assert_eq!(tv.reshaped(&[6, 20], &[6, 4, 5]).map(|tv| tv.tile), Some(vec![8, 4, 5]));
-        // Eight columns for the one of a dimension that the other shape does not have.
+        // The tile has 8 columns, the tensor 1. Neither `[2, 8]` nor `[16]` has a dimension for the other 7.
         let column = Tv::covering(&[16, 1], vec![along(16, [1, 0])], vec![along(8, [0, 1])]);
         assert_eq!(column.tile, [16, 8]);
         assert_eq!(column.reshaped(&[16, 1], &[2, 8]), None);

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
 use crate::product::GemmRow;
-use crate::{BulkRow, Completion, Feature, MapLimits, Named, Operand, ReachRow, Space, Wait, family};
+use crate::{BulkRow, Completion, Feature, MapLimits, Named, Operand, ReachRow, Space, Wait, expand};
 
 /// An instruction that converts consecutive elements of one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -185,7 +185,7 @@ pub struct Catalogue {
 pub(crate) fn read(text: &str) -> Result<Catalogue, String> {
     let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     if let Some(toml::Value::Array(rows)) = file.get_mut("gemm") {
-        *rows = family::expanded(rows)?;
+        *rows = expand::expanded(rows)?;
     }
     let mut read: Catalogue = file
         .clone()
@@ -283,7 +283,7 @@ impl Catalogue {
         weakest.unwrap_or_else(|| panic!("the table of waits lacks {completion:?}"))
     }
 
-    /// Returns the row of `commit` or `wait`.
+    /// Returns the group row of this name, such as `commit`, `bulk.wait` or `proxy.fence`.
     pub fn group(&self, name: &str) -> Option<&GroupRow> {
         self.groups.iter().find(|r| r.name == name)
     }

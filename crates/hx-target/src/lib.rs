@@ -11,20 +11,20 @@
 
 mod asynchronous;
 mod atomic;
-mod builtin;
+mod builtin_targets;
 mod bulk;
 mod catalogue;
 mod copy;
 mod costs;
-mod family;
+mod expand;
 mod feature;
-mod kind;
 mod limits;
 mod operand;
 mod product;
 mod reach;
 mod registers;
 mod row;
+mod row_kind;
 mod space;
 mod swizzle;
 mod target;
@@ -37,13 +37,13 @@ pub use catalogue::{Catalogue, ComputeRow, ConvertRow, ExchangeRow, GroupRow, Re
 pub use copy::{AtomicForm, CopyAtom, CopyRow};
 pub use costs::{COSTS_TEXT, Costs};
 pub use feature::Feature;
-pub use kind::{Kind, row};
 pub use limits::{Limits, Residency};
 pub use operand::{Fragment, Operand};
 pub use product::GemmRow;
 pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};
 pub use registers::{RegisterError, Share, share_registers};
 pub use row::{Named, Row};
+pub use row_kind::{Kind, row};
 pub use space::Space;
 pub use swizzle::SwizzleMode;
 pub use target::{Description, Forward, Target};

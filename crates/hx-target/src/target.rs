@@ -88,7 +88,7 @@ impl Target {
         &self.0.costs
     }
 
-    /// Returns the description for as long as the process runs.
+    /// Returns the description with the lifetime `'static`, which a borrow through `Deref` does not have.
     pub fn get(self) -> &'static Description {
         self.0
     }

@@ -221,10 +221,16 @@ pub struct Clock {
     own: usize,
     /// The distance between the first warps of two blocks.
     stride: usize,
-    /// The number of warps of all blocks. Warp `w` is agent `w`; its copies are agent `warps + w`. Further agents stand for what fences make
-    /// visible to the asynchronous proxy: `2 · warps + w` of the warp, and `3 · warps + w` of its copies. Its copies that signal
-    /// are agent `4 · warps + w`, and agent `5 · warps + w` stands for those that a fence of the waiting warp followed. Agent
-    /// `6 · warps + w` stands for the waits that the warp has passed. The stages of barriers are the last agents.
+    /// The number of places of warps, blocks · `stride`; a block with fewer warps leaves places free. The agents of warp `w`:
+    ///
+    /// - `w`: the warp itself;
+    /// - `warps + w`: its copies;
+    /// - `2 · warps + w`, `3 · warps + w`: what fences make visible to the asynchronous proxy, of the warp and of its copies;
+    /// - `4 · warps + w`: its copies that signal;
+    /// - `5 · warps + w`: those of them that a fence of the waiting warp followed;
+    /// - `6 · warps + w`: the waits that the warp has passed.
+    ///
+    /// The stages of barriers are the last agents.
     warps: usize,
     /// The number of stages of barriers of all blocks.
     stages: usize,

@@ -267,7 +267,7 @@ fn orders_and_errors() {
         refused(&mut page, json!({ "ask": "explain", "code": "HX9999" })),
     ];
     expect![[r#"
-        unknown target `sm_1`; known are sm_80, sm_89, sm_90a
+        unknown target `sm_1`; known are sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, sm_100f, sm_100a, sm_103, sm_103a, sm_110, sm_110a, sm_120, sm_120f, sm_120a, sm_121, sm_121a; GPUs of compute capability 0.1, before Ampere, are not supported
         the request cannot be read: unknown variant `sing`, expected one of `edit`, `target`, `tokens`, `diagnostics`, `hints`, `hover`, `complete`, `docs`, `signature`, `definition`, `actions`, `format`, `layout`, `emit`, `tests`, `test`, `run`, `explain` at line 1 column 13
         there is no code `HX9999`"#]].assert_eq(&messages.join("\n"));
 }

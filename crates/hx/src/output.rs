@@ -1,4 +1,5 @@
-//! The two output streams, colour, and the formats of diagnostics. No other module prints.
+//! The two output streams, colour, and the formats of diagnostics. Besides, only the
+//! interactive commands `step`, `debug-adapter` and `repl` write to them.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Results that padding enters.
+//! Findings about results that depend on padding: the elements of a tile beyond the end of its tensor.
 
 mod fix;
 

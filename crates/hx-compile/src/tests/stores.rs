@@ -1,10 +1,11 @@
 //! Accesses to global memory that bulk stores are still writing: found on every path, with both places, and every fix is applied.
 
 use expect_test::{Expect, expect};
+use hx_hir::file_items;
 use hx_target::Target;
 
 use super::{check_fixes, drawn};
-use crate::{check_file, test_db::TestDb};
+use crate::{check_file, cuda_source, default_instance, test_db::TestDb};
 
 /// Returns a kernel with a tile in shared memory that its threads have written, and with these statements.
 fn kernel(body: &str) -> String {
@@ -31,6 +32,22 @@ fn check(body: &str, expected: Expect) {
 /// Checks that a kernel is right.
 fn right(body: &str) {
     check(body, expect![""]);
+}
+
+/// A target without bulk stores has none in flight, so it needs no instruction that waits for them.
+#[test]
+fn waits_on_a_target_without_bulk_stores() {
+    let text = kernel(
+        "    copy(s, tile(y, [256])[.., i]);\n    wait_stores(0);\n    wait_stores(0, read: false);\n",
+    );
+    let waits = |target: &str| {
+        let (db, file) = TestDb::with_file(&text);
+        let kernel = file_items(&db, file).kernels().next().expect("the text has a kernel");
+        let instance =
+            default_instance(&db, kernel, Target::builtin(target)).expect("every parameter has a default");
+        cuda_source(&db, instance).as_ref().expect("the kernel is right").text.matches("wait_group").count()
+    };
+    assert_eq!(["sm_80", "sm_89", "sm_90", "sm_120a"].map(waits), [0, 0, 2, 2]);
 }
 
 #[test]

@@ -179,7 +179,8 @@ fn in_blocks(program: &TileProgram, view: &View, param: &TensorParam, block: &La
     Alignment { run: Some(run), elements, limit }
 }
 
-/// Returns the most elements of a run that begin together at every multiple of `divisor` along a dimension.
+/// Returns the largest divisor `n` of the run's width such that, at every multiple of `divisor` along a dimension, a piece of `n` elements
+/// begins; 1 if there is none.
 fn first_from(run: &Run, dim: usize, divisor: i64) -> i64 {
     let fits = |width: &i64| run.first(*width).is_some_and(|first| divisor % first.period(dim) == 0);
     let width = run.width();

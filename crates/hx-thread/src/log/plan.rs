@@ -30,8 +30,7 @@ pub struct LogPlan {
     grid: [u64; 3],
     /// The bytes of all words before the areas.
     head: u64,
-    /// The offset at which the area of each block begins, and at which the last one ends, in bytes from the start of the
-    /// buffer.
+    /// The area of block `i` is bytes `areas[i]..areas[i + 1]` of the buffer, for the first [`MOST_BLOCKS`] blocks.
     areas: Vec<u64>,
 }
 

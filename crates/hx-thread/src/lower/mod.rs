@@ -446,10 +446,17 @@ impl<'p> Lowering<'p> {
             SyncOp::WaitStage { pipe, var } => self.wait_stage(op, *pipe, var),
             SyncOp::Release { pipe, .. } => self.release(op, *pipe),
             SyncOp::Skip { pipe, count } => Ok(self.skip(op, *pipe, count)),
-            SyncOp::WaitStores { leave, read } => Ok(vec![Stmt::BulkWait { leave: *leave, read: *read }]),
+            SyncOp::WaitStores { leave, read } => Ok(self.wait_stores(*leave, *read)),
             SyncOp::WaitPrevious => Ok(vec![Stmt::WaitPrevious]),
             SyncOp::AllowNext => Ok(vec![Stmt::AllowNext]),
         }
+    }
+
+    /// Returns the wait for bulk stores, on a target that has such stores. On any other nothing is in flight: what `copy_async` stores
+    /// there goes through registers.
+    fn wait_stores(&self, leave: u32, read: bool) -> Body {
+        let mut bulks = self.program.target.rows().bulks.iter();
+        if bulks.any(|row| !row.is_load()) { vec![Stmt::BulkWait { leave, read }] } else { Vec::new() }
     }
 
     /// Returns the facts about the threads that execute an operation.

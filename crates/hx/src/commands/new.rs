@@ -48,8 +48,15 @@ fn made(folder: &Path, output: &Output) -> Result<Exit, Exit> {
     let name = std::path::absolute(folder).ok();
     let name =
         name.as_deref().and_then(Path::file_name).map_or("kernels".into(), |name| name.to_string_lossy());
-    // Escape the name for TOML's basic strings.
-    let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
+    // The name as a basic string of TOML.
+    let quoted: String = name
+        .chars()
+        .map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            _ if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+            _ => c.to_string(),
+        })
+        .collect();
     write(
         &folder.join(MANIFEST_NAME),
         &format!("[package]\nname = \"{quoted}\"\nversion = \"0.1.0\"\n"),

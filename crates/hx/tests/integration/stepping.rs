@@ -184,7 +184,7 @@ fn a_wrong_index_is_found_at_the_last_write() {
         &[],
         &commands,
         expect![[r#"
-            recorded `shift`, block [1, 0, 0] of [2, 1, 1]: 4 steps, 2.7 KiB
+            recorded `shift`, block [1, 0, 0] of [2, 1, 1]: 4 steps, 2.8 KiB
             here: the last write of `y[4, 0]`, the first wrong element
             #2 `copy(doubled, y[block_idx.x * 4 + 0..4, 0..8])`  step 2 of 4, block [1, 0, 0], threads 0 to 31, thread 0
                 4 │     let from = first - min(block_idx, 1);
@@ -250,7 +250,7 @@ fn blocks_that_write_one_element_meet_at_its_access() {
         &[],
         &["quit"],
         expect![[r#"
-            recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps, 2.7 KiB
+            recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps, 2.8 KiB
             #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 0
                 2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
                 3 │     let first = block_idx * 4;
@@ -317,7 +317,7 @@ fn another_block_and_thread_are_named() {
         &args,
         &["n", "n", "print r", "break 7", "c", "C", "thread 99", "jump"],
         expect![[r#"
-            recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps, 2.7 KiB
+            recorded `shift`, block [0, 0, 0] of [2, 1, 1]: 4 steps, 2.8 KiB
             #0 `copy(x[block_idx.x * 4 - min(1, block_idx.x) + 0..4, 0..8], r)`  step 0 of 4, block [0, 0, 0], threads 0 to 31, thread 5
                 2 │ kernel shift(x: f32[m, 8], y: mut f32[m, 8]) grid [cdiv(m, 4)] threads 32 {
                 3 │     let first = block_idx * 4;
