@@ -112,7 +112,7 @@ fn nothing_to_check_is_a_mistake() {
 #[test]
 fn a_project_whose_folder_has_an_odd_name() {
     let sandbox = Sandbox::new();
-    let folder = "tab\tand \"quotes\" \\";
+    let folder = "tab\tand \"quotes\"";
     assert_eq!(sandbox.run(&["new", folder]).code, 0);
     let ran = sandbox.run_with(&["test", folder], &[("HX_DEVICE", "sim")]);
     assert_eq!(ran.stdout.lines().last(), Some("2 passed, 0 failed, 0 skipped"), "{}", ran.text());
