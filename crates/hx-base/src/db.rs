@@ -163,12 +163,12 @@ mod tests {
             parse(&db, file);
             assert_eq!(line_index(&db, file).line_col(13.into()).line, 1);
         }
-        db.log().take();
+        db.log.take();
         assert!(a.update_text(&mut db, "const A = 2;\n"));
         assert!(!b.update_text(&mut db, "const B = 1;\n"));
         for file in [a, b, std] {
             parse(&db, file);
         }
-        assert_eq!(db.log().take(), ["parse"]);
+        assert_eq!(db.log.take(), ["parse"]);
     }
 }

@@ -1,11 +1,11 @@
-//! Support for tests: a file system in memory, a log of executed queries, and a database of this crate's layer.
+//! Support for tests: a file system in memory, a log of executed queries, and databases of each layer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{Db, DirEntry, System, SystemError, Workspace};
+use crate::{DirEntry, System, SystemError};
 
 /// A file system in memory. The current folder is `/`.
 #[derive(Debug, Clone, Default)]
@@ -131,42 +131,51 @@ impl EventLog {
     }
 }
 
-/// A database with the queries of this crate only.
-#[salsa::db]
-#[derive(Clone)]
-pub struct TestDb {
-    storage: salsa::Storage<Self>,
-    log: EventLog,
+/// Defines a database for tests, with the queries of `hx-base` and of the layers whose `Db` traits are listed. Its workspace is empty at
+/// first, and its field `log` has the executed queries.
+#[macro_export]
+macro_rules! test_database {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident: [$($layer:path),*]) => {
+        $(#[$meta])*
+        #[salsa::db]
+        #[derive(Clone)]
+        $vis struct $name {
+            storage: salsa::Storage<Self>,
+            /// The executed queries.
+            $vis log: $crate::testing::EventLog,
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                let log = $crate::testing::EventLog::default();
+                let db = $name { storage: salsa::Storage::new(Some(log.callback())), log };
+                $crate::Workspace::new(&db, Vec::new());
+                db
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+
+        #[salsa::db]
+        impl salsa::Database for $name {}
+
+        #[salsa::db]
+        impl $crate::Db for $name {
+            fn workspace(&self) -> $crate::Workspace {
+                $crate::Workspace::get(self)
+            }
+        }
+
+        $(#[salsa::db]
+        impl $layer for $name {})*
+    };
 }
 
-impl Default for TestDb {
-    fn default() -> Self {
-        let log = EventLog::default();
-        let db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
-        Workspace::new(&db, Vec::new());
-        db
-    }
-}
-
-impl std::fmt::Debug for TestDb {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TestDb").finish_non_exhaustive()
-    }
-}
-
-impl TestDb {
-    /// Returns the log of executed queries.
-    pub fn log(&self) -> &EventLog {
-        &self.log
-    }
-}
-
-#[salsa::db]
-impl salsa::Database for TestDb {}
-
-#[salsa::db]
-impl Db for TestDb {
-    fn workspace(&self) -> Workspace {
-        Workspace::get(self)
-    }
+test_database! {
+    /// A database with the queries of this crate only.
+    pub struct TestDb: []
 }

@@ -1,21 +1,9 @@
 //! A database of this layer that logs the queries that run.
 
-use hx_base::{Db as _, SourceFile, Workspace, testing::EventLog};
+use hx_base::{Db as _, SourceFile};
 
-#[salsa::db]
-#[derive(Clone)]
-pub(crate) struct TestDb {
-    storage: salsa::Storage<Self>,
-    pub(crate) log: EventLog,
-}
-
-impl Default for TestDb {
-    fn default() -> Self {
-        let log = EventLog::default();
-        let db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
-        Workspace::new(&db, Vec::new());
-        db
-    }
+hx_base::test_database! {
+    pub(crate) struct TestDb: [hx_hir::Db, crate::Db]
 }
 
 impl TestDb {
@@ -27,19 +15,3 @@ impl TestDb {
         (db, file)
     }
 }
-
-#[salsa::db]
-impl salsa::Database for TestDb {}
-
-#[salsa::db]
-impl hx_base::Db for TestDb {
-    fn workspace(&self) -> Workspace {
-        Workspace::get(self)
-    }
-}
-
-#[salsa::db]
-impl hx_hir::Db for TestDb {}
-
-#[salsa::db]
-impl crate::Db for TestDb {}

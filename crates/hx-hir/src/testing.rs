@@ -1,28 +1,10 @@
 //! Support for tests: a database of this crate's layer, and the drawing of diagnostics with carets.
 
-use hx_base::{Diagnostic, SourceFile, Workspace, testing::EventLog};
+use hx_base::{Diagnostic, SourceFile};
 
-/// A database with the queries of this crate and of those below it.
-#[salsa::db]
-#[derive(Clone)]
-pub struct TestDb {
-    storage: salsa::Storage<Self>,
-    log: EventLog,
-}
-
-impl Default for TestDb {
-    fn default() -> Self {
-        let log = EventLog::default();
-        let db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
-        Workspace::new(&db, Vec::new());
-        db
-    }
-}
-
-impl std::fmt::Debug for TestDb {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TestDb").finish_non_exhaustive()
-    }
+hx_base::test_database! {
+    /// A database with the queries of this crate and of those below it.
+    pub struct TestDb: [crate::Db]
 }
 
 impl TestDb {
@@ -43,25 +25,7 @@ impl TestDb {
         workspace.add_files(self, [file]);
         file
     }
-
-    /// Returns the log of the executed queries.
-    pub fn log(&self) -> &EventLog {
-        &self.log
-    }
 }
-
-#[salsa::db]
-impl salsa::Database for TestDb {}
-
-#[salsa::db]
-impl hx_base::Db for TestDb {
-    fn workspace(&self) -> Workspace {
-        Workspace::get(self)
-    }
-}
-
-#[salsa::db]
-impl crate::Db for TestDb {}
 
 /// Draws each diagnostic below the line that it is about: `^^^` marks the primary place, `---` the others.
 pub fn draw(db: &TestDb, diagnostics: &[Diagnostic]) -> String {

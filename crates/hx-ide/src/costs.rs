@@ -32,7 +32,7 @@ pub struct Costs {
 /// The estimated cycles of a kernel with pipelines, with names in place of numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cycles {
-    /// The same text as `hx layout why` prints.
+    /// The estimate as `hx layout why` prints it.
     pub text: String,
     pub block: f64,
     pub loops: Vec<LoopCycles>,

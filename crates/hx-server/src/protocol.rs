@@ -192,7 +192,7 @@ pub(crate) struct Costs {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Cycles {
-    /// The same text as `hx layout why` prints.
+    /// The estimate as `hx layout why` prints it.
     pub(crate) text: String,
     pub(crate) block: f64,
     pub(crate) loops: Vec<LoopCycles>,

@@ -129,10 +129,10 @@ fn a_new_cell_runs_nothing_of_the_earlier_ones() {
         session.files.iter().for_each(|file| drop(file_diagnostics(&session.db, *file).clone()))
     };
     all(&session);
-    session.db.log().take();
+    session.db.log.take();
     session.add("const N = 8\nlet a = N");
     all(&session);
-    let ran = session.db.log().take_counts();
+    let ran = session.db.log.take_counts();
     expect![[r#"
         body_names × 2
         body_of × 2
@@ -151,5 +151,5 @@ fn a_new_cell_runs_nothing_of_the_earlier_ones() {
     .assert_eq(&ran);
     // A second request runs nothing at all, because no input of the cells has changed.
     all(&session);
-    assert_eq!(session.db.log().take_counts(), "");
+    assert_eq!(session.db.log.take_counts(), "");
 }

@@ -56,11 +56,11 @@ fn an_edit_of_another_item_reads_no_comment_again() {
             }
         };
         all(&db);
-        db.log().take();
+        db.log.take();
         assert!(before.contains(from));
         file.update_text(&mut db, before.replacen(from, to, 1));
         all(&db);
-        want.assert_eq(&db.log().take_counts());
+        want.assert_eq(&db.log.take_counts());
     };
     check(
         "fn g() { }",

@@ -27,10 +27,10 @@ fn check_edit(from: &str, to: &str, expect: Expect) {
         }
     };
     infer_all(&db);
-    db.log().take();
+    db.log.take();
     file.update_text(&mut db, BEFORE.replacen(from, to, 1));
     infer_all(&db);
-    expect.assert_eq(&db.log().take_counts());
+    expect.assert_eq(&db.log.take_counts());
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_constant_runs_again_alone() {
     let text = format!("const A0 = 0;\n{items}const OTHER = 1;\n");
     let (mut db, file) = TestDb::with_file(&text);
     file_diagnostics(&db, file);
-    db.log().take();
+    db.log.take();
     file.update_text(&mut db, text.replace("OTHER = 1", "OTHER = 2"));
     file_diagnostics(&db, file);
     expect![[r#"
@@ -152,7 +152,7 @@ fn a_constant_runs_again_alone() {
         types_of_strips × 1
         whole_file × 1
     "#]]
-    .assert_eq(&db.log().take_counts());
+    .assert_eq(&db.log.take_counts());
 }
 
 /// Counts the queries that find the types of a file and the soundness of its items, and the calls between queries.
@@ -162,7 +162,7 @@ fn work(text: &str) -> [usize; 2] {
     for &item in &file_items(&db, file).items {
         assert!(Sound::of(&db, item).is_some());
     }
-    [db.log().take().len(), db.log().take_checks()]
+    [db.log.take().len(), db.log.take_checks()]
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_call_more_leaves_functions_that_are_on_no_circle() {
     let text = "fn f(n: i32) -> i32 {\n    n\n}\nfn g(n: i32) -> i32 {\n    f(n)\n}\nfn h(n: i32) -> i32 {\n    g(n)\n}\n";
     let (mut db, file) = TestDb::with_file(text);
     file_diagnostics(&db, file);
-    db.log().take();
+    db.log.take();
     file.update_text(&mut db, text.replace("g(n)\n", "g(n) + f(n)\n"));
     file_diagnostics(&db, file);
     expect![[r#"
@@ -215,5 +215,5 @@ fn a_call_more_leaves_functions_that_are_on_no_circle() {
         parse × 1
         whole_file × 1
     "#]]
-    .assert_eq(&db.log().take_counts());
+    .assert_eq(&db.log.take_counts());
 }

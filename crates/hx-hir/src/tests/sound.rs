@@ -253,10 +253,10 @@ fn check_edit(from: &str, to: &str, sound: bool, expect: Expect) {
         Sound::of(db, kernel).is_some()
     };
     assert!(is_sound(&db));
-    db.log().take();
+    db.log.take();
     assert!(file.update_text(&mut db, TEXT.replacen(from, to, 1)));
     assert_eq!(is_sound(&db), sound);
-    expect.assert_eq(&db.log().take_counts());
+    expect.assert_eq(&db.log.take_counts());
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Tests of the evaluator: text in, printed lines or the error with its place out.
 
 use expect_test::{Expect, expect};
-use hx_base::testing::EventLog;
-use hx_base::{Diagnostic, SourceFile, Workspace};
+use hx_base::{Db as _, Diagnostic, SourceFile};
 use hx_hir::{Item, Sound, file_items, reached_errors};
 
 use crate::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest};
@@ -10,32 +9,14 @@ use crate::error::{HostError, HostResult};
 use crate::eval::{EvalError, Options, Session, Surroundings};
 use crate::value::Value;
 
-#[salsa::db]
-#[derive(Clone)]
-pub(super) struct TestDb {
-    storage: salsa::Storage<Self>,
-    log: EventLog,
+hx_base::test_database! {
+    pub(super) struct TestDb: [hx_hir::Db]
 }
-
-#[salsa::db]
-impl salsa::Database for TestDb {}
-
-#[salsa::db]
-impl hx_base::Db for TestDb {
-    fn workspace(&self) -> Workspace {
-        Workspace::get(self)
-    }
-}
-
-#[salsa::db]
-impl hx_hir::Db for TestDb {}
 
 pub(super) fn database(text: &str) -> (TestDb, SourceFile) {
-    let log = EventLog::default();
-    let mut db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
-    let workspace = Workspace::new(&db, Vec::new());
+    let mut db = TestDb::default();
     let file = SourceFile::workspace(&db, "test.hx", text);
-    workspace.add_files(&mut db, [file]);
+    db.workspace().add_files(&mut db, [file]);
     (db, file)
 }
 

@@ -34,10 +34,10 @@ fn twice_the_constants_are_twice_the_work() {
         let (db, file) = TestDb::with_file(&with_threads(&items, "A1"));
         let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");
         let kernel = Sound::of(&db, kernel).expect("the kernel has no errors");
-        db.log().take();
-        db.log().take_checks();
+        db.log.take();
+        db.log.take_checks();
         assert!(lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16(), Target::usual()).is_ok());
-        [db.log().take().len(), db.log().take_checks()]
+        [db.log.take().len(), db.log.take_checks()]
     };
     for (half, whole) in work(400).into_iter().zip(work(800)) {
         assert!(whole * 10 <= half * 22, "{half} for 400 constants, {whole} for 800");
