@@ -59,7 +59,7 @@ impl Emitter<'_> {
             MemoryOrder::Release => "release",
             MemoryOrder::AcquireRelease => "acq_rel",
         };
-        format!(".{order}.{}", scope_word(*scope, self.target))
+        format!(".{order}.{}", scope_word(*scope, self.program.target))
     }
 }
 

@@ -31,7 +31,7 @@ impl Emitter<'_> {
         }
         let row = "bulk.prefetch";
         let prefetch =
-            self.target.rows().group(row).ok_or_else(|| MalformedProgram::UnknownRow(row.into()))?;
+            self.program.target.rows().group(row).ok_or_else(|| MalformedProgram::UnknownRow(row.into()))?;
         self.block("if (threadIdx.x == 0)", |e| {
             for map in e.maps.clone() {
                 let mut sequence = Sequence::default();

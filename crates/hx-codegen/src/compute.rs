@@ -163,7 +163,7 @@ impl Emitter<'_> {
             Scalar::Const { bits, dtype } => Ok(Value::word(literal(*dtype, *bits))),
             Scalar::Apply { operator, dtype, args } => {
                 let name = format!("{} of {values} {dtype}", operator.name());
-                let row = self.target.rows().compute_packed(*operator, *dtype);
+                let row = self.program.target.rows().compute_packed(*operator, *dtype);
                 let row = row.filter(|row| row.values as usize == values);
                 let row = row.ok_or_else(|| MalformedProgram::UnknownRow(name.clone()))?;
                 let args: Vec<(Value, DType)> = args

@@ -34,7 +34,7 @@ impl Emitter<'_> {
     pub(crate) fn draw(&mut self, Draw { counter: number, index, parity }: &Draw) -> Result<()> {
         let counter = self.counter(*number)?.clone();
         let threads = self.program.scope(self.executing.scope).threads;
-        let drawing = Expr::constant(i64::from(threads - self.target.limits.lanes));
+        let drawing = Expr::constant(i64::from(threads - self.program.target.limits.lanes));
         let drawing = self.cond(&Cond::Cmp(CmpOp::Eq, Expr::symbol(Symbol::Thread), drawing))?;
         let title = format!("draw from {}", counter.name);
         self.at(counter.origin, &title, |e| {
@@ -94,7 +94,7 @@ impl Emitter<'_> {
             let ticket = Operand { constraint: 'r', text: e.ticket(*number, index)? };
             // The lane that reads the ticket also arrives on the empty barrier, so program order suffices, and race checkers that follow
             // only barriers accept it.
-            let warp = Expr::constant(i64::from(e.target.limits.lanes));
+            let warp = Expr::constant(i64::from(e.program.target.limits.lanes));
             let lane = Expr::symbol(Symbol::Thread).rem(&warp, &hx_index::Facts::default());
             let first = e.cond(&Cond::Cmp(CmpOp::Eq, lane, Expr::default()))?;
             e.block(&format!("if ({first})"), |e| {

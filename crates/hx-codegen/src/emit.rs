@@ -10,7 +10,6 @@ use std::fmt::Write;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_target::Target;
 use hx_thread::{ThreadProgram, assigned, counted};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
@@ -91,7 +90,6 @@ impl std::fmt::Debug for Poll<'_> {
 #[derive(Debug)]
 pub(crate) struct Emitter<'a> {
     pub(crate) program: &'a ThreadProgram,
-    pub(crate) target: Target,
     pub(crate) printer: Printer,
     pub(crate) arrays: Vec<Array>,
     /// Arrays in which an instruction writes only part of a word.
@@ -146,7 +144,6 @@ impl<'a> Emitter<'a> {
     fn new(program: &'a ThreadProgram, lines: Option<Lines<'a>>, poll: Poll<'a>) -> Emitter<'a> {
         let mut e = Emitter {
             program,
-            target: program.target,
             printer: Printer::default(),
             arrays: Vec::new(),
             partial: BTreeSet::new(),

@@ -105,7 +105,12 @@ impl Emitter<'_> {
 
     /// Emits the instruction that closes a group of asynchronous copies, or the one that waits for groups.
     pub(crate) fn group_row(&mut self, name: &str, groups: Option<u32>) -> Result<()> {
-        let row = self.target.rows().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        let row = self
+            .program
+            .target
+            .rows()
+            .group(name)
+            .ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         self.sequence(name, &row.ptx, sequence, &|name| match name {
@@ -121,7 +126,8 @@ impl Emitter<'_> {
         inputs: Vec<Operand>,
         slots: &dyn Fn(&str) -> Option<Slots>,
     ) -> Result<()> {
-        let row = self.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        let row =
+            self.program.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.inputs = inputs;
@@ -130,7 +136,8 @@ impl Emitter<'_> {
 
     /// Writes a row that synchronizes threads and has a result. Its input, if it has one, is an address.
     pub(crate) fn sync_output(&mut self, name: &str, output: Operand, inputs: Vec<Operand>) -> Result<()> {
-        let row = self.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        let row =
+            self.program.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.outputs = vec![output];

@@ -95,9 +95,9 @@ impl Emitter<'_> {
             Arrivals::Warps => {
                 // The thread that arrives speaks for its warp.
                 self.statement("__syncwarp();");
-                self.target.limits.lanes
+                self.program.target.limits.lanes
             }
-            Arrivals::Groups => self.target.limits.group,
+            Arrivals::Groups => self.program.target.limits.group,
         };
         let thread = Expr::symbol(Symbol::Thread);
         let number = thread.rem(&Expr::constant(i64::from(threads)), &hx_index::Facts::default());
@@ -159,7 +159,8 @@ impl Emitter<'_> {
         guard: Option<String>,
         slots: &dyn Fn(&str) -> Option<Slots>,
     ) -> Result<()> {
-        let row = self.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        let row =
+            self.program.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.guard = guard;

@@ -140,8 +140,13 @@ impl Emitter<'_> {
     /// Emits the wait for products. The registers of the products that it completes are its operands, so that no access to
     /// them moves before the wait.
     pub(crate) fn wait_products(&mut self, leave: u32, completes: &[Registers]) -> Result<()> {
-        let name = self.target.rows().wait_for(Completion::Product).row.as_str();
-        let row = self.target.rows().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        let name = self.program.target.rows().wait_for(Completion::Product).row.as_str();
+        let row = self
+            .program
+            .target
+            .rows()
+            .group(name)
+            .ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         let mut sequence = Sequence::default();
         sequence.asm.in_place = true;
         sequence.asm.effects = true;

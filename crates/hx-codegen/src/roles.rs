@@ -23,17 +23,17 @@ impl Emitter<'_> {
     pub(crate) fn roles(&mut self, roles: &[Role]) -> Result<()> {
         self.statement(&format!(
             "const int {GROUP_OF_WARPS} = __shfl_sync(0xffffffff, (int)threadIdx.x / {}, 0);",
-            self.target.limits.group
+            self.program.target.limits.group
         ));
         for (number, role) in roles.iter().enumerate() {
             let scope = *self.program.scope(role.scope);
-            let end = scope.end() / u64::from(self.target.limits.group);
-            if !scope.first.is_multiple_of(self.target.limits.group)
-                || !scope.threads.is_multiple_of(self.target.limits.group)
+            let end = scope.end() / u64::from(self.program.target.limits.group);
+            if !scope.first.is_multiple_of(self.program.target.limits.group)
+                || !scope.threads.is_multiple_of(self.program.target.limits.group)
             {
                 return Err(MalformedProgram::Role(scope));
             }
-            let last = end == u64::from(self.program.block_threads() / self.target.limits.group);
+            let last = end == u64::from(self.program.block_threads() / self.program.target.limits.group);
             let head = match (number, last) {
                 (0, true) => "{".to_owned(),
                 (0, false) => format!("if ({GROUP_OF_WARPS} < {end}) {{"),
@@ -87,9 +87,9 @@ impl Emitter<'_> {
     /// Declares the number of the group and that of the thread in its group, if the body of the role uses them.
     fn role_variables(&mut self, scope: &Scope, index: Option<(Symbol, String)>) {
         if let Some((index, name)) = index.filter(|(index, _)| self.printer.used.contains(index)) {
-            let first = scope.first / self.target.limits.group;
+            let first = scope.first / self.program.target.limits.group;
             let first = if first == 0 { String::new() } else { format!(" - {first}") };
-            let per = scope.threads / self.target.limits.group;
+            let per = scope.threads / self.program.target.limits.group;
             let value = if per == 1 {
                 format!("{GROUP_OF_WARPS}{first}")
             } else {
@@ -112,13 +112,14 @@ impl Emitter<'_> {
     /// it is the same in a whole warp, and keeps the body's integers in uniform registers.
     fn first_warp(&mut self, role: &Role) -> Result<()> {
         let thread = self.expr(&Expr::symbol(Symbol::Thread))?.text;
-        let condition = format!("__shfl_sync(0xffffffff, {thread} / {}, 0) == 0", self.target.limits.lanes);
+        let condition =
+            format!("__shfl_sync(0xffffffff, {thread} / {}, 0) == 0", self.program.target.limits.lanes);
         self.block(&format!("if ({condition})"), |e| e.body(&role.body))
     }
 
     /// Gives each thread of the executing groups this many registers.
     fn set_registers(&mut self, registers: u32) -> Result<()> {
-        let entry = self.target.limits.registers_at_entry(self.program.block_threads());
+        let entry = self.program.target.limits.registers_at_entry(self.program.block_threads());
         let row = match registers.cmp(&entry) {
             std::cmp::Ordering::Less => "registers.fewer",
             std::cmp::Ordering::Equal => return Ok(()),

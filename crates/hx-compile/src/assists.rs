@@ -123,15 +123,15 @@ fn stays<'db>(db: &'db dyn Db, instance: Instance<'db>, tensors: Vec<TensorId>) 
     };
     let pins = tensors.iter().filter_map(|tensor| Some((*tensor, layout_of(found, *tensor)?)));
     let pinned = with_pins(&lowered.program, &pins.collect::<Vec<_>>());
-    solve(db, instance, &pinned).is_some_and(|again| same(found, &again))
+    solve(db, &pinned).is_some_and(|again| same(found, &again))
 }
 
-fn solve(db: &dyn Db, instance: Instance<'_>, program: &TileProgram) -> Option<Solution> {
+fn solve(db: &dyn Db, program: &TileProgram) -> Option<Solution> {
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::solve(program, instance.target(db), &poll).ok()
+    hx_synth::solve(program, &poll).ok()
 }
 
 /// Reports whether two solutions run the same code, whatever their reasons.
@@ -266,7 +266,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     let own = own.bytes;
     let mut widths: Vec<Width> = Vec::new();
     let mut attempt = |program: &TileProgram, way: Way| {
-        let Some(solved) = solve(db, instance, program) else { return };
+        let Some(solved) = solve(db, program) else { return };
         let bytes = copy_of(&solved, op).map(|copy| copy.bytes);
         if let Some(bytes) = bytes.filter(|bytes| *bytes != own) {
             widths.push(Width { bytes, cycles: solved.cost, way });

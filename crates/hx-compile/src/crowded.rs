@@ -3,7 +3,6 @@
 
 use hx_lower::CtValue;
 use hx_synth::{SPARE_REGISTERS, registers_of_a_thread};
-use hx_target::Target;
 use hx_tile::{Held, HeldAcross, OpId, ScopeId, Solution, TensorId, TileProgram, registers_of};
 
 use crate::unsolved::{OtherValue, halves, with_value};
@@ -36,14 +35,14 @@ impl<T> Crowd<T> {
 }
 
 /// Returns the register tensors that do not fit, after the redistributions of the solution; `None` if everything fits.
-pub(crate) fn crowded(program: &TileProgram, solution: &Solution, target: Target) -> Option<Crowded> {
-    over(program, solution, &|scope| registers_of_a_thread(program, target, scope))
+pub(crate) fn crowded(program: &TileProgram, solution: &Solution) -> Option<Crowded> {
+    over(program, solution, &|scope| registers_of_a_thread(program, scope))
 }
 
 /// Reports whether everything fits and leaves some registers to the computation.
-fn has_room(program: &TileProgram, solution: &Solution, target: Target) -> bool {
+fn has_room(program: &TileProgram, solution: &Solution) -> bool {
     let program = solution.program(program);
-    let most = |scope| registers_of_a_thread(&program, target, scope) - SPARE_REGISTERS;
+    let most = |scope| registers_of_a_thread(&program, scope) - SPARE_REGISTERS;
     over(&program, solution, &most).is_none()
 }
 
@@ -101,8 +100,8 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
     let target = instance.target(db);
     let fits = |threads: &u32| {
         let Some(program) = lowered.program.with_block_threads(*threads) else { return false };
-        let solved = hx_synth::solve(&program, target, &poll);
-        solved.is_ok_and(|solution| has_room(&program, &solution, target))
+        let solved = hx_synth::solve(&program, &poll);
+        solved.is_ok_and(|solution| has_room(&program, &solution))
     };
     let more = std::iter::successors(lowered.program.block_threads().checked_mul(2), |threads| {
         threads.checked_mul(2)
@@ -125,9 +124,7 @@ pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> V
             let Ok(lowered) = tile_program(db, other) else { return false };
             // A larger value helps only if the parameter counts threads.
             (lowered.program.block_threads() > threads) == (*new > old)
-                && solution(db, other)
-                    .as_ref()
-                    .is_ok_and(|solution| has_room(&lowered.program, solution, instance.target(db)))
+                && solution(db, other).as_ref().is_ok_and(|solution| has_room(&lowered.program, solution))
         };
         let doubles = std::iter::successors(old.checked_mul(2), |new| new.checked_mul(2));
         let doubles = doubles.take_while(|new| (1..=most).contains(new));

@@ -8,7 +8,7 @@ use crate::{Db, Instance, routed_program, solution};
 pub fn estimate<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Estimate> {
     let lowered = routed_program(db, instance).as_ref().ok()?;
     let solution = solution(db, instance).as_ref().ok()?;
-    hx_synth::estimate(&solution.program(&lowered.program), solution, instance.target(db), &[])
+    hx_synth::estimate(&solution.program(&lowered.program), solution, &[])
 }
 
 /// Returns the estimated cycles of a launch of an instance with these dimensions and strides; `None` if it has no layouts, or the
@@ -26,7 +26,7 @@ pub fn estimate_of_launch<'db>(
     let lowered = routed_program(db, instance).as_ref().ok()?;
     let solution = solution(db, instance).as_ref().ok()?;
     let program = solution.program(&lowered.program);
-    Some(hx_synth::estimate_any(&program, solution, instance.target(db), dims))
+    Some(hx_synth::estimate_any(&program, solution, dims))
 }
 
 /// Returns [`estimate`] as text.

@@ -1,6 +1,6 @@
 //! The abilities that a program needs and that are no instruction of the catalogue.
 
-use hx_target::{Feature, Target};
+use hx_target::Feature;
 use hx_tile::{OpId, OpKind, Origin, SyncOp, TileProgram};
 
 use crate::Stop;
@@ -32,7 +32,8 @@ pub enum NeededAt {
 ///
 /// # Errors
 /// The abilities that it lacks, in the order of the text.
-pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Stop> {
+pub(crate) fn check(program: &TileProgram) -> Result<(), Stop> {
+    let target = program.target;
     let mut lacks: Vec<Need> = needs(program).into_iter().filter(|need| !target.has(need.feature)).collect();
     // A target without roles has no registers for them either: one refusal is enough.
     if !target.has(Feature::Roles) {

@@ -34,9 +34,8 @@ pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
     if exchanges.is_empty() {
         return Vec::new();
     }
-    let target = instance.target(db);
     let estimate = |program: &TileProgram, solution: &Solution| {
-        hx_synth::wave_cycles(&solution.program(program), solution, target)
+        hx_synth::wave_cycles(&solution.program(program), solution)
     };
     let now = estimate(program, found);
     let mut best: Vec<Reordering> = Vec::new();
@@ -50,7 +49,7 @@ pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
             db.unwind_if_revision_cancelled();
             false
         };
-        let Ok(solved) = hx_synth::solve(&changed, target, &poll) else { continue };
+        let Ok(solved) = hx_synth::solve(&changed, &poll) else { continue };
         let then = estimate(&changed, &solved);
         if then > now * WORTH || !is_synchronized(db, &changed, &solved) {
             continue;

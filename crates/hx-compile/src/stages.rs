@@ -72,13 +72,13 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
         return found.ok_or_else(|| Stop::Layouts(Failure::no_candidate(number, all.len())));
     }
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    needs::check(&lowered.program, instance.target(db))?;
+    needs::check(&lowered.program)?;
     // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::solve(&lowered.program, instance.target(db), &poll).map_err(Stop::Layouts)
+    hx_synth::solve(&lowered.program, &poll).map_err(Stop::Layouts)
 }
 
 /// Returns the tile program with the loads of operands that the solution has, or that the search had which failed. Solutions,
@@ -112,12 +112,12 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    needs::check(&lowered.program, instance.target(db))?;
+    needs::check(&lowered.program)?;
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::candidates(&lowered.program, instance.target(db), &poll).map_err(Stop::Layouts)
+    hx_synth::candidates(&lowered.program, &poll).map_err(Stop::Layouts)
 }
 
 /// Returns the constraints of an instance without layouts, as far as the search got; `None` if there is a solution, or no
@@ -130,7 +130,7 @@ pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Dema
         db.unwind_if_revision_cancelled();
         false
     };
-    Some(hx_synth::demands(&lowered.program, instance.target(db), &poll))
+    Some(hx_synth::demands(&lowered.program, &poll))
 }
 
 /// Returns what the independent verifier finds wrong in the solution of an instance; empty if there is no solution. The
@@ -140,7 +140,7 @@ pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violatio
     match (tile_program(db, instance), solution(db, instance)) {
         (Ok(lowered), Ok(solution)) => {
             let poll = || db.unwind_if_revision_cancelled();
-            hx_verify::verify_polled(&lowered.program, solution, instance.target(db), &poll)
+            hx_verify::verify_polled(&lowered.program, solution, &poll)
         }
         _ => Vec::new(),
     }

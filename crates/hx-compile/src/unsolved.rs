@@ -27,7 +27,7 @@ pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflic
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::explain(&lowered.program, instance.target(db), &poll)
+    hx_synth::explain(&lowered.program, &poll)
 }
 
 /// A compile-time parameter with another value, with which an instance has layouts.
@@ -54,8 +54,7 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
         let works = candidates(old, failure).into_iter().find(|new| {
             let other = with_value(db, instance, name, *new);
             let Ok(other_program) = tile_program(db, other) else { return false };
-            let fits = failure.kind != FailureKind::Registers
-                || fits_registers(&other_program.program, instance.target(db));
+            let fits = failure.kind != FailureKind::Registers || fits_registers(&other_program.program);
             fits && solution(db, other).is_ok()
         });
         found.extend(works.map(|new| OtherValue { name: name.clone(), old, new }));

@@ -118,7 +118,7 @@ impl<'a> Solved<'a> {
     ) -> Result<String, &'a Stop> {
         let lowered = routed_program(db, instance).as_ref()?;
         let all = hx_compile::candidates(db, instance).as_ref()?;
-        Ok(candidates::table(&lowered.program, instance.target(db), all, tensor))
+        Ok(candidates::table(&lowered.program, all, tensor))
     }
 
     /// Formats the instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
@@ -142,7 +142,7 @@ impl<'a> Solved<'a> {
             self.tensor(tensor, &mut out);
         }
         self.notes(tensors, &mut out);
-        if let Some(estimate) = hx_compile::estimated(program, self.solution, target, &self.dims) {
+        if let Some(estimate) = hx_compile::estimated(program, self.solution, &self.dims) {
             let _ = write!(out, "\n{}", estimate_text(program, &estimate));
         }
         out

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hx_target::{CopyRow, GemmRow, ReachRow, Row, Target};
+use hx_target::{CopyRow, GemmRow, ReachRow, Row};
 use hx_tile::{
     Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
     OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
@@ -48,7 +48,7 @@ pub(crate) fn gemm(
         }
         // `shared` replaces the reach, once it has solved the layout of the operand's tensor.
         _ => {
-            let reach = shared::Issued::of(cx.target, tiling.row, operand).reaches().next();
+            let reach = shared::Issued::of(cx.target(), tiling.row, operand).reaches().next();
             let reach = reach.ok_or_else(|| {
                 Failure::new(FailureKind::Conflict, "the instruction reads the operand from registers only")
                     .at(gemm.op.id)
@@ -67,7 +67,7 @@ pub(crate) fn gemm(
     } else {
         String::new()
     };
-    let unfit = unfit_matrix_instructions(cx.program(), gemm.op, cx.target);
+    let unfit = unfit_matrix_instructions(cx.program(), gemm.op);
     let unfit = if unfit.is_empty() { String::new() } else { format!("; {}", unfit.join("; ")) };
     let text = format!(
         "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}{size}{unfit}"
@@ -97,12 +97,12 @@ pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
 }
 
 pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, target) = (cx.program(), cx.target);
+    let program = cx.program();
     for (op, _) in program.ops(1.0) {
         let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_none()) else { continue };
         let info = program.tensor(transfer.register);
         let (access, text) =
-            global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype, target)?;
+            global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype)?;
         solution.constraints.push(copy_demand(op.id, access.row));
         let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
         let choice = accompanied(cx, known, op, transfer.register, choice)?;
@@ -146,7 +146,8 @@ fn copy_demand(op: OpId, row: &CopyRow) -> Demand {
 }
 
 pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, target) = (cx.program(), cx.target);
+    let program = cx.program();
+    let target = program.target;
     for (op, _) in program.ops(1.0) {
         let OpKind::Cast { dst, src } = op.kind else { continue };
         let (d, s) = (program.tensor(dst), program.tensor(src));
@@ -224,7 +225,7 @@ pub(crate) fn uses<'p>(
     rows: &Rows,
     solution: &mut Solution,
 ) -> Result<Uses<'p>, Failure> {
-    let target = cx.target;
+    let target = cx.target();
     let program = cx.program();
     let ops = program.ops(component::UNKNOWN_TRIPS);
     let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
@@ -251,7 +252,7 @@ pub(crate) fn uses<'p>(
         } else if let (OpKind::Gemm { a, b, .. }, Some(row)) = (&op.kind, rows.get(&op.id)) {
             for (operand, view) in [&a.view, &b.view].into_iter().enumerate() {
                 let Base::Shared(tensor) = view.base else { continue };
-                let issued = shared::Issued::of(cx.target, row, operand);
+                let issued = shared::Issued::of(cx.target(), row, operand);
                 uses.entry(tensor).or_default().push(shared::Use::operand(op, view, issued, trips));
             }
         } else if let Some(transfer) = Transfer::of(op)
@@ -308,7 +309,7 @@ pub(crate) fn shared(
         if copies > 1 {
             // Every group begins at a whole block of the swizzle, so that it has the layout of the first.
             buffer.bytes =
-                buffer.bytes.next_multiple_of(shared::align(cx.target.limits()).max(buffer.block)) * copies;
+                buffer.bytes.next_multiple_of(shared::align(cx.target().limits()).max(buffer.block)) * copies;
         }
         items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
         let text = agreement(program, solution, &buffer);
@@ -443,7 +444,8 @@ fn exchanged(
 }
 
 /// Checks that the block has the shared memory that the solution needs.
-pub(crate) fn fits(program: &TileProgram, target: Target, solution: &Solution) -> Result<(), Failure> {
+pub(crate) fn fits(program: &TileProgram, solution: &Solution) -> Result<(), Failure> {
+    let target = program.target;
     let limit = target.limits.shared_bytes;
     if solution.shared_bytes > limit {
         let message = format!(
@@ -492,14 +494,14 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
 }
 
 pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, target) = (cx.program(), cx.target);
+    let program = cx.program();
     // Each reduction begins with a barrier of its scope, so all reductions of a scope share one place for scratch memory. No
     // barrier separates the reductions of two scopes.
     for scope in program.scopes_within(ScopeId::BLOCK) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target.limits()));
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target().limits()));
         for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
             let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
-            let choice = reduce::choice(program, op, [dst, src], axis, known, offset, target)?;
+            let choice = reduce::choice(program, op, [dst, src], axis, known, offset)?;
             if let Some(across) = &choice.across {
                 solution.shared_bytes = solution.shared_bytes.max(offset + across.bytes);
             }
@@ -510,9 +512,9 @@ pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
 }
 
 pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, target) = (cx.program(), cx.target);
+    let program = cx.program();
     for (op, _) in program.ops(1.0) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target.limits()));
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target().limits()));
         let choice = match &op.kind {
             OpKind::Atomic(atomic) => {
                 let spread = parts::spread(program, op, atomic, known, offset);
@@ -523,7 +525,7 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
                 continue;
             }
             OpKind::Scan { dst, src, axis, .. } => {
-                let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset, target)?;
+                let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset)?;
                 if !choice.scratch.is_empty() {
                     solution.shared_bytes = end;
                 }

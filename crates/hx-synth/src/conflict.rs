@@ -8,7 +8,6 @@ mod repair;
 
 use std::collections::BTreeSet;
 
-use hx_target::Target;
 use hx_tile::{OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram};
 
 pub use repair::Repair;
@@ -51,10 +50,10 @@ pub struct Conflict {
 
 /// Explains why a program has no solution. Returns `None` if it has one, or if `cancelled` returned true. The claims are those of
 /// the program with its [`loads`].
-pub fn explain(program: &TileProgram, target: Target, cancelled: &dyn Fn() -> bool) -> Option<Conflict> {
+pub fn explain(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Option<Conflict> {
     let loads = loads(program);
     let program = &*loads.loaded(program);
-    let mut tries = Tries { target, cancelled, left: BUDGET, branches: BRANCHES };
+    let mut tries = Tries { cancelled, left: BUDGET, branches: BRANCHES };
     let mut failure = tries.failure(program)?;
     let mut claims = claims(program);
     let all = claims.clone();
@@ -104,7 +103,6 @@ fn is_size(failure: &Failure) -> bool {
 
 /// The budget of programs to solve and of branches to search.
 struct Tries<'a> {
-    target: Target,
     cancelled: &'a dyn Fn() -> bool,
     left: usize,
     branches: usize,
@@ -112,7 +110,7 @@ struct Tries<'a> {
 
 impl Tries<'_> {
     fn failure(&mut self, program: &TileProgram) -> Option<Failure> {
-        let (found, branches) = crate::solve::counted(program, self.target, self.cancelled);
+        let (found, branches) = crate::solve::counted(program, self.cancelled);
         self.branches = self.branches.saturating_sub(branches);
         self.left = if self.branches == 0 { 0 } else { self.left.saturating_sub(1) };
         let failure = found.err()?;

@@ -18,7 +18,8 @@ pub fn is_convertible(dtype: DType, target: Target) -> bool {
 ///
 /// # Errors
 /// `NoInstruction` at the first operation that computes with a type which the target cannot convert.
-pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
+pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
+    let target = program.target;
     for (op, _) in program.ops(1.0) {
         let found = match &op.kind {
             OpKind::Map(map) => inconvertible(&map.value, target),

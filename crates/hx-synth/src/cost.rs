@@ -59,31 +59,20 @@ pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
 }
 
 /// Returns the cycles of one execution of a copy to or from global memory.
-pub(crate) fn global(
-    target: Target,
-    program: &TileProgram,
-    threads: u32,
-    view: &View,
-    access: &Access,
-) -> f64 {
-    let all = access.issues() as f64 * warps(target, threads);
-    moved(target, program, threads, view, access, &WarpInstructions { full: all, busy: all, all })
+pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
+    let all = access.issues() as f64 * warps(program.target, threads);
+    moved(program, threads, view, access, &WarpInstructions { full: all, busy: all, all })
 }
 
 /// Returns the cycles of one execution of an asynchronous copy from global memory. Threads past the end of the tile move no bytes,
 /// and a warp of such threads only takes a slot to find out.
-pub(crate) fn asynchronous(
-    target: Target,
-    program: &TileProgram,
-    threads: u32,
-    view: &View,
-    access: &Access,
-) -> f64 {
+pub(crate) fn asynchronous(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
+    let target = program.target;
     let busy = access.busy(threads, &view.shape());
     let lanes = busy.threads.iter().sum::<i64>() as f64;
     let full = lanes / f64::from(threads.min(target.limits.lanes));
     let all = access.issues() as f64 * warps(target, threads);
-    moved(target, program, threads, view, access, &WarpInstructions { full, busy: busy.warps as f64, all })
+    moved(program, threads, view, access, &WarpInstructions { full, busy: busy.warps as f64, all })
 }
 
 /// The instructions of all warps in one execution of a copy.
@@ -98,19 +87,19 @@ struct WarpInstructions {
 
 /// Returns the cycles in which warps move the bytes of a copy to or from global memory by these instructions.
 fn moved(
-    target: Target,
     program: &TileProgram,
     threads: u32,
     view: &View,
     access: &Access,
     &WarpInstructions { full, busy, all }: &WarpInstructions,
 ) -> f64 {
+    let target = program.target;
     let lanes = threads.min(target.limits.lanes);
     let at = (0..i64::from(lanes)).map(|lane| access.coordinate(lane, 0));
     if global::param_of(program, view).is_none() {
         return 0.0;
     }
-    let bytes = sector_bytes(target, program, view, at, access.run.width()) * full;
+    let bytes = sector_bytes(program, view, at, access.run.width()) * full;
     let cycles = busy * access.row.issue + (all - busy) * target.costs().issue_slot;
     (bytes / target.costs().global_bytes).max(cycles) + access.row.latency
 }
@@ -118,12 +107,12 @@ fn moved(
 /// Returns the bytes of the sectors that one instruction of a warp touches, if its lanes access `width` elements each at these
 /// coordinates of a view of global memory.
 pub(crate) fn sector_bytes(
-    target: Target,
     program: &TileProgram,
     view: &View,
     lanes: impl Iterator<Item = Vec<i64>>,
     width: i64,
 ) -> f64 {
+    let target = program.target;
     let Some(param) = global::param_of(program, view) else { return 0.0 };
     let bits = i128::from(param.dtype.bits());
     let strides: Vec<i64> = global::strides(param, view)
@@ -243,7 +232,8 @@ pub(crate) fn scan(
 
 /// Returns the cycles that an exchange through shared memory stalls the block. Other blocks on the multiprocessor run meanwhile,
 /// so more resident blocks lower it. `registers` are the registers of a thread that tensors occupy.
-pub(crate) fn drain(program: &TileProgram, target: Target, registers: i64) -> f64 {
+pub(crate) fn drain(program: &TileProgram, registers: i64) -> f64 {
+    let target = program.target;
     let limits = &target.limits;
     let most = i64::from(limits.registers_per_thread);
     let registers = registers.saturating_add(target.costs().other_registers).clamp(1, most) as u32;

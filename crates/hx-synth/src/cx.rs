@@ -1,4 +1,4 @@
-//! The context of one run of the solver: the constraints, the target, and what the run has kept.
+//! The context of one run of the solver: the constraints, and what the run has kept.
 
 use std::cell::Cell;
 
@@ -13,7 +13,6 @@ use crate::size::Together;
 /// The context that every stage of one run of the solver reads.
 pub(crate) struct Cx<'s, 'p> {
     pub(crate) system: &'s System<'p>,
-    pub(crate) target: Target,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Excludes collective copies.
@@ -30,18 +29,12 @@ pub(crate) struct Cx<'s, 'p> {
 }
 
 impl<'s, 'p> Cx<'s, 'p> {
-    pub(crate) fn new(
-        system: &'s System<'p>,
-        target: Target,
-        pool: &'s Pool,
-        cancelled: &'s dyn Fn() -> bool,
-    ) -> Cx<'s, 'p> {
+    pub(crate) fn new(system: &'s System<'p>, pool: &'s Pool, cancelled: &'s dyn Fn() -> bool) -> Cx<'s, 'p> {
         let together = Together::of(system.program);
         let steps = Cell::new(0);
-        let drain = cost::drain(system.program, target, together.registers(system.program));
+        let drain = cost::drain(system.program, together.registers(system.program));
         Cx {
             system,
-            target,
             pool,
             cancelled,
             single: false,
@@ -64,6 +57,10 @@ impl<'s, 'p> Cx<'s, 'p> {
     /// Returns the context of a program that contains these moves.
     pub(crate) fn after(self, moves: &[Move]) -> Cx<'s, 'p> {
         Cx { moved: moves.to_vec(), ..self }
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        self.program().target
     }
 
     pub(crate) fn program(&self) -> &'p TileProgram {

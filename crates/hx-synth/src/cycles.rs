@@ -42,7 +42,7 @@ impl<'p> Cx<'_, 'p> {
 
     /// Returns the cycles of one execution of an operation that is not a gemm.
     fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
-        let target = self.target;
+        let target = self.target();
         let (program, op_id) = (self.program(), op.id);
         let threads = program.threads_of(op);
         Ok(match &op.kind {
@@ -52,9 +52,8 @@ impl<'p> Cx<'_, 'p> {
                 let tv = &known[transfer.register].tv;
                 match transfer.shared() {
                     None => {
-                        let (access, _) =
-                            global::best((program, self.pool), &transfer, tv, dtype, self.target)?;
-                        cost::global(target, program, threads, transfer.memory, &access)
+                        let (access, _) = global::best((program, self.pool), &transfer, tv, dtype)?;
+                        cost::global(program, threads, transfer.memory, &access)
                     }
                     Some(tensor) => {
                         let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
@@ -68,22 +67,22 @@ impl<'p> Cx<'_, 'p> {
                 // Packed elements keep the order of their memory, for which no instruction may exist.
                 let is_reordered = is_packed(types[0]) && types[0] != types[1] && d.tile == s.tile && d != s;
                 let table = if is_reordered { self.pool.positions(s, d) } else { None };
-                match table.filter(|table| conversion::row(table, types, self.target).is_none()) {
+                match table.filter(|table| conversion::row(table, types, self.target()).is_none()) {
                     Some(_) => cost::cast_singly(target, threads, d.values()),
-                    None => cost::cast(threads, types, d.values(), self.target),
+                    None => cost::cast(threads, types, d.values(), self.target()),
                 }
             }
             OpKind::Map(map) => cost::map(target, threads, &map.value, known[map.dst].tv.values()),
             OpKind::Reduce { dst, src, axis, .. } => {
                 let (d, s) = (&known[*dst].tv, &known[*src].tv);
-                let steps = reduce::steps(threads, s, *axis, self.target);
+                let steps = reduce::steps(threads, s, *axis, self.target());
                 let across = (!steps.digits.is_empty()).then_some(self.drain);
                 cost::reduce(target, threads, s.values(), d.values(), steps.lanes.len(), across)
             }
             OpKind::Scan { dst, src: _, axis, op } => {
                 let Some(first) = dst.first() else { return Ok(0.0) };
                 let tv = &known[*first].tv;
-                let Some(levels) = parts::levels(threads, tv, *axis, self.target) else {
+                let Some(levels) = parts::levels(threads, tv, *axis, self.target()) else {
                     let message = "the axis of the scan is dealt to threads in no regular order";
                     return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
                 };
@@ -97,7 +96,7 @@ impl<'p> Cx<'_, 'p> {
             }
             OpKind::Slice { dst: part, .. } | OpKind::Insert { src: part, .. } => {
                 match parts::chosen(program, op, known, 0)?.and_then(|choice| choice.through) {
-                    Some(_) => cost::part(threads, known[*part].tv.values() as f64, self.target),
+                    Some(_) => cost::part(threads, known[*part].tv.values() as f64, self.target()),
                     None => 0.0,
                 }
             }

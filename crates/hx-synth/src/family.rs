@@ -69,7 +69,7 @@ impl<'s> Solver<'s> {
         let moved = edits.apply(self.program);
         let system = System::of(&moved, family.still);
         self.built.replace(system.demands());
-        let cx = Cx::new(&system, self.target, self.pool, self.cancelled);
+        let cx = Cx::new(&system, self.pool, self.cancelled);
         let cx = cx.single(family.single).in_boxes(self.in_boxes).after(family.moves);
         let start = pins(&cx)?;
         let components = components(&system);
@@ -250,7 +250,7 @@ impl<'p> Ground<'_, 'p> {
 
     /// Reports whether each register tensor alone fits the registers of a thread.
     fn has_room(&self, leaves: &[&Leaf<'p>]) -> bool {
-        let most = i64::from(self.solver.target.limits.registers_per_thread);
+        let most = i64::from(self.solver.program.target.limits.registers_per_thread);
         self.known(leaves).iter().all(|(tensor, known)| {
             known.tv.values() * i64::from(self.program().tensor(tensor).dtype.bits()) <= 32 * most
         })
@@ -279,7 +279,7 @@ impl<'p> Ground<'_, 'p> {
         limit: f64,
     ) -> Result<f64, Failure> {
         let cx = &self.cx;
-        let target = cx.target;
+        let target = cx.target();
         let mut moved: f64 = routes.values().flatten().map(|choice| choice.cycles).sum();
         for (op, trips) in cx.program().ops(UNKNOWN_TRIPS) {
             let OpKind::Rearrange { dst, src, .. } = op.kind else { continue };
@@ -331,7 +331,7 @@ impl<'p> Ground<'_, 'p> {
         edits.exchanges = routes.iter().filter(|(_, route)| route.is_none()).map(|(op, _)| *op).collect();
         let whole = edits.apply(solver.program);
         let system = System::of(&whole, self.still);
-        let cx = Cx::new(&system, solver.target, solver.pool, solver.cancelled).single(cx.single);
+        let cx = Cx::new(&system, solver.pool, solver.cancelled).single(cx.single);
         let cx = cx.in_boxes(solver.in_boxes);
         for (op, choice) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
             solution.cost += choice.cycles;
@@ -356,7 +356,7 @@ impl<'p> Ground<'_, 'p> {
         choices::reduce(&cx, &known, solution)?;
         choices::parts(&cx, &known, solution)?;
         pipes::place(&whole, &|tensor| known[tensor].tv.values(), solution);
-        choices::fits(&whole, solver.target, solution)?;
+        choices::fits(&whole, solution)?;
         stream::streams(&whole, solution);
         solution.steps += cx.steps.get();
         held(&known, solution)?;

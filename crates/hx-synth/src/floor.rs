@@ -11,9 +11,8 @@ use crate::cost;
 use crate::pool::Pool;
 
 /// Returns a lower bound on the cycles of any solution of a program, with any moves.
-pub(crate) fn of_program(program: &TileProgram, target: Target, pool: &Pool) -> f64 {
-    let cycles =
-        |(op, trips): (&Op, f64)| trips * (of_op(program, target, pool, op) + of_transfer(program, op));
+pub(crate) fn of_program(program: &TileProgram, pool: &Pool) -> f64 {
+    let cycles = |(op, trips): (&Op, f64)| trips * (of_op(program, pool, op) + of_transfer(program, op));
     program.ops(UNKNOWN_TRIPS).into_iter().map(cycles).sum()
 }
 
@@ -25,11 +24,10 @@ pub(crate) fn of_transfers(program: &TileProgram) -> f64 {
 
 /// Returns [`of_transfers`] for one execution of an operation.
 fn of_transfer(program: &TileProgram, op: &Op) -> f64 {
-    let target = program.target;
     let (OpKind::CopyAsync { dst: view, .. } | OpKind::Store { src: view, .. }) = &op.kind else {
         return 0.0;
     };
-    bytes(program, view) / f64::from(target.limits.wavefront_bytes())
+    bytes(program, view) / f64::from(program.target.limits.wavefront_bytes())
 }
 
 /// Returns the bytes of the tile that a view shows of a shared tensor.
@@ -40,7 +38,8 @@ fn bytes(program: &TileProgram, view: &View) -> f64 {
 }
 
 /// Returns a lower bound on the cycles of one execution of an operation on register tensors.
-fn of_op(program: &TileProgram, target: Target, pool: &Pool, op: &Op) -> f64 {
+fn of_op(program: &TileProgram, pool: &Pool, op: &Op) -> f64 {
+    let target = program.target;
     let threads = program.threads_of(op);
     // The elements of a tensor that a thread holds at least.
     let values = |tensor: TensorId| ceil_div(program.tensor(tensor).size(), i64::from(threads.max(1)));
@@ -48,7 +47,7 @@ fn of_op(program: &TileProgram, target: Target, pool: &Pool, op: &Op) -> f64 {
         OpKind::Gemm { .. } => {
             let Some(gemm) = Gemm::of(program, op) else { return 0.0 };
             // A product without an instruction is reported by the search.
-            let Ok(tilings) = pool.tilings(program, &gemm, target, None) else { return 0.0 };
+            let Ok(tilings) = pool.tilings(program, &gemm, None) else { return 0.0 };
             let least = tilings
                 .iter()
                 .map(|tiling| cost::gemm(target, tiling, threads))
@@ -57,7 +56,7 @@ fn of_op(program: &TileProgram, target: Target, pool: &Pool, op: &Op) -> f64 {
         }
         OpKind::Copy { .. } => {
             let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_some()) else { return 0.0 };
-            of_copy(program, target, &transfer, threads)
+            of_copy(program, &transfer, threads)
         }
         OpKind::Cast { dst, src } => {
             let types = [*src, *dst].map(|t| program.tensor(t).dtype);
@@ -83,7 +82,8 @@ fn of_op(program: &TileProgram, target: Target, pool: &Pool, op: &Op) -> f64 {
 
 /// Returns a lower bound on the cycles of a copy between registers and shared memory: every byte passes, and each thread issues
 /// the instructions for its share.
-fn of_copy(program: &TileProgram, target: Target, transfer: &Transfer<'_>, threads: u32) -> f64 {
+fn of_copy(program: &TileProgram, transfer: &Transfer<'_>, threads: u32) -> f64 {
+    let target = program.target;
     let tensor = program.tensor(transfer.register);
     let (from, to) = match transfer.is_load {
         true => (Space::Shared, Space::Register),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hx_target::Target;
 use hx_tile::{Edits, Load, OpId, OpKind, TileProgram};
 
 use crate::anchor::descriptor::is_possible;
@@ -33,12 +32,12 @@ pub fn loads(program: &TileProgram) -> Edits {
 
 /// Returns the routes of the operands to try. The first lets all products read by descriptor whose instructions can, the second
 /// does so with each A in registers, the next ones are the first without one of the products. The last one loads all operands.
-pub(crate) fn routes(program: &TileProgram, target: Target, by_descriptor: bool) -> Vec<Edits> {
+pub(crate) fn routes(program: &TileProgram, by_descriptor: bool) -> Vec<Edits> {
     // With A where it is, and with A loaded.
     let mut possible = [ByDescriptor::new(), ByDescriptor::new()];
     let ops = if by_descriptor { program.ops(1.0) } else { Vec::new() };
     for gemm in ops.into_iter().filter_map(|(op, _)| Gemm::of(program, op)) {
-        let [staged, loaded] = [false, true].map(|loads_a| is_possible(program, &gemm, target, loads_a));
+        let [staged, loaded] = [false, true].map(|loads_a| is_possible(program, &gemm, loads_a));
         if staged || loaded {
             possible[0].insert(gemm.op.id, !staged);
             possible[1].insert(gemm.op.id, loaded);

@@ -429,8 +429,8 @@ pub(crate) fn scan(
     axis: usize,
     known: &Layouts,
     offset: u32,
-    target: Target,
 ) -> Result<(ScanChoice, u32), Failure> {
+    let target = program.target;
     let irregular = || {
         let message = "the tensors of a scan lie in no common regular order";
         Failure::new(FailureKind::Conflict, message).at(op.id)

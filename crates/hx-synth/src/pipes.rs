@@ -1,6 +1,6 @@
 //! Pipelines: whether the target has the barriers in shared memory on which they are built, and the memory of the barriers.
 
-use hx_target::{Feature, Target};
+use hx_target::Feature;
 use hx_tile::{BARRIER_BYTES, OpKind, SUM_CHUNK, Solution, Sums, SyncOp, TensorId, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
@@ -9,7 +9,8 @@ use crate::failure::{Failure, FailureKind};
 ///
 /// # Errors
 /// `NoInstruction` at the first operation of a pipeline.
-pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
+pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
+    let target = program.target;
     if program.pipes.is_empty() || target.has(Feature::Barriers) {
         return Ok(());
     }

@@ -155,14 +155,13 @@ impl Pool {
         &self,
         program: &TileProgram,
         gemm: &Gemm<'_>,
-        target: Target,
         packed: Option<u32>,
     ) -> Result<Tilings, Failure> {
         let tiled = (gemm.op.id, gemm.registers().map(|tensor| tensor.is_some()), packed);
         if let Some(known) = self.tilings.borrow().get(&tiled) {
             return Ok(known.clone());
         }
-        let made = gemm::tilings(program, gemm, target, self, packed)?;
+        let made = gemm::tilings(program, gemm, self, packed)?;
         let made: Tilings = made.into_iter().map(Rc::new).collect();
         self.tilings.borrow_mut().insert(tiled, made.clone());
         Ok(made)

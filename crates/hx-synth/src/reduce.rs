@@ -42,8 +42,8 @@ pub(crate) fn choice(
     axis: usize,
     known: &Layouts,
     offset: u32,
-    target: Target,
 ) -> Result<ReduceChoice, Failure> {
+    let target = program.target;
     let (d, s) = (&known[dst].tv, &known[src].tv);
     let irregular = || {
         let message = "the results of the reduction lie in no regular order";

@@ -74,7 +74,7 @@ fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option
 }
 
 fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], src: TensorId) -> Option<(Route, f64)> {
-    let target = cx.target;
+    let target = cx.target();
     if let Some(table) = cx.pool.positions(held, wanted) {
         let layout = layout_of_table(&[table.len() as i64], &table);
         return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
@@ -84,14 +84,14 @@ fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], src: TensorId) -> Option
         return None;
     }
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
-    let shared = cost::exchange(target, threads, bytes) + cx.drain + cost::shared_latency(cx.target);
+    let shared = cost::exchange(target, threads, bytes) + cx.drain + cost::shared_latency(cx.target());
     let ends = Ends::of(held, wanted, target.limits.lanes as usize);
-    let matrices = cx.target.rows().exchanges_by(Reach::Tile).find_map(|row| {
+    let matrices = cx.target().rows().exchanges_by(Reach::Tile).find_map(|row| {
         let (src, count) = ends.matrices(row, tensor.dtype)?;
         Some((Route::Matrices { row: row.into(), src }, cost::lanes(target, threads, row, count, 0)))
     });
     let lanes = || {
-        let row = cx.target.rows().exchanges_by(Reach::Lane).next()?;
+        let row = cx.target().rows().exchanges_by(Reach::Lane).next()?;
         let lanes = ends.lanes(row, tensor.dtype)?;
         let (exchanges, selects) = steps(&lanes, row, tensor.dtype);
         Some((Route::Lanes(lanes), cost::lanes(target, threads, row, exchanges, selects)))

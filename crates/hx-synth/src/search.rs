@@ -67,7 +67,7 @@ impl<'p> Cx<'_, 'p> {
 
     /// Returns the cycles of one execution of an operation with known layouts. No deeper branch changes them.
     fn paid(&self, op: &'p Op, registers: &[TensorId], branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
-        let target = self.target;
+        let target = self.target();
         if let OpKind::Gemm { .. } = &op.kind {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
             return Ok(tiling.map(|(_, t)| cost::gemm(target, t, self.program().threads_of(op))));
@@ -77,7 +77,7 @@ impl<'p> Cx<'_, 'p> {
 
     /// Returns a tiling of a gemm with trip count `trips`, with the cost of the loads of operands that no other operation uses.
     fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Rc<Tiling>) -> Way {
-        let target = self.target;
+        let target = self.target();
         let mut known = Layouts::new(self.program().tensors.len());
         for (tensor, held) in gemm.registers().into_iter().zip(&tiling.operands) {
             let (Some(tensor), Some(held)) = (tensor, held) else { continue };
@@ -95,7 +95,7 @@ impl<'p> Cx<'_, 'p> {
 
     /// Returns a lower bound on the cycles of moving an operand.
     fn move_cost(&self, component: &Component<'p>, m: Move) -> f64 {
-        let target = self.target;
+        let target = self.target();
         let mut ops = component.ops.iter().zip(&component.registers);
         let Some(((op, trips), registers)) = ops.find(|((op, _), _)| op.id == m.at) else {
             return f64::INFINITY;
@@ -227,7 +227,7 @@ fn ways<'p>(
     let mut out = Vec::new();
     for (op, trips) in component.gemms() {
         let Some(gemm) = Gemm::of(program, op) else { continue };
-        let tilings = cx.pool.tilings(program, &gemm, cx.target, packed)?;
+        let tilings = cx.pool.tilings(program, &gemm, packed)?;
         // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
         let own =
             if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
@@ -370,7 +370,7 @@ impl<'p> Search<'_, '_, 'p> {
             return self.anchor(missing, branch);
         }
         let values = |tensor| Some(branch.known.get(tensor)?.tv.values());
-        let spills = self.cx.together.spills(self.cx.program(), self.cx.target, &values);
+        let spills = self.cx.together.spills(self.cx.program(), &values);
         let cost = self.cx.cost(self.component, &branch)? + spills;
         if self.promises(cost) {
             let Branch { known: layouts, chosen: tilings, moves, .. } = branch;
@@ -591,8 +591,7 @@ impl<'p> Search<'_, '_, 'p> {
                     Some(i64::from((8 / bits).max(1)))
                 };
                 let least = self.component.copies().filter_map(narrow).max().unwrap_or(1);
-                let (ways, text) =
-                    coalesced((program, self.cx.pool), &transfer, dtype, self.cx.target, least);
+                let (ways, text) = coalesced((program, self.cx.pool), &transfer, dtype, least);
                 (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
             }
             // These tensors are never copied, so any layout works. Anchor the largest one: the others follow from it.

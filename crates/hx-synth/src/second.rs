@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::Target;
 use hx_tile::{Base, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use crate::solve;
@@ -25,7 +24,6 @@ pub fn second_buffer(
     program: &TileProgram,
     solution: &Solution,
     tensor: TensorId,
-    target: Target,
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Second> {
     let program = &*solution.edits.loaded(program);
@@ -52,7 +50,7 @@ pub fn second_buffer(
     changed.tensors.push(Tensor { name: format!("{}_second", info.name), ..info.clone() });
     let mut next = program.ops(1.0).iter().map(|(op, _)| op.id.0 + 1).max().unwrap_or(0);
     change(&mut changed.body, &Change { tensor, second, reads: &reads }, &mut next);
-    let cost = solve(&changed, target, cancelled).ok()?.cost;
+    let cost = solve(&changed, cancelled).ok()?.cost;
     (cost < solution.cost).then_some(Second { writes, reads, cost })
 }
 

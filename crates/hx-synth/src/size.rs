@@ -22,24 +22,25 @@ const REGISTER_BYTES: i64 = 4;
 const SHARED_TIMES: i64 = 16;
 
 /// Rejects a program with a tensor beyond these limits.
-pub(crate) fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
+pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);
         match &tensor.kind {
-            TensorKind::Register { .. } => register(program, id, tensor, target)?,
-            TensorKind::Shared { .. } => shared(id, tensor, target)?,
+            TensorKind::Register { .. } => register(program, id, tensor)?,
+            TensorKind::Shared { .. } => shared(id, tensor, program.target)?,
         }
     }
     Ok(())
 }
 
-fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, target: Target) -> Result<(), Failure> {
+fn register(program: &TileProgram, id: TensorId, tensor: &Tensor) -> Result<(), Failure> {
+    let target = program.target;
     let threads = i64::from(program.threads_holding(id).max(1));
     if bytes(tensor).is_some_and(|bytes| bytes / threads <= THREAD_BYTES) {
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
-    let most = registers_of_a_thread(program, target, tensor.scope);
+    let most = registers_of_a_thread(program, tensor.scope);
     let kind = program.scope(tensor.scope).kind.name();
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
@@ -110,18 +111,13 @@ impl Together {
     }
 
     /// Returns the cycles of spills at the worst place. `values` returns how many elements of a tensor each thread holds.
-    pub(crate) fn spills(
-        &self,
-        program: &TileProgram,
-        target: Target,
-        values: &dyn Fn(TensorId) -> Option<i64>,
-    ) -> f64 {
+    pub(crate) fn spills(&self, program: &TileProgram, values: &dyn Fn(TensorId) -> Option<i64>) -> f64 {
         let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
         let over = |held: &HeldSet| {
-            let most = registers_of_a_thread(program, target, held.scope);
+            let most = registers_of_a_thread(program, held.scope);
             let over = held.tensors.iter().map(registers).sum::<i64>() - most;
             let threads = program.scope(held.scope).threads;
-            if over > 0 { held.trips * cost::spill(target, threads, over) } else { 0.0 }
+            if over > 0 { held.trips * cost::spill(program.target, threads, over) } else { 0.0 }
         };
         self.0.iter().map(over).fold(0.0, f64::max)
     }
@@ -131,17 +127,17 @@ impl Together {
 pub const SPARE_REGISTERS: i64 = 16;
 
 /// Reports whether each register tensor, dealt evenly, fits the registers of a thread and leaves [`SPARE_REGISTERS`].
-pub fn fits_registers(program: &TileProgram, target: Target) -> bool {
+pub fn fits_registers(program: &TileProgram) -> bool {
     program.tensor_ids().filter(|id| program.tensor(*id).is_register()).all(|id| {
-        let most = registers_of_a_thread(program, target, program.tensor(id).scope) - SPARE_REGISTERS;
+        let most = registers_of_a_thread(program, program.tensor(id).scope) - SPARE_REGISTERS;
         let threads = i64::from(program.threads_holding(id).max(1));
         bytes(program.tensor(id)).is_some_and(|bytes| registers(bytes, threads) <= most)
     })
 }
 
 /// Returns the registers that a thread of a scope can have: those of its role, or its share in a block of this program's threads.
-pub fn registers_of_a_thread(program: &TileProgram, target: Target, scope: ScopeId) -> i64 {
-    let limits = &target.limits;
+pub fn registers_of_a_thread(program: &TileProgram, scope: ScopeId) -> i64 {
+    let limits = &program.target.limits;
     if let Some(role) = program.roles().iter().find(|role| role.scope == scope) {
         let at_entry = limits.registers_at_entry(program.block_threads());
         return i64::from(role.registers.unwrap_or(at_entry).min(limits.registers_per_thread));

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use hx_target::Target;
 use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TileProgram};
 
 use crate::constraints::System;
@@ -20,35 +19,29 @@ use crate::{convertible, crossing, estimate, floor, pipes, shared, size};
 ///
 /// # Errors
 /// A [`Failure`] that says which demands conflict or which instruction is missing, or that `cancelled` returned true.
-pub fn solve(
-    program: &TileProgram,
-    target: Target,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Solution, Failure> {
-    counted(program, target, cancelled).0
+pub fn solve(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Solution, Failure> {
+    counted(program, cancelled).0
 }
 
 /// Returns what [`solve`] returns, and the number of branches that were searched.
 pub(crate) fn counted(
     program: &TileProgram,
-    target: Target,
     cancelled: &dyn Fn() -> bool,
 ) -> (Result<Solution, Failure>, usize) {
-    let run = Run::new(program, target, Means::ALL, cancelled);
+    let run = Run::new(program, Means::ALL, cancelled);
     let found = run.best();
     (found.map(|found| found.solution), run.branches.get())
 }
 
 /// Returns what [`solve`] returns if it may use these means.
 #[cfg(test)]
-pub(crate) fn solve_with(program: &TileProgram, target: Target, means: Means) -> Result<Solution, Failure> {
-    Run::new(program, target, means, &|| false).best().map(|found| found.solution)
+pub(crate) fn solve_with(program: &TileProgram, means: Means) -> Result<Solution, Failure> {
+    Run::new(program, means, &|| false).best().map(|found| found.solution)
 }
 
 /// A run over the routes of a program's operands. All of them share what the solver keeps.
 struct Run<'r> {
     program: &'r TileProgram,
-    target: Target,
     means: Means,
     cancelled: &'r dyn Fn() -> bool,
     pool: Pool,
@@ -66,13 +59,8 @@ struct Routed {
 }
 
 impl<'r> Run<'r> {
-    fn new(
-        program: &'r TileProgram,
-        target: Target,
-        means: Means,
-        cancelled: &'r dyn Fn() -> bool,
-    ) -> Run<'r> {
-        Run { program, target, means, cancelled, pool: Pool::new(target), branches: Cell::new(0) }
+    fn new(program: &'r TileProgram, means: Means, cancelled: &'r dyn Fn() -> bool) -> Run<'r> {
+        Run { program, means, cancelled, pool: Pool::new(program.target), branches: Cell::new(0) }
     }
 
     /// Returns the cheapest solution over all routes, the first of equally cheap ones. A route whose cycles cannot fall below those
@@ -84,10 +72,10 @@ impl<'r> Run<'r> {
     fn best(&self) -> Result<Routed, Failure> {
         let mut kept: Vec<Routed> = Vec::new();
         let mut failed = None;
-        for route in routes(self.program, self.target, self.means.by_descriptor) {
+        for route in routes(self.program, self.means.by_descriptor) {
             let loaded = route.loaded(self.program);
             let cost = kept.last().map_or(f64::INFINITY, |best| best.solution.cost);
-            if !kept.is_empty() && is_reached(floor::of_program(&loaded, self.target, &self.pool), cost) {
+            if !kept.is_empty() && is_reached(floor::of_program(&loaded, &self.pool), cost) {
                 continue;
             }
             match self.on(&route, &loaded, cost) {
@@ -100,8 +88,7 @@ impl<'r> Run<'r> {
         let last = kept.pop().ok_or_else(|| failed.unwrap_or_else(Failure::cancelled))?;
         // The last one has the least sum, so it is the best one unless roles run at the same time.
         let cheaper = |best: Routed, other: Routed| {
-            let [a, b] =
-                [&best, &other].map(|routed| estimate::compared(self.program, &routed.solution, self.target));
+            let [a, b] = [&best, &other].map(|routed| estimate::compared(self.program, &routed.solution));
             if b < a { other } else { best }
         };
         Ok(kept.into_iter().rev().fold(last, cheaper))
@@ -112,9 +99,9 @@ impl<'r> Run<'r> {
     /// # Errors
     /// The failure of the route. It may be any if the route has no solution of fewer cycles than `below`.
     fn on(&self, route: &Edits, loaded: &TileProgram, below: f64) -> Result<Routed, Failure> {
-        check(loaded, self.target)?;
+        check(loaded)?;
         self.pool.branches.set(0);
-        let solver = Solver::new(loaded, self.target, &self.pool, self.cancelled);
+        let solver = Solver::new(loaded, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes).below(below);
         let found = solver.solve();
         self.branches.set(self.branches.get() + self.pool.branches.get());
@@ -127,22 +114,21 @@ impl<'r> Run<'r> {
     fn others(&self, routed: &Routed) -> Result<Vec<Solution>, Failure> {
         let route = Edits { loads: routed.solution.edits.loads.clone(), ..Edits::default() };
         let loaded = route.loaded(self.program);
-        let solver = Solver::new(&loaded, self.target, &self.pool, self.cancelled);
+        let solver = Solver::new(&loaded, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes);
         solver.ended.iter().zip(routed.ended).for_each(|(cell, ended)| cell.set(ended));
         let mut others = solver.others(&routed.solution, &routed.still)?;
         others.extend(solver.staged(&routed.solution, &routed.still)?);
         let others = others.into_iter().map(|solution| self.recorded(self::routed(solution, &route)));
-        let mut others: Vec<(f64, Solution)> = others
-            .map(|solution| (estimate::compared(self.program, &solution, self.target), solution))
-            .collect();
+        let mut others: Vec<(f64, Solution)> =
+            others.map(|solution| (estimate::compared(self.program, &solution), solution)).collect();
         others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cost.total_cmp(&b.1.cost)));
         Ok(others.into_iter().map(|(_, solution)| solution).collect())
     }
 
     /// Records the cost of each operation in a solution.
     fn recorded(&self, solution: Solution) -> Solution {
-        let costs = estimate::costs(&solution.program(self.program), &solution, self.target);
+        let costs = estimate::costs(&solution.program(self.program), &solution);
         Solution { costs, ..solution }
     }
 }
@@ -159,24 +145,24 @@ fn routed(mut solution: Solution, route: &Edits) -> Solution {
 }
 
 /// Rejects programs that no search can solve.
-fn check(program: &TileProgram, target: Target) -> Result<(), Failure> {
+fn check(program: &TileProgram) -> Result<(), Failure> {
     shared::check_pins(program)?;
     crossing::check(program)?;
-    size::check(program, target)?;
-    pipes::check(program, target)?;
-    convertible::check(program, target)
+    size::check(program)?;
+    pipes::check(program)?;
+    convertible::check(program)
 }
 
 /// Returns the constraints of a program without a solution, in the order of its text: those of its operations, and those of the
 /// instructions that were found before the search failed.
-pub fn demands(program: &TileProgram, target: Target, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
+pub fn demands(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
     let loads = loads(program);
     let program = &*loads.loaded(program);
-    if check(program, target).is_err() {
+    if check(program).is_err() {
         return System::of(program, &BTreeSet::new()).demands();
     }
-    let pool = Pool::new(target);
-    let solver = Solver::new(program, target, &pool, cancelled);
+    let pool = Pool::new(program.target);
+    let solver = Solver::new(program, &pool, cancelled);
     match solver.attempt(&[], &BTreeSet::new(), f64::INFINITY) {
         Ok((solution, _)) => solution.constraints,
         Err(_) => solver.built.take(),
@@ -190,12 +176,8 @@ pub fn demands(program: &TileProgram, target: Target, cancelled: &dyn Fn() -> bo
 ///
 /// # Errors
 /// As [`solve`].
-pub fn candidates(
-    program: &TileProgram,
-    target: Target,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Vec<Solution>, Failure> {
-    let run = Run::new(program, target, Means::ALL, cancelled);
+pub fn candidates(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Vec<Solution>, Failure> {
+    let run = Run::new(program, Means::ALL, cancelled);
     let best = run.best()?;
     let others = run.others(&best)?;
     Ok(std::iter::once(best.solution).chain(others).collect())
@@ -337,7 +319,7 @@ impl Solver<'_> {
     fn spills(&self, solution: &Solution) -> bool {
         let program = solution.program(self.program);
         let values = |tensor| Some(solution.registers.get(&tensor)?.layout.mode(1).size());
-        Together::of(&program).spills(&program, self.target, &values) > 0.0
+        Together::of(&program).spills(&program, &values) > 0.0
     }
 
     /// Returns the cheaper of `best`, which spills, and a solution with moves at several places at once. The layouts of a

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 
-use hx_target::Target;
 use hx_tile::{Demand, OpKind, TensorId, TensorKind, TileProgram};
 
 use crate::pool::Pool;
@@ -13,7 +12,6 @@ pub const CANDIDATES: usize = 64;
 /// A run of the solver.
 pub(crate) struct Solver<'s> {
     pub(crate) program: &'s TileProgram,
-    pub(crate) target: Target,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Lets signalled copies be made in boxes, as stores always are.
@@ -30,14 +28,12 @@ pub(crate) struct Solver<'s> {
 impl<'s> Solver<'s> {
     pub(crate) fn new(
         program: &'s TileProgram,
-        target: Target,
         pool: &'s Pool,
         cancelled: &'s dyn Fn() -> bool,
     ) -> Solver<'s> {
         let ended = [0, 1].map(|_| Cell::new(f64::INFINITY));
         Solver {
             program,
-            target,
             pool,
             cancelled,
             in_boxes: false,
@@ -57,7 +53,7 @@ impl<'s> Solver<'s> {
 
     /// Reports whether a collective copy may serve some access to shared memory. An exchange adds such accesses.
     pub(crate) fn has_collective(&self) -> bool {
-        let rows = || self.target.rows().copies.iter().filter(|row| row.is_collective());
+        let rows = || self.program.target.rows().copies.iter().filter(|row| row.is_collective());
         let shared = |id: &TensorId| !self.program.tensor(*id).is_register();
         let exchanges =
             self.program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Rearrange { .. }));

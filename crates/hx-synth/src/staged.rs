@@ -41,7 +41,7 @@ impl Solver<'_> {
 
     /// Returns the moves of the sources of stores that are narrower than 16 bytes, each with the bytes of an access.
     fn narrow_stores(&self, best: &Solution) -> Vec<(Move, u32)> {
-        let widest = self.target.limits.access_bytes;
+        let widest = self.program.target.limits.access_bytes;
         let narrow = |op: &Op| {
             let own = source_of_store(op).filter(|own| !best.edits.moves.contains(own))?;
             Some((own, width_of(best, op.id).filter(|width| *width < widest)?))

@@ -19,8 +19,8 @@ impl Check<'_> {
         let ends = if is_load { [Space::Global, Space::Shared] } else { [Space::Shared, Space::Global] };
         let row = Some(choice.row).filter(|row| [row.from, row.to] == ends);
         let row = row.ok_or_else(|| format!("`{}` is no such copy", choice.row))?;
-        if !row.is_of(&self.target.rows().bulks) {
-            return Err(format!("{} has no `{}`", self.target, row.name));
+        if !row.is_of(&self.program.target.rows().bulks) {
+            return Err(format!("{} has no `{}`", self.program.target, row.name));
         }
         let (Base::Global(id), Base::Shared(tensor)) = (global.base, shared.base) else {
             return Err("a box is in global and in shared memory".into());
@@ -61,7 +61,7 @@ impl Check<'_> {
         if choice.share.is_some() && row.multicast.is_none() {
             return Err(format!("`{}` brings a box to one block only", row.name));
         }
-        let align = row.run.map_or(i64::from(self.target.limits.wavefront_bytes()), i64::from);
+        let align = row.run.map_or(i64::from(self.program.target.limits.wavefront_bytes()), i64::from);
         Boxes { global, shared, choice, layout, mode, shape, bytes, blocks, align }.cover()
     }
 
@@ -109,7 +109,7 @@ impl Check<'_> {
 
     /// Checks that rows of boxes begin at multiples of what the hardware takes, and that no box is written behind the end of a row.
     fn aligned(&self, param: &TensorParam, global: &View, choice: &BulkChoice, writes: bool) -> Checked {
-        let (limits, facts, name) = (&self.target.rows().map, &self.program.facts, &param.name);
+        let (limits, facts, name) = (&self.program.target.rows().map, &self.program.facts, &param.name);
         let bytes = i64::from(param.dtype.bits()) / 8;
         let Some(dim) = choice.dims.first().copied() else { return Err("a box has no dimension".into()) };
         let (first, end) = (&global.offsets[dim], &param.shape[dim]);
@@ -127,7 +127,7 @@ impl Check<'_> {
 
     /// Checks what does not depend on the shared tensor: the limits of a map, and that the view walks its dimensions one by one.
     fn mapped(&self, param: &TensorParam, global: &View, choice: &BulkChoice) -> Checked {
-        let (limits, rank, name) = (&self.target.rows().map, param.stride.len(), &param.name);
+        let (limits, rank, name) = (&self.program.target.rows().map, param.stride.len(), &param.name);
         let mut dims = choice.dims.clone();
         dims.sort_unstable();
         if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {

@@ -97,8 +97,8 @@ impl Check<'_> {
             Base::Global(_) => hx_target::Space::Global,
             _ => hx_target::Space::Shared,
         };
-        if row.memory_space() != space || !choice.row.is_of(&self.target.rows().copies) {
-            return Err(format!("`{}` cannot reach this memory on {}", row.name, self.target));
+        if row.memory_space() != space || !choice.row.is_of(&self.program.target.rows().copies) {
+            return Err(format!("`{}` cannot reach this memory on {}", row.name, self.program.target));
         }
         let dtype = self.program.tensor(register).dtype;
         let atom =

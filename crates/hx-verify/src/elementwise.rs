@@ -65,7 +65,7 @@ impl Check<'_> {
             let before = sums.clone();
             for t in 0..threads {
                 let other = t ^ *mask as usize;
-                let warp_of = |thread: usize| thread / self.target.limits.lanes as usize;
+                let warp_of = |thread: usize| thread / self.program.target.limits.lanes as usize;
                 if warp_of(other) != warp_of(t) || other >= threads {
                     return Err(format!("lane {t} exchanges with {other}, outside of its warp"));
                 }

@@ -10,8 +10,10 @@ impl Check<'_> {
     pub(crate) fn gemm(&self, [c, a, b]: [TensorId; 3], g: &GemmChoice) -> Checked {
         let row = g.row.get();
         let types = [c, a, b].map(|t| self.program.tensor(t).dtype);
-        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()] || !g.row.is_of(&self.target.rows().gemms) {
-            return Err(format!("`{}` does not multiply these types on {}", row.name, self.target));
+        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()]
+            || !g.row.is_of(&self.program.target.rows().gemms)
+        {
+            return Err(format!("`{}` does not multiply these types on {}", row.name, self.program.target));
         }
         let held = [self.held(c)?, self.held(a)?, self.held(b)?];
         let depth = self.program.tensor(a).shape[1];
@@ -46,9 +48,9 @@ impl Check<'_> {
         let dtype = |tensor: Option<TensorId>| tensor.map(|tensor| self.program.tensor(tensor).dtype);
         let types = [Some(c), operands[0].tensor(), operands[1].tensor()].map(dtype);
         if types != [row.c.dtype, row.a.dtype(), row.b.dtype()].map(Some)
-            || !g.row.is_of(&self.target.rows().gemms)
+            || !g.row.is_of(&self.program.target.rows().gemms)
         {
-            return Err(format!("`{}` does not multiply these types on {}", row.name, self.target));
+            return Err(format!("`{}` does not multiply these types on {}", row.name, self.program.target));
         }
         Ok(row)
     }

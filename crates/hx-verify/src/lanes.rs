@@ -33,10 +33,10 @@ impl Check<'_> {
         reach: Reach,
         threads: i64,
     ) -> Result<&'static ExchangeRow, String> {
-        if row.reach != reach || !row.is_of(&self.target.rows().exchanges) {
-            return Err(format!("`{row}` does not exchange these values on {}", self.target));
+        if row.reach != reach || !row.is_of(&self.program.target.rows().exchanges) {
+            return Err(format!("`{row}` does not exchange these values on {}", self.program.target));
         }
-        if threads % i64::from(self.target.limits.lanes) != 0 {
+        if threads % i64::from(self.program.target.limits.lanes) != 0 {
             return Err(format!("{threads} threads are no whole number of warps"));
         }
         Ok(row.get())
@@ -44,7 +44,7 @@ impl Check<'_> {
 
     /// Returns the thread at this lane of the warp of `t`; -1 for a lane outside of the warp.
     fn in_warp(&self, t: i64, lane: i64) -> i64 {
-        let warp = i64::from(self.target.limits.lanes);
+        let warp = i64::from(self.program.target.limits.lanes);
         if (0..warp).contains(&lane) { t / warp * warp + lane } else { -1 }
     }
 
@@ -93,7 +93,7 @@ impl Check<'_> {
         }
         let source = |t: i64, v: i64| {
             let (lane, number) =
-                sources[(v % each) as usize][(t % i64::from(self.target.limits.lanes)) as usize];
+                sources[(v % each) as usize][(t % i64::from(self.program.target.limits.lanes)) as usize];
             let first = positions.eval(v / each * each);
             let side_by_side = (0..each).all(|i| positions.eval(v / each * each + i) == first + i);
             let whole = side_by_side && first % each == 0;

@@ -23,7 +23,6 @@ mod tensor;
 use std::fmt;
 
 use hx_index::{Expr, Symbol};
-use hx_target::Target;
 use hx_tile::{
     Base, Choice, ConvertChoice, Distribution, Op, OpId, OpKind, RearrangeChoice, Route, Solution, Tensor,
     TensorId, TileProgram, View, coordinate,
@@ -48,21 +47,16 @@ impl fmt::Display for Violation {
 
 /// Returns the violations of a solution: at most one for each tensor and operation, and one for shared memory. A
 /// correct solution has none.
-pub fn verify(program: &TileProgram, solution: &Solution, target: Target) -> Vec<Violation> {
-    verify_polled(program, solution, target, &|| ())
+pub fn verify(program: &TileProgram, solution: &Solution) -> Vec<Violation> {
+    verify_polled(program, solution, &|| ())
 }
 
 /// As [`verify`], with polls for each tensor, operation and part of a large operation. A poll may unwind.
-pub fn verify_polled(
-    program: &TileProgram,
-    solution: &Solution,
-    target: Target,
-    poll: &dyn Fn(),
-) -> Vec<Violation> {
+pub fn verify_polled(program: &TileProgram, solution: &Solution, poll: &dyn Fn()) -> Vec<Violation> {
     let written = program;
     let edited = solution.program(program);
     let program = &*edited;
-    let check = Check { program, solution, target, poll };
+    let check = Check { program, solution, poll };
     // No other check is meaningful if a scope does not exist or has threads outside of the block.
     if let Err(message) = check.scopes() {
         return vec![Violation { op: None, message }];
@@ -93,7 +87,6 @@ type Checked = Result<(), String>;
 struct Check<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
-    target: Target,
     poll: &'p dyn Fn(),
 }
 

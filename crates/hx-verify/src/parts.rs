@@ -9,7 +9,7 @@ impl Check<'_> {
     /// Checks that each thread finds every element of the part: in its own registers, in another lane's, or in shared
     /// memory.
     pub(crate) fn slice(&self, op: &Op, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
-        let warp = i64::from(self.target.limits.lanes);
+        let warp = i64::from(self.program.target.limits.lanes);
         let id = src.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.held(dst)?, self.held(id)?);
         let Some(positions) = &choice.positions else { return self.has_room(op, dst, choice) };
@@ -146,7 +146,7 @@ impl Check<'_> {
     }
 
     fn levels(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
-        let warp = i64::from(self.target.limits.lanes);
+        let warp = i64::from(self.program.target.limits.lanes);
         let mut next = 1;
         for level in &choice.levels {
             let (extent, step) = match *level {

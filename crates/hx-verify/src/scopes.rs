@@ -19,8 +19,8 @@ impl Check<'_> {
                 return Err("a second scope is the block".into());
             }
             if scope.threads == 0
-                || scope.first % self.target.limits.lanes != 0
-                || scope.threads % self.target.limits.lanes != 0
+                || scope.first % self.program.target.limits.lanes != 0
+                || scope.threads % self.program.target.limits.lanes != 0
             {
                 return Err(format!("the {scope} does not consist of whole warps"));
             }

@@ -106,9 +106,9 @@ impl Check<'_> {
     /// shared memory and the limit of the hardware.
     pub(crate) fn overlap(&self) -> Checked {
         let total = self.solution.shared_bytes;
-        let limit = self.target.limits.shared_bytes;
+        let limit = self.program.target.limits.shared_bytes;
         if total > limit {
-            return Err(format!("{total} B of shared memory, and {} has {limit} B", self.target));
+            return Err(format!("{total} B of shared memory, and {} has {limit} B", self.program.target));
         }
         let mut spans: Vec<_> =
             self.solution.shared.iter().map(|(t, s)| (s.offset, s.offset + s.bytes, *t)).collect();

@@ -22,7 +22,7 @@ impl Emitter<'_> {
             return Ok(value);
         }
         let single = |row: &&ConvertRow| row.values == 1;
-        if let Some(row) = self.target.rows().converts_of(from, to).find(single) {
+        if let Some(row) = self.program.target.rows().converts_of(from, to).find(single) {
             self.emitted.insert(row.name.clone());
             return Ok(self.instruction(&row.name, &row.ptx, to, vec![(value, from)], work));
         }
@@ -66,7 +66,7 @@ impl Emitter<'_> {
 
     /// Reports whether this type converts to f32 directly.
     fn has_f32(&self, from: DType) -> bool {
-        let mut rows = self.target.rows().converts_of(from, DType::F32);
+        let mut rows = self.program.target.rows().converts_of(from, DType::F32);
         from == DType::Tf32 || rows.any(|row| row.values == 1)
     }
 

@@ -46,12 +46,12 @@ impl Emitter<'_> {
         }
         if matches!(operator, Operator::Min | Operator::Max)
             && wide == DType::I32
-            && self.target.has(Feature::FusedExtremes)
+            && self.program.target.has(Feature::FusedExtremes)
         {
             return Ok(wrapped(dtype, self.extreme(operator, &values)));
         }
         let none = || MalformedProgram::UnknownRow(format!("{} of {dtype}", operator.name()));
-        let row = self.target.rows().compute(operator, unsigned).ok_or_else(none)?;
+        let row = self.program.target.rows().compute(operator, unsigned).ok_or_else(none)?;
         if matches!(operator, Operator::Div | Operator::Rem)
             && wide.is_int()
             && !self.divides(args.get(1), wide)

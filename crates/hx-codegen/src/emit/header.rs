@@ -127,7 +127,7 @@ impl Emitter<'_> {
         }
         if !self.program.shared.is_empty() || !self.program.barriers.is_empty() {
             let [memory, base] = SHARED_MEMORY;
-            let align = self.target.limits.swizzle_block_bytes;
+            let align = self.program.target.limits.swizzle_block_bytes;
             lines.push(format!("extern __shared__ __align__({align}) unsigned char {memory}[];"));
             lines.push(format!("const unsigned {base} = (unsigned)__cvta_generic_to_shared({memory});"));
             for (buffer, name) in self.program.shared.iter().zip(&self.shared) {

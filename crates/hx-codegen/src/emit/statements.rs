@@ -96,14 +96,14 @@ impl Emitter<'_> {
 
     /// Closes the current group of the instructions that a wait for this completion counts.
     fn close(&mut self, completion: Completion) -> Result<(), MalformedProgram> {
-        let wait = self.target.rows().wait_for(completion);
+        let wait = self.program.target.rows().wait_for(completion);
         let closes = wait.closes.as_ref().ok_or_else(|| MalformedProgram::UnknownRow(wait.row.clone()))?;
         self.group_row(closes, None)
     }
 
     /// Waits until at most `leave` groups lack this completion.
     fn wait(&mut self, completion: Completion, leave: u32) -> Result<(), MalformedProgram> {
-        self.group_row(&self.target.rows().wait_for(completion).row, Some(leave))
+        self.group_row(&self.program.target.rows().wait_for(completion).row, Some(leave))
     }
 
     /// Declares an integer that changes later, as wide as its range demands.

@@ -155,7 +155,7 @@ fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> b
         db.unwind_if_revision_cancelled();
         false
     };
-    let again = hx_synth::solve(&written.apply(&lowered.program), instance.target(db), &poll);
+    let again = hx_synth::solve(&written.apply(&lowered.program), &poll);
     again.is_ok_and(|again| again.cost <= found.cost && again.edits.moves.len() < found.edits.moves.len())
 }
 
@@ -165,11 +165,10 @@ pub(super) fn scalar_products(
     lowered: &Lowered,
     solution: &Solution,
 ) -> Vec<Diagnostic> {
-    let target = places.instance.target(places.db);
     let mut found = Vec::new();
     for (op, _) in lowered.program.ops(1.0) {
         let Some(Choice::Gemm(choice)) = solution.choices.get(&op.id) else { continue };
-        let unfit = hx_synth::unfit_matrix_instructions(&lowered.program, op, target);
+        let unfit = hx_synth::unfit_matrix_instructions(&lowered.program, op);
         if unfit.is_empty() {
             continue;
         }

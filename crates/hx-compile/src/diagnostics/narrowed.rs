@@ -75,5 +75,5 @@ fn second_of<'db>(db: &'db dyn Db, instance: Instance<'db>, tensor: TensorId) ->
         db.unwind_if_revision_cancelled();
         false
     };
-    second_buffer(&lowered.program, found, tensor, instance.target(db), &poll)
+    second_buffer(&lowered.program, found, tensor, &poll)
 }

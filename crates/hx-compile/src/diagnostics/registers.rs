@@ -15,7 +15,7 @@ use crate::crowded::{Crowd, crowded, roomier_threads, roomier_values};
 pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
     let target = places.instance.target(places.db);
     let program = solution.program(&lowered.program);
-    let Some(crowded) = crowded(&program, solution, target) else { return Vec::new() };
+    let Some(crowded) = crowded(&program, solution) else { return Vec::new() };
     let mut found = Vec::new();
     for Crowd { of: id, registers, most } in crowded.alone {
         let tensor = program.tensor(id);

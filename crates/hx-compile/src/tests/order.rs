@@ -166,7 +166,7 @@ fn the_check_of_an_exchange_sees_races() {
         let exchanges = program.exchanges();
         assert_eq!(exchanges.len(), 1, "{exchanges:?}");
         let program = if exchange { program.exchanged(&exchanges[0]) } else { program.clone() };
-        let solved = hx_synth::solve(&program, Target::usual(), &|| false).expect("it has layouts");
+        let solved = hx_synth::solve(&program, &|| false).expect("it has layouts");
         is_synchronized(&db, &program, &solved)
     };
     let right = product(2, 256, "", &format!("{PRODUCT}{COPIES}"));

@@ -30,7 +30,7 @@ fn check(spoil: impl Fn(&mut ScanChoice), want: Expect) {
     });
     spoil(scan.expect("the kernel scans"));
     let found: Vec<String> =
-        hx_verify::verify(program, &spoiled, target).iter().map(|found| found.message.clone()).collect();
+        hx_verify::verify(program, &spoiled).iter().map(|found| found.message.clone()).collect();
     want.assert_eq(&found.join("\n"));
 }
 

@@ -90,10 +90,9 @@ fn solved(
     known: &BTreeMap<Symbol, i64>,
 ) -> Result<Forecast, Reason> {
     let program = &lowered.as_ref().map_err(Reason::clone)?.program;
-    needs::check(program, target).map_err(|_| Reason::Target)?;
-    let solution =
-        hx_synth::solve(program, target, &|| false).map_err(|failure| refusal(&failure, target))?;
-    let found = forecast(&solution.program(program), &solution, target, known).ok_or(Reason::Grid)?;
+    needs::check(program).map_err(|_| Reason::Target)?;
+    let solution = hx_synth::solve(program, &|| false).map_err(|failure| refusal(&failure, target))?;
+    let found = forecast(&solution.program(program), &solution, known).ok_or(Reason::Grid)?;
     if found.spilled > 0 { Err(Reason::Registers) } else { Ok(found) }
 }
 

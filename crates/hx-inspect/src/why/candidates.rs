@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use hx_target::Target;
 use hx_tile::{
     Choice, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, summary_text,
     unexplored_text,
@@ -15,10 +14,9 @@ use hx_tile::{
 const INDENT: &str = "           ";
 
 /// Formats solutions of `program`, chosen one first. Below each are the layout of `tensor` and the instructions that touch it.
-pub(super) fn table(program: &TileProgram, target: Target, all: &[Solution], tensor: Option<&str>) -> String {
+pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str>) -> String {
     let mut text = String::from("candidate     cycles   × best  choices\n");
-    let cycles: Vec<f64> =
-        all.iter().map(|solution| hx_compile::compared(program, solution, target)).collect();
+    let cycles: Vec<f64> = all.iter().map(|solution| hx_compile::compared(program, solution)).collect();
     let best = cycles.first().map_or(1.0, |cycles| cycles.max(1.0));
     let summaries: Vec<String> = all.iter().map(|solution| summary_text(program, solution)).collect();
     let told = told_apart(program, all, &summaries);

@@ -197,8 +197,8 @@ pub(crate) fn best(
     transfer: &Transfer<'_>,
     tv: &Tv,
     dtype: DType,
-    target: Target,
 ) -> Result<(Access, String), Failure> {
+    let target = program.target;
     let no_row = || no_row(transfer, dtype, target);
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));

@@ -20,9 +20,9 @@ pub(crate) fn coalesced(
     (program, pool): (&TileProgram, &Pool),
     transfer: &Transfer<'_>,
     dtype: DType,
-    target: Target,
     least: i64,
 ) -> (Vec<Tv>, String) {
+    let target = program.target;
     let shape = &program.tensor(transfer.register).shape;
     let (run, limit, reason) = contiguous(program, pool, transfer);
     let dim = run.dim();

@@ -1,7 +1,7 @@
 //! Products whose instructions read B from shared memory by descriptor, and A from there or from registers. All threads of a
 //! group execute one instruction together.
 
-use hx_target::{GemmRow, Target};
+use hx_target::GemmRow;
 use hx_tile::{Base, TileProgram, View};
 
 use super::gemm::{Gemm, Tiling, arranged, arrangements, tile_with};
@@ -23,15 +23,11 @@ const PORTION: i64 = 8;
 ///
 /// # Errors
 /// `NoInstruction` if there is none.
-pub(crate) fn tilings(
-    program: &TileProgram,
-    gemm: &Gemm<'_>,
-    target: Target,
-    pool: &Pool,
-) -> Result<Vec<Tiling>, Failure> {
+pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool) -> Result<Vec<Tiling>, Failure> {
+    let target = program.target;
     let threads = program.threads_of(gemm.op);
     let mut out: Vec<([f64; 2], Tiling)> = Vec::new();
-    for (row, arrangement, groups) in ways(program, gemm, target, false) {
+    for (row, arrangement, groups) in ways(program, gemm, false) {
         let fragments = [gemm.views[0].register().and(row.a.fragment()), None];
         let made = tile_with(row, arrangement, groups, &gemm.shape, (1, fragments), pool);
         // Of equal cycles, the fewest bytes of shared memory win: they leave it to the copies.
@@ -55,20 +51,16 @@ fn read_bytes(tiling: &Tiling) -> i64 {
 }
 
 /// Reports whether some instruction can compute a product with B read by descriptor. If `loads_a`, A is loaded into registers.
-pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, target: Target, loads_a: bool) -> bool {
+pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool) -> bool {
     let is_staged = |view: &View| view.register().is_none();
     is_staged(gemm.views[1])
         && (!loads_a || is_staged(gemm.views[0]))
-        && !ways(program, gemm, target, loads_a).is_empty()
+        && !ways(program, gemm, loads_a).is_empty()
 }
 
 /// Returns the instructions with their arrangements of groups along M, N and the batch, and the number of groups.
-fn ways(
-    program: &TileProgram,
-    gemm: &Gemm<'_>,
-    target: Target,
-    loads_a: bool,
-) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
+fn ways(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
+    let target = program.target;
     let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };
     let threads = i64::from(program.threads_of(gemm.op));
     let mut rows: Vec<&'static GemmRow> = target.rows().gemms_by_descriptor(types).collect();
@@ -79,7 +71,7 @@ fn ways(
         return Vec::new();
     }
     let groups = threads / lanes;
-    let most = registers(program, target);
+    let most = registers(program);
     let mut out = Vec::new();
     for arrangement in arrangements(groups, None) {
         let [along_m, along_n, _] = arrangement;
@@ -99,8 +91,8 @@ fn ways(
 }
 
 /// Returns the registers of a thread when the block begins.
-fn registers(program: &TileProgram, target: Target) -> i64 {
-    let limits = &target.limits;
+fn registers(program: &TileProgram) -> i64 {
+    let limits = &program.target.limits;
     let each = i64::from(limits.registers) / i64::from(program.block_threads().max(1));
     (each / PORTION * PORTION).min(i64::from(limits.registers_per_thread))
 }

@@ -119,12 +119,12 @@ impl<'p> Gemm<'p> {
 pub(crate) fn tilings(
     program: &TileProgram,
     gemm: &Gemm<'_>,
-    target: Target,
     pool: &Pool,
     packed: Option<u32>,
 ) -> Result<Vec<Tiling>, Failure> {
+    let target = program.target;
     if gemm.views[1].register().is_none() {
-        return descriptor::tilings(program, gemm, target, pool);
+        return descriptor::tilings(program, gemm, pool);
     }
     let Some(dtypes) = gemm.types(program) else { return Ok(vec![]) };
     let scope = program.scope(gemm.op.scope);
@@ -191,10 +191,10 @@ fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
 
 /// Returns one reason for each matrix instruction of the product's types, if none of them can compute it. Returns an empty list
 /// if the types have no matrix instruction, or if one of them can.
-pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, target: Target) -> Vec<String> {
+pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op) -> Vec<String> {
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let Some([a, b, c]) = gemm.types(program) else { return Vec::new() };
-    let rows = target.rows().gemms_of(a, b, c).filter(|row| row.threads > 1 && !row.is_swapped);
+    let rows = program.target.rows().gemms_of(a, b, c).filter(|row| row.threads > 1 && !row.is_swapped);
     let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }

@@ -83,9 +83,7 @@ pub(super) fn repairs(
             continue;
         }
         // If registers were short, the repaired program must also fit the registers.
-        let fits = |program: &TileProgram| {
-            failure.kind != FailureKind::Registers || fits_registers(program, tries.target)
-        };
+        let fits = |program: &TileProgram| failure.kind != FailureKind::Registers || fits_registers(program);
         let repaired = repaired(program, &candidate).filter(fits);
         if repaired.is_some_and(|program| tries.solves(&program)) {
             found.push(candidate);
@@ -110,7 +108,6 @@ impl Repair {
 }
 
 fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
-    let target = program.target;
     let mut out = Vec::new();
     let mut pins = Vec::new();
     for claim in claims {
@@ -126,7 +123,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
             Claim::Warps(op) => {
                 let Some(gemm) = program.op(op) else { continue };
                 let OpKind::Gemm { c, .. } = &gemm.kind else { continue };
-                let warps = i64::from(program.threads_of(gemm) / target.limits.lanes);
+                let warps = i64::from(program.threads_of(gemm) / program.target.limits.lanes);
                 let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
                 let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
                 ways.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));

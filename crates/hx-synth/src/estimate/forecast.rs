@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 
 use hx_index::Symbol;
-use hx_target::Target;
 use hx_tile::{LoopEstimate, Param, PipeId, Resource, Solution, TileProgram};
 
 use super::{Estimator, values};
@@ -70,11 +69,11 @@ const BUSY: f64 = 0.9;
 pub fn forecast(
     program: &TileProgram,
     solution: &Solution,
-    target: Target,
     known: &BTreeMap<Symbol, i64>,
 ) -> Option<Forecast> {
+    let target = program.target;
     let start = values(program, known.iter().map(|(symbol, value)| (symbol.clone(), *value)));
-    let estimator = Estimator { program, solution, target, start: start.clone() };
+    let estimator = Estimator { program, solution, start: start.clone() };
     let estimate = estimator.estimate();
     let launch = estimate.launch?;
     let exposed = estimate.loops.iter().map(|found| exposed(&estimator, found)).fold(0.0, f64::max);

@@ -17,7 +17,6 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::Symbol;
-use hx_target::Target;
 use hx_tile::{
     Bound, Estimate, Held, Launch, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource, RoleEstimate,
     ScopeId, Solution, Stmt, SyncOp, Takes, TileProgram, registers_of,
@@ -33,49 +32,38 @@ use crate::size::registers_of_a_thread;
 
 /// Returns the estimate of a solution of a program with pipelines; `None` for other programs. `program` has the edits of the
 /// solution. `dims` are the known dimensions and strides: numbers of rounds and blocks follow from them.
-pub fn estimate(
-    program: &TileProgram,
-    solution: &Solution,
-    target: Target,
-    dims: &[(String, i64)],
-) -> Option<Estimate> {
-    (!program.pipes.is_empty()).then(|| estimate_any(program, solution, target, dims))
+pub fn estimate(program: &TileProgram, solution: &Solution, dims: &[(String, i64)]) -> Option<Estimate> {
+    (!program.pipes.is_empty()).then(|| estimate_any(program, solution, dims))
 }
 
 /// Returns the estimate of a solution of any program, as [`estimate`] does: without pipelines it has no loops, and one role.
-pub fn estimate_any(
-    program: &TileProgram,
-    solution: &Solution,
-    target: Target,
-    dims: &[(String, i64)],
-) -> Estimate {
+pub fn estimate_any(program: &TileProgram, solution: &Solution, dims: &[(String, i64)]) -> Estimate {
     let known = dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value));
-    Estimator { program, solution, target, start: values(program, known) }.estimate()
+    Estimator { program, solution, start: values(program, known) }.estimate()
 }
 
 /// Returns the estimated cycles of the blocks that a multiprocessor runs at the same time, of a program of any kind. Blocks hide each
 /// other's waits, so a wait counts only as far as the shared resources would be idle.
-pub fn wave_cycles(program: &TileProgram, solution: &Solution, target: Target) -> f64 {
-    let estimator = Estimator { program, solution, target, start: values(program, []) };
+pub fn wave_cycles(program: &TileProgram, solution: &Solution) -> f64 {
+    let estimator = Estimator { program, solution, start: values(program, []) };
     let Estimate { block, takes, .. } = estimator.estimate();
     block.max(takes.most().1 * f64::from(estimator.sharing()))
 }
 
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
 /// same time, else the sum over all operations.
-pub fn compared(program: &TileProgram, solution: &Solution, target: Target) -> f64 {
+pub fn compared(program: &TileProgram, solution: &Solution) -> f64 {
     if program.roles().is_empty() {
         return solution.cost;
     }
-    let estimate = estimate(&solution.program(program), solution, target, &[]);
+    let estimate = estimate(&solution.program(program), solution, &[]);
     estimate.map_or(solution.cost, |estimate| estimate.block)
 }
 
 /// Returns the known values of symbols at the start of the first block.
 fn values(program: &TileProgram, known: impl IntoIterator<Item = (Symbol, i64)>) -> Values {
-    let target = program.target;
     let mut values: Values = known.into_iter().collect();
-    values.entry(Symbol::Multiprocessors).or_insert(i64::from(target.costs().multiprocessors));
+    values.entry(Symbol::Multiprocessors).or_insert(i64::from(program.target.costs().multiprocessors));
     for (axis, of) in program.grid.iter().enumerate() {
         let blocks = of.blocks.eval(&|symbol| values.get(symbol).copied());
         if let Ok(blocks) = blocks {
@@ -89,7 +77,6 @@ fn values(program: &TileProgram, known: impl IntoIterator<Item = (Symbol, i64)>)
 struct Estimator<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
-    target: Target,
     start: Values,
 }
 
@@ -169,9 +156,8 @@ impl<'p> Estimator<'p> {
 
     /// Returns the cycles of the two barriers of a cluster, before its blocks use each other's memory and after.
     fn cluster_barriers(&self) -> f64 {
-        let target = self.target;
         let alone = self.program.cluster.iter().product::<u32>() == 1;
-        if alone { 0.0 } else { 2.0 * target.costs().cluster_barrier }
+        if alone { 0.0 } else { 2.0 * self.program.target.costs().cluster_barrier }
     }
 
     /// Returns the cycles of a block whose busiest resource never waits between the first stage and the end of the loops along
@@ -189,7 +175,7 @@ impl<'p> Estimator<'p> {
 
     /// Returns the roles, or the whole block if there are none.
     fn parts(&self) -> Vec<Part<'p>> {
-        let target = self.target;
+        let target = self.program.target;
         let whole = |scope, body, index| {
             let registers = self.registers(scope);
             let over = (registers[0] - registers[1]).max(0);
@@ -205,7 +191,7 @@ impl<'p> Estimator<'p> {
 
     /// Walks the statements that all threads run first, and then those of a part, as the group with this number.
     fn walked<'w>(&'w self, part: &Part<'_>, group: i64, floors: &'w BTreeMap<LoopId, f64>) -> Walk<'w> {
-        let mut clock = Clock::new(self.target, self.arrivals());
+        let mut clock = Clock::new(self.program.target, self.arrivals());
         let (mut values, mut executions) = (self.start.clone(), BTreeMap::new());
         if !self.program.roles().is_empty() {
             let mut before = Walk::new(self.program, &self.solution.costs, values, floors, clock);
@@ -238,7 +224,6 @@ impl<'p> Estimator<'p> {
     /// Returns the cycles from the release of a stage until its next tiles have arrived, in a launch that keeps all multiprocessors
     /// busy. The copies behind one acquisition fill one stage; a text may fill stages at several places.
     fn refill(&self, pipe: PipeId) -> f64 {
-        let target = self.target;
         let (mut most, mut stage) = (0.0f64, 0.0);
         for (op, _) in self.program.ops(1.0) {
             if matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe) {
@@ -248,12 +233,12 @@ impl<'p> Estimator<'p> {
                 most = most.max(stage);
             }
         }
-        target.costs().ring_latency + most
+        self.program.target.costs().ring_latency + most
     }
 
     /// Returns the part of the stages of a pipeline that each group of a part passes through.
     fn share(&self, part: &Part<'_>, pipe: PipeId) -> f64 {
-        let target = self.target;
+        let target = self.program.target;
         let of = |scope: ScopeId| {
             let scope = self.program.scope(scope);
             f64::from(scope.groups * (scope.threads / target.limits.group).max(1))
@@ -340,7 +325,6 @@ impl<'p> Estimator<'p> {
 
     /// Returns the registers that a thread of a scope needs for its tensors and addresses, and those that it has.
     fn registers(&self, scope: ScopeId) -> [i64; 2] {
-        let target = self.target;
         let words = |tensor: &hx_tile::TensorId| {
             let values = self.solution.registers.get(tensor).map_or(0, |held| held.layout.mode(1).size());
             registers_of(self.program, *tensor, values)
@@ -348,12 +332,12 @@ impl<'p> Estimator<'p> {
         let across = Held::of(self.program).across;
         let here = across.iter().filter(|held| held.scope == scope);
         let most = here.map(|held| held.tensors.iter().map(words).sum::<i64>()).max().unwrap_or(0);
-        [most + target.costs().role_registers, registers_of_a_thread(self.program, self.target, scope)]
+        [most + self.program.target.costs().role_registers, registers_of_a_thread(self.program, scope)]
     }
 
     /// Returns the number of blocks that run on a multiprocessor at the same time.
     fn resident(&self) -> u32 {
-        let (limits, threads) = (self.target.limits(), self.program.block_threads());
+        let (limits, threads) = (self.program.target.limits(), self.program.block_threads());
         let registers = limits.registers_at_entry(threads).min(limits.registers_per_thread);
         limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1)
     }
@@ -364,18 +348,17 @@ impl<'p> Estimator<'p> {
             return self.resident();
         }
         let [need, most] = self.registers(ScopeId::BLOCK);
-        let (limits, threads) = (self.target.limits(), self.program.block_threads());
+        let (limits, threads) = (self.program.target.limits(), self.program.block_threads());
         let registers = need.min(most).max(1) as u32;
         limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1)
     }
 
     /// Returns the waves of a launch whose number of blocks is known. Blocks that share a multiprocessor share its resources.
     fn launch(&self, block: f64, takes: &Takes) -> Option<Launch> {
-        let target = self.target;
         let axes = (0..self.program.grid.len()).map(|axis| self.start.get(&Symbol::GridDim(axis as u8)));
         let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?;
         let resident = self.resident();
-        let at_once = i64::from(resident * target.costs().multiprocessors);
+        let at_once = i64::from(resident * self.program.target.costs().multiprocessors);
         let waves = (blocks + at_once - 1) / at_once;
         let wave = block.max(takes.most().1 * f64::from(resident));
         Some(Launch { blocks, at_once: at_once.min(blocks), waves, cycles: waves as f64 * wave })

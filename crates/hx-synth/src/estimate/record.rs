@@ -16,9 +16,9 @@ use crate::cost::{self, warps, warps_per_unit};
 use crate::size::Together;
 
 /// Returns the cost of each operation of `program`, which has the edits of the solution.
-pub(crate) fn costs(program: &TileProgram, solution: &Solution, target: Target) -> BTreeMap<OpId, Cost> {
-    let drain = cost::drain(program, target, Together::of(program).registers(program));
-    let recorder = Recorder { program, solution, target, drain };
+pub(crate) fn costs(program: &TileProgram, solution: &Solution) -> BTreeMap<OpId, Cost> {
+    let drain = cost::drain(program, Together::of(program).registers(program));
+    let recorder = Recorder { program, solution, drain };
     let of = |(op, trips): (&Op, f64)| (op.id, recorder.op(op, trips));
     program.ops(UNKNOWN_TRIPS).into_iter().map(of).collect()
 }
@@ -26,7 +26,6 @@ pub(crate) fn costs(program: &TileProgram, solution: &Solution, target: Target) 
 struct Recorder<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
-    target: Target,
     /// Cycles that an exchange through shared memory stalls the block.
     drain: f64,
 }
@@ -38,7 +37,7 @@ impl Recorder<'_> {
     }
 
     fn op(&self, op: &Op, trips: f64) -> Cost {
-        let target = self.target;
+        let target = self.program.target;
         let threads = self.program.threads_of(op);
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Gemm { asynchronous, .. }, Some(Choice::Gemm(choice))) => {
@@ -65,7 +64,7 @@ impl Recorder<'_> {
                 let cycles = if is_single && is_packed(types[0]) && types[0] != types[1] {
                     cost::cast_singly(target, threads, values)
                 } else {
-                    cost::cast(threads, types, values, self.target)
+                    cost::cast(threads, types, values, self.program.target)
                 };
                 arithmetic(cycles, self.values(*dst) * warps_per_unit(target, threads))
             }
@@ -96,7 +95,7 @@ impl Recorder<'_> {
             ) if choice.through.is_some() => {
                 let mut takes = Takes::default();
                 takes[Resource::Shared] = cost::part_wavefronts(target, threads, self.values(*part));
-                let cycles = cost::part(threads, self.values(*part), self.target);
+                let cycles = cost::part(threads, self.values(*part), self.program.target);
                 Cost { threads: cycles, takes, latency: 0.0 }
             }
             (OpKind::Sync(sync), _) => self.sync(sync, threads),
@@ -135,7 +134,7 @@ impl Recorder<'_> {
         choice: &ReduceChoice,
         threads: u32,
     ) -> Cost {
-        let target = self.target;
+        let target = self.program.target;
         let dtype = self.program.tensor(src).dtype;
         let across = choice.across.as_ref().map(|_| self.drain);
         let (values, results) = (self.values(src), self.values(dst));
@@ -151,16 +150,15 @@ impl Recorder<'_> {
     }
 
     fn scan(&self, dst: &[TensorId], operators: &[Scalar], choice: &ScanChoice, threads: u32) -> Cost {
-        let target = self.target;
         let values = dst.first().map_or(0.0, |t| self.values(*t)) as i64;
-        let of = |value| cost::scan(target, threads, value, values, &choice.levels, self.drain);
+        let of = |value| cost::scan(self.program.target, threads, value, values, &choice.levels, self.drain);
         let cycles = operators.iter().map(of).sum();
         Cost { threads: cycles, ..Cost::default() }
     }
 
     /// Returns the cost of a copy between registers and a memory.
     fn copy(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
-        let target = self.target;
+        let target = self.program.target;
         let row = choice.row;
         let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
         let mut takes = Takes::default();
@@ -180,7 +178,7 @@ impl Recorder<'_> {
 
     /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.
     fn asynchronous(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
-        let target = self.target;
+        let target = self.program.target;
         let row = choice.row;
         let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
         let mut takes = Takes::default();
@@ -192,25 +190,29 @@ impl Recorder<'_> {
 
     /// Returns the cycles in which the cache delivers the sectors of one instruction of a warp.
     fn sectors(&self, memory: &View, choice: &CopyChoice, threads: u32) -> f64 {
-        let target = self.target;
+        let target = self.program.target;
         let layout = choice.memory.mode(0);
         let lanes = i64::from(threads.min(target.limits.lanes)).min(layout.size());
         let at = (0..lanes).map(|lane| coordinate(layout.eval(lane), &choice.tile));
         let width = choice.memory.mode(1).size();
-        cost::sector_bytes(target, self.program, memory, at, width) / target.costs().global_bytes
+        cost::sector_bytes(self.program, memory, at, width) / target.costs().global_bytes
     }
 
     /// Returns the cost of a bulk copy in boxes of `each` elements that `of` blocks of a cluster share equally. One thread issues the
     /// boxes.
     fn boxes(&self, shared: &View, each: f64, of: f64) -> Cost {
-        let target = self.target;
+        let target = self.program.target;
         let elements = shared.shape().iter().product::<i64>() as f64;
         let bytes = elements * f64::from(self.element_bits(shared)) / 8.0;
         let boxes = elements / each.max(1.0) / of;
         let mut takes = Takes::default();
         takes[Resource::Global] = bytes / of / target.costs().box_bytes;
         takes[Resource::Issue] = boxes / f64::from(target.limits.partitions);
-        Cost { threads: boxes * target.costs().box_issue, takes, latency: cost::box_latency(self.target) }
+        Cost {
+            threads: boxes * target.costs().box_issue,
+            takes,
+            latency: cost::box_latency(self.program.target),
+        }
     }
 
     fn element_bits(&self, view: &View) -> u32 {
@@ -223,10 +225,9 @@ impl Recorder<'_> {
     /// Returns the cost of an elementwise expression. A value that is the same for all elements, or for a row of them, is computed once. A
     /// product that is added to a value is part of the addition.
     fn map(&self, map: &Map, threads: u32) -> Cost {
-        let target = self.target;
         let mut work = Work::default();
         self.scalar(map, &map.value, &mut work);
-        let warps = warps_per_unit(target, threads);
+        let warps = warps_per_unit(self.program.target, threads);
         let mut cost = arithmetic(work.arithmetic * warps, work.instructions * warps);
         cost.threads += work.special * warps;
         cost.takes[Resource::Special] = work.special * warps;
@@ -241,7 +242,7 @@ impl Recorder<'_> {
             Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
             Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => self.scalar(map, arg, work),
             Scalar::Apply { operator, dtype, args } => {
-                let joined = fused_product(self.target, *operator, *dtype, args);
+                let joined = fused_product(self.program.target, *operator, *dtype, args);
                 let mut values: f64 = 0.0;
                 for (i, arg) in args.iter().enumerate() {
                     let of = match arg {
@@ -253,7 +254,7 @@ impl Recorder<'_> {
                     values = values.max(of);
                 }
                 let operator = if joined.is_some() { Operator::Fma } else { *operator };
-                work.add(self.target, operator, *dtype, values);
+                work.add(self.program.target, operator, *dtype, values);
                 values
             }
         }
@@ -261,7 +262,7 @@ impl Recorder<'_> {
 
     /// Returns the cost of an operation that orders others, if it need not wait.
     fn sync(&self, sync: &SyncOp, threads: u32) -> Cost {
-        let target = self.target;
+        let target = self.program.target;
         let cycles = match sync {
             SyncOp::Scope => cost::barrier(target, threads),
             SyncOp::Acquire { .. } => target.costs().stage_wait + target.costs().stage_arrive,

@@ -1,7 +1,7 @@
 //! Asynchronous copies from global memory bypass the registers, so the choice of the thread that moves each vector is free.
 
 use hx_dtype::DType;
-use hx_target::{Space, Target};
+use hx_target::Space;
 use hx_tile::{OpId, OpKind, SyncOp, TileMode, TileProgram, View};
 
 use super::buffer::{End, Use};
@@ -22,8 +22,8 @@ pub(super) fn accesses(
     (u, view): (&Use<'_>, &View),
     uses: &[Use<'_>],
     dtype: DType,
-    target: Target,
 ) -> Result<Vec<Access>, Failure> {
+    let target = program.target;
     let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
     let aligned = pool.alignment(u.op.id, || global::alignment(program, view, param));
     let run = aligned.run.clone().unwrap_or(Run::plain(0, 1));

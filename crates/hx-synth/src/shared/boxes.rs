@@ -43,7 +43,7 @@ const WIDTHS: [Option<SwizzleMode>; 5] = [
 
 /// Returns the bulk rows that can make a copy, boxes before runs: a load that signals a pipeline, or a store.
 pub(super) fn rows_of(cx: &Cx<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'static BulkRow> {
-    let target = cx.target;
+    let target = cx.target();
     let (ends, adds) = if let OpKind::CopyAsync { signal: Some(_), .. } = u.op.kind {
         ([Space::Global, Space::Shared], false)
     } else if let OpKind::Store { adds, .. } = u.op.kind {
@@ -106,7 +106,7 @@ fn made(
     boxes: Boxes,
     constraint: Constraint,
 ) -> Result<Candidate, String> {
-    let target = cx.target;
+    let target = cx.target();
     let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
     if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
         return Err(format!("the layout pinned to `{}` has another form", info.name));
@@ -141,7 +141,7 @@ fn dimensions(
     view: &View,
     row: &BulkRow,
 ) -> Result<Vec<usize>, String> {
-    let target = cx.target;
+    let target = cx.target();
     let (facts, name, limits) = (&cx.program().facts, &param.name, &target.rows().map);
     let bytes = i64::from(param.dtype.bits()) / 8;
     if bytes == 0 {
@@ -236,7 +236,7 @@ fn cut(
     width: Option<SwizzleMode>,
     share: Option<(usize, i64)>,
 ) -> Result<Cut, String> {
-    let target = cx.target;
+    let target = cx.target();
     let (name, limits) = (&info.name, &target.rows().map);
     let bytes = i64::from(info.dtype.bits()) / 8;
     let mode = width.unwrap_or(SwizzleMode::Plain);

@@ -156,7 +156,7 @@ pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<
 /// # Errors
 /// `NoInstruction` if no instruction implements the copy.
 pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
-    let target = cx.target;
+    let target = cx.target();
     let (program, info) = (cx.program(), cx.program().tensor(tensor));
     let (dtype, threads) = (info.dtype, program.threads_of(used.op));
     let pinned = pin_of(program, tensor).is_some();
@@ -165,7 +165,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
         if let Some(met) = cx.pool.ideals.borrow().get(&entry) {
             return Ok(*met);
         }
-        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, cx.target)
+        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, cx.target())
             .into_iter()
             .filter(|row| !cx.single || !row.is_collective())
             .filter_map(|row| {
@@ -262,7 +262,7 @@ fn overlap(layout: &Layout) -> Option<String> {
 /// # Errors
 /// `NoInstruction` if no instruction can serve the use under any layout of the tensor.
 fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
-    let (program, target) = (cx.program(), cx.target);
+    let (program, target) = (cx.program(), cx.target());
     let info = program.tensor(tensor);
     let (dtype, threads) = (info.dtype, program.threads_of(u.op));
     let mut options = Options::default();
@@ -284,8 +284,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
         End::Global(_) if u.reads => Vec::new(),
-        End::Global(view) => match asynchronous::accesses((program, cx.pool), (u, view), uses, dtype, target)
-        {
+        End::Global(view) => match asynchronous::accesses((program, cx.pool), (u, view), uses, dtype) {
             Err(_) if !options.usable.is_empty() => Vec::new(),
             accesses => accesses?,
         },
@@ -311,7 +310,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
 
 /// Adds an access to the options, or to those that are barred.
 fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options: &mut Options) {
-    let target = cx.target;
+    let target = cx.target();
     let program = cx.program();
     let (info, threads) = (program.tensor(tensor), program.threads_of(u.op));
     let constraint = match constraint_of(u, &access, info) {
@@ -326,7 +325,7 @@ fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options
         return;
     }
     let global = match &u.end {
-        End::Global(view) => cost::asynchronous(target, program, threads, view, &access) * u.trips,
+        End::Global(view) => cost::asynchronous(program, threads, view, &access) * u.trips,
         End::Register(_) | End::Operand(_) => 0.0,
     };
     let alone = cost::shared_ideal(target, threads, &access, &u.shape);
@@ -357,7 +356,7 @@ fn unreached(
 /// Returns the failure of a copy that no instruction implements under any layout of the tensor.
 fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Options) -> Failure {
     let info = cx.program().tensor(tensor);
-    let (name, dtype, target) = (&info.name, info.dtype, cx.target);
+    let (name, dtype, target) = (&info.name, info.dtype, cx.target());
     let failure = |message| Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
     let last = options.barred.last().and_then(|barred| Some((barred.by.access()?, &barred.why)));
     let Some((access, why)) = last else {

@@ -138,7 +138,7 @@ impl Serve<'_, '_, '_> {
             let made = |used: &Served<'_>| MADE * used.addresses();
             self.looking.add(served.iter().map(made).sum());
             let search = || {
-                swizzle::best(self.cx.target.limits(), &layout, &served, vector, bits, most, &self.looking)
+                swizzle::best(self.cx.target().limits(), &layout, &served, vector, bits, most, &self.looking)
             };
             let demanded = joint.constraint.swizzle.map(Demanded::swizzle);
             // A swizzle of smaller pieces than the vectors would tear them apart.
@@ -171,7 +171,7 @@ impl Serve<'_, '_, '_> {
         let sliced = |dim: usize| self.uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
         let indexed: Vec<bool> = (0..shape.len()).map(sliced).collect();
         // Pieces of a row that fill the banks once, half, or twice.
-        let line = i64::from(self.cx.target.limits.wavefront_bytes() * 8 / bits);
+        let line = i64::from(self.cx.target().limits.wavefront_bytes() * 8 / bits);
         let pad = vector.max(i64::from(32 / bits.min(32)));
         materialize::candidates(&joint.constraint, &indexed, &[line, line / 2, line * 2], pad)
     }
@@ -210,10 +210,10 @@ impl Serve<'_, '_, '_> {
             let way = |i: &usize| {
                 let candidate = &candidates.usable[*i];
                 let Some(access) = candidate.by.access() else {
-                    return Way::free(candidate.alone, cx.target.limits());
+                    return Way::free(candidate.alone, cx.target().limits());
                 };
                 let threads = program.threads_of(u.op);
-                let beside = cost::shared(cx.target, threads, access, 0.0);
+                let beside = cost::shared(cx.target(), threads, access, 0.0);
                 let least = candidate.alone - beside;
                 let (each, how) = match exact {
                     true => (1.0, How::Exact),
@@ -225,7 +225,7 @@ impl Serve<'_, '_, '_> {
                         debug_assert_eq!(addresses.phases(), access.phases(threads, &u.shape));
                         addresses.requests(how, layout, bits)
                     }
-                    None => Rc::new(Requests::none(cx.target.limits())),
+                    None => Rc::new(Requests::none(cx.target().limits())),
                 };
                 Way::new([least, beside, each], requests)
             };
@@ -267,8 +267,8 @@ impl Serve<'_, '_, '_> {
                 End::Register(_) | End::Operand(_) => 0.0,
             };
             let conflicts = requests.count(swizzle);
-            let wavefronts = conflicts.wavefronts as f64 + self.cx.target.costs().further_line * further;
-            cost += u.trips * cost::shared(self.cx.target, program.threads_of(u.op), access, wavefronts);
+            let wavefronts = conflicts.wavefronts as f64 + self.cx.target().costs().further_line * further;
+            cost += u.trips * cost::shared(self.cx.target(), program.threads_of(u.op), access, wavefronts);
             accesses.push(Chosen { op, by, constraint: own, conflicts, why: String::new() });
         }
         let bytes = swizzle::footprint(layout, swizzle) * i64::from(bits) / 8;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
-use hx_target::{SwizzleMode, Target};
+use hx_target::SwizzleMode;
 use hx_tile::{
     Base, BulkChoice, Choice, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, SyncOp, TileProgram, View,
     ViewMode,
@@ -39,7 +39,7 @@ fn signalled(config: &Tiles) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Result<Solution, Failure> {
-    solve_with(program, Target::usual(), Means::ALL)
+    solve_with(program, Means::ALL)
 }
 
 /// Returns the coordinates of a box of extents `extents`, in order, the first fastest.
@@ -135,7 +135,7 @@ fn check(configs: &[Tiles], expected: Expect) {
         let program = signalled(config);
         let solution = solved(&program).expect("the program has layouts");
         addresses(&program, &solution);
-        assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+        assert_eq!(hx_verify::verify(&program, &solution), []);
         let reason = &solution.shared[&SA].reason.text;
         format!("{}{}{reason}\n\n", copies(&program, &solution), described(&program, &solution))
     };
@@ -190,7 +190,7 @@ fn copies_without_a_signal_are_made_by_all_threads() {
     let solution = solved(&program).expect("layouts");
     assert!(copies(&program, &solution).starts_with("sa: cp.async.cg.16"));
     let program = signalled(&Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() });
-    let solution = solve(&program, Target::usual(), &|| false).expect("layouts");
+    let solution = solve(&program, &|| false).expect("layouts");
     assert!(copies(&program, &solution).starts_with("sa: tma.load [64, 64]"));
 }
 
@@ -331,7 +331,7 @@ fn wrong_boxes_are_found() {
         let Some(Choice::Bulk(mut choice)) = solution.choices.remove(&id) else { panic!("boxes") };
         spoil(&mut solution, &mut choice);
         solution.choices.insert(id, Choice::Bulk(choice));
-        let all = hx_verify::verify(&program, &solution, Target::usual());
+        let all = hx_verify::verify(&program, &solution);
         let own = all.iter().find(|violation| violation.op == Some(id));
         own.map_or("nothing".to_owned(), |violation| violation.message.clone())
     };
@@ -371,7 +371,7 @@ fn wrong_ends_are_found() {
         let src = source(&mut program);
         src.ends = ends.iter().map(|(dim, end)| (*dim, Expr::dim(*end))).collect();
         src.offsets[0] = src.offsets[0].clone() - constant(before);
-        let all = hx_verify::verify(&program, &solution, Target::usual());
+        let all = hx_verify::verify(&program, &solution);
         all.first().map_or("nothing".to_owned(), |violation| violation.message.clone())
     };
     let lines = [
@@ -410,7 +410,7 @@ fn blocks_share_boxes() {
     let text = |tile: [i64; 3]| {
         let program = shared_by_two(&Tiles { tile, stages: 2, ..Tiles::default() });
         let solution = solved(&program).expect("the program has layouts");
-        assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+        assert_eq!(hx_verify::verify(&program, &solution), []);
         let choices = program.ops(1.0).into_iter().filter_map(|(op, _)| {
             let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id) else { return None };
             let BulkChoice { extents, share, reason, .. } = choice;
@@ -443,7 +443,7 @@ fn wrong_shares_are_found() {
         let boxed = |choice: &&mut Choice| matches!(choice, Choice::Bulk(_));
         let Some(Choice::Bulk(choice)) = solution.choices.values_mut().find(boxed) else { panic!("boxes") };
         spoil(&mut program, choice);
-        let all = hx_verify::verify(&program, &solution, Target::usual());
+        let all = hx_verify::verify(&program, &solution);
         all.first().map_or("nothing".to_owned(), |violation| violation.message.clone())
     };
     let lines = [

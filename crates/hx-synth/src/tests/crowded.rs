@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Facts;
-use hx_target::Target;
 use hx_tile::{
     Base, Choice, GridAxis, OpKind, Operand, Param, ParamId, Scope, Solution, SyncOp, Tensor, TensorId,
     TensorParam, TileProgram, View,
@@ -107,11 +106,11 @@ fn bytes(program: &TileProgram, solution: &Solution) -> Vec<u32> {
 /// budget.
 fn check(program: &TileProgram, expected: &Expect) {
     let pool = Pool::default();
-    let (solution, _) = Solver::new(program, Target::usual(), &pool, &|| false).solve().unwrap();
+    let (solution, _) = Solver::new(program, &pool, &|| false).solve().unwrap();
     assert!(pool.looked.get() <= 60_000_000, "{} addresses", pool.looked.get());
-    assert_eq!(hx_verify::verify(program, &solution, Target::usual()), []);
+    assert_eq!(hx_verify::verify(program, &solution), []);
     expected.assert_eq(&format!("{:?}", bytes(program, &solution)));
-    let all = candidates(program, Target::usual(), &|| false).unwrap();
+    let all = candidates(program, &|| false).unwrap();
     // A run records costs only in the solutions that it returns.
     assert_eq!(all[0], Solution { costs: all[0].costs.clone(), ..solution.clone() });
     assert!(
@@ -163,7 +162,7 @@ fn every_order(shape: &[i64], reads: usize) -> Vec<Read> {
 fn what_cannot_be_cheaper_is_not_left_unexplored() {
     let unexplored = |dtype, shape: &[i64], reads: usize| {
         let program = program(dtype, shape, 128, &every_order(shape, reads));
-        crate::solve(&program, Target::usual(), &|| false).unwrap().unexplored
+        crate::solve(&program, &|| false).unwrap().unexplored
     };
     let all =
         [(DType::I8, 5), (DType::I8, 6), (DType::F16, 5), (DType::F16, 6), (DType::F16, 7), (DType::F32, 5)];
@@ -177,11 +176,11 @@ fn a_second_buffer_is_offered_where_it_was_solved_and_is_cheaper() {
     let reads: Vec<Read> =
         (0..6).map(|i| Read::Permuted(if i % 2 == 0 { vec![1, 0] } else { vec![0, 1] })).collect();
     let crowded = program(DType::F16, &[64, 64], 128, &reads);
-    let solution = crate::solve(&crowded, Target::usual(), &|| false).unwrap();
-    let second = second_buffer(&crowded, &solution, TensorId(0), Target::usual(), &|| false);
+    let solution = crate::solve(&crowded, &|| false).unwrap();
+    let second = second_buffer(&crowded, &solution, TensorId(0), &|| false);
     let second = second.expect("it is cheaper");
     assert!(second.cost < solution.cost, "{} and {}", second.cost, solution.cost);
     let few = program(DType::F16, &[64, 64], 128, &reads[..1]);
-    let solution = crate::solve(&few, Target::usual(), &|| false).unwrap();
-    assert_eq!(second_buffer(&few, &solution, TensorId(0), Target::usual(), &|| false), None);
+    let solution = crate::solve(&few, &|| false).unwrap();
+    assert_eq!(second_buffer(&few, &solution, TensorId(0), &|| false), None);
 }

@@ -23,8 +23,8 @@ use crate::shared::{self, Issued, Use};
 use crate::solve::solve_with;
 
 /// Solves with products by descriptor.
-fn solve_by_descriptor(program: &TileProgram, target: Target) -> Result<Solution, Failure> {
-    solve_with(program, target, Means { by_descriptor: true, in_boxes: false })
+fn solve_by_descriptor(program: &TileProgram) -> Result<Solution, Failure> {
+    solve_with(program, Means { by_descriptor: true, in_boxes: false })
 }
 
 const PRODUCT: OpId = OpId(100);
@@ -148,7 +148,7 @@ pub(super) fn described(program: &TileProgram, solution: &Solution) -> String {
 fn check(configs: &[Tiles], expected: Expect) {
     let text = |config: &Tiles| {
         let program = tiles(config);
-        let solution = solve_by_descriptor(&program, Target::usual()).expect("the program has layouts");
+        let solution = solve_by_descriptor(&program).expect("the program has layouts");
         addresses(&program, &solution);
         described(&program, &solution) + "\n"
     };
@@ -277,7 +277,7 @@ fn operands_contiguous_along_m_or_n_are_read_transposed() {
 fn operands_of_other_types_are_loaded_if_they_are_not_contiguous_along_k() {
     let loads = |dtype, k, transposed| {
         let program = tiles(&Tiles { dtype, tile: [128, 64, k], transposed, ..Tiles::default() });
-        let solution = solve_by_descriptor(&program, Target::usual()).expect("layouts");
+        let solution = solve_by_descriptor(&program).expect("layouts");
         addresses(&program, &solution);
         solution.edits.loads.iter().map(|load| load.operand).collect::<Vec<_>>()
     };
@@ -292,7 +292,7 @@ fn operands_of_other_types_are_loaded_if_they_are_not_contiguous_along_k() {
 #[test]
 fn products_without_a_group_or_a_fitting_tile_read_registers() {
     let reads_registers = |config: Tiles, target| {
-        let solution = solve_by_descriptor(&tiles(&config), target).expect("layouts");
+        let solution = solve_by_descriptor(&TileProgram { target, ..tiles(&config) }).expect("layouts");
         matches!(gemm(&solution).b, OperandChoice::Registers(_))
     };
     let small = Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() };
@@ -306,7 +306,7 @@ fn products_without_a_group_or_a_fitting_tile_read_registers() {
 #[test]
 fn the_reasons_name_the_swizzle_and_the_size() {
     let program = tiles(&Tiles::default());
-    let solution = solve_by_descriptor(&program, Target::usual()).expect("layouts");
+    let solution = solve_by_descriptor(&program).expect("layouts");
     let demands: Vec<&str> = solution.constraints.iter().map(|d| d.text.as_str()).collect();
     let lines = [gemm(&solution).reason.text.as_str(), &solution.shared[&SA].reason.text];
     expect![[r#"
@@ -335,13 +335,10 @@ fn pinned(swizzle: Swizzle, layout: &str) -> TileProgram {
 
 #[test]
 fn a_pin_of_the_form_of_a_reach_is_read_by_descriptor() {
-    let by =
-        |program: &TileProgram| match &gemm(&solve_by_descriptor(program, Target::usual()).expect("layouts"))
-            .a
-        {
-            OperandChoice::Descriptor { reach } => reach.to_string(),
-            OperandChoice::Registers(_) => "registers".to_owned(),
-        };
+    let by = |program: &TileProgram| match &gemm(&solve_by_descriptor(program).expect("layouts")).a {
+        OperandChoice::Descriptor { reach } => reach.to_string(),
+        OperandChoice::Registers(_) => "registers".to_owned(),
+    };
     let swizzle = |bits| Swizzle::new(bits, 3, 3).expect("a swizzle");
     assert_eq!(by(&pinned(swizzle(3), "(128,64,4):(64,1,8192)")), "k.128B");
     assert_eq!(by(&pinned(swizzle(2), "(128,(32,2),4):(32,(1,4096),8192)")), "k.64B");
@@ -360,7 +357,7 @@ fn message(failure: &Failure) -> String {
 fn pinned_alone(swizzle: Swizzle, layout: &str) -> String {
     let program = pinned(swizzle, layout);
     let (system, pool) = (System::of(&program, &BTreeSet::new()), Pool::default());
-    let cx = Cx::new(&system, Target::usual(), &pool, &|| false);
+    let cx = Cx::new(&system, &pool, &|| false);
     let op = program.op(PRODUCT).expect("the product");
     let OpKind::Gemm { a, .. } = &op.kind else { panic!("a product") };
     let issued = Issued::of(
@@ -427,7 +424,7 @@ fn chained() -> TileProgram {
 #[test]
 fn an_accumulator_is_the_operand_of_the_next_product() {
     let program = chained();
-    let solution = solve_by_descriptor(&program, Target::usual()).expect("layouts");
+    let solution = solve_by_descriptor(&program).expect("layouts");
     addresses(&program, &solution);
     assert_eq!(solution.edits, Edits::default());
     assert_eq!(solution.shared.len(), 2);

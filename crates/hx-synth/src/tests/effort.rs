@@ -3,7 +3,6 @@
 use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
-use hx_target::Target;
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, SyncOp, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
@@ -53,7 +52,7 @@ fn buffers(count: u32) -> TileProgram {
 
 #[test]
 fn steps_are_linear_in_the_number_of_shared_buffers() {
-    let steps = |count| solve(&buffers(count), Target::usual(), &|| false).unwrap().steps;
+    let steps = |count| solve(&buffers(count), &|| false).unwrap().steps;
     let one = steps(1);
     assert!(one > 0);
     assert_eq!([2, 4, 8, 16].map(steps), [2, 4, 8, 16].map(|count| count * one));
@@ -115,9 +114,9 @@ fn products(count: u32) -> TileProgram {
 fn branches_are_linear_in_the_number_of_products() {
     let branches = |count| {
         let program = products(count);
-        let (solution, branches) = counted(&program, Target::usual(), &|| false);
+        let (solution, branches) = counted(&program, &|| false);
         let solution = solution.unwrap();
-        assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), [], "{count} products");
+        assert_eq!(hx_verify::verify(&program, &solution), [], "{count} products");
         assert_eq!(solution.unexplored, 0, "{count} products");
         branches
     };
@@ -129,8 +128,8 @@ fn buffers_take_turns() {
     // No barrier separates the uses of neighbouring buffers. The barrier of buffer `i + 1` separates buffers `i` and `i + 2`, so
     // every second buffer shares memory.
     let program = buffers(4);
-    let solution = solve(&program, Target::usual(), &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+    let solution = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &solution), []);
     let most: u32 = solution.shared.values().map(|s| s.bytes).max().unwrap();
     assert_eq!(solution.shared_bytes, 2 * most);
 }
@@ -138,12 +137,12 @@ fn buffers_take_turns() {
 #[test]
 fn candidates_differ_and_hold() {
     let program = super::build::matmul(&super::build::Matmul { tile: [128, 128, 32], ..Default::default() });
-    let all = candidates(&program, Target::usual(), &|| false).unwrap();
+    let all = candidates(&program, &|| false).unwrap();
     assert!(all.len() >= 12, "{} candidates", all.len());
-    assert_eq!(all[0], solve(&program, Target::usual(), &|| false).unwrap());
+    assert_eq!(all[0], solve(&program, &|| false).unwrap());
     assert!(all.windows(2).skip(1).all(|pair| pair[0].cost <= pair[1].cost));
     for (i, solution) in all.iter().enumerate() {
-        assert_eq!(hx_verify::verify(&program, solution, Target::usual()), [], "candidate {i}");
+        assert_eq!(hx_verify::verify(&program, solution), [], "candidate {i}");
         let texts = all[..i].iter().map(|other| hx_tile::emit_layouts(&program, other));
         let own = hx_tile::emit_layouts(&program, solution);
         assert!(texts.into_iter().all(|text| text != own), "candidate {i} occurs twice");
@@ -210,7 +209,7 @@ fn sums(count: u32) -> TileProgram {
 fn few_solutions_are_made() {
     let made = |program: &TileProgram| {
         let pool = Pool::default();
-        Solver::new(program, Target::usual(), &pool, &|| false).solve().unwrap();
+        Solver::new(program, &pool, &|| false).solve().unwrap();
         pool.made.get()
     };
     let all = [buffers(2), buffers(8), products(2), products(8), sums(4), sums(12)];
@@ -222,9 +221,9 @@ fn few_solutions_are_made() {
 fn a_search_that_stops_has_a_solution() {
     for count in [4, 12, 24, 48] {
         let program = sums(count);
-        let (solution, branches) = counted(&program, Target::usual(), &|| false);
+        let (solution, branches) = counted(&program, &|| false);
         let solution = solution.unwrap();
-        assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), [], "{count} tiles");
+        assert_eq!(hx_verify::verify(&program, &solution), [], "{count} tiles");
         assert!(branches <= 2 * ALL, "{count} tiles take {branches} branches");
         assert!(count < 12 || solution.unexplored > 0, "{count} tiles take {branches} branches");
     }
@@ -234,7 +233,7 @@ fn a_search_that_stops_has_a_solution() {
 #[test]
 fn candidates_without_collective_copies_are_dearer() {
     let program = products(1);
-    let all = candidates(&program, Target::usual(), &|| false).unwrap();
+    let all = candidates(&program, &|| false).unwrap();
     let is_collective = |choice: &hx_tile::Choice| match choice {
         hx_tile::Choice::Copy(copy) => copy.row.is_collective(),
         _ => false,

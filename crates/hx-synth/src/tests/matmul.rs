@@ -1,7 +1,6 @@
 //! Solves the matmul of the language's first page: layouts, widths and reasons, and how changes of the program affect them.
 
 use expect_test::{Expect, expect};
-use hx_target::Target;
 use hx_tile::emit_layouts;
 
 use super::build::{Matmul, matmul};
@@ -9,9 +8,9 @@ use crate::solve;
 
 fn check(config: Matmul, expected: Expect) {
     let program = matmul(&config);
-    let text = match solve(&program, Target::usual(), &|| false) {
+    let text = match solve(&program, &|| false) {
         Ok(solution) => {
-            assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+            assert_eq!(hx_verify::verify(&program, &solution), []);
             emit_layouts(&program, &solution)
         }
         Err(failure) => format!("{failure:#?}"),

@@ -44,6 +44,7 @@ fn program(k: i64) -> TileProgram {
     body.push(Stmt::Op(hx_tile::Op { id: PRODUCT, ..product }));
     TileProgram {
         name: "product".into(),
+        target: Target::builtin("sm_89"),
         grid: vec![GridAxis { blocks: constant(1) }],
         scopes: vec![Scope::block(128)],
         tensors,
@@ -53,8 +54,8 @@ fn program(k: i64) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    let solution = solve(program, Target::builtin("sm_89"), &|| false).expect("the program has layouts");
-    assert_eq!(hx_verify::verify(program, &solution, Target::builtin("sm_89")), []);
+    let solution = solve(program, &|| false).expect("the program has layouts");
+    assert_eq!(hx_verify::verify(program, &solution), []);
     solution
 }
 
@@ -111,10 +112,7 @@ fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
     let program = program(64);
     let mut solution = solved(&program);
     spoil(&mut solution);
-    let lines: Vec<String> = hx_verify::verify(&program, &solution, Target::builtin("sm_89"))
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let lines: Vec<String> = hx_verify::verify(&program, &solution).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 

@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
-use hx_target::Target;
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View, emit_layouts};
 
 use super::build::{Ops, constant, dim, param, register, tile_of};
@@ -65,8 +64,8 @@ pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
 }
 
 fn check(program: TileProgram, expected: Expect) {
-    let solution = solve(&program, Target::usual(), &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+    let solution = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &solution), []);
     let text = emit_layouts(&program, &solution);
     let lines = text.lines().filter(|l| l.contains("x: ") || l.contains("top") || l.contains('#'));
     expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));

@@ -4,7 +4,6 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::Layout;
-use hx_target::Target;
 use hx_tile::{
     Base, BulkChoice, Choice, OpId, OpKind, Param, Solution, SyncOp, TensorId, TensorParam, TileProgram, View,
 };
@@ -62,9 +61,9 @@ fn stored(config: &Stored) -> TileProgram {
 fn check(configs: &[Stored], expected: Expect) {
     let text = |config: &Stored| {
         let program = stored(config);
-        match solve(&program, Target::usual(), &|| false) {
+        match solve(&program, &|| false) {
             Ok(solution) => {
-                assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+                assert_eq!(hx_verify::verify(&program, &solution), []);
                 let Choice::Bulk(choice) = &solution.choices[&STORE] else { panic!("threads copy") };
                 format!("{} {:?}: {}\n", choice.row, choice.extents, choice.reason.text)
             }
@@ -118,11 +117,11 @@ fn a_tile_that_is_no_run_says_why() {
 #[test]
 fn wrong_runs_are_found() {
     let found = |config: &Stored, spoil: &dyn Fn(&mut Solution, &mut BulkChoice)| {
-        let mut solution = solve(&stored(&Stored::default()), Target::usual(), &|| false).expect("layouts");
+        let mut solution = solve(&stored(&Stored::default()), &|| false).expect("layouts");
         let Some(Choice::Bulk(mut choice)) = solution.choices.remove(&STORE) else { panic!("a run") };
         spoil(&mut solution, &mut choice);
         solution.choices.insert(STORE, Choice::Bulk(choice));
-        let all = hx_verify::verify(&stored(config), &solution, Target::usual());
+        let all = hx_verify::verify(&stored(config), &solution);
         let own = all.iter().find(|violation| violation.op == Some(STORE));
         format!("{}\n", own.map_or("nothing", |violation| &violation.message))
     };

@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_layout::Layout;
-use hx_target::Target;
 use hx_tile::{
     Base, Choice, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt, SyncOp, TensorId,
     TensorKind, TileProgram, View, emit_layouts,
@@ -48,8 +47,8 @@ fn multiplied_by_four_warps() -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    let solution = solve(program, Target::usual(), &|| false).unwrap();
-    assert_eq!(hx_verify::verify(program, &solution, Target::usual()), []);
+    let solution = solve(program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(program, &solution), []);
     solution
 }
 
@@ -94,7 +93,7 @@ fn pins_and_warps_are_judged_against_the_scope() {
     let check = |change: &dyn Fn(&mut TileProgram), expected: Expect| {
         let mut program = multiplied_by_four_warps();
         change(&mut program);
-        let answer = solve(&program, Target::usual(), &|| false);
+        let answer = solve(&program, &|| false);
         let text = answer.map_or_else(|failure| failure.message, |_| "solved".into());
         expected.assert_eq(&text);
     };
@@ -129,7 +128,7 @@ fn operations_reach_no_tensors_of_other_threads() {
     let mut program = multiplied_by_four_warps();
     // The group multiplies an operand that the whole block holds.
     program.tensors[4].scope = ScopeId::BLOCK;
-    let failure = solve(&program, Target::usual(), &|| false).unwrap_err();
+    let failure = solve(&program, &|| false).unwrap_err();
     expect![
         "found `ra` in an operation of the group of threads 128..256, and the tensor belongs to the block"
     ]
@@ -175,7 +174,7 @@ fn scratch(program: &TileProgram, solution: &Solution) -> Vec<String> {
 }
 
 fn violations(program: &TileProgram, solution: &Solution) -> String {
-    let found = hx_verify::verify(program, solution, Target::usual());
+    let found = hx_verify::verify(program, solution);
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::Target;
 use hx_tile::{
     Base, Choice, GridAxis, OpId, OpKind, Rounds, Scope, Stmt, SyncOp, TensorId, TensorKind, TileProgram,
     View, ViewMode,
@@ -69,9 +68,9 @@ const SLICED: OpId = OpId(3);
 fn check(dtype: DType, start: &Expr, expected: Expect) {
     let texts = [false, true].map(|unroll| {
         let program = sliced(dtype, start, 16, unroll);
-        match solve(&program, Target::usual(), &|| false) {
+        match solve(&program, &|| false) {
             Ok(solution) => {
-                assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), [], "{dtype} {start}");
+                assert_eq!(hx_verify::verify(&program, &solution), [], "{dtype} {start}");
                 let Some(Choice::Copy(copy)) = solution.choices.get(&SLICED) else { panic!("no copy") };
                 format!("{}: {}", copy.row, copy.reason.text)
             }
@@ -153,10 +152,9 @@ fn the_start_of_a_slice_limits_its_accesses() {
 
 /// Checks what the verifier reports if the solution for start 0 is used for the program with `start`.
 fn check_wrong(start: &Expr, unroll: bool, expected: Expect) {
-    let solution = solve(&sliced(DType::F16, &constant(0), 16, unroll), Target::usual(), &|| false).unwrap();
+    let solution = solve(&sliced(DType::F16, &constant(0), 16, unroll), &|| false).unwrap();
     let program = sliced(DType::F16, start, 16, unroll);
-    let lines: Vec<String> =
-        hx_verify::verify(&program, &solution, Target::usual()).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = hx_verify::verify(&program, &solution).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -234,8 +232,8 @@ fn starts_in_a_pinned_layout() {
         program.tensors[2].shape = vec![1, 16];
         let Stmt::Op(op) = &mut body[1] else { panic!() };
         op.kind = OpKind::Copy { src: whole, dst: tile_of(1, [constant(0), constant(0)], [1, 16]) };
-        let solution = solve(&program, Target::usual(), &|| false).unwrap();
-        assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+        let solution = solve(&program, &|| false).unwrap();
+        assert_eq!(hx_verify::verify(&program, &solution), []);
         let Some(Choice::Copy(copy)) = solution.choices.get(&SLICED) else { panic!("no copy") };
         copy.bytes
     };

@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Facts, Symbol};
-use hx_target::Target;
 use hx_tile::{
     Base, Choice, Conflicts, GridAxis, OpId, OpKind, Scope, SyncOp, TensorId, TileProgram, View, emit_layouts,
 };
@@ -71,8 +70,8 @@ pub(super) fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> Til
 }
 
 fn check(program: TileProgram, expected: Expect) {
-    let solution = solve(&program, Target::usual(), &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+    let solution = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &solution), []);
     expected.assert_eq(&emit_layouts(&program, &solution));
 }
 
@@ -161,8 +160,8 @@ fn a_transposed_operand_comes_by_transposing_loads() {
 /// Checks how each of four warps loads B, and the wavefronts of all warps together.
 fn check_load(shape: [i64; 3], transposed: bool, row: &str, wavefronts: u64) {
     let program = staged(DType::F16, transposed, shape);
-    let solution = solve(&program, Target::usual(), &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution, Target::usual()), []);
+    let solution = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &solution), []);
     let Some(Choice::Copy(copy)) = solution.choices.get(&OpId(7)) else { panic!("no copy") };
     let found = (copy.row.name(), copy.conflicts);
     assert_eq!(found, (row, Some(Conflicts { wavefronts, ideal: wavefronts })), "{shape:?}");

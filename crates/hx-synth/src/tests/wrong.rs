@@ -2,7 +2,6 @@
 
 use expect_test::{Expect, expect};
 use hx_layout::{Layout, Swizzle};
-use hx_target::Target;
 use hx_tile::{Choice, OpId, Solution, TensorId};
 
 use super::build::{Matmul, matmul};
@@ -13,10 +12,9 @@ const SC: TensorId = TensorId(3);
 
 fn check(spoil: impl Fn(&mut Solution), expected: Expect) {
     let program = matmul(&Matmul::default());
-    let mut solution = solve(&program, Target::usual(), &|| false).unwrap();
+    let mut solution = solve(&program, &|| false).unwrap();
     spoil(&mut solution);
-    let lines: Vec<String> =
-        hx_verify::verify(&program, &solution, Target::usual()).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = hx_verify::verify(&program, &solution).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -93,10 +91,10 @@ fn tickets_have_memory_of_their_own() {
         limit,
         origin,
     });
-    let right = solve(&program, Target::usual(), &|| false).unwrap();
+    let right = solve(&program, &|| false).unwrap();
     let found = |bytes: u32| {
         let solution = Solution { shared_bytes: bytes, ..right.clone() };
-        let found = hx_verify::verify(&program, &solution, Target::usual());
+        let found = hx_verify::verify(&program, &solution);
         found.iter().map(|violation| violation.message.clone()).collect::<Vec<_>>().join("\n")
     };
     let end = right.shared_bytes;

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::{SwizzleMode, Target};
+use hx_target::SwizzleMode;
 use hx_tile::{
     Base, Counter, CounterId, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Role, Rounds, Scope,
     ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
@@ -73,7 +73,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
 }
 
 fn lowered(program: &TileProgram) -> Result<String, LowerError> {
-    let solution = hx_synth::solve(program, Target::usual(), &|| false).unwrap();
+    let solution = hx_synth::solve(program, &|| false).unwrap();
     lower(program, &solution, &|| ()).map(|program| emit_thread(&program))
 }
 
@@ -238,7 +238,7 @@ fn loads_before_a_bulk_store_to_their_tensor_are_fenced() {
 #[test]
 fn boxes_cover_a_tile_once() {
     let program = stored();
-    let solution = hx_synth::solve(&program, Target::usual(), &|| false).unwrap();
+    let solution = hx_synth::solve(&program, &|| false).unwrap();
     let threads = lower(&program, &solution, &|| ()).unwrap();
     let layout = &solution.shared[&TensorId(1)];
     let mut seen = std::collections::BTreeMap::new();
