@@ -108,8 +108,8 @@ impl<'a> Elements<'a> {
         self.offsets.windows(2).all(|w| w[1] == w[0] + 1)
     }
 
-    /// Returns the variable and the shift of consecutive elements in one variable, if they begin at a known multiple of their
-    /// width.
+    /// Returns the variable that holds all elements, and their shift in bits. `None` unless the elements are consecutive and
+    /// begin at a known multiple of their width.
     fn field(&self, printer: &mut Printer) -> Option<(String, u32)> {
         let width = self.bits() * self.offsets.len() as u32;
         let place = self.place(*self.offsets.first()?, printer);

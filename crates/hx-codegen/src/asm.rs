@@ -162,7 +162,8 @@ pub(crate) fn fill(template: &str, value: &dyn Fn(&str, bool) -> Option<String>)
     Ok(out)
 }
 
-/// Replaces each `{name}` of a template, turns `{{` and `}}` into braces, and doubles percent signs.
+/// Replaces each `{name}` of a template and turns `{{` and `}}` into braces. Escapes the rest for the string of an `asm`
+/// statement: percent signs are doubled, quotes, backslashes and line ends get a backslash.
 fn render(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;

@@ -1,5 +1,5 @@
-//! Emits what atomic instructions need beside the registers that they move: their order and scope, the value to compare with, and
-//! the element as it was before.
+//! Emits the operands and modifiers of atomic instructions beside the registers that they move: order, scope, the value to
+//! compare with, and the old value of the element.
 
 use hx_dtype::AtomicOp;
 use hx_target::{Feature, Target};
@@ -12,7 +12,8 @@ use crate::instruction::{Sequence, packed_literal};
 use crate::storage::literal;
 
 impl Emitter<'_> {
-    /// Adds the value to compare with behind the inputs, and the element as it was before to the outputs.
+    /// Adds the value to compare with after the inputs, and a destination for the old value of the element to the outputs, if
+    /// the access has them.
     pub(crate) fn atomic_operands(
         &mut self,
         atomic: &AtomicUse,
@@ -41,8 +42,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Returns the modifiers for the order and the scope of an atomic access. Without modifiers an update is relaxed at the scope of
-    /// the device; a load or a store would not be atomic.
+    /// Returns the modifiers for the order and the scope of an atomic access. An update without modifiers is relaxed, at the
+    /// scope of the device. A load or a store without modifiers would not be atomic, so both always have them.
     pub(crate) fn meaning(&self, atomic: &AtomicUse, memory: Memory, op: AtomicOp) -> String {
         let AtomicUse { order, scope, .. } = atomic;
         let is_plain = matches!(op, AtomicOp::Load | AtomicOp::Store);

@@ -24,7 +24,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Returns the statements by which one thread fetches all tensor maps ahead of their first use.
+    /// Writes the statements by which one thread prefetches all tensor maps.
     pub(crate) fn prefetched_maps(&mut self) -> Result<()> {
         if self.maps.is_empty() {
             return Ok(());
@@ -78,7 +78,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Prints a number with the bits of these ranks.
+    /// Prints a 16-bit mask of blocks of the cluster: bit `r` stands for the block of rank `r`.
     fn mask(&mut self, ranks: &[Expr]) -> Result<String> {
         if let (Some(step), Some(first)) = (steps(ranks), ranks.first()) {
             let bits = (0..ranks.len() as i64).fold(0u16, |bits, at| bits | 1 << (at * step));
@@ -114,7 +114,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// Returns the operands for the part of global memory that a row copies. Rows of runs take runs, and rows of boxes take boxes.
+    /// Returns the operands for the part of global memory that a row copies: a run or a box. It is an error if the row copies
+    /// the other kind.
     fn part(&mut self, row: &BulkRow, part: &Part) -> Result<PartOperands> {
         match part {
             Part::Box { map, coordinates } if row.run.is_none() => {
@@ -137,7 +138,8 @@ impl Emitter<'_> {
         let name = name.ok_or_else(|| MalformedProgram::Missing(format!("the tensor map {map}")))?;
         let mut out = Vec::with_capacity(coordinates.len());
         for coordinate in coordinates {
-            // A coordinate that lies outside of the tensor by more than 2³¹ has no copy.
+            // The operand is a signed 32-bit integer. A box whose coordinate does not fit lies outside of the tensor, and no
+            // thread copies it.
             let text = self.expr(coordinate)?.cast(false).text;
             out.push(Operand { constraint: 'r', text });
         }
@@ -152,7 +154,7 @@ impl Emitter<'_> {
         if self.elected { 0 } else { body.iter().take_while(is_alone).count() }
     }
 
-    /// Writes statements under one condition that holds for the thread which executes them.
+    /// Writes statements that one thread executes under a single condition, instead of one condition for each statement.
     pub(crate) fn by_one_thread(&mut self, body: &[Stmt]) -> Result<()> {
         let Some(thread) = self.one_thread()? else {
             return body.iter().try_for_each(|stmt| self.stmt(stmt));
@@ -179,9 +181,9 @@ impl Emitter<'_> {
 struct PartOperands {
     /// The tensor map of a box, or the address of a run.
     base: Operand,
-    /// None for a run.
+    /// Empty for a run.
     coordinates: Vec<Operand>,
-    /// The length of a run.
+    /// The length of a run in bytes; 0 for a box.
     bytes: i64,
 }
 

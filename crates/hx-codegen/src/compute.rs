@@ -49,7 +49,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Returns the work of an expression over registers, each with its array.
+    /// Starts the evaluation of an expression. Its input `i` is `registers[i]`, which `arrays[i]` holds.
     fn of(arrays: &'a [Array], registers: &'a [Registers]) -> Work<'a> {
         let inputs = arrays.iter().zip(registers);
         let inputs = inputs.map(|(array, r)| Elements { array, base: &r.base, offsets: &r.offsets });
@@ -70,7 +70,8 @@ impl<'a> Work<'a> {
         format!("hx_v{}", self.count - 1)
     }
 
-    /// Makes the instruction that computes `value` write to `place` directly. Works only if that instruction is the last step.
+    /// Makes the instruction that computes `value` write to `place` directly. Returns false, without a change, if that
+    /// instruction is not the last step.
     fn redirect(&mut self, value: &Value, place: &str) -> bool {
         let Some(Step::Instruction(last)) = self.steps.last_mut() else { return false };
         let found = last.asm.outputs.iter_mut().find(|o| o.text == value.text);
@@ -150,7 +151,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Returns a word with the values of an expression for `values` elements.
+    /// Returns a 32-bit word that packs the `values` results of an expression.
     fn packed(&mut self, value: &Scalar, values: usize, work: &mut Work<'_>) -> Result<Value> {
         if let Some((_, known)) = work.known.iter().find(|(s, _)| s == value) {
             return Ok(known.clone());
@@ -201,7 +202,7 @@ impl Emitter<'_> {
         let narrow = dtype.is_int() && dtype.bits() < 32;
         let c_type = match dtype {
             _ if wide => "long long",
-            // As `unsigned`, it would make C++ convert the signed integers of an expression to unsigned.
+            // An `unsigned` number would make C++ convert the signed integers of an expression to unsigned.
             _ if narrow => "int",
             dtype => value_type(dtype),
         };
@@ -326,7 +327,7 @@ impl Emitter<'_> {
         Value::word(name)
     }
 
-    /// Emits one instruction whose result goes into a variable.
+    /// Adds an instruction to the steps, and returns the new variable that holds its result.
     fn instruction(
         &self,
         row: &str,

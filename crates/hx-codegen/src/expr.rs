@@ -81,7 +81,7 @@ pub(crate) struct Printer {
     pub(crate) helpers: BTreeSet<Helper>,
     /// Symbols to which the text refers.
     pub(crate) used: BTreeSet<Symbol>,
-    /// Every mention of a variable.
+    /// The variables that printed expressions mention, in the order of printing.
     pub(crate) mentions: Mentions,
     /// Counters of loops that the CUDA compiler unrolls.
     pub(crate) unrolled: BTreeSet<Symbol>,

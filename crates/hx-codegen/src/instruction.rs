@@ -103,7 +103,8 @@ impl Emitter<'_> {
         target
     }
 
-    /// Emits the instruction that closes a group of asynchronous copies, or the one that waits for groups.
+    /// Emits a row without register operands: the close of a group, a fence, or a wait until at most `groups` groups are
+    /// pending.
     pub(crate) fn group_row(&mut self, name: &str, groups: Option<u32>) -> Result<()> {
         let row = self
             .program
@@ -134,7 +135,8 @@ impl Emitter<'_> {
         self.sequence(name, &row.ptx, sequence, slots)
     }
 
-    /// Writes a row that synchronizes threads and has a result. Its input, if it has one, is an address.
+    /// Writes a row that synchronizes threads and has a result. Its first input, if it has one, is an address; the second is a
+    /// value.
     pub(crate) fn sync_output(&mut self, name: &str, output: Operand, inputs: Vec<Operand>) -> Result<()> {
         let row =
             self.program.target.rows().sync(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;

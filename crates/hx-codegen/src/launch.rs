@@ -17,8 +17,8 @@ pub struct CudaSource {
     /// Name of the kernel in the compiled code.
     pub symbol: String,
     pub launch: LaunchDescription,
-    /// The names of the rows that the emitter wrote, and the opcodes of their PTX and of the PTX around it. Rows without a name,
-    /// which are those of operators, are there by their opcodes only.
+    /// The names of the rows that the emitter wrote, and the opcodes of their PTX and of the PTX around it. Rows of operators
+    /// have no name, so only their opcodes are listed.
     pub emitted: BTreeSet<String>,
 }
 
@@ -96,7 +96,7 @@ impl Serialize for Texts<'_> {
     }
 }
 
-/// A tensor map among the parameters.
+/// The serialized form of a tensor map: a parameter with a `kind`.
 #[derive(serde::Serialize)]
 struct Tagged {
     kind: &'static str,

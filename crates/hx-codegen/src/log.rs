@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, MalformedProgram>;
 /// The parameter that holds the buffer's address.
 const BUFFER: &str = "hx_log";
 
-/// Returns the declaration of that parameter.
+/// Returns the declaration of the parameter [`BUFFER`].
 pub(crate) fn parameter() -> String {
     format!("unsigned long long* {BUFFER}")
 }

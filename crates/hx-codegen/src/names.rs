@@ -88,7 +88,8 @@ impl Names {
     }
 }
 
-/// Reports whether the word is reserved in C or C++.
+/// Reports whether the word is reserved: a keyword of C or C++, or a name to which the emitted text refers, such as
+/// `threadIdx`.
 pub fn is_keyword(name: &str) -> bool {
     RESERVED.split_whitespace().any(|word| word == name)
 }
@@ -119,8 +120,8 @@ fn is_declared(name: &str) -> bool {
     library(name) || name.strip_suffix(['f', 'l']).is_some_and(library)
 }
 
-/// Replaces the characters that an identifier cannot hold. Names that the emitter declares itself start with `hx_` and do not end
-/// with an underscore, so the result never equals one of them.
+/// Replaces the characters that an identifier cannot hold. The emitter's own names that start with `hx_` do not end with an
+/// underscore. A result that starts with `hx_` does, so it never equals one of them.
 pub fn identifier(text: &str) -> String {
     let mut name: String =
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();

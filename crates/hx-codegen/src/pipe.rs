@@ -12,7 +12,7 @@ use crate::names::SHARED_MEMORY;
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 
-/// Returns the distance between ranks if it is the same everywhere.
+/// Returns the difference of consecutive ranks; 0 for fewer than two ranks. `None` if the differences vary or are not constant.
 pub(crate) fn steps(ranks: &[Expr]) -> Option<i64> {
     let differences = ranks.windows(2).map(|pair| (pair[1].clone() - pair[0].clone()).as_const());
     let differences = differences.collect::<Option<Vec<i64>>>()?;
@@ -93,7 +93,7 @@ impl Emitter<'_> {
         let threads = match by {
             Arrivals::Copies => return self.barrier_row("barrier.copied", vec![address], None, &|_| None),
             Arrivals::Warps => {
-                // The thread that arrives speaks for its warp.
+                // One thread arrives for its whole warp, so the other lanes must be done first.
                 self.statement("__syncwarp();");
                 self.program.target.limits.lanes
             }
@@ -105,7 +105,7 @@ impl Emitter<'_> {
             let first = self.cond(&Cond::Cmp(CmpOp::Eq, number, Expr::default()))?;
             return self.barrier_row("barrier.arrive", vec![address], Some(first), &|_| None);
         }
-        // Each of the first threads arrives at another block.
+        // Thread `i` arrives at the barrier of `blocks[i]`.
         if let Some(step) = steps(blocks) {
             let count = Expr::constant(blocks.len() as i64);
             let some = self.cond(&Cond::Cmp(CmpOp::Lt, number.clone(), count))?;

@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, MalformedProgram>;
 
 /// The descriptor counts bytes in units of 16 (PTX ISA, "Matrix descriptor").
 const UNIT: u32 = 16;
-/// The bits of an address within the memory of a block.
+/// Number of bits of an address within the shared memory of a block.
 const ADDRESS_BITS: u32 = 18;
 
 /// Reports whether a body has asynchronous products.
@@ -105,8 +105,8 @@ impl Emitter<'_> {
         let bytes = bytes_of(&d.start.offset, bits);
         let constant = constant_bits(reach, d);
         // An address within the block's own memory is below 2^18, so its units never reach the constant bits. In a cluster, the
-        // addresses of each block behind the first have the block's number above them. Products that differ by a constant offset
-        // should differ by one addition, so the buffer's own address is shifted before the sum, if it can be.
+        // addresses of each block behind the first have the block's number above them. If the offset is a multiple of 16 bytes,
+        // the buffer's address is shifted before the sum: products at constant distances then differ by one addition.
         let name = match self.program.cluster {
             [1, 1, 1] => name,
             _ => format!("({name} & {:#x}u)", (1u32 << ADDRESS_BITS) - 1),
@@ -170,7 +170,7 @@ fn constant_bits(reach: &ReachRow, d: &Descriptor) -> u64 {
     units(d.lbo) << 16 | units(d.sbo) << 32 | reach.swizzle.code() << 62
 }
 
-/// Returns an expression divided by a number that divides each of its terms; `None` if one has a remainder.
+/// Returns an expression divided by a number that divides each of its coefficients; `None` if a coefficient has a remainder.
 fn exact_quotient(e: &Expr, by: i64) -> Option<Expr> {
     e.terms().try_fold(Expr::default(), |sum, (monomial, coefficient)| {
         let quotient = (coefficient % by == 0).then_some(coefficient / by)?;

@@ -73,7 +73,7 @@ impl Emitter<'_> {
         }
         self.deeper(-1);
         self.append(&body);
-        // The block has a variable of its own for its threads.
+        // A role declares its own thread number. The block declares another one only if statements outside of the roles use it.
         self.printer.used.remove(&Symbol::Thread);
         if used {
             self.printer.used.insert(Symbol::Thread);
@@ -117,7 +117,7 @@ impl Emitter<'_> {
         self.block(&format!("if ({condition})"), |e| e.body(&role.body))
     }
 
-    /// Gives each thread of the executing groups this many registers.
+    /// Sets the number of registers of each thread of the executing groups.
     fn set_registers(&mut self, registers: u32) -> Result<()> {
         let entry = self.program.target.limits.registers_at_entry(self.program.block_threads());
         let row = match registers.cmp(&entry) {
@@ -159,9 +159,9 @@ impl Emitter<'_> {
     }
 }
 
-/// Reports whether a loop of copies to shared memory may run in rounds: it needs no arrays of registers. If such a loop is unrolled,
-/// the CUDA compiler moves the addresses and guards of all copies out of the loops around it, two or three registers each, and
-/// spills them if the role has few.
+/// Reports whether a body consists of copies to shared memory, so that a loop over it may stay a loop: it needs no arrays of
+/// registers. If such a loop is unrolled, the CUDA compiler moves the addresses and guards of all copies out of the loops
+/// around it, two or three registers each, and spills them if the role has few.
 pub(crate) fn copies_only(body: &[Stmt]) -> bool {
     body.iter().all(|stmt| {
         let is_part = matches!(stmt, Stmt::AsyncCopy(_) | Stmt::Let { .. });

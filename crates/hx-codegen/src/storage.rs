@@ -6,7 +6,7 @@ use hx_dtype::DType;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Storage {
     pub(crate) c_type: &'static str,
-    /// 32 or 64.
+    /// Width in bits: 32 or 64.
     pub(crate) bits: u32,
     /// The constraint letter of an inline-assembly operand of this type.
     pub(crate) constraint: char,

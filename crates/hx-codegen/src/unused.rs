@@ -35,7 +35,7 @@ pub(crate) fn remove_unused(
     mentions: &mut Mentions,
     constants: impl DoubleEndedIterator<Item = Constant>,
 ) {
-    // The last one first: a constant may be used by the definition of a later constant only.
+    // In reverse order, because only the definitions of later constants can mention a constant.
     for Constant { name, text, mentions: own } in constants.rev() {
         if !mentions.0[own.end..].iter().flatten().any(|mentioned| *mentioned == name) {
             out.replace_range(text, "");

@@ -10,7 +10,7 @@ use crate::expr::Helper;
 use crate::storage::{scalar, word_literal};
 
 impl Emitter<'_> {
-    /// Converts a value: to nearest even, or toward zero to an integer.
+    /// Converts a value. A float result is rounded to nearest even, an integer result toward zero.
     pub(super) fn cast(
         &mut self,
         from: DType,

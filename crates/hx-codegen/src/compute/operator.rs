@@ -86,7 +86,7 @@ impl Emitter<'_> {
         Value::word(format!("{name}({x}, {y})"))
     }
 
-    /// Reports whether C++ defines the quotient by this number for every dividend: the divisor is neither 0 nor -1.
+    /// Reports whether C++ defines the quotient by this number for every dividend: the divisor is known to be neither 0 nor -1.
     fn divides(&self, divisor: Option<&Scalar>, dtype: DType) -> bool {
         match divisor {
             Some(Scalar::Const { bits, dtype: own }) => {

@@ -4,7 +4,7 @@ use hx_dtype::DType;
 
 use crate::storage::{literal, scalar, word_literal};
 
-/// A C++ expression.
+/// A C++ expression, and the form of its text, which decides where it needs parentheses.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) text: String,
@@ -13,7 +13,7 @@ pub(super) struct Value {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// A single word or a call: writing it twice costs nothing.
+    /// A single word or a call: it needs no parentheses and no variable of its own.
     Word,
     /// A cast of a word or a call.
     Cast,
@@ -29,7 +29,6 @@ impl Value {
         Value { text: text.into(), form: Form::Phrase }
     }
 
-    /// Casts the value to another C++ type.
     pub(super) fn cast_to(&self, c_type: &str) -> Value {
         Value { text: format!("({c_type}){}", self.operand()), form: Form::Cast }
     }
@@ -82,7 +81,8 @@ fn unsigned(dtype: DType) -> DType {
     }
 }
 
-/// Returns the C++ type of a value.
+/// Returns the C++ type of the expressions that hold values of this type. Registers hold narrow values in another type: see
+/// `storage`.
 pub(crate) fn value_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",

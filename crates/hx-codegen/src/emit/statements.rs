@@ -94,7 +94,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Closes the current group of the instructions that a wait for this completion counts.
+    /// Closes the current group of asynchronous instructions, so that a wait for this completion can count it.
     fn close(&mut self, completion: Completion) -> Result<(), MalformedProgram> {
         let wait = self.program.target.rows().wait_for(completion);
         let closes = wait.closes.as_ref().ok_or_else(|| MalformedProgram::UnknownRow(wait.row.clone()))?;
@@ -254,7 +254,8 @@ impl Emitter<'_> {
         }
         let counter = format!("{c_type} {name} = {}", first.text);
         let ends = format!("{name} < {}; ++{name}", last.operand(crate::expr::Binding::Sum));
-        // Running indices are of type `int`. A wider counter is not declared with them, so a scope of their own has them.
+        // Running indices are of type `int`, so the head of a loop with a wider counter cannot declare them. They are declared
+        // before the loop, in a scope of their own.
         if !wide || heads.is_empty() {
             self.counted(pragma, [counter, ends], &heads, &text);
             return Ok(());

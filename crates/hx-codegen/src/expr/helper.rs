@@ -1,6 +1,6 @@
 //! Functions of the CUDA text: arithmetic that C++ has no operator for.
 
-/// Functions that the text calls, so that their definitions must precede it.
+/// Functions that the emitted text calls. Their definitions precede the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Helper {
     FloorDiv {
@@ -34,7 +34,7 @@ pub(crate) enum Helper {
     Odd,
 }
 
-/// The comparison and the selection of [`Helper::Least`] and [`Helper::Most`].
+/// Opcodes of [`Helper::Least`] and [`Helper::Most`]: the comparison, then the selection.
 const LEAST: [&str; 2] = ["setp.lt.s32", "selp.b32"];
 const MOST: [&str; 2] = ["setp.gt.s32", "selp.b32"];
 
@@ -137,7 +137,7 @@ impl Helper {
     }
 }
 
-/// Returns a function for one of two `int`: the first one if it compares so to the other.
+/// Returns the definition of a function of two `int` that returns `a` if the comparison holds between `a` and `b`, else `b`.
 fn chosen(name: &str, [comparison, selection]: [&str; 2]) -> String {
     format!(
         "static __device__ __forceinline__ int {name}(int a, int b) {{\n    \

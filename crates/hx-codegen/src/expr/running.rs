@@ -15,7 +15,7 @@ use hx_index::{Atom, Expr, Monomial, Symbol};
 
 use super::{Helper, Printer, Text, constant, power_of_two};
 
-/// The largest divisor whose remainders are kept: sums of two of them fit an `int`.
+/// The largest divisor with running indices: the sum of two remainders then fits an `int`.
 const MOST: i64 = 1 << 30;
 
 /// A loop that is not unrolled, and the running indices of its counter.
@@ -38,7 +38,7 @@ struct Running {
     name: String,
 }
 
-/// A dividend that is linear in the counter of a loop.
+/// A dividend `counter · step + rest + fixed`, which is linear in the counter of a loop.
 struct Linear {
     step: Expr,
     /// The terms that do not change in the loop.
@@ -51,7 +51,7 @@ struct Linear {
 #[derive(Debug, Default)]
 pub(crate) struct Needed {
     pub(crate) heads: Vec<Head>,
-    /// The name of the copy of the counter.
+    /// The name of the copy of the counter; `None` if no address of shared memory uses a copy.
     pub(crate) hidden: Option<String>,
 }
 
@@ -103,7 +103,8 @@ impl Printer {
         text
     }
 
-    /// Returns the copy of a counter or of a counted integer that an address of shared memory uses.
+    /// Returns the copy of a counter or of a counted integer that an address of shared memory uses. `None` outside of such
+    /// addresses, and for other symbols.
     pub(super) fn hidden(&mut self, symbol: &Symbol) -> Option<String> {
         if !self.in_shared {
             return None;
@@ -133,7 +134,8 @@ impl Printer {
         value.terms().any(|(product, _)| product.iter().any(linear))
     }
 
-    /// Prints the remainder of a dividend that is linear in a loop's counter as the running index of the loop. `None` if it is not.
+    /// Prints the remainder of a dividend that is linear in a loop's counter as a running index of the loop. `None` if the
+    /// dividend is not linear, or if the divisor is below 3, above [`MOST`] or a power of two.
     pub(super) fn running(&mut self, dividend: &Expr, divisor: i64) -> Option<Text> {
         if !(3..=MOST).contains(&divisor) || power_of_two(divisor).is_some() {
             return None;
@@ -149,7 +151,8 @@ impl Printer {
                 let counter = self.names.get(&rounds.counter)?.text.clone();
                 let alike = rounds.indices.iter().filter(|running| running.divisor == divisor).count();
                 let number = if alike == 0 { String::new() } else { format!("_{}", alike + 1) };
-                // Names of programs do not begin so, and counters of loops around this one have other names.
+                // No name of the program equals this one: after `hx_`, names of the program end with `_`. Counters of loops
+                // around this one have other names.
                 let name = format!("hx_{counter}_mod_{divisor}{number}");
                 let first = fixed.as_const().unwrap_or(0);
                 rounds.indices.push(Running { divisor, step, rest, first, name: name.clone() });
@@ -170,7 +173,8 @@ impl Printer {
         })
     }
 
-    /// Takes a dividend apart; `None` if it is not linear in the counter of the loop at this depth, or changes otherwise.
+    /// Splits a dividend into the terms of [`Linear`]. `None` if it is not linear in the counter of the loop at this depth, or
+    /// if other terms change in the loop.
     fn linear(&self, dividend: &Expr, depth: usize) -> Option<Linear> {
         let counter = &self.rounds[depth].counter;
         let (mut step, mut rest, mut fixed) = (Expr::default(), Expr::default(), Expr::default());
@@ -191,16 +195,16 @@ impl Printer {
         (!step.is_zero() && stays(&step) && stays(&rest)).then_some(Linear { step, rest, fixed })
     }
 
-    /// Reports whether a symbol has one value in all rounds of the loop at this depth, the same for all threads of a warp as far as
-    /// the program says.
+    /// Reports whether a symbol is defined outside of the loop at this depth and never assigned again, and is not the number of
+    /// the thread.
     fn stays(&self, symbol: &Symbol, depth: usize) -> bool {
         let outside = self.names.get(symbol).is_some_and(|name| name.depth <= depth);
         outside && *symbol != Symbol::Thread && !self.changing.contains(symbol)
     }
 }
 
-/// Reports whether the front end sees through an atom to a linear counter: it does through remainders by numbers that are no powers
-/// of two, which are differences to it, and through integers as wide as an address of shared memory.
+/// Reports whether the front end sees through an atom to a linear counter. It sees through remainders by divisors that are not
+/// powers of two, which it rewrites as differences, and through integers as wide as an address of shared memory.
 pub(super) fn is_linear(atom: &Atom) -> bool {
     match atom {
         Atom::Symbol(_) => true,
@@ -210,12 +214,12 @@ pub(super) fn is_linear(atom: &Atom) -> bool {
     }
 }
 
-/// Returns the name of the copy of a counter. Names of programs do not begin so.
+/// Returns the name of the copy of a counter. No name of the program equals it: after `hx_`, names of the program end with `_`.
 fn hidden(counter: &str) -> String {
     format!("hx_{counter}")
 }
 
-/// Prints the remainder of `name + by`, where `name` is a remainder and `by` is less than the divisor.
+/// Prints the remainder of `name + by` by the divisor, where `name` is already a remainder and `by` is less than the divisor.
 fn shifted(name: &str, by: i64, divisor: i64) -> String {
     let (last, less) = (divisor - by, constant(divisor - by).text);
     match (by, last) {

@@ -32,7 +32,7 @@ fn printer() -> Printer {
 struct Reader<'a> {
     rest: &'a str,
     values: &'a [i64],
-    /// The running indices.
+    /// Names and values of the running indices.
     indices: &'a [(String, i64)],
 }
 

@@ -61,7 +61,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Emits the store of 16 bytes of each thread in the shared memory of another block of the cluster.
+    /// Emits a store of 16 bytes by each thread into the shared memory of another block of the cluster.
     pub(crate) fn send(&mut self, send: &SendChunk) -> Result<()> {
         let row = send.row.get();
         let (_, array) = self.array(&send.registers)?;
@@ -94,8 +94,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// Reports whether no thread writes this memory during the kernel. A load from it may then move past barriers and stores.
-    /// While a kernel waits for the launches before it, these write all memory.
+    /// Reports whether no thread writes this memory during the kernel, so that a load from it may move past barriers and
+    /// stores. A kernel that overlaps earlier launches has no such memory, because those launches may still write.
     fn is_constant(&self, memory: Memory) -> bool {
         match memory {
             Memory::Global(_) if self.overlaps_previous => false,
@@ -162,7 +162,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Returns the operand that addresses a memory: a pointer, or a byte offset in shared memory.
+    /// Returns the operand that addresses a memory: a pointer to global memory, or a 32-bit address in shared memory.
     pub(crate) fn address(&mut self, address: &Address) -> Result<Operand> {
         let dtype = self
             .program

@@ -319,7 +319,7 @@ pub(crate) fn operators() -> ThreadProgram {
     );
     let square = apply(Operator::Mul, DType::F32, [twice.clone(), twice]);
     rows.push((vec![DType::F16], square));
-    // The bits of an element as one of another type.
+    // Reinterprets the bits of an element as another type of the same width.
     use DType::{F16, F32, F64, I16, I32, I64, U64};
     for (from, to) in [(F32, U32), (I32, F32), (F64, U64), (I64, F64), (F16, I16), (I16, F16), (U64, I64)] {
         rows.push((vec![from], input(0, from).bitcast(to)));

@@ -42,7 +42,7 @@ fn dependent(waits: bool) -> ThreadProgram {
     )
 }
 
-/// Loads stay behind the wait: they have effects, and no pointer promises that memory stays as it is.
+/// Loads stay behind the wait: their `asm` statements are volatile, and no pointer is `__restrict__`.
 #[test]
 fn loads_stay_behind_the_wait() {
     let golden = format!("{}/tests/golden_sm_90a/dependent.cu", env!("CARGO_MANIFEST_DIR"));
