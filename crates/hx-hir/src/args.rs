@@ -2,12 +2,12 @@
 
 use crate::{Arg, BuiltinParam, Need};
 
-/// A problem with the arguments of a call. Positions count the call's arguments.
+/// A problem with the arguments of a call. Positions are indices into the call's arguments, from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ArgProblem {
     /// The call has more positional arguments than positional parameters; `arg` is the first one without a parameter.
     TooMany { arg: usize, found: usize, wanted: usize },
-    /// Required parameters without an argument.
+    /// Required parameters without an argument. Not reported beside an unknown name, which is probably the missing argument.
     Missing { params: Vec<String> },
     /// No parameter has this name.
     UnknownName { arg: usize },
@@ -15,8 +15,8 @@ pub enum ArgProblem {
     Twice { arg: usize, first: usize },
 }
 
-/// Returns the argument of each parameter, and the problems found. A [`Need::Rest`] parameter gets its first argument here; the
-/// others follow that one in the call.
+/// Returns for each parameter the index of its argument, `None` without one, and the problems found. A [`Need::Rest`] parameter
+/// gets the index of its first argument; its further arguments follow that one in the call.
 pub fn match_args(params: &[(&str, Need)], args: &[Arg]) -> (Vec<Option<usize>>, Vec<ArgProblem>) {
     let mut slots: Vec<Option<usize>> = vec![None; params.len()];
     let mut problems = Vec::new();

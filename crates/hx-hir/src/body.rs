@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Body {
     pub store: ExprStore,
-    /// The block; the value of a constant.
+    /// The block of the item; for a constant, its value.
     pub root: ExprId,
     /// `for (m, n) in [...]` of a test or bench.
     pub cases: Option<Cases>,

@@ -228,7 +228,7 @@ pub fn builtin(name: &str, place: Place) -> Option<Builtin> {
 }
 
 impl AtomicFn {
-    /// Returns the operation on memory.
+    /// Returns the operation on memory that the function performs, such as addition for `atomic_add`.
     pub fn op(self) -> AtomicOp {
         match self {
             AtomicFn::Add => AtomicOp::Add,
@@ -262,7 +262,7 @@ impl Method {
         Method::all_of(ty).iter().copied().find(|method| method.name() == name)
     }
 
-    /// Reports whether a statement may drop the result.
+    /// Reports whether a call of the method may be a statement of its own, which drops the result.
     pub fn drops_result(self) -> bool {
         match self {
             Method::Acquire | Method::WaitStage => true,

@@ -1,7 +1,8 @@
 //! Fenced blocks of code in doc comments, which `hx test` runs.
 //!
-//! A block is its places in the text, so that an error in it is shown inside the comment. The query of an item reads the item
-//! alone: an edit of another item does not run it again.
+//! A block holds ranges of the text rather than a copy, so that an error in it is shown inside the comment. The query of an
+//! item
+//! reads only that item: an edit of another item does not run it again.
 
 use hx_base::SourceFile;
 use hx_syntax::ast::{AstNode as _, Comment, CommentKind};
@@ -20,7 +21,7 @@ pub struct DocBlock {
     pub words: Vec<String>,
     /// The opening fence, from its first backtick to the end of its line.
     pub fence: TextRange,
-    /// The code of each line, without the slashes and the space after them.
+    /// The range of each line of code, without the slashes and the space after them.
     pub lines: Vec<TextRange>,
 }
 

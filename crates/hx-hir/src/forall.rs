@@ -15,7 +15,7 @@ pub struct ForallVariable {
     /// The pattern as written, for the names of cases.
     pub name: Name,
     pub domain: ForallDomain,
-    /// The values as written, for a place.
+    /// The expression of the values, to which diagnostics point.
     pub at: ExprId,
 }
 

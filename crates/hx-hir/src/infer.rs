@@ -91,7 +91,9 @@ pub(crate) struct Infer<'a> {
     in_function: bool,
     generics: Vec<Ty>,
     params: Vec<Ty>,
-    /// While the signature of a called function is read: its dimensions with the values that the arguments bind.
+    /// The dimensions of a called function with the values that the arguments bind to them; `None` except while the signature
+    /// of that
+    /// function is read.
     bound: Option<Vec<(Name, Value)>>,
     grid_rank: Option<usize>,
     /// Locals that some statement assigns to, so that their values are unknown.

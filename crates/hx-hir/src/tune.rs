@@ -23,7 +23,7 @@ pub struct TuneAxis {
     /// The name of the parameter, an [`Expr::Path`].
     pub param: ExprId,
     pub values: TuneValues,
-    /// The values as written, for a place.
+    /// The expression of the values, to which diagnostics point.
     pub at: ExprId,
     pub step: Option<ExprId>,
 }

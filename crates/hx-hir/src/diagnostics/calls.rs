@@ -61,7 +61,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
-/// Adds the conversion that the call of an element type means.
+/// Adds the fix for a call of an element type, such as `f16(x)`: `cast(x, f16)`.
 fn conversion(at: &Reporter<'_>, callee: ExprId, found: Diagnostic, dtype: &str) -> Diagnostic {
     let store = at.contents().0;
     let call = store.exprs.iter().find_map(|(id, expr)| match expr {
@@ -99,7 +99,7 @@ fn nameless(
     }
     let names: Vec<String> = known.iter().map(|name| format!("{name} = …")).collect();
     let found = found.help(format!("the names belong to the call: `{callee}<{}>(…)`", names.join(", ")));
-    // A list with some names only is no list of compile-time arguments, so all get theirs at once.
+    // Once one compile-time argument has a name, all need one, so a single fix names all of them.
     let Expr::Path { generics, .. } = &at.contents().0[path] else { return found };
     let nameless = generics.iter().zip(known).filter(|(generic, _)| generic.name.is_none());
     let insert = |(generic, name): (&crate::GenericArg, &Name)| Edit {
@@ -164,7 +164,9 @@ fn arguments(
     }
 }
 
-/// Returns the fix that gives a compile-time argument, as in `k<B = 256>(x)`, what a call has among its arguments: `k(x, B: 256)`.
+/// Returns the fix for a compile-time parameter that is given among the arguments of a call: `k(x, B: 256)` becomes `k<B =
+/// 256>(x)`.
+/// `None` if the callee has no compile-time parameter of this name.
 fn compile_time(at: &Reporter<'_>, call: ExprId, arg: usize, name: &str) -> Option<Fix> {
     let (store, names) = at.contents();
     let Expr::Call { callee, args } = &store[call] else { return None };
@@ -205,7 +207,7 @@ fn compile_time(at: &Reporter<'_>, call: ExprId, arg: usize, name: &str) -> Opti
 pub(super) fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin> {
     let (store, names) = at.contents();
     match &store[call] {
-        // Only a dot in device code leads to the names that host code does not have.
+        // In device code, the names behind a dot are methods such as `p.acquire()`, which host code does not have.
         Expr::MethodCall { name, .. } => match Place::of(at.item) {
             Place::Device => builtin(name, Place::Member),
             place => builtin(name, place),

@@ -11,11 +11,11 @@ use crate::{Builtin, Elem, Expr, ExprId, KernelFn, MemorySpace, Resolution, Ty, 
 /// The operation that needs two operands of one type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// The operands of a matrix product.
+    /// The operands are factors of a matrix product.
     Product,
-    /// Element by element, so the wider type holds the result.
+    /// The operation is elementwise, so the wider of the two types holds the result.
     Elementwise,
-    /// The second is written with the first.
+    /// The operation writes the first operand into the second.
     Write,
 }
 
@@ -114,12 +114,14 @@ fn use_by(called: &Builtin) -> Use {
     if is_elementwise { Use::Elementwise } else { Use::Write }
 }
 
-/// Reports whether every value of the type `narrow` is one of the type `wide`.
+/// Reports whether the type `wide` has every value of the type `narrow`. Every integer type counts as held by `f64`, although
+/// an
+/// `f64` is exact only up to 2^53.
 fn holds(wide: &Elem, narrow: &Elem) -> bool {
     let (Elem::Known(wide), Elem::Known(narrow)) = (wide, narrow) else { return false };
     match (wide.is_float(), narrow.is_float()) {
         (true, true) => wide.bits() > narrow.bits(),
-        // A float of 32 bits holds whole numbers of 24.
+        // An `f32` has a significand of 24 bits, so it holds every integer type of up to 16 bits.
         (true, false) => narrow.is_int() && (wide.bits() >= 32 && narrow.bits() <= 16 || wide.bits() == 64),
         (false, false) => {
             let sign = u32::from(wide.is_signed() && !narrow.is_signed());

@@ -130,7 +130,7 @@ fn foreign_value(path: &Path) -> Option<&'static Foreign> {
     foreign(name, ForeignPlace::Name).or_else(|| foreign(path.as_name()?, ForeignPlace::Type))
 }
 
-/// Adds the word, or the way, that takes the place of another language's word.
+/// Adds a help with the equivalent of another language's word, and a fix if the equivalent is a single word.
 pub(super) fn explain_foreign(found: Diagnostic, range: hx_base::TextRange, row: &Foreign) -> Diagnostic {
     let found = match (row.hint, row.instead) {
         ("", Some(instead)) => found.help(format!("it is called `{instead}` here")),
@@ -166,7 +166,7 @@ fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[Name]) -> O
     let place = if host { Place::Host } else { Place::Device };
     let named = names_in_scope(at.db, at.file(), cell);
     let builtin = builtins().filter(|b| b.is_at(place) && b.params().is_some() == called);
-    // A type is no function.
+    // A call expects a function, so element types are no candidates for it.
     let types = DType::ALL.iter().filter(|_| !called).map(|d| d.name());
     let candidates =
         scope.iter().chain(&named).map(|n| n.as_str()).chain(builtin.map(|b| b.name())).chain(types);
@@ -174,8 +174,10 @@ fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[Name]) -> O
     (!called || is_misspelling(name, found)).then(|| found.to_owned())
 }
 
-/// Reports whether a name is a misspelling of that of a function, and not that of another function: words that others know are
-/// none, and neither are names that differ in a number or in a short part, as `row_min` and `row_max`, or `exp10` and `exp2`.
+/// Reports whether a name is probably a misspelling of a function's name rather than the name of another function. It is none
+/// if
+/// other languages use the name, if the numbers in it differ (`exp10` and `exp2`), or if a short part differs (`row_min` and
+/// `row_max`).
 fn is_misspelling(name: &str, function: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     if is_known_elsewhere(name) || digits(name) != digits(function) {
@@ -187,7 +189,7 @@ fn is_misspelling(name: &str, function: &str) -> bool {
         letters.sort_unstable();
         letters
     };
-    // In a part of three letters, only their order may differ.
+    // A part of at most three letters may differ only in the order of its letters.
     let is_near = |(own, other): (&&str, &&str)| {
         own.eq_ignore_ascii_case(other) || own.len().min(other.len()) > 3 || letters(own) == letters(other)
     };

@@ -20,13 +20,15 @@ impl Infer<'_> {
             Builtin::Common(function) => self.common_fn(id, function, given),
             Builtin::Math(function) => first(given).map(|[x]| self.math(function, x)),
             Builtin::Layout(function) => Some(layout_fn(function)),
-            // Device code sees no name of the host, and a value is not called.
+            // Names that only the host has do not resolve in device code, and a call of a value such as `block_idx` is reported
+            // before.
             Builtin::Value(_) | Builtin::HostLayout(_) | Builtin::Host(_) => None,
         };
         found.unwrap_or(Ty::Unknown)
     }
 
-    /// Returns the type of a function that only kernels have; `None` if a required argument is missing or no type is known.
+    /// Returns the type of a call of a function that only device code has; `None` if a required argument is missing or no type
+    /// is known.
     fn kernel_fn(&mut self, id: ExprId, function: KernelFn, given: &[Option<Given>]) -> Option<Ty> {
         Some(match function {
             KernelFn::RegisterTensor => {

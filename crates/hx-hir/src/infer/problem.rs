@@ -159,7 +159,7 @@ pub enum TypeProblem {
         base: ExprId,
         indices: Vec<ExprId>,
         value: ExprId,
-        /// The value is added, or combined in another way.
+        /// Whether the assignment is compound, such as `+=`.
         added: bool,
     },
     /// An assignment to a name of a function, of a pipeline, of turns or of a counter, which compile time fixes.
@@ -221,13 +221,13 @@ pub enum TypeProblem {
 /// A rule of `warp_groups` that a kernel breaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RolesProblem {
-    /// It stands in a function.
+    /// `warp_groups` is in a function, not in a kernel.
     InFunction,
-    /// It stands inside of a loop or branch.
+    /// `warp_groups` is inside of a loop or branch.
     Inside,
-    /// Another statement follows.
+    /// Another statement follows `warp_groups`.
     NotLast,
     NoRole,
-    /// The role has a name for the number of its group, but all its groups run together.
+    /// The role names the index of its group, but all its groups run together.
     Binder(PatId),
 }

@@ -141,7 +141,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Returns the problem of an assignment to an element of a tensor in memory.
+    /// Returns the problem of an assignment to a single element of a tensor in memory; `None` for any other place.
     fn element_written(&self, place: ExprId, added: bool, value: ExprId) -> Option<TypeProblem> {
         let Expr::Index { base, args } = &self.store[place] else { return None };
         let types = &self.out.exprs;

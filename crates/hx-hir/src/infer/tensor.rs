@@ -157,7 +157,8 @@ impl Infer<'_> {
         Some(parts.iter().zip(&exprs).map(extent).collect())
     }
 
-    /// Returns the extents of a shape, and reports those that are not known at compile time or not positive.
+    /// Returns the extents of a shape, and reports those that are not positive or not known at compile time. In a function the
+    /// dimensions count as known, because each call binds them.
     pub(super) fn static_shape(&mut self, id: ExprId, found: &Ty) -> Option<Vec<Extent>> {
         let shape = self.shape(id, found)?;
         let exprs: Vec<ExprId> = match &self.store[id] {
