@@ -52,7 +52,7 @@ pub fn actions(
         }
         if config.assists {
             actions.extend(offers(db, file, range, shown, config.invoked));
-            // Each of these checks a copy of the text.
+            // Each refactoring is tried on a copy of the text, which takes too long while the cursor moves.
             if config.invoked {
                 let found = refactorings(db, file, range).into_iter();
                 actions.extend(found.map(|(title, kind, edits)| Action {

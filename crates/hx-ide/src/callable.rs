@@ -155,7 +155,7 @@ pub(crate) struct CallAt {
     /// The function or kernel.
     pub(crate) def: Def,
     pub(crate) callable: Callable,
-    /// The parameter that receives the argument at the offset.
+    /// Index in `callable.params` of the parameter that receives the argument at the offset; `None` if no parameter is left.
     pub(crate) active: Option<usize>,
     /// The parameters that the call already names.
     pub(crate) named: Vec<String>,
@@ -195,8 +195,8 @@ fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
     Some((open, token(T![')']).map(|close| close.text_range().start())))
 }
 
-/// Returns the parameter that receives the argument at an offset: the parameter that the argument names, otherwise the next
-/// positional one, otherwise the first parameter that must be named and is not.
+/// Returns the index of the parameter that receives the argument at an offset: the parameter that the argument names, otherwise
+/// the next positional one, otherwise the first parameter that must be named and is not.
 fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextSize) -> Option<usize> {
     // A label without a value yet ends before the spaces behind its colon.
     let awaits_value = |arg: &ast::Arg| {

@@ -34,6 +34,7 @@ pub struct Costs {
 pub struct Cycles {
     /// The estimate as `hx layout why` prints it.
     pub text: String,
+    /// Cycles from the start of a block to its end.
     pub block: f64,
     pub loops: Vec<LoopCycles>,
     pub roles: Vec<RoleCycles>,
@@ -43,6 +44,7 @@ pub struct Cycles {
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopCycles {
     pub pipes: Vec<String>,
+    /// Cycles of a round.
     pub threads: String,
     pub cycles: f64,
     /// Cycles in which the busiest resource has nothing to do.
@@ -57,7 +59,9 @@ pub struct LoopCycles {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RoleCycles {
     pub threads: String,
+    /// Cycles of one group, from the start of the block to the role's end.
     pub cycles: f64,
+    /// Cycles in which the threads of one group execute instructions.
     pub busy: f64,
     /// 32-bit registers of a thread: those that it needs, and those that it has.
     pub registers: [i64; 2],

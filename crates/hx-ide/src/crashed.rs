@@ -8,8 +8,8 @@ use hx_hir::{Item, Kernel, signature_source_map};
 
 use crate::{Cancellable, Shown, catch};
 
-/// Returns what [`crate::diagnostics`] would, if that panics: kernel by kernel, with an internal error at the name of each kernel that
-/// panics.
+/// Returns the diagnostics of a file for which [`crate::diagnostics`] panics. They are computed kernel by kernel, and each
+/// kernel that panics gets an internal error at its name.
 ///
 /// # Errors
 /// If a newer text is waiting.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::tests::with_text;
 
-    /// The kernels before and behind the one that panics have their findings, and so have names and types.
+    /// The other kernels before and after the one that panics keep their findings, and so do names and types.
     #[test]
     fn a_panic_is_a_finding_of_its_kernel() {
         let kernel = |name: &str| format!("kernel {name}(c: mut f32[m]) grid [1] threads 32 {{ sync(); }}\n");

@@ -27,7 +27,7 @@ pub(crate) fn header(db: &dyn Db, item: Item<'_>) -> Option<String> {
     }
 }
 
-/// Returns the doc comment of an item.
+/// Returns the text of the doc comment above an item; `None` without one.
 pub fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
     let root = hx_base::parse(db, item.file(db)).syntax_node();
     match ast::Item::cast(item_node(db, &root, item)?)? {

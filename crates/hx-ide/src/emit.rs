@@ -79,7 +79,7 @@ pub fn emit(
     })
 }
 
-/// Returns the CUDA text as the compiler gets it.
+/// Returns the CUDA text with its `#line` marks, as the compiler gets it.
 ///
 /// # Errors
 /// Like [`emit`].

@@ -1,4 +1,4 @@
-//! Files that move: the edits of paths that keep meaning the moved files.
+//! Edits of paths after files moved, so that each path still leads to its file.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ pub struct MovedFile {
     pub to: String,
 }
 
-/// Returns the edits after which every path that names a moved file names it at its new place, and every path in a moved file means
-/// the same file as before. A path that cannot be written is left alone, because the new name is no identifier or the path shares
-/// its folders with others in a list; `hx check` then reports it.
+/// Returns the edits after which every path that names a moved file names it at its new place, and every path in a moved file
+/// means the same file as before. A path stays as it is if a name on the new way is no identifier, or if the path shares its
+/// folders with others in a list; `hx check` then reports it.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.
@@ -37,7 +37,7 @@ pub fn moved_files(db: &dyn Db, moved: &[MovedFile]) -> Cancellable<Vec<Edit>> {
 
 struct Moving<'a> {
     db: &'a dyn Db,
-    /// The file whose paths are looked at.
+    /// The file that contains the paths.
     file: SourceFile,
     /// New paths by old ones.
     to: &'a BTreeMap<&'a str, &'a str>,
@@ -124,7 +124,7 @@ impl Moving<'_> {
         if is_same || same < path.shared || !names.iter().all(|name| is_identifier(name)) {
             return;
         }
-        // Names that stay are left alone; one name at least is replaced, so that the place is not empty.
+        // Equal leading names are not edited. At least one name is replaced, so that the edit has a place.
         let start = same.min(path.ranges.len() - 1).min(names.len() - 1);
         let (Some(first), Some(last)) = (path.ranges.get(start), path.ranges.last()) else { return };
         edits.push(Edit { file: self.file, range: first.cover(*last), text: names[start..].join("::") });

@@ -82,7 +82,7 @@ impl Renaming<'_> {
                     return Some(self.describe(file, old, new.map(|o| self.what(&copies, &o.def, &from))));
                 }
             }
-            // A name without a meaning would get one.
+            // A name that means nothing before the edits would mean something after them.
             if let Some(new) = after.into_values().next() {
                 let line = line_of(copy.text(&copies), new.range.start());
                 return Some(format!(

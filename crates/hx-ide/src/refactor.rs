@@ -1,7 +1,7 @@
 //! Refactorings of correct code: extract a `let` or a `fn`, inline a `let`, make an extent a parameter, add a test.
 //!
-//! Each makes edits from the tree and from types. [`refactorings`] applies them to a copy of the text and offers only those after
-//! which the copy has no finding that the text does not have.
+//! Each refactoring makes edits from the tree and from types. [`refactorings`] applies them to a copy of the text, and offers
+//! only those after which the copy has no more findings than the text.
 
 mod extract;
 mod inline;
@@ -69,7 +69,7 @@ fn trimmed(text: &str, range: TextRange) -> TextRange {
     TextRange::at(range.start() + before, length)
 }
 
-/// Reports whether a text has no more findings after the edits. The copy is a file that no other file sees.
+/// Reports whether a text has no more findings after the edits than before. The copy is a file that no other file sees.
 fn is_clean(db: &dyn Db, file: SourceFile, edits: &[Edit]) -> bool {
     let mut edits: Vec<&Edit> = edits.iter().collect();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));

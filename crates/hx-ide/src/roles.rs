@@ -45,7 +45,8 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
     Some(text)
 }
 
-/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill one, and who gives one back.
+/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill a stage, and the arrivals that free
+/// it.
 pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     let program = &solved.lowered.program;
     let number = program.pipes.iter().position(|pipe| pipe.name == name)?;
@@ -103,7 +104,7 @@ pub(crate) fn turns(solved: &Solved<'_>, name: &str) -> Option<String> {
     Some(format!("taken by the {}, one after the other", program.scope(scope)))
 }
 
-/// Returns the bytes of bulk copies that fill a stage.
+/// Returns the bytes of bulk copies that fill a stage; `None` if no bulk copy fills it.
 fn bytes_of(threads: &ThreadProgram, pipe: &str) -> Option<u32> {
     let mut found = None;
     visit(&threads.body, &mut |stmt| {

@@ -83,7 +83,7 @@ impl Completing<'_> {
         }
     }
 
-    /// Returns the rank of an entry whose type is known: the first one if the argument takes it.
+    /// Returns the rank of an entry of this class: 0, the first place, if the argument takes the class, else `rank`.
     pub(super) fn ranked(&self, rank: u8, class: Option<Class>) -> u8 {
         match (self.wanted, class) {
             (Some(wanted), Some(class)) if wanted.takes(class) => 0,

@@ -108,7 +108,8 @@ fn declared(tensor: &hx_hir::TensorTy) -> Option<String> {
     }
     let extent = |extent: &Extent| {
         let text = extent.as_ref()?.to_string();
-        // Arguments bind names, and numbers are compared with; of other expressions nothing can be bound.
+        // A parameter's extent can be a name, which the argument binds, or a number, which is compared. It cannot be another
+        // expression.
         text.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(text)
     };
     let shape: Option<Vec<String>> = tensor.shape.iter().map(extent).collect();

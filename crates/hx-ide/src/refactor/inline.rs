@@ -82,8 +82,8 @@ fn calls(value: &SyntaxNode, names: &[&str]) -> bool {
     })
 }
 
-/// Reports whether every name in a value means the same everywhere in the item: nothing else of the item has its name, and nothing
-/// assigns it.
+/// Reports whether every name in a value means the same everywhere in the item: the item defines no second thing of that name
+/// and never assigns it.
 fn reads_constants(selected: &Selected<'_>, all: &[Occurrence], value: &SyntaxNode) -> bool {
     let text = selected.file.text(selected.db);
     let inside = all.iter().filter(|o| value.text_range().contains_range(o.range));

@@ -7,8 +7,8 @@ use hx_syntax::ast::{self, AstNode as _};
 
 use super::{ActionKind, Draft, Selected};
 
-/// Adds a test behind the kernel whose header is at the cursor: random inputs, outputs that nothing has written, the launch, and a
-/// failing assertion for each output in place of its reference.
+/// Adds a test after the kernel whose header is at the cursor: random inputs, uninitialized outputs, the launch, and for each
+/// output a failing assertion, because only the author knows the reference.
 pub(super) fn test(selected: &Selected<'_>) -> Option<Draft> {
     let Item::Kernel(_) = selected.item else { return None };
     let node = crate::names::item_node(selected.db, &selected.root, selected.item)?;
@@ -64,7 +64,8 @@ fn generics(kernel: &ast::Kernel) -> Option<Vec<(String, String)>> {
         .collect()
 }
 
-/// Returns the value of an argument, and whether the kernel writes it. `seed` makes random inputs differ.
+/// Returns the text of an argument, and whether the kernel writes it. `seed` makes random inputs differ. `None` if no host
+/// expression makes such a value.
 fn value(written: &str, ty: &Ty, seed: usize, generics: &[(String, String)]) -> Option<(String, bool)> {
     let with_default = |elem: &Elem| match elem {
         Elem::Known(dtype) => Some(*dtype),
@@ -77,7 +78,7 @@ fn value(written: &str, ty: &Ty, seed: usize, generics: &[(String, String)]) -> 
     if let Ty::Tensor(tensor) = ty {
         let dtype = with_default(&tensor.elem)?;
         let shape = &written[written.find('[')?..];
-        // Strides that the caller chooses are no shape.
+        // `f16[m, n : s, 1]` has strides that the caller chooses; the functions of the host take only a shape.
         if shape.contains(':') {
             return None;
         }

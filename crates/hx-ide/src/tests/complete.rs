@@ -135,7 +135,7 @@ fn values_that_fit_an_argument_come_first() {
             bm | int = block_idx.x
         "#]],
     );
-    // A part of an argument is ranked as before.
+    // Inside a part of an argument, the class of the argument does not change the order.
     first(
         "register_tensor(f32, [$0])",
         3,
@@ -177,7 +177,7 @@ fn members_and_paths() {
     "#]],
     );
     check(&format!("{HEAD}    bm.$0\n}}\n"), 3, expect![[""]]);
-    // A method is the host's function, also where kernels have one of the same name.
+    // A method is the host's function, even if kernels have a function of that name.
     let methods = entries("main {\n    let x = ones(f32, [2]);\n    x.$0\n}\n", |c| {
         matches!(c.label.as_str(), "copy" | "max" | "sum" | "exp")
     });

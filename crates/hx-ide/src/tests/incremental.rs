@@ -66,7 +66,7 @@ fn an_edited_kernel_is_solved_alone() {
     for stage in ["infer_body", "solution", "thread_program", "cuda_source"] {
         assert!(ran.contains(&format!("{stage} × 1\n")), "{stage}: {ran}");
     }
-    // The second one has dimensions of any length: padding is followed in it.
+    // The second run is that of the instance with dimensions of any length, in which padding is traced.
     assert!(ran.contains("tile_program × 2\n"), "{ran}");
 }
 

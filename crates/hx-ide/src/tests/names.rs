@@ -376,7 +376,7 @@ fn renaming_captures_no_name() {
     .assert_eq(&said);
 }
 
-/// A rename that is accepted leaves the findings about names and types as they were: none.
+/// An accepted rename causes no finding about names or types.
 #[test]
 fn accepted_renames_compile() {
     let (db, file) = with_text(CAPTURES);
@@ -384,7 +384,7 @@ fn accepted_renames_compile() {
     let words: std::collections::BTreeSet<&str> = names.iter().map(|o| &CAPTURES[o.range]).collect();
     names.retain(|o| o.role == crate::names::Role::Definition);
     let mut accepted = 0;
-    // A sixth of the pairs, for the time that they take.
+    // Only every sixth pair is tried, because all pairs take too long.
     for (i, name) in names.iter().enumerate() {
         for (j, new) in words.iter().enumerate().skip(i % 6).step_by(6) {
             let Ok(edits) = crate::rename(&db, file, name.range.start(), new).expect("nothing is written")

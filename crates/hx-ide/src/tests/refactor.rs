@@ -97,7 +97,7 @@ fn an_expression_becomes_a_function() {
             let u = extracted(t);
         "#]],
     );
-    // `rows` is a view, and `bm` an index: no parameter can be declared as they are.
+    // No parameter can be declared with the type of `rows`, a view, or of `bm`, an index.
     expect![[r#"
         extract into a local `value`
     "#]]
