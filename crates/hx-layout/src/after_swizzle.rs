@@ -31,8 +31,9 @@ impl AfterSwizzle {
         self.layout.try_eval(c)
     }
 
-    /// Returns the same function as a layout that a swizzle follows: the layout moves whole bits of its coordinate, so that the
-    /// swizzle moves with them. Returns `None` if no such swizzle is found.
+    /// Returns the same function as `swizzle' ∘ layout`. It exists if the layout maps each bit that the swizzle reads or
+    /// changes to one
+    /// bit of the index and keeps both runs of bits together; otherwise the result is `None`.
     pub fn carried(&self) -> Option<ComposedLayout> {
         let composed = |swizzle| Some(ComposedLayout::swizzled(swizzle, self.layout.clone()));
         if self.size() != self.layout.size() {

@@ -97,10 +97,12 @@ impl Swizzle {
             let y = (n >> bit | 1) << bit;
             let free = (1i64 << bit) - 1;
             if self.shift >= 0 {
-                // The bits that are read lie above those that change, so free bits can make 0 of the free bits alone.
+                // Each source bit lies above its target bit. Free bits therefore affect only free bits of the result, and can
+                // make all of them 0.
                 return self.apply(y) & !free;
             }
-            // Free bits that are read make 0 of the bits above, which count more.
+            // Each source bit lies below its target bit. Set the free source bits whose target bit is 1 in `y`: this clears the
+            // target bits, which count more.
             self.apply(y | ((y & self.target_mask()) >> -self.shift) & self.source_mask() & free)
         };
         let open = (0..i64::BITS - 1).filter(|bit| (n >> bit) & 1 == 0);

@@ -7,7 +7,7 @@ impl Layout {
     /// Converts indices to units of `n` elements.
     ///
     /// A mode `s:d` with `d = 0` stays; with `n` dividing `d` it becomes `s:d/n`; with `d` dividing `n` it becomes
-    /// `ceil(s/(n/d)):1`.
+    /// `ceil(s/(n/|d|))` with stride 1, or -1 if `d` is negative.
     ///
     /// # Errors
     /// If a stride neither divides `n` nor is divided by it, or `n` is below 1.
@@ -26,8 +26,9 @@ impl Layout {
         })
     }
 
-    /// Converts indices to units of an `n`-th of an element: the stride-1 mode `s:1` becomes `s*n:1`, other strides are
-    /// multiplied by `n`.
+    /// Converts indices to units of an `n`-th of an element: the modes `s:1` and `s:-1` become `s*n:1` and `s*n:-1`, all other
+    /// strides
+    /// are multiplied by `n`.
     ///
     /// # Errors
     /// If a number does not fit or `n` is below 1.

@@ -100,7 +100,7 @@ impl Drawing {
     /// thread's lowest value, and `+`.
     ///
     /// # Errors
-    /// If the layout has not two modes, reaches beyond the tile, or is too large to draw.
+    /// If the layout has not two modes, reaches beyond the tile, or is too large to draw, or an extent of the tile is below 1.
     pub fn thread_value(tv: &Layout, tile: (i64, i64)) -> Result<Drawing, LayoutError> {
         let modes = tv.modes();
         let [threads, values] = modes.as_slice() else {

@@ -130,7 +130,8 @@ fn through(outer: Swizzle, a: &Layout, inner: Swizzle, b: &ComposedLayout) -> Re
     Ok(ComposedLayout::swizzled(joined(outer, carried.swizzle)?, a.compose(&b.layout)?))
 }
 
-/// Returns the swizzle `a ∘ b`: one of the two if the other changes nothing, and none if they undo each other.
+/// Returns the swizzle `a ∘ b`: the other one if one of them is the identity, and the identity if they undo each other. Fails
+/// otherwise.
 fn joined(a: Swizzle, b: Swizzle) -> Result<Swizzle, Fault> {
     match (a.is_identity(), b.is_identity()) {
         (true, _) => Ok(b),

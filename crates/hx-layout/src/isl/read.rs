@@ -2,7 +2,7 @@
 //!
 //! A relation is a union by `;` of tuples with a formula. A formula has `and`, `or`, `exists`, parentheses and chains of
 //! comparisons. A term has sums, multiples (`2c` and `2*c`), `mod`, and `floor(x/n)` with its older forms `[x/n]` and
-//! `floord(x, n)`. Parameters, and relations with an infinite number of points, are not read or not listed.
+//! `floord(x, n)`. Relations with parameters are refused. Relations with infinitely many points are read, but cannot be listed.
 
 use super::relation::{Atom, Op, Part, Relation, RelationError, Term};
 

@@ -260,7 +260,9 @@ fn modes_of(values: &dyn Fn(usize) -> i64, size: usize) -> Result<Vec<Mode>, Fau
             extent += 1;
         }
         if !size.is_multiple_of(unit * extent) {
-            // The run breaks off in the middle, or nothing remains of it to repeat.
+            // No mode of this extent tiles the size: either the run of equal steps ends early, or the earlier modes do not
+            // repeat a
+            // whole number of times.
             let at = unit * extent;
             let before = modes.last().map_or(0, |&(extent, stride)| extent.wrapping_mul(stride));
             return Err(match at < size {

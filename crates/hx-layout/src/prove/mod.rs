@@ -82,6 +82,9 @@ fn prove_symbolic(text: &str) -> Option<Proof> {
 }
 
 /// Returns the first coordinate at which two functions differ, up to the smaller size; `None` if they agree.
+///
+/// # Errors
+/// If a value does not fit an `i64`, or only enumeration decides and the size exceeds its limit.
 pub(crate) fn first_difference(
     a: &ComposedLayout,
     b: &ComposedLayout,

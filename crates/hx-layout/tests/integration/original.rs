@@ -1,5 +1,6 @@
-//! Compares the layout algebra with that of the original system, row by row. Answers are compared as functions, because strides
-//! of modes of size 1 are arbitrary there. In a few cases ours is better, with the reason.
+//! Compares the layout algebra with that of the original Hexcute implementation, row by row. Answers are compared as functions,
+//! because that implementation chooses strides of modes of size 1 arbitrarily. In a few cases our answer is better; the tests
+//! say why.
 
 use hx_layout::{IntTuple, Layout, LayoutError, Tiler, equal_function};
 

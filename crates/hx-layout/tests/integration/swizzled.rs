@@ -15,7 +15,7 @@ fn check(text: &str, want: Expect) {
 
 #[test]
 fn inverses() {
-    // The bits of the swizzle stay together under the inverse of the layout: a swizzle follows it.
+    // The layout keeps the bits of the swizzle together, so its inverse followed by another swizzle is the whole inverse.
     check("inverse(swizzle<3,3,3> ∘ (8,64):(64,1))", expect!["swizzle<3, 0, -6> ∘ (64,8):(8,1)"]);
     check("inverse(swizzle<3,0,-6> ∘ (64,8):(8,1))", expect!["swizzle<3, 3, 3> ∘ (8,64):(64,1)"]);
     check("inverse(swizzle<3,0,3> ∘ 64:1)", expect!["swizzle<3, 0, 3> ∘ 64:1"]);
@@ -68,9 +68,9 @@ fn inverses_that_do_not_exist() {
 fn complements() {
     // The copies of the tile begin above all bits of the swizzle.
     check("complement(swizzle<3,3,3> ∘ (8,64):(64,1), 2048)", expect!["4:512"]);
-    // The complement has bits that the swizzle reads: they take the swizzle along.
+    // The complement takes bits that the swizzle reads, so the copies begin at swizzled values of the complement.
     check("complement(swizzle<3,0,3> ∘ 8:1, 64)", expect!["swizzle<3, 0, 3> ∘ 8:8"]);
-    // It changes bits of the complement by bits of the layout: the copies are exclusive ors with 0 to 7.
+    // The swizzle changes bits of the complement by bits of the layout: the copies are exclusive ors with 0 to 7.
     check("complement(swizzle<3,0,3> ∘ 8:8, 64)", expect!["8:1"]);
     check("complement(swizzle<1,0,2> ∘ 3:1)", expect!["1:0"]);
     check(
