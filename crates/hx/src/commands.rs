@@ -42,7 +42,10 @@ struct Loaded {
     incomplete: bool,
 }
 
-/// Loads files. Reports each file that cannot be opened, and continues with the others. Fails only if none is left.
+/// Loads files, and reports each file that cannot be opened.
+///
+/// # Errors
+/// `Exit::Bad` if files cannot be opened and none is left, or if the project's `hx.toml` has errors. The cause has been reported.
 fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
     let mut loaded = Loaded { db: Database::default(), files: Vec::new(), manifest: None, incomplete: false };
     for path in paths {
@@ -104,7 +107,10 @@ fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
     db.workspace().files(db).iter().copied().filter(meant).collect()
 }
 
-/// Returns the project that contains the current folder, and reports the errors of its `hx.toml`.
+/// Returns the project that contains the current folder; `None` if there is none.
+///
+/// # Errors
+/// `Exit::Bad` if its `hx.toml` has errors, which have been reported.
 fn project_here(db: &mut Database, output: &Output) -> Result<Option<Manifest>, Exit> {
     let manifest = db.project(".");
     let found = manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
@@ -112,7 +118,11 @@ fn project_here(db: &mut Database, output: &Output) -> Result<Option<Manifest>, 
     if found.iter().any(Diagnostic::is_error) { Err(Exit::Bad) } else { Ok(manifest) }
 }
 
-/// Returns the settings of a command.
+/// Combines the flags, the project's `hx.toml` and the environment into a device, a target, a compiler and a cache. The worker
+/// process is this binary with the verb `worker`.
+///
+/// # Errors
+/// `Exit::Usage` if HX_DEVICE or HX_TARGET cannot be parsed; the reason has been reported.
 fn setup(
     device: Option<DeviceChoice>,
     target: &TargetArgs,
@@ -127,7 +137,11 @@ fn setup(
     })
 }
 
-/// Returns the device for a command with a flag that only the simulator understands, if one is given.
+/// Returns the device of a command: the simulator if `flag` was given, the name of a flag that only the simulator supports;
+/// otherwise `device`.
+///
+/// # Errors
+/// `Exit::Usage` if such a flag was given together with a GPU.
 fn simulated(
     device: Option<DeviceChoice>,
     flag: Option<&str>,
@@ -155,7 +169,7 @@ fn open_parameter(kernel: &str, parameter: &str) -> String {
     format!("`{kernel}` needs a value for `{parameter}`: `--set {parameter}=...`")
 }
 
-/// Opens the machine of a command that runs on one, and reports which one it is.
+/// Opens the machine of a command that uses a single device, and prints the device to stderr.
 fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
     one_device(setup, output)?;
     announce(open_machine(setup), output)
@@ -172,7 +186,7 @@ fn one_device(setup: &Setup, output: &Output) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Opens the machines of a command that spreads its work, and reports which ones they are.
+/// Opens the machines of a command that can spread its work over several GPUs, and prints each device to stderr.
 fn machines(setup: &Setup, output: &Output) -> Result<Vec<Machine>, Exit> {
     match open_machines(setup) {
         Ok(machines) => {
@@ -199,7 +213,7 @@ fn announce(opened: Result<Machine, MachineError>, output: &Output) -> Result<Ma
     }
 }
 
-/// Returns the exit code of an error without a place.
+/// Returns `Environment` if the machine caused the error (no GPU, no compiler), `Bad` if the user's files did.
 fn exit_of(error: &HostError) -> Exit {
     if hx_launch::is_environmental(error.code) { Exit::Environment } else { Exit::Bad }
 }

@@ -24,7 +24,7 @@ pub(crate) fn install() {
     }));
 }
 
-/// Runs a command. A panic becomes a report.
+/// Runs a command. If it panics, writes and reports the panic, and returns `Exit::Bug`.
 pub(crate) fn guard(output: &Output, command: impl FnOnce() -> Exit) -> ExitCode {
     match catch_unwind(AssertUnwindSafe(command)) {
         Ok(exit) => exit.into(),

@@ -13,7 +13,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicBool = AtomicBool::new(false);
-/// True at a prompt: Ctrl-C then ends only an evaluation, and commands of the prompt end the process.
+/// True at a prompt: Ctrl-C then only sets the flag, which stops the evaluation, and the process ends by a command of the prompt.
 static PROMPT: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handler of Ctrl-C. If the system refuses, Ctrl-C ends the process as by default.

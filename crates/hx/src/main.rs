@@ -94,7 +94,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Runs the verb. If Ctrl-C cut it short, its own exit code would claim a complete result: return `Interrupted`.
+/// Runs the verb. After Ctrl-C the exit code is `Interrupted` whatever the verb returns, because its result may be incomplete.
 fn dispatch(cli: Cli, output: &Output) -> Exit {
     let exit = execute(cli, output);
     match exit {

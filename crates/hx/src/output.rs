@@ -1,5 +1,5 @@
-//! The two output streams, colour, and the formats of diagnostics. Besides, only the
-//! interactive commands `step`, `debug-adapter` and `repl` write to them.
+//! The two output streams, colour, and the formats of diagnostics. Other modules write to the streams themselves only for progress
+//! lines and for the interactive commands `step`, `debug-adapter` and `repl`.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,17 +62,17 @@ impl Output {
         self.written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
     }
 
-    /// Records the outcome of a write to stdout. The first failure other than a closed pipe is reported, and later makes the exit
-    /// code `Environment`.
+    /// Records the outcome of a write to stdout. The first failure other than a closed pipe is reported; a command that succeeds
+    /// then exits with `Environment`.
     pub(crate) fn written(&self, outcome: std::io::Result<()>) {
         let Err(error) = outcome else { return };
         if error.kind() != std::io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
-            // Never as JSON, which would go to the stream that just failed.
+            // Never as JSON, because JSON goes to stdout, which just failed.
             self.error_text(&format!("error[{}]: cannot write to stdout: {error}\n", codes::IO_ERROR.id));
         }
     }
 
-    /// Returns stdout for a session, which writes by itself.
+    /// Returns a writer to stdout for the session of `hx repl`, which prints its results itself.
     pub(crate) fn stdout(&self) -> Results<'_> {
         Results(self)
     }
@@ -97,7 +97,7 @@ impl Output {
         }
     }
 
-    /// Reports whether a line on stderr can be drawn over itself.
+    /// Reports whether stderr can show a progress line that is redrawn in place.
     pub(crate) fn draws(&self) -> bool {
         !self.json() && std::io::stderr().is_terminal()
     }
@@ -111,7 +111,7 @@ impl Output {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Prints diagnostics with their places.
+    /// Prints diagnostics with their places: as JSON on stdout, otherwise on stderr.
     pub(crate) fn diagnostics(&self, db: &dyn Db, diagnostics: &[Diagnostic]) {
         // JSON contains rendered text without colour.
         let config = if self.json() { Config::default() } else { self.config };
@@ -154,7 +154,7 @@ impl Output {
         self.config.color && std::io::stdout().is_terminal()
     }
 
-    /// Returns the style for a session, which has its own screen.
+    /// Returns the style of the REPL session.
     pub(crate) fn style(&self) -> hx_repl::Style {
         let color = self.colors();
         hx_repl::Style {

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::Output;
 
-/// A line that shows one stage after the other.
+/// The progress line. Each stage of the command replaces the line of the stage before.
 #[derive(Debug)]
 pub(crate) struct Progress<'o> {
     output: &'o Output,
@@ -20,7 +20,7 @@ impl<'o> Progress<'o> {
         Progress { output, now: Mutex::default() }
     }
 
-    /// Shows that `done` of `of` things of a stage are done.
+    /// Shows that `done` of the `of` steps of a stage are done.
     pub(crate) fn show(&self, stage: &str, done: usize, of: usize) {
         let mut now = self.now.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if now.as_ref().is_none_or(|(shown, _)| shown != stage) {

@@ -79,7 +79,10 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     Ok(loaded.exit(session.exit))
 }
 
-/// Opens the machine that times or compiles.
+/// Opens the GPU, or with `--no-run` only the compiler.
+///
+/// # Errors
+/// `Exit::Environment` if the machine has no GPU; the simulator cannot time a kernel.
 fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
     if args.no_run {
@@ -114,7 +117,7 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions<'static> {
     }
 }
 
-/// The state of one run of benches.
+/// Reports benches as they end, and collects their results in `file`.
 struct Run<'a> {
     args: &'a BenchArgs,
     loaded: &'a Loaded,
@@ -253,7 +256,7 @@ fn comparison(work: &WorkRecord, against: &AgainstRecord) -> String {
     text
 }
 
-/// Returns the estimated cycles of each measured kernel, divided by the measured ones.
+/// Returns `estimated cycles / measured cycles` of each measured kernel that has both.
 fn ratios(file: &BenchFile) -> Vec<f64> {
     let works = file.benches.iter().flat_map(|bench| &bench.groups).flat_map(|group| &group.measures);
     works.filter_map(|work| Some(work.estimated_cycles? / work.cycles?)).collect()

@@ -87,7 +87,7 @@ fn launcher_files(output: &Path) -> Result<[PathBuf; 2], String> {
     }
 }
 
-/// Reports why there is no code.
+/// Reports an error of the build, and returns the exit code for its kind.
 fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
     let usage = |text: String| {
         output.usage(&text);
@@ -107,7 +107,7 @@ fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
     }
 }
 
-/// Returns the compile-time arguments for `--shape`: those that are stated, and those that were tuned.
+/// Returns the compile-time arguments for `--shape`: those of `--set`, and for the others those that `hx tune` found for the shape.
 fn with_shape(
     args: &BuildArgs,
     shape: &str,
@@ -139,7 +139,7 @@ fn with_shape(
             output.usage("`--shape` is the shape of one kernel; `--kernel NAME` says which");
             return Err(Exit::Usage);
         }
-        // Without a kernel the build itself says what is wrong.
+        // The file lacks the kernel of `--kernel`, or has no kernel: the build that follows reports it.
         return Ok(overrides);
     };
     let found = hx_driver::tuned_for_shape(&tuned, db, *kernel, setup.target, wanted, device);

@@ -61,7 +61,10 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     Ok(exit(&found))
 }
 
-/// Returns the text of the file that the numbers are compared with.
+/// Returns the text of `--file`, or the built-in numbers of the cost model if the flag was not given.
+///
+/// # Errors
+/// If the file cannot be read or is not a file of the cost model; the reason has been reported.
 fn base(args: &CalibrateArgs, output: &Output) -> Result<String, Exit> {
     let Some(path) = &args.file else { return Ok(hx_target::COSTS_TEXT.to_owned()) };
     let text = files::read(path, output)?;
@@ -87,7 +90,8 @@ fn exit(found: &Calibration) -> Exit {
     if found.failed.is_empty() { Exit::Good } else { Exit::Bad }
 }
 
-/// Formats the figure of a probe.
+/// Formats the result of a probe: its name with cycles or bytes per cycle, or the reason why it failed. `beside` is in bytes per
+/// cycle.
 fn line(probe: &Probe, value: Result<f64, &str>, beside: Option<f64>) -> String {
     let unit = match probe.figure {
         Figure::Cycles => "cycles",
@@ -100,7 +104,7 @@ fn line(probe: &Probe, value: Result<f64, &str>, beside: Option<f64>) -> String 
     }
 }
 
-/// Formats measured numbers beside known ones, with a mark where they differ.
+/// Formats measured numbers beside those of the file, and marks each that differs by more than 10 %.
 fn table(all: &[Compared]) -> String {
     let mut out = format!("\n{:44} {:>10} {:>10} {:>7}\n", "", "measured", "known", "ratio");
     for one in all {

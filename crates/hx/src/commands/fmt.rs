@@ -78,7 +78,7 @@ fn tell(name: &str, text: &str, error: &FormatError, output: &Output) {
     output.diagnostics(&db, &[Diagnostic::new(code, file, error.range, error.message.clone())]);
 }
 
-/// The state of one call of `hx fmt`.
+/// The counters of one `hx fmt`.
 struct Job<'a> {
     check: bool,
     output: &'a Output,

@@ -56,7 +56,7 @@ fn uninstall(args: &PlaceArgs, output: &Output) -> Result<Exit, SpecError> {
     Ok(Exit::Good)
 }
 
-/// Returns the flags that name the place once more.
+/// Returns the flags of `args` as text, so that a hint names the same Jupyter and kernel: ` --sys-prefix --name other`.
 fn flags(args: &PlaceArgs) -> String {
     let place = match &args.prefix {
         Some(prefix) => format!(" --prefix {}", prefix.display()),

@@ -102,7 +102,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     Ok(if lacks_environment(&found) { Exit::Environment } else { Exit::Bad })
 }
 
-/// Returns true if every error is the machine's.
+/// Reports whether there are errors, and the machine causes all of them (no GPU, no compiler).
 pub(super) fn lacks_environment(found: &[Diagnostic]) -> bool {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
     errors.peek().is_some() && errors.all(|d| hx_launch::is_environmental(d.code))

@@ -185,7 +185,7 @@ impl Lines for Commands<'_> {
     }
 }
 
-/// Lines from a pipe.
+/// Lines from a pipe, which end with its end.
 struct Script<R>(R);
 
 impl<R: BufRead> Lines for Script<R> {

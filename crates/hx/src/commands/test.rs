@@ -28,13 +28,13 @@ use crate::cli::TestArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
 
-/// Number of tests by result.
+/// Number of tests by verdict.
 #[derive(Default)]
 struct Counts {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// Number of those among the passed that failed before they passed.
+    /// Number of passed tests that failed in an earlier run of `--retries`; `passed` includes them.
     flaky: usize,
     /// Number of assertions that could not be judged, by reason.
     unjudged: BTreeMap<String, usize>,
@@ -53,7 +53,7 @@ impl Counts {
         }
     }
 
-    /// Returns the number of tests that are reported.
+    /// Returns the number of tests with a verdict.
     fn told(&self) -> usize {
         self.passed + self.failed + self.skipped
     }
@@ -88,7 +88,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     output.diagnostics(&loaded.db, &listing.diagnostics);
     let none = listing.cases.is_empty() && listing.broken.is_empty();
     if let Some(shard) = args.shard {
-        // Tests that cannot run come first, as in the report.
+        // The shards count broken tests before runnable ones, the order in which the report lists them.
         let mut at = 0..;
         let mut is_in = || at.next().is_some_and(|position| shard.has(position));
         listing.broken.retain(|_| is_in());
@@ -174,7 +174,7 @@ fn watched(
     }
 }
 
-/// Returns the time limit of each test or bench, from the flag or from the project.
+/// Returns the time limit of each test or bench: that of the flag, else that of the project, in seconds. `None` is no limit.
 pub(super) fn time_limit(flag: Option<f64>, loaded: &Loaded) -> Option<Duration> {
     flag.or(loaded.manifest.as_ref().and_then(|m| m.timeout)).map(Duration::from_secs_f64)
 }
@@ -249,7 +249,7 @@ impl Runner<'_> {
         let mut only_environment = listing.broken.is_empty();
         let mut times = Vec::new();
         let stop = interrupt::flag();
-        // A test that cannot run has failed already.
+        // A test with errors in its text counts as a failure, so with `--fail-fast` no other test begins.
         let cases = if args.fail_fast && !listing.broken.is_empty() { &[] } else { listing.cases.as_slice() };
         let known = |case: &Case| case.clone().starting_with(history.failed_cases(&case.name));
         let cases: Vec<Case> = cases.iter().map(known).collect();
@@ -308,8 +308,8 @@ impl Runner<'_> {
     }
 }
 
-/// Records the result of a test. A single case of a `forall` that passes says nothing about the others, and one that fails runs
-/// first in the next run of the test.
+/// Records the result of a test. For one case of a `forall`, a pass leaves the verdict of the test as it was. A failure makes the
+/// test fail, and the case runs first in the test's next run.
 fn record(history: &mut History, report: &CaseReport) {
     let (test, failed) = (report.case.test_name(), matches!(report.verdict, Verdict::Failed(_)));
     let is_whole = test == report.case.name;

@@ -84,7 +84,10 @@ fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
     Ok(loaded.exit(exit))
 }
 
-/// Checks that candidates can be measured: on GPUs, and on GPUs of one kind, because all times are of one device.
+/// Checks that all machines are GPUs of one kind, because the times of a result must come from one kind of device.
+///
+/// # Errors
+/// `Exit::Environment`; the reason has been reported.
 fn can_measure(machines: &[Machine], output: &Output) -> Result<(), Exit> {
     if !machines.iter().all(Machine::is_gpu) {
         let text = "tuning needs a GPU; the simulator does not time";
@@ -137,7 +140,7 @@ fn results_so_far(loaded: &mut Loaded, out: &Path, output: &Output) -> Result<Op
     if found.iter().any(Diagnostic::is_error) { Err(Exit::Bad) } else { Ok(file) }
 }
 
-/// The state of one run.
+/// One `hx tune`: its inputs, and the results so far.
 struct Session<'a> {
     args: &'a TuneArgs,
     output: &'a Output,
@@ -322,7 +325,7 @@ impl Job<'_> {
     }
 }
 
-/// Formats the candidates with their estimates, and the combinations that are refused.
+/// Formats the candidates with their estimates in microseconds, below a line that counts the refused combinations.
 fn ranking(kernel: &str, prepared: &Prepared) -> String {
     let name = |entrant: &hx_driver::tune::Entrant| {
         if entrant.is_default { format!("{} (defaults)", entrant.name) } else { entrant.name.clone() }
@@ -346,7 +349,7 @@ fn results(args: &TuneArgs, text: &str, output: &Output) {
     }
 }
 
-/// Writes the report, for which something must be measured, and the JSON file.
+/// Writes the files of `--report` and `--json`. A dry run writes no report, because it measures nothing.
 fn write_results(args: &TuneArgs, results: &[ShapeResult], output: &Output) -> Result<(), Exit> {
     if let Some(path) = args.report.as_ref().filter(|_| !results.is_empty() && !args.dry_run) {
         let roofs =

@@ -11,8 +11,8 @@ use crate::Exit;
 use crate::cli::TunedArgs;
 use crate::output::Output;
 
-/// Reads the tuned file of a command. `named` is the value of `--tuned`; the empty one means the file of the project or folder that
-/// contains `path`. That file need not exist unless `--tuned` was given.
+/// Reads the tuned file of a command. `named` is the value of `--tuned`; `None` or an empty value means the file of the project or
+/// folder that contains `path`. `None` if that file does not exist and `--tuned` was not given.
 pub(super) fn tuned(
     loaded: &mut Loaded,
     path: &str,
@@ -42,7 +42,7 @@ pub(super) fn tuned(
     Ok(Some(Tuned::new(file)))
 }
 
-/// Reads the tuned file of a command that uses one by default.
+/// Reads the tuned file of a command that takes tuned arguments without `--tuned`; `None` with `--no-tuned`.
 pub(super) fn tuned_by_default(
     loaded: &mut Loaded,
     path: &str,

@@ -248,7 +248,7 @@ test "product" {
     );
 }
 
-/// A thread of a kernel with roles stores by a bulk copy, so no thread holds the element.
+/// A bulk copy stores the tile, so no thread's registers hold the element. The report names the thread that issued the copy.
 #[test]
 fn a_bulk_copy_wrote_the_element() {
     let text = r#"
@@ -309,7 +309,7 @@ test "double" {
     );
 }
 
-/// The launch before the wrong one changed the tensor in place, so its contents cannot be taken from the end.
+/// Both launches write `c` in place. The report shows the contents before the second launch, which the final contents do not tell.
 #[test]
 fn the_last_launch_in_place_is_blamed() {
     let text = r#"
@@ -363,7 +363,7 @@ test "twice" {
     );
 }
 
-/// A maximum would drop the fill of unwritten memory, which is a NaN. It is told as the value that was stored.
+/// `max(x, 0.0)` must not drop the NaN that fills unwritten memory: the report says that unwritten memory was stored.
 #[test]
 fn a_kernel_stores_what_nothing_wrote() {
     check(

@@ -197,7 +197,8 @@ fn what_variables_hold_counts() {
     );
 }
 
-/// Each constant has 8192 parts, and shares all but one of them with the others.
+/// Each of the 400 constants is a tuple of 8193 numbers and shares 8192 of them with the others. Without sharing, `hx check` would
+/// exceed the limit of memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn constants_share_their_parts() {
@@ -209,7 +210,7 @@ fn constants_share_their_parts() {
     );
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.hx"), text).expect("writable");
-    // KiB of address space.
+    // 3 GiB of address space, in KiB.
     let limited = format!("ulimit -v {}; exec \"$0\" check a.hx", 3 << 20);
     let mut command = Command::new("sh");
     command.args(["-c", &limited, env!("CARGO_BIN_EXE_hx")]).current_dir(folder.path());

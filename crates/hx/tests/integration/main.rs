@@ -273,8 +273,8 @@ fn stages_are_timed() {
     assert!(times["milliseconds"]["layouts"].is_f64());
 }
 
-/// With one stage, the loop that fills the pipeline never runs and puts no condition on its indices. What remains is the wait for
-/// the missing stage.
+/// With `STAGES = 1` the loop that fills the pipeline never runs, so its indices cause no error. The only error is the wait for -1
+/// groups.
 #[test]
 fn a_pipeline_of_one_stage_waits_for_none() {
     check(

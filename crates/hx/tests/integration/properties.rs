@@ -112,7 +112,7 @@ fn the_smallest_case_is_reported_with_its_rerun() {
     );
 }
 
-/// Compares what programs read of each test.
+/// Compares the name, result, number of cases, failing case and rerun command of each test in the JSON output.
 fn check_json(folder: &Path, args: &[&str], want: Expect) {
     let output = hx(folder, &[&["test", "--device", "sim", "--format", "json"], args].concat());
     let mut shown = String::new();

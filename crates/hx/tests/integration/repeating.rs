@@ -51,7 +51,7 @@ fn a_retry_tells_flaky_from_failed() {
     assert_eq!(test["flaky"].as_bool(), Some(false));
 }
 
-/// `hx test --watch` with the lines that it has written to stderr.
+/// A running `hx test --watch`, and the lines that it writes to stderr.
 struct Watching {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStderr>>,

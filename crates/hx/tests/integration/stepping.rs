@@ -39,7 +39,7 @@ test "shift" {
 }
 "#;
 
-/// The reader releases no stage, so the writer waits for ever.
+/// The block releases no stage, so its third `acquire` of two stages waits for ever.
 const DEADLOCK: &str = r#"
 kernel relay(x: f32[m], y: mut f32[m]) where m % 4 == 0 grid [1] threads 64 {
     let stages = shared_tensor(f32, [256, 2]);

@@ -423,7 +423,7 @@ test "code" {
     let judged = !String::from_utf8_lossy(&output.stdout).contains("assertion skipped");
     assert!(judged || stderr.contains("the CUDA compiler"), "{stderr}");
     assert!(judged || std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{stderr}");
-    // A cached compile needs no compiler.
+    // If the run before found a compiler, the code is cached, and the assertion is judged without a compiler.
     let again = hx(folder.path(), &missing);
     let skips = String::from_utf8_lossy(&again.stdout).contains("assertion skipped");
     assert_eq!(skips, !judged);
@@ -484,7 +484,7 @@ fn shards_are_disjoint_and_together_all() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && told.contains("such as 1/4"), "{told}");
     }
-    // More parts than tests: a part without a test is fine.
+    // There are fewer tests than shards, so the last shard is empty; that is not an error.
     std::fs::write(folder.path().join("a.hx"), MIXED).expect("writable");
     let output = hx(folder.path(), &["test", "--device", "sim", "--shard", "9/9", "sums"]);
     assert_eq!(output.status.code(), Some(0));

@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::hx;
 
-/// No launch takes the first branch.
+/// `m * m == 2` holds for no integer, so no launch takes the branch without a `release`.
 const TWICE: &str = "\
 kernel twice(x: f32[m], y: mut f32[m]) grid [1] {
     let s = shared_tensor(f32, [256, 2]);

@@ -352,8 +352,8 @@ kernel many(x: f16[m, n], w: f16[k, l], c: mut i4[r, s], d: mut f16[p, q], e: mu
         .assert_eq(shown.lines().last().unwrap_or_default());
 }
 
-/// If a stride and a start limit the width equally, the stride is reported, because no start can compensate for it. If the start
-/// is a product, the report names the factor whose divisibility could be better known.
+/// If the stride and the start of a row limit the width of an access equally, the report names the stride, because no start makes
+/// up for it. If the start is a product, the report names the factor whose divisibility is unknown.
 #[test]
 fn an_odd_stride_is_to_blame_before_the_start() {
     let text = "\

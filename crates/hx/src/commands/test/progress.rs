@@ -15,10 +15,10 @@ use crate::output::Output;
 const DELAY: Duration = Duration::from_millis(300);
 /// The time between two drawings of the line.
 const TICK: Duration = Duration::from_millis(100);
-/// The time after which a test is called slow, and again each time that it passes.
+/// A test is called slow after this time, and again each time that it has run for this long once more.
 const SLOW: Duration = Duration::from_secs(60);
 
-/// The progress of one run.
+/// Draws the progress of one run of tests from a thread, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Progress {
     state: Arc<State>,
@@ -38,7 +38,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Running {
     failed: usize,
-    /// The tests that run, the one that began first at the front.
+    /// The tests that run now, in the order in which they began.
     tests: Vec<Test>,
 }
 
@@ -70,7 +70,7 @@ impl Progress {
         Progress { state, ticker }
     }
 
-    /// Prints while the line is away.
+    /// Hides the line while `print` runs, so that its text does not mix with the line.
     pub(super) fn print(&self, print: impl FnOnce()) {
         self.state.line.suspend(print);
     }
@@ -85,7 +85,7 @@ impl Progress {
         self.state.ended.store(true, Ordering::Relaxed);
         if let Some(ticker) = self.ticker.take() {
             ticker.thread().unpark();
-            // The thread only draws, so a panic in it concerns nobody.
+            // The thread only draws, so a panic in it must not fail the run.
             let _ = ticker.join();
         }
         self.state.line.finish_and_clear();
@@ -135,7 +135,8 @@ impl State {
 }
 
 impl Running {
-    /// Returns the count of failures, and the tests that run.
+    /// Returns the texts before and after the time left: `, 2 failed` and ` · k.hx::sums (2.4 s) and 3 more`. They are empty
+    /// without failures or running tests.
     fn show(&self) -> (String, String) {
         let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
         let tests = match self.tests.as_slice() {

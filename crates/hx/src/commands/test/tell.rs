@@ -89,7 +89,7 @@ impl<'a> Teller<'a> {
     pub(super) fn case(&mut self, report: &CaseReport, machines: &[Machine], options: &TestOptions) {
         let Some(machine) = machines.get(report.machine) else { return };
         let rerun = self.rerun(report, machine, options);
-        // Of a single machine the first line of the output says which one it is.
+        // With a single machine, the first line of the output names it for all tests.
         let device = (machines.len() > 1).then(|| machine.device());
         match self.args.format {
             TestFormat::Json => self.output.result(&self.json(report, options, &rerun, device)),
@@ -288,7 +288,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// Returns the result of a flaky test: `ok in run 2`.
+/// Formats the number of the run in which a flaky test passed: `flaky, ok in run 2`.
 fn flaky(report: &CaseReport) -> String {
     format!("flaky, ok in run {}", report.failures.len() + 1)
 }

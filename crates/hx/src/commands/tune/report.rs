@@ -53,7 +53,8 @@ fn conclusions(result: &ShapeResult) -> Vec<String> {
     out
 }
 
-/// Returns the time of the candidate with the best estimate divided by that of the chosen one.
+/// Returns the time of the candidate with the best estimate divided by that of the chosen candidate. `None` if no candidate is
+/// chosen or one of the two was not measured.
 fn first_choice(result: &ShapeResult) -> Option<f64> {
     let estimated = |row: &&Row| row.estimate_us.is_some() && row.refused.is_none();
     let estimate = |row: &Row| row.estimate_us.unwrap_or(f64::INFINITY);

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 360.0;
-/// Room for the labels of the axes: left, top, right, bottom.
+/// Room for the labels of the axes, in pixels: left, top, right, bottom.
 const MARGINS: [f64; 4] = [64.0, 16.0, 20.0, 48.0];
 
-/// An axis.
+/// The range of an axis in the units of its values.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub label: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Point {
     pub title: String,
 }
 
-/// A plot.
+/// Points and lines over two axes; [`Plot::svg`] draws them.
 #[derive(Clone, Debug)]
 pub(super) struct Plot {
     pub x: Axis,
@@ -38,7 +38,8 @@ pub(super) struct Plot {
 }
 
 impl Axis {
-    /// Returns an axis that covers some values, with a margin.
+    /// Returns an axis that covers the finite values with a margin. A logarithmic axis ignores values that are not positive.
+    /// Without values it ends at 1.
     pub(super) fn over(label: &'static str, log: bool, values: impl Iterator<Item = f64>) -> Axis {
         let usable = values.filter(|v| v.is_finite() && (!log || *v > 0.0));
         let (low, high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -52,7 +53,7 @@ impl Axis {
         Axis { label, log, low: low - room, high: high + room }
     }
 
-    /// Returns the position of a value between 0 and 1.
+    /// Returns the position of a value on the axis: 0 at the low end, 1 at the high end.
     fn at(&self, value: f64) -> f64 {
         let scale = |v: f64| if self.log { v.log10() } else { v };
         (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
@@ -91,7 +92,7 @@ fn number(value: f64) -> String {
 }
 
 impl Plot {
-    /// Draws the plot.
+    /// Returns the plot as an SVG element; `described` is its text for screen readers.
     pub(super) fn svg(&self, described: &str) -> String {
         let [left, top, right, bottom] = MARGINS;
         let px = |v: f64| left + self.x.at(v) * (WIDTH - left - right);
