@@ -1,4 +1,4 @@
-//! Copies that nobody waits for: from global to shared memory, with and without a pipeline, and back.
+//! Asynchronous copies: from global to shared memory, with and without a pipeline, and from shared to global memory.
 
 use hx_base::codes;
 use hx_dtype::AtomicOp;

@@ -16,8 +16,8 @@ impl Cx<'_> {
     /// Lowers an atomic access: `atomic_add(view, t)` and its kin. The result is a register tensor of the elements as they were
     /// before.
     ///
-    /// An order is one of the threads that execute the access together: a barrier before it makes it follow all their earlier
-    /// accesses, and a barrier after it makes all their later ones follow it.
+    /// The order holds for all threads that execute the access together. A barrier before an access that releases puts all
+    /// their earlier accesses before it, and a barrier after an access that acquires puts all their later ones after it.
     pub(crate) fn atomic(&mut self, given: &Given<'_, '_>, op: AtomicOp) -> Lower<Value> {
         let [view] = self.first(given)?;
         let value = self.eval(view)?;
@@ -152,7 +152,7 @@ impl Cx<'_> {
         self.fail(&codes::NO_SUCH_OPERATION, at, message)
     }
 
-    /// Refuses types of elements that no device accesses so.
+    /// Refuses element types for which no target has this atomic access.
     fn want_atomic(&mut self, at: ExprId, op: AtomicOp, to: &Tensor) -> Lower<()> {
         let space = match to.view.base {
             Base::Global(_) => Space::Global,
@@ -161,7 +161,7 @@ impl Cx<'_> {
         self.want_atomic_in(at, op, to.dtype, space)
     }
 
-    /// As [`Cx::want_atomic`], for one of the memories.
+    /// As [`Cx::want_atomic`], for a given memory.
     pub(crate) fn want_atomic_in(
         &mut self,
         at: ExprId,
@@ -169,7 +169,7 @@ impl Cx<'_> {
         dtype: DType,
         space: Space,
     ) -> Lower<()> {
-        // A target that lacks the instruction alone is refused by the solver, which names those that have it.
+        // A type that only this target lacks is refused by the solver, which names the targets that have it.
         let has =
             |dtype: &DType| Target::all().iter().any(|target| target.rows().has_atomic(op, *dtype, space));
         let types: Vec<DType> = DType::ALL.into_iter().filter(has).collect();

@@ -1,7 +1,7 @@
 //! Operators on bits: those of the signs `& | ^ << >> ~`, `bitcast`, and the upper half of a product.
 //!
-//! An integer stays an expression of integers where one states the result, so that proofs see it. Elsewhere it becomes a number
-//! of the block.
+//! The result stays an expression of integers if such an expression can state it, so that proofs see it. Otherwise it becomes a
+//! number of the block.
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};

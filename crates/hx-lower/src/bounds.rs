@@ -33,7 +33,7 @@ impl Cx<'_> {
         )
     }
 
-    /// Refuses a value of more than [`MAX_PARTS`] parts.
+    /// Returns the value, or reports it if it has more than [`MAX_PARTS`] parts.
     pub(crate) fn bounded(&mut self, id: ExprId, value: Value) -> Lower<Value> {
         if !larger(&value, &mut { MAX_PARTS }) {
             return Ok(value);

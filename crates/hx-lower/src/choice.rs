@@ -66,7 +66,8 @@ impl Cx<'_> {
         Ok(Lazy { shape, inputs, value: Scalar::apply(Operator::Select, wanted, args) })
     }
 
-    /// Lowers `cast(where(c, x, y), T)` of literals. Those with a fraction are converted as any float is.
+    /// Lowers `cast(where(c, x, y), T)` of literals. If one of them is written as a float and `T` is no float, both are `f32`
+    /// before the cast.
     pub(crate) fn cast_choice(&mut self, at: ExprId, choice: &Choice, to: DType) -> Lower<Value> {
         let is_float = choice.is_float() && !to.is_float();
         let chosen = self.typed_choice(at, choice, if is_float { UNTYPED } else { to }, at)?;

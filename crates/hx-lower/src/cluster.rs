@@ -1,4 +1,4 @@
-//! Lowers what the blocks of a cluster do together: the axis that an argument names, and sums over the blocks.
+//! Lowers operations of the blocks of a cluster together: the axis that an argument names, and sums over the blocks.
 
 use hx_base::codes;
 use hx_dtype::DType;
@@ -10,7 +10,8 @@ use crate::error::Lower;
 use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
-    /// Returns the axis of the cluster that the argument `name` tells. The cluster has several blocks along it.
+    /// Returns the axis of the cluster that the argument `name` holds. Reports an axis along which the cluster has fewer than
+    /// two blocks.
     pub(crate) fn cluster_axis(&mut self, at: ExprId, name: &str) -> Lower<u8> {
         let axis = self.const_int(at, &format!("the axis of `{name}`"))?;
         let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
@@ -21,7 +22,7 @@ impl Cx<'_> {
         Ok(axis as u8)
     }
 
-    /// Reports an axis along which the cluster has no two blocks, and names one along which it has.
+    /// Reports an axis along which the cluster has fewer than two blocks, and names an axis along which it has more.
     fn one_block<T>(&mut self, at: ExprId, axis: i64, name: &str) -> Lower<T> {
         let message = format!("found a cluster of 1 block along axis {axis}, wanted 2 or more for `{name}`");
         let error = self.error(&codes::BAD_CLUSTER, at, message);
@@ -99,7 +100,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(result))
     }
 
-    /// Reports an argument that has no meaning beside another one.
+    /// Reports two arguments of one call that exclude each other.
     pub(crate) fn two_of(&mut self, at: ExprId, found: &str, other: &str) -> Lower<Value> {
         let message = format!("found {found} and {other} of one sum, wanted one of them");
         self.fail(&codes::NO_SUCH_OPERATION, at, message)
@@ -125,8 +126,8 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Returns the axis of a sum; `None` if the cluster has one block, whose elements are the sum. A cluster of several blocks has
-    /// them along another axis then.
+    /// Returns the axis of a sum; `None` if the cluster is a single block, whose elements are the sum. Reports an axis with one
+    /// block if the cluster has several blocks along another axis.
     fn cluster_axis_or_one(&mut self, at: ExprId) -> Lower<Option<u8>> {
         let axis = self.const_int(at, "the axis of `cluster`")?;
         if let Some(known) = usize::try_from(axis).ok().filter(|axis| *axis < self.cluster_axes) {
@@ -144,7 +145,7 @@ impl Cx<'_> {
         Err(self.report(error.help(help)))
     }
 
-    /// Returns the coordinate of the block that gets a sum.
+    /// Returns the coordinate, along the axis, of the block that gets the sum.
     fn target(&mut self, at: ExprId, axis: Option<u8>) -> Lower<u8> {
         let to = self.const_int(at, "the block of `to`")?;
         let blocks = axis.map_or(1, |axis| self.cluster[usize::from(axis)]);

@@ -149,7 +149,7 @@ impl<'db> Cx<'db> {
         result
     }
 
-    /// Returns the number of a counter in the program.
+    /// Returns the number of a counter in the program, which its first loop assigns.
     fn counter_id(&mut self, made: usize) -> CounterId {
         let next = CounterId(self.counters.len() as u32);
         let made = &mut self.made_counters[made];

@@ -30,13 +30,14 @@ pub enum At {
 }
 
 impl Place {
-    /// Returns the bytes in the file. Falls back to the item's name if the part has no text of its own.
+    /// Returns the file and the bytes in it. Falls back to the item's name if the part has no text of its own. `None` if the
+    /// item is gone.
     pub fn range(&self, db: &dyn Db) -> Option<(SourceFile, TextRange)> {
         let item = self.item.find(db)?;
         Some((self.item.file, self.range_in(db, item) + item.offset(db)))
     }
 
-    /// Returns the bytes from the beginning of the item, which stay the same while the item moves.
+    /// Returns the bytes from the beginning of the item, which stay the same while the item moves. `None` if the item is gone.
     pub fn range_in_item(&self, db: &dyn Db) -> Option<TextRange> {
         Some(self.range_in(db, self.item.find(db)?))
     }

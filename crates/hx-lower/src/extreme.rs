@@ -10,8 +10,8 @@ use crate::error::Lower;
 use crate::value::{Lazy, Value};
 
 impl Cx<'_> {
-    /// Lowers `argmax(t, axis: …)` and `argmin(t, axis: …)`: of several such elements the first. NaN is skipped, as `max` and
-    /// `min` do; the position of nothing but NaN is 0.
+    /// Lowers `argmax(t, axis: …)` and `argmin(t, axis: …)`. Of equal elements, the first one counts. NaN is skipped, as by
+    /// `max` and `min`; if all elements are NaN, the position is 0.
     pub(crate) fn position(
         &mut self,
         id: ExprId,
@@ -55,7 +55,7 @@ fn later_if_better(largest: bool, dtype: DType) -> Vec<Scalar> {
     let better = if dtype == DType::Bool {
         both(not(input(smaller)), input(larger))
     } else if dtype.is_float() {
-        // The comparison is false if an operand is NaN, so its opposite holds.
+        // Any number is better than NaN: `<=` is false if an operand is NaN, so its negation is true.
         let worse = Scalar::apply(Operator::Le, dtype, [input(larger), input(smaller)]);
         both(not(worse), not(Scalar::apply(Operator::IsNan, dtype, [input(2)])))
     } else {

@@ -23,7 +23,7 @@ pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
         OpId(next - 1)
     };
     visit(body, &mut |op| {
-        // A load stands before its product.
+        // A load comes before its product, so it takes the smaller number.
         if let OpKind::Gemm { a, b, .. } = &mut op.kind {
             [a, b]
                 .into_iter()
@@ -41,8 +41,8 @@ pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
     kept.map(|(_, tensor)| tensor).collect()
 }
 
-/// Lets atomic accesses return nothing where nobody uses the elements as they were before. An access that acquires returns them
-/// always, because instructions that return nothing do not acquire.
+/// Removes the result of atomic accesses whose old elements nobody uses. Exchanges keep it, and so do accesses that acquire,
+/// because instructions that return nothing do not acquire.
 fn drop_unused_olds(body: &mut [Stmt]) {
     let mut used = BTreeSet::new();
     visit(body, &mut |op| {

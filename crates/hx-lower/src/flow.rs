@@ -58,8 +58,8 @@ impl Cx<'_> {
         self.facts.set_range(symbol, range);
     }
 
-    /// Ends the facts about a variable that an assignment changes. If the new value is the old one moved by a distance, what was stated
-    /// of the old one is stated of the new one.
+    /// Ends the facts about a variable that an assignment changes. If the new value is `± old + distance`, statements about the
+    /// old value become statements about the new one: after `i = i + 1`, `i < n` becomes `i - 1 < n`.
     pub(crate) fn assigned(&mut self, symbol: &Symbol, value: &Expr, dtype: Option<DType>) {
         let range = within(self.facts.range(value), range_of_type(dtype));
         let moved = match self.solved(symbol, value) {
@@ -73,7 +73,7 @@ impl Cx<'_> {
         moved.iter().for_each(|e| self.facts.ordered(&Expr::default(), e));
     }
 
-    /// Returns the statements about a variable with another expression in its place.
+    /// Returns the statements about a variable, with `value` in place of the variable.
     fn restated(&self, symbol: &Symbol, value: &Expr) -> Vec<Expr> {
         let statements = self.facts.statements_about(&[symbol.clone()].into());
         let with = |s: &Symbol| (s == symbol).then(|| value.clone());
@@ -92,7 +92,8 @@ impl Cx<'_> {
         self.facts.holds(cond)
     }
 
-    /// Returns bounds that both branches of a condition may prove of their values: the sides of its comparisons.
+    /// Returns bounds to try on the values of both branches of a condition: each side of its comparisons that mentions no
+    /// variable, and the numbers next to it.
     pub(crate) fn bounds_in(&self, cond: &Cond) -> Vec<Bound> {
         let mut bounds = Vec::new();
         let mut conds = vec![cond];
@@ -116,7 +117,8 @@ impl Cx<'_> {
         bounds
     }
 
-    /// Makes a branch, of whose value the facts at its end say more than those behind the `if`.
+    /// Makes a branch. The range and the proven bounds of its value come from `end`, the facts at the end of the branch,
+    /// because fewer facts hold after the `if`.
     pub(crate) fn branch(
         &mut self,
         at: ExprId,
@@ -136,13 +138,13 @@ impl Cx<'_> {
         branch
     }
 
-    /// Withdraws what [`Cx::enter_branch`] stated. `before` are the facts before the branch.
+    /// Withdraws the statements of [`Cx::enter_branch`]. `before` are the facts before the branch.
     pub(crate) fn leave_branch(&mut self, stated: &[Expr], before: &Known) {
         self.facts.forget(stated);
         self.set_known(before);
     }
 
-    /// Returns the range of a variable under a condition.
+    /// Returns the range `own` of a variable, narrowed by a condition.
     fn narrowed(&self, symbol: &Symbol, cond: &Cond, own: Range) -> Range {
         let at_least_0 = |e: Expr, own: Range| match self.solved(symbol, &e) {
             Some((1, rest)) => (greater(own.0, self.facts.range(&rest).1.and_then(i64::checked_neg)), own.1),
@@ -171,7 +173,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Splits `± symbol + rest`, where the rest does not mention the symbol.
+    /// Returns the sign and the rest if `e` is `± symbol + rest` and the rest does not mention the symbol.
     fn solved(&self, symbol: &Symbol, e: &Expr) -> Option<(i64, Expr)> {
         let own = vec![Atom::Symbol(symbol.clone())];
         let sign = e.terms().find(|(monomial, _)| **monomial == own)?.1;
@@ -184,7 +186,8 @@ impl Cx<'_> {
         cond.symbols().iter().any(|symbol| self.variables.contains(symbol))
     }
 
-    /// Reports whether the facts prove the condition if the assertions before this place hold. The access must be safe without them.
+    /// Reports whether the assertions before this place prove the conditions. An assertion may fail at run time, so the access
+    /// must be safe even then.
     pub(crate) fn is_asserted(&self, conds: &[Cond]) -> bool {
         if self.asserted.is_empty() {
             return false;
@@ -198,7 +201,7 @@ impl Cx<'_> {
         conds.iter().all(holds)
     }
 
-    /// Transfers to the name `now` what is known of the variables in `value`, which keeps the value of this place.
+    /// States about `now`, which keeps the current value of `value`, everything that is known of the variables in `value`.
     pub(crate) fn keep_statements(&mut self, now: &Symbol, value: &Expr) {
         for symbol in value.symbols().into_iter().filter(|symbol| self.variables.contains(symbol)) {
             let Some((sign, rest)) = self.solved(&symbol, value) else { continue };

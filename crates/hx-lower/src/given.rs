@@ -15,7 +15,7 @@ pub(crate) struct Given<'a, 'db> {
 }
 
 impl Given<'_, '_> {
-    /// Returns the argument of a parameter.
+    /// Returns the argument of a parameter; `None` if the call omits it.
     pub(crate) fn slot(&self, index: usize) -> Option<ExprId> {
         self.slots.get(index).copied().flatten()
     }

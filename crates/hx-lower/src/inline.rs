@@ -287,7 +287,7 @@ impl<'db> Cx<'db> {
                 return Ok(self.hold(at, pat, lazy));
             }
             (Value::Lazy(_), _) => true,
-            // A tensor that the call makes itself is room to work in.
+            // A new tensor as argument, `f(register_tensor(…))`, is workspace of the function, so its elements may be lost.
             (Value::Tensor(t), _) => t.is_register() && t.fresh && !self.is_made_here(at),
             _ => false,
         };

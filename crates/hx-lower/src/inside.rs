@@ -14,7 +14,7 @@ pub(crate) struct Missing {
     pub(crate) why: String,
     /// The condition to prove.
     pub(crate) cond: Cond,
-    /// Whether the place of the error is an integer, whose value the condition is about.
+    /// Whether the error is at an integer index, which a minimum or maximum could keep inside.
     pub(crate) index: bool,
 }
 
@@ -41,7 +41,8 @@ impl Cx<'_> {
                 format!("cannot prove that this stays inside of its part of `{name}`"),
             )
             .label(why);
-        // A minimum or maximum hides a wrong index of shared memory, unless nothing else can stand there.
+        // A clamp would hide a wrong index of shared memory. It is offered only for a copy that signals a stage, which allows
+        // no condition.
         let clamps = index && (t.is_global() || self.signalled);
         error.fix = clamps.then(|| self.clamped(arg, &missing)).flatten();
         // A copy that signals a stage cannot stand under a condition.
@@ -53,7 +54,8 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Reports a stage of a pipeline that has more stages than the tensor it indexes, once for each of the two.
+    /// Reports a pipeline that has more stages than the tensor that its stage indexes, once for each pair of pipeline and
+    /// tensor. `None` if the missing proof is another one.
     fn longer_ring(&mut self, arg: ExprId, name: &str, missing: &Cond) -> Option<Reported> {
         let Cond::Cmp(CmpOp::Lt, stage, extent) = missing else { return None };
         let Some(Atom::Symbol(stage)) = stage.as_atom() else { return None };
@@ -72,8 +74,8 @@ impl Cx<'_> {
         Some(self.report(error))
     }
 
-    /// Returns the fix that keeps an index inside by a minimum or maximum. Whether another element may take its place is for the
-    /// author to say.
+    /// Returns the fix that keeps an index inside by a minimum or maximum. Only the author knows whether another element may
+    /// take its place, so the fix is not applied without asking.
     fn clamped(&self, arg: ExprId, missing: &Cond) -> Option<LowerFix> {
         let Cond::Cmp(op, low, high) = missing else { return None };
         let (open, close) = match op {
@@ -92,7 +94,8 @@ impl Cx<'_> {
         })
     }
 
-    /// Adds to the last error that the indices name elements within a tile, if they probably mean the tiles behind these modes.
+    /// Changes the help and the fix of the last error, if the indices probably mean the tiles, whose modes follow the first
+    /// `inner` modes.
     pub(crate) fn tiles_are_meant(&mut self, args: &[ExprId], inner: usize) {
         let (Some(first), Some(error)) = (args.first().map(|arg| self.place(*arg)), self.errors.last_mut())
         else {
@@ -111,8 +114,8 @@ impl Cx<'_> {
     }
 }
 
-/// Returns the number of leading modes that are inside of a tile, if integers index only some of them and as many modes of tiles
-/// follow: as in `tile(a, [64, 64])[i, j]`, which has the modes `[64, 64, tiles, tiles]`.
+/// Returns the number of leading modes that are inside of a tile, if all indices are integers and could index the modes behind
+/// these: 2 for `tile(a, [64, 64])[i, j]`, which has the modes `[64, 64, tiles, tiles]`. Otherwise 0.
 pub(crate) fn inner_modes(modes: &[SymMode], indices: &[(ExprId, Value)]) -> usize {
     let steps_over = |outer: &SymMode, inner: &SymMode| {
         outer.dim == inner.dim && outer.factor == &inner.extent * &inner.factor

@@ -1,7 +1,8 @@
 //! The ranges of variables at the start of each round of a loop, as in `stage = stage + 1; if stage == 3 { stage = 0; }`.
 //!
-//! The body is run on ranges instead of numbers, from the ranges before the loop on, until nothing changes. Nothing is lowered and
-//! nothing is reported. A range that keeps growing is widened to the next number that the body mentions, and then given up.
+//! The body is run on ranges instead of numbers, from the ranges before the loop on, until nothing changes. Nothing is lowered
+//! and nothing is reported. A range that keeps growing is widened to the next number with which the loop compares, and then
+//! given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ const UNKNOWN: Range = (None, None);
 /// A range, and how the number wraps.
 type Number = (Range, Kind);
 
-/// The number that each local of the loop is.
+/// The range and the type of each local that the loop assigns or binds.
 type State = BTreeMap<PatId, Number>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +78,7 @@ impl Cx<'_> {
 struct Walk<'w, 'db> {
     cx: &'w mut Cx<'db>,
     steps: usize,
-    /// The numbers that the body mentions and their neighbours, in order.
+    /// The constants with which the loop compares or takes remainders, their neighbours, and 0, in ascending order.
     marks: Vec<i64>,
     /// The locals that the loop binds. Their values from an earlier lowering of the loop mean nothing.
     bound: BTreeSet<PatId>,
@@ -137,7 +138,8 @@ impl Walk<'_, '_> {
         (low, high)
     }
 
-    /// Returns the numbers at which a range may stop growing: those that the expressions compare with or divide by.
+    /// Returns the numbers at which a range may stop growing: the constant operands of comparisons and remainders, and their
+    /// neighbours.
     fn marks_in(&mut self, parts: &[ExprId]) -> Vec<i64> {
         let mut exprs = Vec::new();
         let store = self.cx.store();
@@ -211,7 +213,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// An integer of a type wraps, unless it fits.
+    /// Returns the whole range of the local's type if the range does not fit it, because the integer may then wrap.
     fn wrapped(&self, pat: PatId, range: Range) -> Range {
         let all = range_of_type(self.cx.variable(pat).and_then(|variable| variable.dtype));
         match (all, range) {
@@ -226,7 +228,7 @@ impl Walk<'_, '_> {
         block.tail.map_or(UNCLEAR, |tail| self.value(tail, state))
     }
 
-    /// Returns the number that an expression is, and runs the statements in it.
+    /// Returns the number that an expression evaluates to, and runs the statements in it.
     fn value(&mut self, id: ExprId, state: &mut State) -> Number {
         let store = self.cx.store();
         match &store[id] {
@@ -279,7 +281,7 @@ impl Walk<'_, '_> {
         let (b, l) = otherwise.map_or(UNCLEAR, |otherwise| self.value(otherwise, &mut no));
         for (pat, (range, _)) in state.iter_mut() {
             let of = |state: &State| state.get(pat).map_or(UNKNOWN, |(range, _)| *range);
-            // A branch that no number takes changes nothing.
+            // A branch that no value of the local reaches does not change the range.
             *range = match (is_empty(of(&yes)), is_empty(of(&no))) {
                 (true, false) => of(&no),
                 (false, true) => of(&yes),

@@ -48,7 +48,7 @@ impl Cx<'_> {
         }
         let (dst, result) =
             self.new_register(given.hint.unwrap_or("joined"), joined.dtype, shape.clone(), given.id);
-        // Each part keeps the elements of the others, which begin as zeros.
+        // An insert keeps the elements outside of its part, so the tensor needs values before the first insert.
         self.emit(OpKind::Fill { dst, value: 0.0 }, given.id);
         let mut first = 0;
         for (at, src, _) in held {

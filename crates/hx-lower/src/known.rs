@@ -15,7 +15,7 @@ pub(crate) struct Branch {
     pub(crate) at: ExprId,
     pub(crate) value: Lower<Value>,
     pub(crate) stmts: Vec<Stmt>,
-    /// The range and the bounds of the value, if it is a whole number and the facts of the branch say more than those around it.
+    /// The range of the value at the end of the branch, if it is a whole number.
     pub(crate) range: Option<Range>,
     pub(crate) bounds: Vec<Bound>,
 }

@@ -16,7 +16,7 @@ pub struct Made {
     pub pad: Option<Place>,
 }
 
-/// The call that made a view, if one did. Two views that show the same are equal, wherever they were made.
+/// The call that made a view, if one did. Equality ignores it, so views of the same elements are equal wherever they were made.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct MadeBy(pub(crate) Option<Arc<Made>>);
 
@@ -27,14 +27,14 @@ impl PartialEq for MadeBy {
 }
 
 impl Cx<'_> {
-    /// Remembers where a view was made, until an operation reads it.
+    /// Remembers the call that made a view, until an operation reads the view.
     pub(crate) fn note_made(&mut self, view: &SymView) {
         if let (Base::Global(param), Some(made)) = (view.base, &view.made.0) {
             self.noted.push((param, made.clone()));
         }
     }
 
-    /// Records where the view was made that an operation reads from global memory.
+    /// Records the call that made the view, for an operation that reads global memory through it.
     pub(crate) fn record_made(&mut self, kind: &OpKind, origin: Origin) {
         let read = if let OpKind::Copy { src, .. } | OpKind::CopyAsync { src, .. } = kind {
             src.base

@@ -506,7 +506,8 @@ impl Cx<'_> {
         order.is_sorted().then_some(id)
     }
 
-    /// Returns an operand of a product. A shared one stays where it is; numbers are kept free for the solver to load it.
+    /// Returns an operand of a product. A shared operand stays where it is; an operation and a tensor are numbered for the load
+    /// that the solver may add.
     fn operand(&mut self, at: ExprId, t: &Tensor) -> Lower<Operand> {
         if t.is_global() {
             let error = self

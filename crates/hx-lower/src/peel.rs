@@ -77,7 +77,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Lowers the body once: for the rounds below the bound if that is still to be found, else for those from the bound on.
+    /// Lowers the body once. Without `bound` this is the first half, in which the body decides the bound; with `bound` it is
+    /// the half from the bound on.
     fn half(
         &mut self,
         pat: PatId,
@@ -177,7 +178,7 @@ impl Peel {
         }
         let value = (self.bound.as_ref() == Some(&change.bound))
             .then_some(change.before == (self.half == Half::Before))?;
-        // A bound with a quotient cannot be stated, but the sums that it comes from can.
+        // If the bound has a quotient, the comparison with the bound states no fact, but the condition itself does.
         self.stated.extend(facts.holds(&if value { cond.clone() } else { cond.clone().negate() }));
         Some(value)
     }
@@ -232,7 +233,8 @@ impl Peel {
         let same = |a: &Expr, b: &Expr| facts.proves_le(a, b) && facts.proves_le(b, a);
         let (start, end) = (&self.range.0, self.range.1.clone() - Expr::constant(1));
         let last = same(&round, &end).then(|| Change { bound: round.clone(), before: false });
-        // The second half may have one round, which is its first and its last. It began with the bound of the last.
+        // If the second half has one round, the round is both the first and the last. The half began with the bound of the last
+        // round.
         if last.is_some() && self.bound.as_ref() == Some(&round) {
             return last;
         }
@@ -242,7 +244,8 @@ impl Peel {
         last
     }
 
-    /// Returns the change of several conditions of which all or one must hold, if all of them change in the same direction.
+    /// Returns the change of a conjunction (`all`) or disjunction of conditions. `None` unless all conditions change in one
+    /// direction.
     fn change_of_all(&self, conds: &[Cond], all: bool, facts: &Facts) -> Option<Change> {
         let changes: Option<Vec<Change>> = conds.iter().map(|cond| self.change(cond, facts)).collect();
         changes?.into_iter().map(Some).reduce(|a, b| {
@@ -255,7 +258,7 @@ impl Peel {
         })?
     }
 
-    /// Splits a sum into the counter's factor, which is not 0, and all the rest.
+    /// Returns the counter's factor, which is not 0, and the rest of a sum. `None` if the sum is not linear in the counter.
     fn split(&self, sum: &Expr) -> Option<(i64, Expr)> {
         let alone = [Atom::Symbol(self.counter.clone())];
         let factor = sum.terms().find(|(product, _)| **product == alone).map(|(_, factor)| factor)?;

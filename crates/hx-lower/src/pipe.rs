@@ -1,7 +1,7 @@
 //! Pipelines: their making, their methods, and the copies that signal them.
 //!
-//! A copy that signals a pipeline belongs to the stage acquired last. [`check_signals`] holds every way through the program
-//! to it: the bytes of a stage must be a constant, so that its barrier knows when they have arrived.
+//! A copy that signals a pipeline belongs to the stage acquired last. [`check_signals`] checks this on every path through the
+//! program: the bytes of a stage must be a constant, so that its barrier knows when they have arrived.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::value::Value;
 /// The most stages of a pipeline: shared memory has no room for more stages with data.
 const MAX_STAGES: i64 = 1024;
 
-/// The most stages that a scope leaves to others at once, if that is a constant.
+/// The most stages that one `skip` leaves to other scopes. A count that only a launch knows is not checked.
 const MAX_SKIPPED: i64 = 65_536;
 
 impl<'db> Cx<'db> {
@@ -49,7 +49,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Lowers a call behind a value.
+    /// Lowers a call of a method, `value.name(args)`.
     pub(crate) fn method_call(
         &mut self,
         id: ExprId,
@@ -141,14 +141,15 @@ impl<'db> Cx<'db> {
 struct Acquired {
     origin: Origin,
     var: Symbol,
-    /// Whether a copy here is not made exactly as often as the stage is acquired, and why.
+    /// The reason why a copy at this place is not executed exactly once for each acquired stage; `None` if it is.
     unequal: Option<&'static str>,
     /// Whether a copy has signalled the stage.
     filled: bool,
 }
 
-/// Checks that every copy that signals a pipeline fills the stage acquired last, and that every way through the program
-/// makes the same copies for a stage. If the program is not `whole`, because a statement could not be lowered, a missing operation
+/// Checks that every copy that signals a pipeline fills the stage acquired last, and that every path through the program makes
+/// the same copies for a stage. If the program is not `whole`, because a statement could not be lowered, a missing operation is
+/// no finding.
 /// is no finding.
 pub(crate) fn check_signals(program: &TileProgram, origins: &[OriginPlace], whole: bool) -> Vec<LowerError> {
     let mut check = Check { program, origins, whole, errors: Vec::new() };

@@ -11,7 +11,7 @@ use crate::error::Lower;
 use crate::value::{SymMode, SymView, Tensor, Value};
 
 impl Cx<'_> {
-    /// Lowers `reshape(t, shape)` of a register tensor, or of a shared one: then the result is a view.
+    /// Lowers `reshape(t, shape)`. The result is a new tensor for a register tensor, and a view for a shared one.
     pub(crate) fn reshape(&mut self, t: ExprId, shape: ExprId, hint: Option<&str>) -> Lower<Value> {
         let tensor = self.tensor(t)?;
         let shape_of = self.static_shape(shape)?;
@@ -87,11 +87,12 @@ impl Cx<'_> {
     }
 }
 
-/// Returns the view of a tensor in memory under another shape of as many elements, by dividing and joining its modes. The coordinates
-/// of the tensor are those of its own modes, so the view holds for any layout of the memory. `None` if a new mode ends inside of a
-/// piece that does not divide evenly.
+/// Returns the view of a tensor in memory under another shape of as many elements, by dividing and joining its modes. The
+/// coordinates of the tensor are those of its own modes, so the view holds for any layout of the memory. `None` if an old mode
+/// would have to be cut unevenly: `[6]` as `[3, 2]` works, `[6, 2]` as `[3, 4]` too, but `[6, 2]` as `[4, 3]` does not.
 fn divided(t: &Tensor, shape: &[i64]) -> Option<SymView> {
-    // Both shapes are walked from their fastest modes on. `rest` is the part of the old mode that is still left, from `factor` on.
+    // Both shapes are walked from their fastest modes on. `left` is the part of the old mode that is not yet in a new mode: its
+    // extent, and the mode with the factor of its next step.
     let mut old = t.view.modes.iter().rev();
     let mut left: Option<(i64, SymMode)> = None;
     let mut groups: Vec<Vec<SymMode>> = Vec::new();
@@ -112,7 +113,7 @@ fn divided(t: &Tensor, shape: &[i64]) -> Option<SymView> {
             }
             wanted /= taken;
             left = Some((rest / taken, SymMode { factor: mode.factor.scale(taken), ..mode.clone() }));
-            // A piece that goes on where the one before it ends is the same mode.
+            // A piece that continues the previous piece extends that mode.
             match group.last_mut() {
                 Some(last) if last.dim == mode.dim && &last.factor * &last.extent == mode.factor => {
                     last.extent = last.extent.scale(taken);

@@ -187,7 +187,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Lowers `turns()`. The first group that takes its turn says whose turns they are.
+    /// Lowers `turns()`. The role of the first group that takes or passes a turn becomes the scope of the turns.
     pub(crate) fn make_turns(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
         let name = self.unique_name(given.hint.unwrap_or("turns"));
         let origin = self.origin(given.id);

@@ -26,12 +26,12 @@ pub(crate) struct Ends<'t> {
 
 /// The most 32-bit registers of each thread for the tile of one copy.
 const MOST: i64 = 64;
-/// The registers of the widest access.
+/// The 32-bit registers of the widest access, which has 16 bytes.
 const VECTOR: i64 = 4;
 
 impl Cx<'_> {
-    /// Returns the chunks in which a copy between two memories moves, or `None` if it moves at once: the registers hold the tile, the
-    /// two views may share elements, or the extents are not known.
+    /// Returns the chunks in which a copy between two memories moves. `None` if it moves at once: the registers hold the tile,
+    /// both views are of one tensor, a view has picked elements or modes of several parts, or the extents are not known.
     pub(crate) fn chunks(&self, ends: &Ends<'_>) -> Option<Chunks> {
         let Ends { from, to, .. } = *ends;
         let in_memory = !from.is_register() && !to.is_register() && from.view.base != to.view.base;
@@ -55,7 +55,7 @@ impl Cx<'_> {
         Some(Chunks { shape: chunk, count, registers })
     }
 
-    /// Returns the number of threads that execute a copy here, and the registers that the tile of a copy may take of each.
+    /// Returns the number of threads that execute a copy here, and the 32-bit registers of each thread that the tile may take.
     fn registers_of_copy(&self) -> (i64, i64) {
         let limits = self.target.limits();
         let threads = match self.scope {
@@ -67,7 +67,7 @@ impl Cx<'_> {
             ScopeId::BLOCK => at_entry,
             role => self.role_registers.get(role.0 as usize - 1).copied().unwrap_or(at_entry),
         };
-        // The addresses, and the values that are live around the copy, need the other half.
+        // The other half is for addresses and for the values that are live around the copy.
         (i64::from(threads), (i64::from(own) / 2).clamp(2 * VECTOR, MOST))
     }
 

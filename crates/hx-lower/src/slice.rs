@@ -112,8 +112,8 @@ impl Cx<'_> {
     }
 
     /// Reports whether the body of an unrolled loop may use the counter where a constant is wanted: as an index of a register
-    /// tensor, an axis, a shape, an order, or a compile-time argument. The lowering must then
-    /// unroll the loop itself, so that the counter is a constant.
+    /// tensor, an axis, a shape, an order, or a compile-time argument. The lowering must then unroll the loop itself, so that
+    /// the counter is a constant.
     pub(crate) fn indexes_registers(&self, body: ExprId, counter: PatId) -> bool {
         let mut found = false;
         let computed = self.bound_in(body);
@@ -144,8 +144,8 @@ impl Cx<'_> {
         })
     }
 
-    /// Returns the locals that statements of a loop's body bind, which may be computed from its counter. If the loop itself is
-    /// in a loop that is unrolled, they have values from the last time.
+    /// Returns the locals that statements of a loop's body bind, which may be computed from its counter. If an outer loop is
+    /// unrolled, they still have the values of its previous round.
     pub(crate) fn bound_in(&self, body: ExprId) -> BTreeSet<PatId> {
         fn names(cx: &Cx<'_>, pat: PatId, found: &mut BTreeSet<PatId>) {
             match &cx.store()[pat] {

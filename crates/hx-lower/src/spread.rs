@@ -13,7 +13,8 @@ use crate::cx::{Cx, Spread};
 use crate::value::{Lazy, Tensor, Value};
 
 impl Cx<'_> {
-    /// Finds the locals of the innermost frame that are tensors from their start. The frame must be that of the body.
+    /// Finds the locals of the innermost frame that are tensors from their start. The frame must be that of the body. `None` if
+    /// no parameter holds elements.
     pub(crate) fn spread(&self, root: ExprId) -> Option<Spread> {
         let frame = self.frame();
         let elements = |value: &Value| match value {
@@ -43,7 +44,7 @@ impl Cx<'_> {
         Some(Spread { shape, dtype, locals })
     }
 
-    /// Returns the value that a local starts with: a tensor, if it is a number that becomes one.
+    /// Returns the value that a local starts with: a tensor, if the local starts as a number and becomes a tensor later.
     pub(crate) fn started(&mut self, at: ExprId, pat: PatId, name: Option<&str>, value: Value) -> Value {
         let Some(spread) = &self.frame().spread else { return value };
         if !spread.locals.contains(&pat) {

@@ -18,7 +18,7 @@ use crate::made::{Made, MadeBy};
 use crate::stmt::permuted;
 use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
 
-/// The value that reads outside of a view return.
+/// The value that reads outside of a view return, and the call that set it.
 pub(crate) struct Pad {
     value: f64,
     made: MadeBy,
@@ -110,7 +110,8 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Lowers the index of a view that has modes of several parts: an integer picks of a mode without parts, and `..` keeps a mode.
+    /// Lowers the index of a view that has modes of several parts: an integer indexes a mode without parts, and `..` keeps a
+    /// mode.
     fn index_groups(&mut self, id: ExprId, t: &Tensor, args: &[ExprId]) -> Lower<Value> {
         let mut view = SymView { modes: Vec::new(), groups: Vec::new(), ..t.view.clone() };
         let mut modes = t.view.modes.iter();
@@ -241,7 +242,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Checks an index of a mode. Returns the end of the view that has to guard it, if nothing else does.
+    /// Checks an index of a mode. Returns the dimension and the coordinate of a new end of the view, if only such an end guards
+    /// the index.
     fn check_index(
         &mut self,
         arg: ExprId,
@@ -285,7 +287,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Checks a range of a mode. Returns the end of the view that has to guard it, if nothing else does.
+    /// Checks a range of a mode. Returns the dimension and the coordinate of a new end of the view, if only such an end guards
+    /// the range.
     fn check_range(
         &mut self,
         arg: ExprId,
@@ -318,7 +321,8 @@ impl Cx<'_> {
         })
     }
 
-    /// Returns the end that a view needs because steps past the end of a mode would stay inside of the tensor.
+    /// Returns the end that a view needs because steps past the end of a mode would stay inside of the tensor: its dimension
+    /// and coordinate.
     ///
     /// # Errors
     /// If a view of this tensor cannot have an end of its own.
@@ -600,7 +604,8 @@ fn least_multiple(extent: &Expr, factor: &Expr) -> Option<Expr> {
     fits.then(|| (x.clone() - Expr::constant(d - 1)).scale(factor / d))
 }
 
-/// Returns the modes of a mode with parts, the slowest first: the order in which their row-major index is that of the mode.
+/// Returns the leaves of a mode with parts, the slowest first, so that the row-major index of the leaves is the index of the
+/// mode.
 fn leaves_of<'e>(shape: &'e ExprTuple, stride: &'e ExprTuple) -> Vec<(&'e Expr, &'e Expr)> {
     match (shape, stride) {
         (ExprTuple::Leaf(extent), ExprTuple::Leaf(stride)) => vec![(extent, stride)],

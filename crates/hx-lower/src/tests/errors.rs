@@ -93,7 +93,7 @@ fn asynchronous_copies_join_global_and_shared_memory() {
     );
 }
 
-/// The parts of a split by a compile-time number have a rank that only the instance knows.
+/// The rank of `a` depends on the compile-time number `P`, so types do not compare the shapes of the copy.
 #[test]
 fn a_conversion_of_a_large_tile_checks_shapes() {
     check(

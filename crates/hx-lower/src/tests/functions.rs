@@ -86,7 +86,7 @@ fn a_kernel_calls_the_functions_of_its_instance() {
     );
 }
 
-/// The functions are known for an instance, so it is there that a call is checked.
+/// Only an instance knows its functions, so their calls are checked for the instance.
 #[test]
 fn functions_that_do_not_fit_are_errors_of_the_instance() {
     check_written(
@@ -180,7 +180,7 @@ fn functions_are_chosen_at_compile_time() {
     expect!["bool · fn · fn · int = B"].assert_eq(&types.join(" · "));
 }
 
-/// A kernel leaves out what a function would do that does nothing.
+/// A condition on functions is decided at compile time: for `identity`, the kernel has no computation.
 #[test]
 fn functions_are_compared_at_compile_time() {
     let text =

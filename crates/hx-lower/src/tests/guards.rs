@@ -141,7 +141,8 @@ fn windows_are_only_read() {
     );
 }
 
-/// A branch may not be taken and a loop may have no round, so what is proven there of a value does not order its bounds behind.
+/// A branch may not be taken, and a loop may have no round. Proofs about values inside must not order the bounds of the values
+/// after it.
 #[test]
 fn a_value_that_may_not_exist_proves_nothing() {
     check(

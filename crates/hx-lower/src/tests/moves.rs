@@ -117,7 +117,6 @@ fn parts_scans_and_numbers() {
     );
 }
 
-/// No `where` clause makes a number of the launch a constant, so the finding does not ask for one.
 #[test]
 fn index_tensors_pick_elements_and_atomic_accesses_return_them() {
     check(
@@ -168,6 +167,7 @@ fn index_tensors_pick_elements_and_atomic_accesses_return_them() {
     );
 }
 
+/// The help asks for no `where` clause, because none makes a number of the launch a constant.
 #[test]
 fn an_index_of_registers_is_a_constant() {
     check(
