@@ -26,7 +26,7 @@ use crate::test::{Captured, Case, Failed, Filter, Listing, case_seed, list, pani
 pub struct BenchOptions<'t> {
     /// Seed of the random functions; it is mixed with each case's name.
     pub seed: u64,
-    /// Time limit of each bench.
+    /// Time limit of each bench; no limit if `None`.
     pub timeout: Option<Duration>,
     pub timing: Timing,
     /// Measure every candidate of the measured kernels, not only the chosen one.

@@ -26,13 +26,14 @@ impl Each<'static> {
 }
 
 impl<'a> Each<'a> {
-    /// Returns the stop flag with the deadline of a work that begins now.
+    /// Begins a work: returns the stop flag with a deadline of now plus the limit.
     pub fn begins(self) -> Until<'a> {
         Until { stop: self.stop, deadline: self.limit.map(|limit| Instant::now() + limit) }
     }
 }
 
-/// Returns the error of work on an item that ended before any part of the item with its own place was evaluated.
+/// Returns the error of an evaluation that was stopped or ran out of time at no place of its own: it points to the item's
+/// keyword.
 pub(crate) fn ended_at<'db>(db: &'db dyn Db, item: Item<'db>) -> Diagnostic {
     let start = first_code(db, item);
     ended(item.file(db), TextRange::at(start, TextSize::of(item.kind().word())))

@@ -221,7 +221,7 @@ fn compiled<'db>(
 }
 
 /// Collects the facts of a launch. A dimension or stride without a fact is unknown. A pointer without one counts as fully
-/// aligned, because allocators align their memory. If no stride is stated to be 1, the usual ones are.
+/// aligned, because allocators align their memory. If no fact states a stride to be 1, those of `hx_lower::usual_units` are 1.
 fn launch_facts(pointers: impl Iterator<Item = Name>, facts: &[Fact]) -> LaunchFacts {
     let mut out = LaunchFacts::none();
     out.align.extend(pointers.map(|name| (name, LaunchFacts::MAX)));

@@ -15,7 +15,7 @@ use hx_launch::{Cuda, Gpu, Machine};
 /// Time limit of one compile, and of one launch: the longest takes some milliseconds.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 const LAUNCH_LIMIT: Duration = Duration::from_secs(20);
-/// Launches of each length. The median counts.
+/// The number of launches of each length, whose median counts.
 const REPEATS: usize = 7;
 
 /// The results of a run.
@@ -40,7 +40,7 @@ pub fn compile_probes(machine: &Machine) -> Result<Vec<(Vec<Probe>, Compiled)>, 
     };
     let target = cuda.target;
     if matches!(machine, Machine::CompileOnly(_)) {
-        // `hx bench --estimates` needs this one.
+        // `hx bench --estimates` measures the clock with this kernel.
         let job = CompileJob::of_kernel(CLOCK_TEXT, CLOCK_SYMBOL, target.name());
         cuda.compilers.compile(&job, &Limits::within(COMPILE_LIMIT)).map_err(compile_error)?;
     }
@@ -105,7 +105,9 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns the figure of a probe and, if other work ran beside it, the units of that work in a cycle.
+    /// Returns the median figure of a probe, in the probe's unit. If other work ran beside it, also returns the units of that
+    /// work in a
+    /// cycle, such as bytes.
     fn measure(&mut self, probe: &Probe, code: &Compiled) -> Result<(f64, Option<f64>), String> {
         self.launch(probe, code, probe.rounds[0])?;
         let mut samples = [Vec::new(), Vec::new()];

@@ -81,11 +81,11 @@ pub enum Goal {
 pub enum StepError {
     /// The evaluation failed before the launch, or the launch was refused.
     Failed(Vec<Diagnostic>),
-    /// The test draws its cases.
+    /// The test has a `forall` and its cases are not drawn yet, so there is no single case to step through.
     Drawn,
     /// The evaluation ended after this number of launches.
     NoLaunch(usize),
-    /// It was stopped.
+    /// The evaluation was interrupted.
     Stopped,
 }
 
@@ -106,7 +106,7 @@ struct Found {
 /// recording ends, and so does each move of the record.
 ///
 /// # Errors
-/// If there is no such launch.
+/// If the case is still to be drawn, the evaluation fails or ends before the launch, or it is interrupted.
 pub fn step(
     db: &Database,
     machine: &Machine,
@@ -126,7 +126,7 @@ pub fn step(
         if !named {
             found = failing(db, machine, request, until, found)?;
         }
-        // The goal is a moment of the block that fails.
+        // The goal is a moment of the failing block. Another block begins at its first operation.
         if request.block.is_some_and(|block| block != found.block) {
             found = Found { block, goal: Goal::Start, ..found };
         }
@@ -175,7 +175,7 @@ fn failing(
 fn fault_goal(error: &SimError) -> ([u32; 3], Goal) {
     let block = error.place.as_ref().and_then(|place| place.block).unwrap_or_default();
     let goal = match &error.fault {
-        // Blocks meet when their changes are merged: each of them ends without a fault.
+        // Two blocks race, which shows only when their changes are merged: neither block ends with a fault.
         Fault::BlockRace { tensor, element, .. } => {
             Goal::Clash { tensor: tensor.clone(), element: *element, text: error.fault.to_string() }
         }

@@ -502,7 +502,7 @@ fn run_case(run: Run<'_>) -> CaseReport {
     }
 }
 
-/// Runs a case in one order of events. Reports also whether one of its launches has several.
+/// Runs a case in one order of events. Also reports whether one of its launches has several orders.
 fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     let Run { db, case, machine, options, stop } = run;
     let Some(item) = case.test.find(db) else { return (failed(case, vec![gone(case)]), false) };
@@ -535,8 +535,9 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     (CaseReport { verdict, output, unjudged, remarks, ..report }, had_orders)
 }
 
-/// Adds to a failure an atomic load that found the value from before a write, although nothing orders the two: it may be the reason,
-/// unless the failure is a fault.
+/// Adds to a failure the first atomic load that found an older value, because nothing orders it after a write. This may explain
+/// the
+/// failure unless the failure is a fault.
 fn with_old(mut found: Vec<Diagnostic>, old: &[Old], faulted: bool) -> Vec<Diagnostic> {
     if let ([only], Some(old), false) = (found.as_mut_slice(), old.first(), faulted) {
         for ((file, range), message) in [(old.load, old.load_text()), (old.write, old.write_text())] {
@@ -591,7 +592,7 @@ pub(crate) struct Ran {
     picture: Option<Picture>,
     /// Whether a launch has a fault that the simulator or the checks found.
     faulted: bool,
-    /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
+    /// The atomic loads of the last launch that found the value before a write, because nothing orders them after that write.
     old: Vec<Old>,
 }
 

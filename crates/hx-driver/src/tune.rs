@@ -175,7 +175,7 @@ pub struct Row {
     pub estimate_us: Option<f64>,
     pub bound: Option<String>,
     pub sample: Option<Sample>,
-    /// The median divided by that of the defaults in the same interleaved run. The order of the rows is by this number.
+    /// The median divided by that of the anchor ([`Prepared::anchor`]) in the same interleaved run.
     pub relative: Option<f64>,
     /// The baseline's time divided by this time.
     pub ratio: Option<f64>,
@@ -203,7 +203,9 @@ pub struct ShapeResult {
     pub flops: Option<f64>,
     /// Bytes of all tensors, each once.
     pub bytes: f64,
-    /// The candidates: the chosen one first, then by time.
+    /// The candidates: the chosen one first, then those of later rounds first, each round by relative time. Without
+    /// measurements, by
+    /// estimate.
     pub rows: Vec<Row>,
     /// Whether the run was stopped before a candidate was chosen.
     pub stopped: bool,
@@ -245,7 +247,7 @@ pub fn prepare<'db>(
     let given = Given::new(db, kernel, shape).map_err(TuneError::Usage)?;
     let axes = space::axes(db, kernel)?;
     if let Some(axis) = axes.iter().find(|axis| given.args.contains_key(&axis.name)) {
-        // A value in the shape fixes the axis. It must be one of its values, or the clause is not what was meant.
+        // A value in the shape fixes the axis. It must be a value of the axis; any other is probably a mistake.
         let value = &given.args[&axis.name];
         if !axis.values.contains(value) {
             let text = format!("`{} = {value}` is not among the values of the `tune` clause", axis.name);

@@ -13,8 +13,8 @@ use hx_workspace::{Extent, TunedEntry};
 
 use crate::tune::Given;
 
-/// Returns the arguments of the result for a shape, and lines that say so. `stated` are arguments that win over it. Without a
-/// `device`, all results for the architecture must be of one.
+/// Returns the arguments of the result for a shape, and lines that say so. Arguments in `stated` win over those of the result.
+/// Without a `device`, all fitting results for the architecture must be of one device.
 ///
 /// # Errors
 /// If the shape does not fit the kernel, or several devices have results, as text; or if a result does not fit the kernel.

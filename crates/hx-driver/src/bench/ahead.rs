@@ -1,8 +1,9 @@
 //! Compiles the kernels of all benches at the same time, before the first bench runs: a bench alone compiles one after the other.
 //!
-//! Which kernels a bench launches is known only by evaluating it. So every bench is evaluated once with a device that compiles and runs
-//! nothing, and with random tensors that hold zeros, which takes next to no time. What fails here is not reported: the bench
-//! itself comes to the same error, in its own order.
+//! Only evaluation tells which kernels a bench launches. So every bench is evaluated once with a device that compiles and runs
+//! nothing, and with random tensors that hold zeros, which takes next to no time. Failures are not reported here: the bench
+//! reports
+//! the same failure when it runs, in its own order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,7 +27,7 @@ const STACK: usize = 64 << 20;
 /// Time limit of each bench. Host code that computes for longer is not worth waiting for.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Compiles what it is asked to launch.
+/// A device that compiles the kernels of launches and runs nothing.
 struct Compiling<'a>(Launcher<'a>);
 
 impl Device for Compiling<'_> {

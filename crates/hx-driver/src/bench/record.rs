@@ -23,7 +23,9 @@ pub struct Roofs {
 }
 
 impl Roofs {
-    /// Returns the larger of the two shares of a stated peak that a work reaches; 1.0 is the peak.
+    /// Returns the larger of the two shares of a stated peak that a work reaches; 1.0 is the peak. `None` if no peak is stated
+    /// for a
+    /// rate that the work has.
     fn share(&self, work: &Work) -> Option<f64> {
         let of = |rate: Option<f64>, roof: Option<f64>| Some(rate? / roof.filter(|r| *r > 0.0)?);
         let shares = [of(work.flops_per_second(), self.flops), of(work.bytes_per_second(), self.bytes)];
@@ -110,9 +112,9 @@ pub struct AgainstRecord {
     pub ratio: Option<f64>,
     /// `time` or `bandwidth`.
     pub by: String,
-    /// The largest absolute difference of the results, if both works wrote the same tensors; `None` if it is infinite.
+    /// The largest absolute difference of the results; `None` if it is infinite or the results were not compared.
     pub max_difference: Option<f64>,
-    /// This difference in units of the last place of the result's type.
+    /// The largest difference in units of the last place of the result's type; `None` like `max_difference`.
     pub max_ulps: Option<f64>,
     /// Whether both works wrote the same tensors, so that their results were compared.
     pub compared: bool,

@@ -65,7 +65,7 @@ fn in_kernel(db: &Database, seen: &Seen<'_>, origin: Origin) -> Option<ExprId> {
 struct Source {
     pat: PatId,
     value: ExprId,
-    /// Whether the names run over the value.
+    /// Whether the statement is a `for`, whose names take the elements of the value in turn.
     runs: bool,
 }
 

@@ -84,7 +84,7 @@ impl Account<'_> {
         self.with_definitions(texts, None, Some(wrote.block))
     }
 
-    /// Places the texts, and labels the definitions of the names at their places that are not part of a place.
+    /// Places the texts, and labels the definitions of the names that occur at these places. `more` is one further label.
     fn with_definitions(&self, texts: Texts, more: Option<Label>, block: Option<u32>) -> Vec<Label> {
         let origins: Vec<Origin> = texts.keys().copied().collect();
         let mut labels: Vec<Label> = self.placed(texts).into_iter().chain(more).collect();
@@ -116,7 +116,9 @@ impl Account<'_> {
         found.into_iter().map(text).collect()
     }
 
-    /// Returns the fills of accumulators with which the first product begins, so that no statement executes them.
+    /// Returns the fills of accumulators that the first product absorbs: the product begins with the value, so no statement of
+    /// the
+    /// program executes the fill.
     fn fills(&self) -> Vec<(Origin, String)> {
         let is_followed = |tensor: TensorId| self.seen.sources.iter().any(|source| source.tensor == tensor);
         let fill = |(op, _): (&Op, f64)| {

@@ -6,7 +6,7 @@ use hx_sim::{Place, Wrote};
 
 /// The most operations, blocks or threads that are listed.
 const LISTED: usize = 4;
-/// At most one in this many elements agrees with the reference by accident.
+/// For `ACCIDENTS` wrong elements, one right element with the same key is allowed: it may agree with the reference by accident.
 const ACCIDENTS: usize = 16;
 
 /// Describes the wrong elements by their writers: `the wrong elements are those that thread 17 wrote`. `writes` holds the
@@ -45,7 +45,7 @@ pub(super) fn common(
     Some(format!("the wrong elements are {values} {} of their threads", listed(&keys, &number)))
 }
 
-/// Finds an axis of the grid with an index at which all elements are wrong, if all others are right.
+/// Finds an axis of the grid along which few indices separate the wrong elements from the right ones ([`separating`]).
 fn along_axis(writes: &[(Wrote, bool)], index: &impl Fn(u32) -> Vec<usize>) -> Option<String> {
     let (any, _) = writes.first()?;
     let axes = index(any.block).len();
@@ -69,7 +69,7 @@ fn separating(writes: &[(Wrote, bool)], key: impl Fn(&Wrote) -> Option<u32>) -> 
     (separates && !wrong.is_empty() && wrong.len() <= LISTED).then(|| wrong.into_iter().collect())
 }
 
-/// Returns a wrong write, if all wrong writes are of one thread.
+/// Returns a wrong write, if one thread made all wrong writes and other threads wrote, too.
 fn single(writes: &[(Wrote, bool)]) -> Option<Wrote> {
     let mut wrong = writes.iter().filter(|(_, is_wrong)| *is_wrong).map(|(wrote, _)| *wrote);
     let first = wrong.next()?;

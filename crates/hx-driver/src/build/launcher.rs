@@ -41,7 +41,7 @@ pub fn build_launcher(
     };
     let mut instances = Vec::new();
     for kernel in &chosen {
-        // An argument of no kernel is passed on, so that the error names it.
+        // An argument that no kernel has is passed to each of them, so that the error names it.
         let own = request
             .overrides
             .iter()

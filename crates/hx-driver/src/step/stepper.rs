@@ -63,7 +63,7 @@ pub struct Stepper<'r> {
     pub(super) prepared: &'r Prepared,
     pub(super) playback: Playback<'r>,
     pub(super) instance: Instance<'r>,
-    /// Indexed by site.
+    /// The place of each site of the thread program; `None` if the source has no place for it.
     spots: Vec<Option<StepSpot>>,
     pub(super) arguments: &'r CtArgs,
     found: Vec<Diagnostic>,

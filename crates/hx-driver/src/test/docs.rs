@@ -133,12 +133,13 @@ fn moved(mut found: Diagnostic, cell: SourceFile, home: SourceFile) -> Diagnosti
     let places = labels.map(|label| &mut label.file);
     let edits = found.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.file);
     places.chain(edits).filter(|file| **file == cell).for_each(|file| *file = home);
-    // A line that a fix inserts would not begin with the slashes of the comment.
+    // A fix that inserts a line break would add a line without the slashes of the comment, so it is dropped.
     found.fixes.retain(|fix| fix.edits.iter().all(|edit| edit.file != home || !edit.text.contains('\n')));
     found
 }
 
-/// Runs a block as its words say. `run` runs it as any other case, on a machine that `runs` kernels or only compiles them.
+/// Runs a block in the mode that the words after its fence select. `run` runs its code. `runs` is false on a machine that only
+/// compiles kernels.
 pub(super) fn run(
     db: &Database,
     case: &Case,

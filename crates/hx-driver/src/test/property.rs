@@ -23,7 +23,7 @@ pub const DRAWN_CASES: usize = 32;
 /// The number of attempts to draw a case that differs from those before.
 const ATTEMPTS: usize = 64;
 
-/// The number of draws for each wanted case, if `assume` refuses cases.
+/// The largest number of draws for each wanted case, because `assume` may refuse some of them.
 const DRAWS_PER_CASE: usize = 10;
 
 /// Returns the cases of a test with a `forall` that a filter wants: those that it names by their values, or else the test.
@@ -90,7 +90,7 @@ pub(super) fn run(run: Run<'_>) -> CaseReport {
     total
 }
 
-/// Adds what a case without a failure reports to the report of the test.
+/// Adds the output and the findings of a case that did not fail to the report of the test.
 fn add(total: &mut CaseReport, report: CaseReport) {
     if !matches!(total.verdict, Verdict::Passed) {
         total.verdict = report.verdict;
@@ -121,7 +121,7 @@ struct Draws {
     seen: BTreeSet<String>,
     /// The texts of cases that failed before and are still to run, the next one last.
     known: Vec<String>,
-    /// Cases that are still to run if there are so few that all run, the next one last.
+    /// If the domain is so small that every case runs: the cases that are still to run, the next one last.
     ready: Vec<Assignment>,
     is_exhausted: bool,
 }

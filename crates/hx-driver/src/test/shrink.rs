@@ -42,7 +42,7 @@ pub(super) fn shrink(run: Run<'_>, first: Assignment, report: CaseReport) -> Cas
     };
     search.all();
     let Search { current, runs, has_ended, .. } = search;
-    // Once more, because a trial does not explain its failure.
+    // Run the smallest case once more, because a trial does not explain its failure.
     let mut last = run.one(Property::Given, &current.text);
     let fails_again = code_of(&last) == Some(code);
     if !fails_again {
@@ -104,7 +104,8 @@ impl Search<'_> {
                 let domain = self.current.domains[variable].clone();
                 match domain.position(self.current.choices[variable]) {
                     Some(_) => self.shrink_position(variable, &domain),
-                    // Numbers get rounder, which no order bounds: once is enough.
+                    // A real number gets fewer digits, not less. No order bounds such steps, so it shrinks only in the first
+                    // round.
                     None if is_first_round => self.shrink_float(variable, &domain),
                     None => {}
                 }

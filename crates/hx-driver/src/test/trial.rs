@@ -19,7 +19,7 @@ pub(super) const REFUSED: &str = "`assume` does not hold for it";
 /// The way in which a test with a `forall` runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Property {
-    /// Its cases are drawn. Before them, these run, which failed when the test was last run.
+    /// Cases are drawn. The cases of this list, which failed when the test was last run, run before them.
     Drawn(Vec<String>),
     /// One case runs, which a filter named by its values: `m = 65, T = bf16`.
     Given(String),
@@ -40,14 +40,15 @@ impl Property {
 /// The result of drawing the cases of a test.
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
-    /// The number of cases that ran before one failed, and that one.
+    /// The number of cases that ran, including the one that failed.
     pub cases: usize,
     /// The values of the smallest case that fails.
     pub failing: Option<String>,
 }
 
 impl CaseReport {
-    /// Returns the name under which what failed runs again alone.
+    /// Returns the name that runs the failed case alone: that of the smallest failing case of a `forall`, otherwise that of the
+    /// case.
     pub fn rerun_name(&self) -> String {
         match self.drawn.as_ref().and_then(|drawn| drawn.failing.as_ref()) {
             Some(text) => format!("{}[{text}]", self.case.name),

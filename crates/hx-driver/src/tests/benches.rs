@@ -14,7 +14,7 @@ use crate::{BenchFile, BenchOptions, Filter, Roofs, changes, list_benches, run_b
 
 const KERNEL: &str = "kernel k<B = 1>(x: f32[n]) grid [1] threads 32 { }\n";
 
-/// A device on which every step takes this many microseconds ± 1. Each further candidate takes one more.
+/// A device on which every step takes this many microseconds ± 1. Each further candidate takes one microsecond more.
 struct Clock(f64);
 
 /// Returns the number of candidates that a kernel has here: the number of letters of its name.
@@ -339,7 +339,7 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let machine = hx_launch::Machine::TextOnly(hx_launch::Texts::new(Target::usual()));
-    // Once it is true, no bench of its own compiles any more.
+    // The first report sets `stop`, so no later bench compiles: the kernels below come from the pass before the first bench.
     let stop = AtomicBool::new(false);
     let mut first = None;
     run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {

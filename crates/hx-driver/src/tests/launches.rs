@@ -524,7 +524,7 @@ test \"widened\" {
     );
 }
 
-/// The number that is asked for is that of a byte's elements.
+/// A byte holds 8 elements of `i1`, so the note asks for multiples of 8.
 #[test]
 fn eight_truth_bits_are_asked_for_where_a_byte_has_eight() {
     check(
@@ -662,7 +662,7 @@ test "deep" for (a, b, c) in [(5, 0, 3), (5, 3, 0), (0, 3, 3), (5, 0, 0)] { let 
     );
 }
 
-/// A tensor says how many rounds there are: the protocol is followed for some numbers of them before the launch.
+/// The number of rounds is read from a tensor. The check before the launch therefore follows the protocol for several numbers.
 #[test]
 fn the_help_for_a_copy_in_flight_names_the_wait_of_its_pipeline() {
     check(

@@ -113,7 +113,8 @@ fn the_most_exact_result_wins() {
         passed
     "#]],
     );
-    // The launch states another `FLAG`, so the exact result is not for it. Then the order of the file counts.
+    // The launch states another `FLAG`, so the result of the exact shape does not apply. The first applicable one of the file
+    // does.
     check(
         "move1<FLAG = true>(x, y);",
         &results,

@@ -242,7 +242,7 @@ impl<'db> Run<'_, 'db> {
         }
         let chosen = raced.chosen.map(|work| works.entrants[work]);
         let entry = chosen.and_then(|at| self.entry(text, at, &rows[at]));
-        // The later the round, the more the time is worth: those that were dropped early come last.
+        // Rows of later rounds come first: candidates that were dropped early have less reliable times.
         let time = |row: &Row| (std::cmp::Reverse(row.round), row.relative.unwrap_or(f64::INFINITY));
         rows.sort_by(|a, b| {
             let ((ra, ta), (rb, tb)) = (time(a), time(b));

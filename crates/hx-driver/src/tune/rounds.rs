@@ -16,7 +16,7 @@ const BATCH: usize = 8;
 const CLOSE: f64 = 1.02;
 /// A candidate is dropped beyond this multiple of the best time, even from the faster half.
 const FAR: f64 = 1.3;
-/// The number of candidates that the last round measures at least, if there are as many.
+/// The faster half of a round has at least this many candidates, if there are as many.
 const FINAL: usize = 3;
 
 /// The time for which a batch is measured.
@@ -201,7 +201,8 @@ fn fastest(times: &[(usize, f64)]) -> Option<usize> {
     times.iter().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0))).map(|(at, _)| *at)
 }
 
-/// Returns the candidates of the next round, in order: the faster half, those close to the best, and the anchor.
+/// Returns the candidates of the next round, in order: those of the faster half within [`FAR`], those within [`CLOSE`], and the
+/// anchor.
 fn kept(times: &[(usize, f64)], anchor: usize) -> Vec<usize> {
     let mut sorted = times.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
