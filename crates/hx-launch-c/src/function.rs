@@ -77,7 +77,7 @@ fn function(kernel: &BuiltKernel, name: String) -> Result<Function<'_>, String> 
 }
 
 impl Function<'_> {
-    /// Returns the parameters of the function in C, in order.
+    /// Returns the parameters of the function in C: the kernel's own, the dimensions, the log if there is one, and the stream.
     pub(super) fn parameters(&self) -> Vec<String> {
         let own = self.own.iter().map(|Own { name, param }| match param {
             LaunchParam::Tensor(tensor) if tensor.mutable => format!("void *{name}"),

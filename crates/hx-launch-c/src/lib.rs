@@ -32,7 +32,7 @@ pub struct BuiltKernel {
     pub dims: Vec<LaunchDim>,
     /// The name and the value of every compile-time argument.
     pub arguments: Vec<(String, String)>,
-    /// The tensors that are 0 before a launch, and after it.
+    /// The names of the tensors that hold the kernel's counters: they must be 0 before a launch, and are 0 after it.
     pub counters: Vec<String>,
     /// The messages of the kernel's assertions, in the order of their counts in the log.
     pub assertions: Vec<String>,
@@ -47,9 +47,9 @@ pub struct BuiltKernel {
 pub struct LaunchDim {
     pub name: String,
     pub is_stride: bool,
-    /// The promised divisor.
+    /// A number that divides the value of every launch.
     pub divisor: u32,
-    /// Whether the value is promised to be 1.
+    /// Whether the value is 1 in every launch.
     pub is_unit: bool,
 }
 
@@ -83,7 +83,9 @@ pub fn launcher(request: &LauncherRequest<'_>) -> Result<LauncherText, String> {
     Ok(LauncherText { header: header::header(request, &functions), source })
 }
 
-/// Returns the name of the only kernel's function; with several kernels, the name with which those of all functions begin.
+/// Returns the prefix of all identifiers. A single kernel's function has this name; with several kernels, the names of all
+/// functions
+/// begin with it.
 fn prefix(stem: &str) -> String {
     format!("hx_{}", word(stem))
 }

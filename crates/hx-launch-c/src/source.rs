@@ -348,8 +348,9 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Writes the check that the first tensor, which is written, shares no memory with the second one, or is the same where the
-    /// kernel updates it in place.
+    /// Writes the check that the first tensor, which the kernel writes, shares no memory with the second one. If the kernel
+    /// updates the
+    /// second one in place, both may also be the same tensor.
     fn apart(&mut self, tensors: [(&Own<'_>, &TensorParam); 2]) {
         for (own, tensor) in tensors {
             if !self.sized.contains(&own.name) {

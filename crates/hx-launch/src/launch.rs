@@ -91,7 +91,8 @@ pub struct Launcher<'a> {
     /// The last fault that the simulator found, and its launch.
     faulted: Option<(usize, SimError)>,
     reporting: Reporting<'a>,
-    /// The atomic loads of the last launch that found the value from before a write that nothing orders them with.
+    /// The atomic loads of the last launch that read the value before a write, because nothing orders the load after that
+    /// write.
     old: Vec<Old>,
     /// The warnings about the kernels that were launched.
     findings: Vec<Diagnostic>,
@@ -203,7 +204,8 @@ impl<'a> Launcher<'a> {
         Launcher { order, ..self }
     }
 
-    /// Returns the atomic loads of the last launch that found the value from before a write that nothing orders them with.
+    /// Returns the atomic loads of the last launch that read the value before a write, because nothing orders the load after
+    /// it.
     pub fn old(&self) -> &[Old] {
         &self.old
     }

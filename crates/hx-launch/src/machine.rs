@@ -249,7 +249,7 @@ impl Cuda {
         }
     }
 
-    /// Returns it for a GPU that takes this kind of code, with a warning if it is not machine code.
+    /// Returns the compiler for a GPU that takes this kind of code. Adds a warning if the driver must translate PTX.
     fn making(self, want: Want, info: &DeviceInfo) -> Cuda {
         if want == Want::Ptx {
             let (name, target) = (&info.name, self.target);

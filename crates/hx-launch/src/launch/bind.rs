@@ -17,7 +17,7 @@ use hx_lower::{CtArgs, CtValue};
 
 use super::{BoundParam, BoundTensor};
 
-/// The largest dimension: kernels compute coordinates in 32 bits.
+/// The first dimension or stride that is too large: kernels compute coordinates in signed 32-bit integers.
 const DIM_LIMIT: i64 = 1 << 31;
 
 /// Arguments that match the header.
@@ -533,8 +533,8 @@ fn scalar(
     }
 }
 
-/// Checks that no argument that the kernel writes shares memory with another argument, unless an input is the same tensor. Returns
-/// these pairs: the instance decides about them.
+/// Checks that no argument that the kernel writes repeats elements or shares memory with another argument. The exception is an
+/// input that is the same tensor as an output: such pairs are returned, and the instance decides about them.
 fn overlaps(
     header: &Header<'_>,
     request: &LaunchRequest,

@@ -122,7 +122,8 @@ impl<'a> Launcher<'a> {
         Ok(outcome.compiled)
     }
 
-    /// Compiles kernels into the cache, at the same time. Whoever needs the code of one that fails gets the error.
+    /// Compiles kernels into the cache, at the same time. Failures are not reported here: the launch that needs the code
+    /// reports them.
     pub(super) fn compile_all(&self, cuda: &Cuda, sources: &[&CudaSource]) {
         let (target, level, until) = (self.target, self.levels.first(), self.until);
         sources.par_iter().for_each(|source| drop(compile(cuda, source, (target, level), until)));

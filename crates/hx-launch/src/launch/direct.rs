@@ -63,7 +63,9 @@ impl<'a> Launcher<'a> {
     /// the alignment of each argument's address in bytes.
     ///
     /// # Errors
-    /// If the arguments do not fit the kernel, a tensor that the kernel takes as packed is not, or the kernel does not compile.
+    /// If the machine is no GPU, the arguments do not fit the kernel, a tensor that the kernel takes as packed is not, or the
+    /// kernel
+    /// does not compile.
     pub fn direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<DirectLaunch, LaunchError> {
         let chosen = self.placed(request, align)?;
         let in_place = chosen.pairs_in_place(self.db);
@@ -133,11 +135,12 @@ impl<'a> Launcher<'a> {
         self.told(instance, program, &log).finish(Ok(())).map(|((), printed)| printed)
     }
 
-    /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Solves and compiles
-    /// nothing.
+    /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Solves and
+    /// compiles
+    /// nothing. Returns the arguments that the kernel writes, by position in the request.
     ///
     /// # Errors
-    /// If the arguments do not fit the kernel.
+    /// If the arguments do not fit the kernel, or a tensor that the kernel takes as packed is not.
     pub fn check_direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<Vec<usize>, LaunchError> {
         self.placed(request, align).map(|chosen| written(&chosen.bound, &chosen.sources))
     }

@@ -1,7 +1,9 @@
 //! The cycles of timed launches, as measured and by the cost model.
 //!
-//! A time becomes cycles by the clock that a small kernel measures in turns with the others. The part of a time that is none of
-//! the kernel's, such as the events around it, is the same for that small kernel, which knows how long it ran.
+//! Cycles are computed from a time and the clock rate, which a small kernel measures in turns with the timed works. A measured
+//! time
+//! includes a fixed part outside of the kernel, such as the events around it. The small kernel measures its own duration on the
+//! device, so the difference to its measured time is this part.
 
 use hx_calibrate::{CLOCK_SYMBOL, CLOCK_TEXT, Clock};
 use hx_compile::{Db, launch_cycles};
@@ -16,9 +18,9 @@ use crate::machine::Gpu;
 /// The clock while works were timed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
-    /// Cycles of a microsecond.
+    /// Clock cycles per microsecond.
     per_us: f64,
-    /// Microseconds of a time in which the kernel does not run.
+    /// The microseconds of a measured time that lie outside of the kernel.
     around_us: f64,
 }
 
@@ -65,7 +67,7 @@ impl Launcher<'_> {
         self.compile_job(&gpu.cuda, &job)
     }
 
-    /// Returns the clock from the sums that its kernel wrote, and from its own times.
+    /// Returns the clock rate. The clock kernel wrote its cycles and nanoseconds to `sums`; `timing` has its measured times.
     pub(super) fn clock_rate(
         &self,
         gpu: &Gpu,

@@ -94,7 +94,7 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Reports whether a kernel adds floating-point numbers to memory that other blocks add to as well.
+/// Reports whether a kernel adds floating-point numbers to memory atomically, so that the order of the additions may vary.
 fn adds_floats(db: &dyn Db, checked: Checked<'_>) -> bool {
     let Ok(lowered) = tile_program(db, checked.get()) else { return false };
     let program = &lowered.program;

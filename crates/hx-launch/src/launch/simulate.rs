@@ -153,26 +153,27 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// An atomic load that found the value from before a write that nothing orders it with, in the text.
+/// An atomic load that read the value before a write, because nothing orders the load after that write, with places in the
+/// text.
 #[derive(Clone, Debug)]
 pub struct Old {
     /// The load.
     pub load: (SourceFile, TextRange),
-    /// The write whose value it did not find.
+    /// The write, whose value the load did not read.
     pub write: (SourceFile, TextRange),
-    /// The element, and the two blocks.
+    /// The element, and the blocks of the load and of the write.
     element: String,
     blocks: [[u32; 3]; 2],
 }
 
 impl Old {
-    /// Returns what the load did, for its place.
+    /// Returns the message at the load.
     pub fn load_text(&self) -> String {
         let [reader, writer] = self.blocks.map(block);
         format!("{reader} finds {} as it was before {writer} wrote it: nothing orders the two", self.element)
     }
 
-    /// Returns what the write did, for its place.
+    /// Returns the message at the write.
     pub fn write_text(&self) -> String {
         let [_, writer] = self.blocks.map(block);
         format!("{writer} wrote it here")

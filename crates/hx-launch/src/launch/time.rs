@@ -42,7 +42,7 @@ impl Default for Timing {
 /// Identifies the bytes of a host buffer that device memory holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Content {
-    /// All elements from the first to past the last.
+    /// The elements from the position `start` of a buffer up to, without, `end`.
     Span { buffer: u64, start: usize, end: usize },
     /// The elements of a view, packed.
     Packed { buffer: u64, offset: usize, shape: Vec<usize>, strides: Vec<usize> },
