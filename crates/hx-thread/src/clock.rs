@@ -3,9 +3,9 @@
 //! An agent acts in an order of its own, and synchronization alone tells other agents how far it has come. Every warp is an
 //! agent. The asynchronous copies that a warp has issued are a second agent beside it, and those of them that signal a barrier
 //! in memory are a third. The bulk copies that signal one stage of a barrier are an agent of their own, whoever issues them: an
-//! epoch of it is a phase of the stage. The time of an agent is a number of epochs: an epoch of a warp ends at each barrier that the warp
-//! passes, an epoch of its copies at each commit, an epoch of its signalling copies when they are told to arrive. So an epoch
-//! of copies is a group.
+//! epoch of it is a phase of the stage. The time of an agent is a number of epochs: an epoch of a warp ends at each barrier,
+//! release and fence of the warp, an epoch of its copies at each commit, an epoch of its signalling copies when they are told
+//! to arrive. So an epoch of copies is a group.
 //!
 //! Each warp knows every agent up to some epoch. A barrier joins the knowledge of the warps that pass it: all warps at a
 //! barrier of the block, the lanes of one warp at a barrier of the warp. A wait ends groups for the threads that issued
@@ -93,7 +93,7 @@ pub struct Epoch {
     agent: Agent,
 }
 
-/// The agent of a warp that performs an access.
+/// The kind of agent that performs an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Agent {
     Warp,
@@ -205,11 +205,12 @@ impl Knowledge {
 
 /// The number of agents of each warp.
 const KINDS: usize = 7;
-/// The agents of copies that signal, in units of the number of warps.
+/// The first agent of signalling copies, in units of the number of warps: that of warp `w` is `SIGNALS * warps + w`.
 const SIGNALS: usize = 4;
-/// The agents for signalling copies that a fence of the waiting warp followed.
+/// The first agent, in the same units, of signalling copies that a fence of the waiting warp followed.
 const FENCED_SIGNALS: usize = 5;
-/// The agents for the waits that warps have passed. A warp that learns of a later event of another warp also learns of these waits.
+/// The first agent, in the same units, of the waits that warps have passed. A warp that learns of a later event of another warp
+/// also learns of these waits.
 const WAITS: usize = 6;
 
 /// The clocks of the agents of a block, or of the blocks of a cluster. The blocks number their warps one after the other.
@@ -234,7 +235,7 @@ pub struct Clock {
     warps: usize,
     /// The number of stages of barriers of all blocks.
     stages: usize,
-    /// Indexed by warp and by its copies: the first epoch that no fence has followed.
+    /// The first epoch that no fence has followed: at `w` of warp `w`, at `warps + w` of its copies.
     fenced: Vec<u32>,
     /// Indexed by agent: the current epoch, from 1 on.
     now: Vec<u32>,
@@ -472,7 +473,7 @@ impl Clock {
             let row = &mut self.known[warp * agents..(warp + 1) * agents];
             row.iter_mut().zip(&told.0).for_each(|(known, told)| *known = (*known).max(*told));
         }
-        // The signalling copies that anybody knows of have arrived.
+        // A signalling copy has arrived as soon as any warp knows of it.
         let (signals, stages) = self.landed[self.warps..].split_at_mut(self.warps);
         let copies = [(signals, SIGNALS), (stages, KINDS)]
             .into_iter()
@@ -548,7 +549,7 @@ impl Clock {
             Agent::Warp => 2,
             Agent::Copies => 3,
             Agent::Signals => FENCED_SIGNALS,
-            // It is an access through the same proxy.
+            // An access through the asynchronous proxy needs no fence, and a wait is no access.
             Agent::Proxy | Agent::Stage(_) | Agent::Waits => return true,
         };
         let knows =
@@ -613,12 +614,12 @@ impl Clock {
         }
     }
 
-    /// Returns how many barriers, of the block or its own, the warp that passed most of them has passed.
+    /// Returns the largest number of epochs that a warp has ended, by barriers, releases and fences.
     pub fn passed(&self) -> u32 {
         self.now[..self.warps].iter().max().map_or(0, |now| now - 1)
     }
 
-    /// Compares how far two paths of a program have come: by the epochs that all warps know of, then by the barriers passed.
+    /// Compares how far two paths of a program have come: by the epochs that all warps know of, then by [`Clock::passed`].
     pub fn compare(&self, other: &Clock) -> Ordering {
         let over = |clock: &Clock| clock.known_to_all[..clock.warps].iter().min().copied();
         over(self).cmp(&over(other)).then(self.passed().cmp(&other.passed()))

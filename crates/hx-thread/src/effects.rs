@@ -49,7 +49,7 @@ impl Stmt {
                 let form = copy.form();
                 touches(vec![touch(form, &copy.src, Space::Global), touch(form, &copy.dst, Space::Shared)])
             }
-            // The address is that of another block.
+            // The elements go to the memory of another block, so this block does not touch them.
             Stmt::Send(_) => touches(Vec::new()),
             Stmt::Bulk(Bulk { row, address, .. }) | Stmt::BulkStore(BulkStore { row, address, .. }) => {
                 touches(vec![touch(row.form(), address, Space::Shared)])

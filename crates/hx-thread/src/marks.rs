@@ -51,7 +51,8 @@ impl<T: Copy> Pair<T> {
         }
     }
 
-    /// Returns one of the two accesses that does not happen before `later`, an access in the current epoch.
+    /// Returns one of the two accesses that does not happen before `later`, an access in the current epoch. `None` if both
+    /// happen before it.
     #[inline]
     pub fn meets(&self, later: Epoch, clock: &Clock) -> Option<Mark<T>> {
         self.iter().find(|mark| clock.relation(mark.epoch, later) != Known::Before)

@@ -297,7 +297,8 @@ fn guard_text(word: &str, guard: &Cond) -> String {
     }
 }
 
-/// Formats a value, with the registers of its inputs in place of `$0`, `$1`. The last comes first: `$1` is a part of `$10`.
+/// Formats a value, with the registers of its inputs in place of `$0`, `$1`. The last input is replaced first, because `$1` is
+/// a prefix of `$10`.
 fn value_text(program: &ThreadProgram, value: &Scalar, inputs: &[Registers]) -> String {
     let inputs = inputs.iter().enumerate().rev();
     inputs.fold(value.to_string(), |text, (i, r)| text.replace(&format!("${i}"), &registers_text(program, r)))

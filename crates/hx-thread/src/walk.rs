@@ -161,7 +161,7 @@ mod tests {
         check(Expr::dim("m"), false, None, false);
         check(at() + one(), true, None, false);
         check(at() + one(), false, Some(at() - Expr::constant(2)), true);
-        // The stages of a ring.
+        // The index of a ring grows by 1 and is reset to 0.
         check(at() + one(), false, Some(Expr::default()), false);
     }
 }

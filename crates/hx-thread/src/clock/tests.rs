@@ -95,7 +95,7 @@ impl Threads {
         Vec::new()
     }
 
-    /// Returns the relation of an earlier access to one of now by these threads.
+    /// Returns the order of an earlier access relative to an access that the threads `later` make now.
     fn relation(&self, earlier: &Past, later: &[u32]) -> Known {
         let knows = |thread: u32, part: usize| self.known[thread as usize].contains(&part);
         let all = later.iter().all(|to| earlier.parts.iter().all(|(_, part)| knows(*to, *part)));
@@ -108,7 +108,7 @@ impl Threads {
     }
 }
 
-/// Steps with barriers of any warps, or of all and of one only.
+/// Generates steps. With `any`, barriers join any warps; otherwise they join all warps or a single one.
 fn steps(any: bool) -> impl Strategy<Value = Vec<Step>> {
     let some = if any { (1u64..1 << WARPS).boxed() } else { Just((1u64 << WARPS) - 1).boxed() };
     let warps = move || some.clone().prop_map(Warps::of);
@@ -138,7 +138,7 @@ fn pass(clock: &mut Clock, step: Step) -> Option<Epoch> {
     None
 }
 
-/// Reports whether the threads of a step are in one epoch of their warps, as an instruction that they execute together is.
+/// Reports whether all warps of an access are in the same epoch: threads that execute an instruction together are.
 fn in_step(clock: &Clock, step: Step) -> bool {
     let Step::Access(thread, lanes) = step else { return true };
     let epochs = clock.access(thread, lanes).warps().map(|warp| clock.now[warp]).collect::<BTreeSet<_>>();

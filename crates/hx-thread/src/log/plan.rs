@@ -300,7 +300,7 @@ impl DryRun<'_> {
             | Stmt::NamedArrive { .. }
             | Stmt::WaitPrevious
             | Stmt::AllowNext => {}
-            // The groups of a role run at the same time, so their records have no order to count in.
+            // Roles run at the same time, so the order of their records is not known.
             Stmt::Roles(roles) => {
                 return roles.iter().all(|role| !prints(self.program, &role.body)).then_some(());
             }
@@ -321,7 +321,7 @@ impl DryRun<'_> {
         }
     }
 
-    /// Makes the integers unknown that a body changes which was not followed.
+    /// Makes the integers unknown that a body changes. Call it for a body that is not followed.
     fn forget(&mut self, body: &[Stmt]) {
         self.vars.extend(assigned(body).into_iter().map(|var| (var, None)));
     }

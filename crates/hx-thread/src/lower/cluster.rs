@@ -1,4 +1,4 @@
-//! Lowers what crosses the blocks of a cluster: the shares of a copy, and the release of a stage to all blocks that fill it.
+//! Lowers copies that blocks of a cluster share, and the release of a stage to all blocks that fill it.
 //!
 //! The blocks along an axis of the cluster have consecutive block indices, from a multiple of their number on. The rank of a
 //! block counts all blocks of the cluster, those along the first axis fastest.
@@ -62,12 +62,12 @@ impl Lowering<'_> {
         Ok((self.place(axis), ranks.collect()))
     }
 
-    /// Returns the ranks of the blocks that fill the stages of a pipeline of the executing block; none if it fills them alone.
+    /// Returns the ranks of all blocks that fill the stages of a pipeline of the executing block; empty if it fills them alone.
     pub(super) fn sending(&self, pipe: PipeId) -> Vec<Expr> {
         let mut out = Vec::new();
         for axis in self.pipes.axes.get(&pipe).into_iter().flatten() {
             let blocks = i64::from(size(self.program, *axis));
-            // Every axis meets the executing block, which counts once: along the first axis.
+            // The executing block lies on every axis but must count once, so only the first axis includes it.
             if out.is_empty() {
                 out.extend((0..blocks).map(|at| self.rank(*axis, &Expr::constant(at))));
                 continue;

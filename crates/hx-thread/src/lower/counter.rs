@@ -17,7 +17,7 @@ use crate::{Barrier, BarrierKind, Body, Counter, Draw, Drawn, Stmt};
 
 /// The locals of loops over counters have numbers from this one on, above those of pipelines.
 const TICKET_LOCALS: u32 = 3 << 29;
-/// The distance between the numbers of two loops. Their locals are the first of them.
+/// The distance between the numbers of the locals of two loops. A loop uses only the first numbers.
 const STEP: u32 = 32;
 
 /// A loop over a counter.

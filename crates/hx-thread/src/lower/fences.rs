@@ -1,16 +1,17 @@
 //! Places the fences between accesses of threads to shared memory and the matrix instructions and bulk copies that follow them.
 //!
-//! Matrix instructions with descriptors read, and bulk copies read and write, through the asynchronous proxy. Such a read sees a
-//! store of a thread, and such a write leaves what a thread loaded or stored, only if that thread executes a fence after its
-//! access, and a barrier after the fence orders the two. So this pass inserts a fence directly before each barrier, and each
+//! Matrix instructions with descriptors read, and bulk copies read and write, through the asynchronous proxy. Such a read sees
+//! a store of a thread, and such a write comes after a load or store of a thread, only if that thread executes a fence after
+//! its access, and a barrier after the fence orders the two. So this pass inserts a fence directly before each barrier, and
+//! each
 //! arrival at a barrier in memory, that may order an access to a buffer with asynchronous accesses. A copy in groups counts as a
 //! store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread executes other
 //! statements, so the threads that wait for the barrier execute the fence.
 //!
-//! The same holds in global memory for a tensor that bulk stores write: what threads load from it and store to it before such a
-//! store needs a fence of its own. There an atomic access that releases orders, too, and a thread may store by itself what it alone
-//! has accessed. The other way round needs none: a thread that has waited for the writes of a bulk store sees them, because an
-//! implicit fence follows its completion (PTX ISA, "Async proxy").
+//! The same holds in global memory for a tensor that bulk stores write: loads and stores of threads that precede such a store
+//! need a fence of global memory. There an atomic access that releases orders, too, and a thread may issue a bulk store over
+//! elements that it alone has accessed. No fence is needed after a bulk store: a thread that has waited for its writes sees
+//! them, because an implicit fence follows the completion (PTX ISA, "Async proxy").
 
 use std::collections::BTreeSet;
 
@@ -199,7 +200,8 @@ impl Fences {
         matches!(address.memory, Memory::Global(param) if self.stored.contains(&param))
     }
 
-    /// Reports whether accesses of a thread to global memory before the statement may precede bulk stores: of others, or its own.
+    /// Reports whether the statement may order earlier accesses of its threads to global memory before bulk stores, of other
+    /// threads or their own.
     fn orders_global(&self, stmt: &Stmt) -> bool {
         if let Stmt::Transfer(transfer) = stmt {
             return transfer.atomic.as_ref().is_some_and(|atomic| atomic.order.releases());
@@ -240,7 +242,7 @@ fn in_the_memory_of(shared: &[SharedBuffer], buffers: &BTreeSet<u32>) -> BTreeSe
 
 /// Reports whether a statement orders accesses of its threads before those of others.
 fn orders(stmt: &Stmt) -> bool {
-    // Copies arrive for themselves only.
+    // An arrival of copies orders nothing but these copies.
     let arrives = matches!(stmt, Stmt::Arrive { by: Arrivals::Warps | Arrivals::Groups, .. });
     arrives || matches!(stmt, Stmt::Barrier | Stmt::NamedSync { .. } | Stmt::NamedArrive { .. })
 }

@@ -208,7 +208,7 @@ struct Lowering<'p> {
     products: Products,
     /// The operations that the solution adds and that access registers of a product in flight: they wait for it first.
     touched: BTreeSet<OpId>,
-    /// Stores of tiles in place of which other threads load elements: a barrier stands before them.
+    /// Stores that replace elements which other threads may still load: a barrier precedes each of them.
     after_others: BTreeSet<OpId>,
     /// The tensor maps of the copies in boxes.
     maps: Vec<TensorMap>,

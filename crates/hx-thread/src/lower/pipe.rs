@@ -20,7 +20,7 @@ use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt, Waiters};
 
 /// Positions have numbers from this one on, above all other locals.
 const POSITIONS: u32 = 1 << 30;
-/// The distance between the numbers of two positions. Its locals are the first of them.
+/// The distance between the numbers of the locals of two positions. A position uses only the first numbers.
 const POSITION_STEP: u32 = 32;
 
 /// Returns the barriers of all pipelines, two for each. Only the counters follow them in the block's shared memory.
@@ -111,7 +111,7 @@ struct Position {
     held: Symbol,
 }
 
-/// The form of a release.
+/// The number of stages that a release gives back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Give {
     Nothing,

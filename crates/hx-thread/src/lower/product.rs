@@ -35,7 +35,7 @@ struct Issues {
 }
 
 impl Lowering<'_> {
-    /// Lowers a product whose instructions are asynchronous. One that is not asynchronous in the program is waited for.
+    /// Lowers a product whose instructions are asynchronous. If the program's product is synchronous, a wait follows.
     pub(super) fn product(
         &self,
         op: &Op,

@@ -104,7 +104,8 @@ impl Lowering<'_> {
         let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
         let other = self.temporaries.get(&op.id).and_then(|t| t.first().copied());
         for position in &apart {
-            // The first value goes to the destination; a later one replaces it in the threads that want that one.
+            // The value at the first position goes to the destination. A value at a later position replaces it in the threads
+            // that want that position.
             let is_first = position == &apart[0];
             let here = if is_first { Some(to) } else { other };
             let rows = self.program.target.rows();
@@ -137,7 +138,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Replaces value `i` of the destination by the value that came, in threads that wanted its position.
+/// Replaces value `i` of the destination by value `i` of `other` in threads that want its position.
 fn choose(
     (rows, dtype): (&Catalogue, DType),
     (to, base): (crate::RegId, Expr),

@@ -1,8 +1,9 @@
-//! Lowers what copies tell the barrier of the stage that they fill.
+//! Lowers the signals of copies to the barrier of the stage that they fill.
 //!
-//! A bulk copy takes its bytes off those that the phase waits for, and one thread arrives and announces these bytes ahead of the
-//! copies. The threads of any other copy arrive when their copies have. A pipeline may have copies of both kinds, also in
-//! different stages. The count of the barrier is the same for all stages, so each stage has the arrivals of both kinds then.
+//! A bulk copy subtracts its bytes from those that the phase waits for, and one thread arrives and announces these bytes before
+//! the copies. For other copies, each thread arrives when its copies are complete. A pipeline may have copies of both kinds,
+//! also in different stages. The count of the barrier is the same for all stages, so each stage then has the arrivals of both
+//! kinds.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
 /// The copies that fill the stages of a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fills {
-    /// Some are bulk copies.
+    /// Whether some copies are bulk copies.
     in_boxes: bool,
     /// The arrivals of threads; 0 if no thread copies.
     threads: u32,
@@ -33,7 +34,7 @@ pub(super) struct Fills {
 }
 
 impl Fills {
-    /// Returns the number of arrivals when a stage is full.
+    /// Returns the number of arrivals that fill a stage.
     pub(super) fn arrivals(&self) -> u32 {
         u32::from(self.in_boxes) + self.threads + self.warps
     }
@@ -57,13 +58,14 @@ pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<Pipe
     out
 }
 
-/// Returns the barrier that a copy signals.
+/// Returns the barrier that a copy signals; `None` if it signals none.
 pub(super) fn barrier_of_copy(op: &Op) -> Option<u32> {
     let OpKind::CopyAsync { signal, .. } = op.kind else { return None };
     signal.map(|pipe| barrier_of(pipe, BarrierKind::Full))
 }
 
-/// Returns the stage that each signalled copy fills: the local that the last acquisition before it defines, in its body or in
+/// Returns the stage that each signalling copy fills: the local that the last acquisition before it defines, in its body or in
+/// an enclosing one.
 /// one around it.
 pub(super) fn stages(program: &TileProgram) -> BTreeMap<OpId, Symbol> {
     let mut out = BTreeMap::new();

@@ -205,7 +205,6 @@ impl Lowering<'_> {
         body.extend(unrolled(&walk.loops, vec![store]));
         body.push(Stmt::Barrier);
         body.extend(self.load_scratch(op, dst, dtype, &steps, &address)?);
-        // Both walks use the same names, so the loads have a scope of their own.
         Ok(body)
     }
 

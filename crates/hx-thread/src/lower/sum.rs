@@ -37,7 +37,7 @@ const SUM_LOCALS: u32 = 7 << 28;
 /// The distance between the numbers of the parities of two kinds of sums.
 const STEP: u32 = 32;
 
-/// Returns the sums of a program, those that share memory as one.
+/// Returns the sums of a program. Sums that share memory are one entry.
 pub(super) fn sums(program: &TileProgram, solution: &Solution) -> Vec<Sums> {
     program.sums(&|tensor| solution.registers.get(&tensor).map_or(1, |held| held.layout.mode(1).size()))
 }
@@ -210,7 +210,7 @@ impl Lowering<'_> {
         let row = self.program.target.rows().sync("send.v4.b32").map(Row::from);
         let row = row.ok_or_else(|| self.error(op, "no instruction sends to another block"))?;
         let array = sum.parts.get(target as usize).copied().unwrap_or(sum.array);
-        // The slots of a target are those of the blocks behind it, and then those from the first block on.
+        // The blocks after the target have its first slots, in order, and the blocks from block 0 on follow.
         let blocks = Expr::constant(i64::from(sums.blocks));
         let behind = self.place(sums.axis) + Expr::constant(i64::from(sums.blocks - 1 - target));
         let slot = match sums.blocks {
@@ -270,7 +270,8 @@ impl Lowering<'_> {
                 let row = load;
                 Stmt::Transfer(Transfer { row, registers, address, guard: Cond::True, pad: 0, atomic: None })
             };
-            // The sum of two blocks is the same in both orders.
+            // Without a block before it, or with one, the target needs no separate partial sum: the sum of two blocks is the
+            // same in both orders.
             let before = if target < 2 { 0 } else { 1 };
             let mut out = Vec::new();
             if let Some(part) = sum.parts.get(target as usize) {

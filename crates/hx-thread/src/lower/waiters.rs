@@ -1,7 +1,7 @@
 //! Decides which warps wait for a free stage of a pipeline.
 //!
-//! A wait compares the parity of a phase, and each warp of a scope goes on by itself. If one thread makes the copies, a late warp may reach
-//! its wait when the stage was filled and given back already. It then waits for the next release, which may never come.
+//! A wait compares the parity of a phase, and each warp of a scope goes on by itself. If one thread makes the copies, a late
+//! warp may reach its wait after the stage was filled and given back. It then waits for the next release, which may never come.
 //!
 //! - A stage that needs every warp excludes this: the threads copy into it, or the scope also reads and releases it.
 //! - Other warps that access no memory do not wait. A role of such warps alone runs in its first warp.
@@ -42,7 +42,7 @@ pub(super) fn waiters(program: &TileProgram, solution: &Solution, scope: ScopeId
     if may { Waiters::First } else { Waiters::All }
 }
 
-/// Reports whether the warps of a scope that make no copy depend on no stage.
+/// Reports whether warps of a scope that make no copy may run ahead: the scope has several warps and only issues bulk copies.
 fn may_go_on(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bool {
     warps(program, solution, scope) > 1 && only_copies(program, solution, scope)
 }
@@ -55,8 +55,8 @@ pub(super) fn warps(program: &TileProgram, solution: &Solution, scope: ScopeId) 
     }
 }
 
-/// Returns the number of arrivals with which warps say that they have passed their wait; 0 if no warp needs to. Every scope that fills
-/// a stage makes this many: with 8 arrivals, each of 4 warps arrives twice.
+/// Returns the number of arrivals by which warps announce that they have passed their wait; 0 if no warp needs to. Every scope
+/// that fills a stage makes this many: with 8 arrivals, each of 4 warps arrives twice.
 pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId) -> u32 {
     let scopes = filling(program, pipe);
     let may_be_late = |scope: &ScopeId| {
@@ -76,7 +76,7 @@ fn scopes(program: &TileProgram, is: impl Fn(&SyncOp) -> bool) -> BTreeSet<Scope
     found.map(|(op, _)| op.scope).collect()
 }
 
-/// Reports whether no phase of the pipeline ends without each warp of a scope.
+/// Reports whether every phase of the pipeline needs each warp of a scope.
 fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> bool {
     let is_one = warps(program, solution, scope) == 1;
     let reads = |sync: &SyncOp| matches!(sync, SyncOp::WaitStage { pipe: own, .. } if *own == pipe);
@@ -85,8 +85,8 @@ fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: 
     is_one || threads_copy(program, solution, pipe) || reads_all
 }
 
-/// Returns the number of arrivals of threads at a stage of a pipeline into which threads copy. Every scope that fills a stage makes this
-/// many: with 256 arrivals, each of 128 threads arrives twice.
+/// Returns the number of arrivals of threads at a stage of a pipeline into which threads copy. Every scope that fills a stage
+/// makes this many: with 256 arrivals, each of 128 threads arrives twice.
 pub(super) fn copying(program: &TileProgram, pipe: PipeId) -> u32 {
     let scopes = filling(program, pipe);
     let each = scopes.iter().map(|scope| i64::from(program.scope(*scope).threads));

@@ -1,9 +1,9 @@
 //! Replaces zeros that are written before a product by descriptor: the first instructions of the product replace the
 //! accumulator instead of adding to it.
 //!
-//! A write to the accumulator before a loop of asynchronous products makes the assembler wait for each of them. So a zero
-//! that no other operation reads becomes a condition of the product: true in the first round of the loop. If the loop may
-//! have no round, the zero is written behind it.
+//! A write to the accumulator before a loop of asynchronous products makes the assembler wait for each of them. So a zero that
+//! no other operation reads becomes a condition of the product, which then replaces the accumulator in the first round of the
+//! loop. If the loop may have no round, the zero is written after it in that case.
 
 use std::collections::BTreeMap;
 
