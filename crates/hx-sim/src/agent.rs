@@ -30,7 +30,7 @@ pub(crate) struct Agent<'a> {
     /// The warps of its threads.
     pub(crate) who: Warps,
     pub(crate) env: Env,
-    /// Indexed by array. Those of other agents are empty.
+    /// Indexed by array. Arrays that this agent does not use are empty.
     pub(crate) registers: Vec<RegisterFile>,
     pub(crate) scratch: Scratch,
     /// The number of times that the agent has changed memory, or something else that others can see.
@@ -38,7 +38,8 @@ pub(crate) struct Agent<'a> {
     /// The elements that the rounds of the loops around have read, if `is_polling`.
     pub(crate) polled: Vec<Spot>,
     pub(crate) is_polling: bool,
-    /// When the agent gave its turn to others; the least number is the first.
+    /// The value of [`Block::naps`] when the agent gave its turn to others, so the least is the earliest; `None` if it is
+    /// awake.
     pub(crate) nap: Option<u64>,
     /// The asynchronous copies that its threads issued.
     pub(crate) flight: Flight,
@@ -46,7 +47,7 @@ pub(crate) struct Agent<'a> {
     pub(crate) stores: Stores,
     /// The asynchronous products that its threads issued.
     pub(crate) products: Products<'a>,
-    /// The draw that one of its threads makes.
+    /// The draw in flight, which one of its threads makes; `None` without one.
     pub(crate) drawing: Option<Drawing>,
     /// The event without which it cannot go on.
     pub(crate) waiting: Option<Waiting>,
@@ -79,9 +80,9 @@ enum End<'a> {
     },
     /// The next round of a `while` follows, if its condition holds.
     Repeat(Repeat<'a>),
-    /// The next round of a loop over a counter follows, or the first one. `rounds` have begun.
+    /// The next round of a loop over drawn numbers follows, or its first. `rounds` is the number of rounds begun.
     Draw { code: &'a DrawnCode, rounds: u64 },
-    /// A print or an assertion is complete. It is a position in [`crate::code::Code::log`].
+    /// The record of a print or an assertion is complete. Holds the entry's position in [`crate::code::Code::log`].
     Log(usize),
 }
 
@@ -204,7 +205,7 @@ impl<'a> Agent<'a> {
         self.enter(site, body, End::Repeat(repeat));
     }
 
-    /// Enters a loop over drawn tickets. Its first round begins as every other one: at the end of the body.
+    /// Enters a loop over drawn numbers at the end of its body: every round begins there, also the first.
     fn enter_drawn(&mut self, code: &'a DrawnCode) {
         self.enter(code.site, &code.body, End::Draw { code, rounds: 0 });
         if let Some(frame) = self.frames.last_mut() {
@@ -222,8 +223,8 @@ impl<'a> Block<'a> {
         }
         if self.agent.drawing.is_some() {
             let next = self.agent.frames.last().map(|frame| frame.rest.as_slice());
-            // The end of a body is not a step, so the agent need not wait for the number there. Behind the last body the loop over the
-            // counter ends.
+            // The end of a body is no step, so it does not wait for the draw. An agent without frames has ended, and waits for
+            // its draw.
             let waits = match next {
                 Some([]) => None,
                 next => self.wait_for_draw(next.and_then(<[Step]>::first)),
@@ -293,7 +294,7 @@ impl<'a> Block<'a> {
             Step::Transfer(t) => self.transfer(t)?,
             Step::Multiply(m) => self.multiply(m)?,
             Step::MultiplyAsync(m) => self.multiply_async(m)?,
-            // The simulator keeps the order of registers, and a program initializes its barriers before it uses them.
+            // A fence for products orders accesses to registers, which the simulator always makes in order.
             Step::Fence { fence: Fence::Products, .. } => {}
             Step::Fence { fence: Fence::Proxy | Fence::GlobalProxy, .. } => self.clock.fence(self.agent.who),
             Step::CommitProducts { site } => self.commit_products(*site),
@@ -386,7 +387,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Begins the next round of a loop over a counter if its number is there, or ends the loop.
+    /// Begins round `round` of a loop over drawn numbers once its number has been drawn, or ends the loop.
     fn draw_round(&mut self, code: &'a DrawnCode, round: u64) -> Result<(), SimError> {
         match self.read_ticket(code, round)? {
             Read::Waits => {}

@@ -59,7 +59,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Returns the array of a single value, and the position of the first thread's in it.
+    /// Returns the array that holds a single value, and the position of the first thread's value in it.
     fn position(&self, t: &Transfer, regs: &Regs) -> Result<(usize, usize), SimError> {
         let base = self.base(t.site, regs)?;
         Ok((regs.array, (base + regs.offsets[0]) * self.agent.threads))

@@ -41,7 +41,7 @@ impl Message {
         other.0.iter().for_each(|(run, told)| self.add(*run, told));
     }
 
-    /// Reports whether the message says no more than what is known already.
+    /// Reports whether `known` covers all accesses that the message covers.
     fn is_within(&self, known: &Message) -> bool {
         let knows = |(run, told): (&u32, &Rc<Knowledge>)| {
             known.0.get(run).is_some_and(|known| Rc::ptr_eq(known, told) || known.covers(told))
@@ -92,7 +92,7 @@ impl Heard {
         Rc::new(message)
     }
 
-    /// Hears a message by an acquire at `at`.
+    /// Keeps a message that an acquire at `at` found, unless the warp of that acquire knows all of it.
     pub(crate) fn hear(&mut self, clock: &Clock, at: Epoch, message: &Rc<Message>) {
         let (mut known, mut is_whole) = (Message::default(), true);
         for acquired in self.acquired.iter().rev() {

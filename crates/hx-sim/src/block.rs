@@ -74,7 +74,7 @@ pub(crate) struct Block<'a> {
     /// The number of the block among those of its run.
     pub(crate) rank: usize,
     pub(crate) shared: SharedMemory,
-    /// Blocks that run together have one clock: the block that runs has it.
+    /// Blocks that run together have one clock, which the running block holds.
     pub(crate) clock: Clock,
     /// The effects of the last step on other blocks.
     pub(crate) sent: VecDeque<Sent>,
@@ -83,7 +83,7 @@ pub(crate) struct Block<'a> {
     /// The other agents.
     pub(crate) parked: Vec<Agent<'a>>,
     pub(crate) order: Order,
-    /// Indexed by number.
+    /// The named barriers by their number.
     pub(crate) named: Vec<NamedBarrier>,
     pub(crate) phases: Phases,
     pub(crate) tickets: Tickets,
@@ -150,7 +150,7 @@ impl<'a> Block<'a> {
             named: vec![NamedBarrier::default(); code.target.limits.named_barriers as usize],
             phases: Phases::new(code, config.seed, (rank, index)),
             tickets: Tickets::new(code, config.seed, index),
-            // Blocks that communicate share theirs.
+            // Blocks that communicate share one set of overlays, which [`Block::take_over`] gives to the running block.
             overlays: if code.communicates {
                 Vec::new()
             } else {
@@ -187,7 +187,10 @@ impl<'a> Block<'a> {
             + counters
     }
 
-    /// Counts a step, and fails now and then if the launch was cancelled.
+    /// Counts a step. Every [`POLL`] steps it polls [`Config::cancel`].
+    ///
+    /// # Errors
+    /// If the launch was cancelled.
     pub(crate) fn poll(&mut self) -> Result<(), SimError> {
         self.steps += 1;
         if self.steps >= POLL {
@@ -213,7 +216,7 @@ impl<'a> Block<'a> {
         self.error_of(site, thread, fault)
     }
 
-    /// Returns the error of a fault in a thread that the clock counts, as an epoch does.
+    /// Returns the error of a fault in a thread. `thread` is its number on the clock, as in an epoch.
     #[cold]
     pub(crate) fn error_of(&self, site: SiteId, thread: Option<u32>, fault: Fault) -> SimError {
         let thread = thread.map(|thread| self.code.own(thread));
@@ -235,7 +238,10 @@ impl<'a> Block<'a> {
         self.agent.warps()
     }
 
-    /// Returns the position of the first thread's value for `offsets[i] == 0`, after checking that all offsets lie in the array.
+    /// Returns the base of `regs`: the element of its array that offset 0 names.
+    ///
+    /// # Errors
+    /// If the base or an offset lies outside of the array.
     pub(crate) fn base(&self, site: SiteId, regs: &Regs) -> Result<usize, SimError> {
         let base = regs.base.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
         let array = &self.code.arrays[regs.array];

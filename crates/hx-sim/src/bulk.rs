@@ -1,10 +1,10 @@
 //! Bulk copies: boxes of tensor maps and runs, groups of stores, and the reads of shared memory that are in flight.
 //!
-//! A load reads its tensor when it is issued. Its bytes become visible at some time until the phase of its barrier is complete,
-//! which its own bytes complete; see [`crate::phases`].
+//! A load reads its tensor when it is issued. Its bytes become visible before the phase of its barrier completes, because the
+//! phase counts them; the seed selects when. See [`crate::phases`].
 //!
-//! A store reads shared memory when it is issued, as far as the numbers go. The hardware may read as late as at the wait for
-//! its group, so until then no thread may write what the store reads. The wait counts as a read by the thread that waits: a
+//! A store of the simulator reads shared memory when it is issued. The hardware may read as late as at the wait for its group,
+//! so until then no thread may write the bytes that the store reads. The wait counts as a read by the thread that waits: a
 //! barrier after it orders writes of other threads. What the store writes is in flight until a wait for writes, too: see
 //! [`crate::stored`].
 
@@ -33,7 +33,8 @@ pub(crate) const PIECE: usize = 16;
 struct Piece {
     /// Its first byte in shared memory.
     at: usize,
-    /// The part of it that is inside of the tensor: the first byte in the piece, the first byte in the tensor, and how many.
+    /// The part of it that is inside of the tensor: the first byte in the piece, the first byte in the tensor, and the number
+    /// of bytes. `None` if no byte is inside.
     inside: Option<(usize, usize, usize)>,
 }
 
@@ -68,7 +69,8 @@ struct Issued {
     to: (usize, u32),
 }
 
-/// The pieces of shared memory that stores in flight read: for each how many stores, and one of them.
+/// The pieces of shared memory that stores in flight read, by their first byte: the number of stores, and the site and the
+/// thread of the first one.
 pub(crate) type Held = BTreeMap<usize, (u32, SiteId, u32)>;
 
 /// Returns the bytes of an element of a map.
@@ -79,7 +81,7 @@ fn element(map: &TensorMap) -> usize {
 /// Returns the pieces of the box of a map whose first element has these coordinates and lies at `start` in shared memory.
 ///
 /// # Errors
-/// If an element inside of the map has no place in memory.
+/// If a piece inside of the map begins before the tensor.
 fn boxed(map: &TensorMap, first: &[i64], start: usize) -> Result<Vec<Piece>, String> {
     let swizzle = SwizzleMode::of_map(map.swizzle).unwrap_or(SwizzleMode::Plain).of_bytes();
     let width = element(map) as i64;
@@ -117,7 +119,8 @@ fn boxed(map: &TensorMap, first: &[i64], start: usize) -> Result<Vec<Piece>, Str
     Ok(out)
 }
 
-/// Returns, as text, the bytes that a box writes after the end of a row of its tensor: the hardware writes whole pieces.
+/// Describes the bytes that a box writes behind the end of a row of its tensor, because the hardware writes whole units of
+/// `tail` bytes; `None` if a row ends with a unit.
 fn overwritten(tail: usize, pieces: &[Piece], maps: &[TensorMap], part: &PartCode) -> Option<String> {
     let PartCode::Box { map, .. } = part else { return None };
     let ends = |piece: &Piece| piece.inside.map(|(skip, byte, len)| (byte + len, (skip + len) % tail));
@@ -143,6 +146,10 @@ fn run(from: i64, start: usize, bytes: usize) -> Result<Vec<Piece>, String> {
 
 impl<'a> Block<'a> {
     /// Returns the pieces of a bulk copy.
+    ///
+    /// # Errors
+    /// If the copy reaches outside of its tensor or its shared tensor, or breaks a rule of the hardware on alignment or
+    /// coordinates.
     fn pieces_of(&mut self, c: &BulkCode) -> Result<Vec<Piece>, SimError> {
         let malformed = |block: &Self, text: String| block.error(c.site, None, Fault::Malformed(text));
         let code = self.code;
@@ -252,7 +259,10 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Receives a box that a thread of this or of another block has sent. The thread must know that nobody uses its place.
+    /// Receives a box that a thread of this or of another block has sent.
+    ///
+    /// # Errors
+    /// If an access to the box may still happen, as far as the sending thread knows.
     pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
         let Filled { site, from, thread, tensor, barrier, stage, proxy, ref pieces, ref waits } = *filled;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
@@ -381,7 +391,8 @@ impl<'a> Block<'a> {
         self.agent.stores.closed.push_back(group);
     }
 
-    /// Waits until at most `leave` groups are in flight, as far as the wait covers what they do. The open group does not count.
+    /// Waits until at most `leave` groups are in flight. `completes` says which of their accesses the wait covers: reads of
+    /// shared memory, or writes of global memory, too. The open group does not count.
     ///
     /// # Errors
     /// If another thread wrote what a store that is complete now has read.
@@ -437,7 +448,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// The compiler places fences, so a missing one is its own mistake.
+    /// Returns the error of a bulk store without a fence after an earlier access. The compiler places fences, so a missing one
+    /// is a fault of the thread program, not of the kernel.
     #[cold]
     fn unfenced_store(&self, site: SiteId, tensor: &str, earlier: Mark<SiteId>) -> SimError {
         let thread = self.code.own(earlier.epoch.thread);

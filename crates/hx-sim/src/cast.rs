@@ -10,7 +10,7 @@ pub(crate) fn is_fill(dtype: DType, bits: u64) -> bool {
 
 /// Converts the value of each thread.
 pub(crate) fn cast(from: DType, to: DType, out: &mut [u64], x: &[u64]) {
-    // Memory never written stays that in another floating-point type.
+    // The fill of memory never written becomes the fill of the other floating-point type.
     if is_fill(from, from.mask()) && to.is_float() && x.iter().any(|x| is_fill(from, *x)) {
         return each(out, x, |x| if is_fill(from, x) { to.mask() } else { convert(from, to, x) });
     }

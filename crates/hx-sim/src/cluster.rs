@@ -1,7 +1,8 @@
 //! The blocks of a cluster that reach each other's shared memory: they run together, one agent at a time.
 //!
-//! A block changes only itself. What a step does to other blocks it sends, and it takes effect at once after the step: arrivals at
-//! barriers of other blocks, and boxes that go to them. The bytes of a box become visible in each block at a time of its own.
+//! A block changes only itself. A step sends its effects on other blocks, and they take effect right after the step: arrivals
+//! at barriers of other blocks, and boxes that go to them. The bytes of a box become visible in each block at a time of its
+//! own.
 //! The blocks have one clock, so that a block that fills the memory of another is ordered after the accesses of that one's threads
 //! exactly if it has learned of them.
 //!
@@ -69,6 +70,9 @@ pub(crate) struct Sent {
 
 impl Block<'_> {
     /// Returns the ranks of the blocks that a statement names.
+    ///
+    /// # Errors
+    /// If a rank is outside of the cluster.
     pub(crate) fn ranks(&self, site: SiteId, blocks: &[Formula]) -> Result<Vec<usize>, SimError> {
         let all = self.code.cluster.iter().product::<u32>();
         let rank = |block: &Formula| {
@@ -80,7 +84,7 @@ impl Block<'_> {
         blocks.iter().map(rank).collect()
     }
 
-    /// Makes a step take effect in this block at once, in another one after the step.
+    /// Applies an effect of a step to block `to` of the cluster: to this block at once, to another block after the step.
     pub(crate) fn send(&mut self, to: usize, effect: Effect) -> Result<(), SimError> {
         if to == self.rank {
             return self.receive(&effect);
@@ -159,7 +163,7 @@ impl<'a> Cluster<'a> {
         Ok(Tick::Went)
     }
 
-    /// Fails if an agent is left. None can go on.
+    /// Fails with [`Fault::Deadlock`](crate::Fault::Deadlock) if an agent has not ended. To be called when no agent can go on.
     pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
         self.blocks.iter().try_for_each(Block::expect_ended)
     }
@@ -170,8 +174,8 @@ impl<'a> Cluster<'a> {
         if shares { &self.blocks[self.running].overlays } else { &block.overlays }
     }
 
-    /// Reports whether a step can be made now: by an agent, or by a copy or a draw in flight. With `awake`, agents do not count that
-    /// gave their turn to others. `overlays` are those that all blocks share.
+    /// Reports whether a step can be made now: by an agent, or by a copy or a draw in flight. With `awake`, agents that gave
+    /// their turn to others do not count. `overlays` are those that all blocks share.
     pub(crate) fn can_go_on(&self, overlays: &[Overlay], awake: bool) -> bool {
         self.blocks.iter().any(|block| {
             block.can_land()
@@ -188,7 +192,7 @@ impl<'a> Cluster<'a> {
         &mut self.blocks[self.running]
     }
 
-    /// Gives the clock to a block.
+    /// Gives the clock, and the state that blocks share, to a block, which then runs.
     fn enter(&mut self, block: usize) {
         if block != self.running {
             let [from, to] = if block < self.running {

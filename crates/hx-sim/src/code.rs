@@ -117,7 +117,7 @@ pub(crate) struct Site {
     pub(crate) op: Option<OpId>,
     pub(crate) origin: Option<Origin>,
     pub(crate) title: String,
-    /// Whether it acquires.
+    /// Whether an atomic access of the operation acquires.
     pub(crate) acquires: bool,
 }
 
@@ -292,12 +292,13 @@ pub(crate) enum Written<'s> {
     Now(SiteId, &'s Regs),
     /// The site writes them at a later wait.
     Later(SiteId, &'s Regs),
-    /// The steps that wrote them later have ended.
+    /// The writes of earlier `Later` steps are complete.
     Completed,
 }
 
 impl Step {
-    /// Reports whether the step changes something that others can see, whatever it finds. Transfers say it themselves.
+    /// Reports whether the step always changes something that others can see. Not so a transfer, which calls [`Block::stir`] if
+    /// it does.
     pub(crate) fn stirs(&self) -> bool {
         match self {
             Step::AsyncCopy(_)
@@ -342,12 +343,13 @@ impl Step {
         }
     }
 
-    /// Reports whether other blocks may act right before the step and make a difference: it accesses global memory atomically.
+    /// Reports whether the step accesses global memory atomically, so that actions of other blocks right before it matter.
     pub(crate) fn is_between(&self) -> bool {
         matches!(self, Step::Transfer(t) if t.atomic.is_some() && matches!(t.memory, Mem::Global(_)))
     }
 
-    /// Returns the site of a step that moves data and writes no registers.
+    /// Returns the site of a step that moves data out of registers or past them, or that waits for or announces data; `None`
+    /// for other steps.
     pub(crate) fn moved(&self) -> Option<SiteId> {
         match self {
             Step::Transfer(t) if !t.load => Some(t.site),
@@ -378,7 +380,7 @@ impl Step {
     }
 }
 
-/// A body that other threads do not run.
+/// The body of a role, which only the threads of its groups run.
 #[derive(Debug)]
 pub(crate) struct RoleCode {
     /// The number of its first thread.
@@ -615,7 +617,7 @@ pub(crate) struct SetNumber {
     pub(crate) dtype: DType,
     /// The name, for messages.
     pub(crate) name: String,
-    /// The expression. Its destination register is not written.
+    /// The expression. Its result goes to the slot, not to a register.
     pub(crate) value: Evaluate,
 }
 

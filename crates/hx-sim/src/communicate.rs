@@ -120,7 +120,7 @@ impl Block<'_> {
         Ok(result)
     }
 
-    /// Records that a store which is not atomic has written bytes of a tensor. `changed` says whether they differ from before.
+    /// Records that a store which is not atomic has written `len` bytes from byte `at` of tensor `p`.
     #[inline]
     pub(crate) fn stored(&mut self, site: SiteId, p: usize, (at, len): (usize, usize), epoch: Epoch) {
         self.stir();
@@ -146,7 +146,7 @@ impl Block<'_> {
     }
 }
 
-/// Returns the text of an element's bits.
+/// Formats the bits of an element as a decimal number.
 pub(crate) fn shown(bits: u64, dtype: DType) -> String {
     if dtype.is_float() {
         return dtype.decode(bits).to_string();

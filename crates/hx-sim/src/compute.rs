@@ -38,8 +38,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Fails if an accumulated maximum or minimum leaves out an element that comes from memory never written: a result does not show
-    /// that the fill of such memory took part, and on a GPU it may be any number.
+    /// Fails if an accumulated maximum or minimum reads the fill of memory never written. The fill is a NaN, which the operator
+    /// leaves out, so the result would not show it; on a GPU the memory may hold any number.
     fn expect_nothing_left_out(&self, whole: &Compute, at: &[usize]) -> Result<(), SimError> {
         let (c, dst) = (&whole.value, &whole.dst);
         let Some(Micro::Apply { operator: operator @ (Operator::Max | Operator::Min), dtype, args, .. }) =

@@ -33,7 +33,7 @@ pub(crate) struct Drawing {
 
 /// The state of a ticket at the top of a round.
 pub(crate) enum Read {
-    /// The number is not there yet.
+    /// The number has not been drawn yet.
     Waits,
     Number(i64),
     /// The number ends the loop.
@@ -45,7 +45,7 @@ pub(crate) enum Read {
 pub(crate) struct Tickets {
     /// Indexed by counter.
     numbers: Vec<Numbers>,
-    /// For each ticket of a counter the draw that it holds, from 0 on, and the number.
+    /// For each ticket of a counter: which draw of the block it holds, from 0 on, and the number drawn.
     held: Vec<Vec<Option<(u64, i64)>>>,
     /// The agents with a draw in flight.
     pending: usize,
@@ -65,7 +65,8 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the next number of the block. After those below the limit this is its own one from the limit on.
+    /// Returns the next number of the block. After its last one below the limit it is always `limit + block`, which ends its
+    /// loops.
     fn draw(&mut self) -> i64 {
         self.drawn += 1;
         while self.next < self.limit {
@@ -84,13 +85,13 @@ impl Numbers {
             return number % self.blocks;
         }
         let hash = mix(self.seed ^ number);
-        // The least of the numbers below a drawn one: low ones are the most frequent. The seed selects which blocks these are.
+        // A number below the random bound `below`, so low ones are the most frequent. The seed selects which blocks these are.
         let below = 1 + (hash >> 32) % self.blocks;
         ((hash & 0xffff_ffff) % below + mix(self.seed)) % self.blocks
     }
 }
 
-/// Mixes the bits of a number (splitmix64).
+/// Mixes the bits of a number (splitmix64). The result has 63 bits.
 fn mix(number: u64) -> u64 {
     let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -146,7 +147,8 @@ pub(crate) fn expect_zero(code: &Code, tensors: &[Option<Tensor>]) -> Result<(),
     Ok(())
 }
 
-/// Fails if the blocks did not leave the counters at 0: each block draws until it gets one number that ends its loops.
+/// Fails if the blocks did not draw `limit + blocks` numbers from a counter: each block draws one that ends its loops, and the
+/// last draw sets the counter back to 0.
 pub(crate) fn expect_reset(code: &Code, drawn: &[u64]) -> Result<(), SimError> {
     let blocks: u64 = code.grid.iter().product();
     for (counter, drawn) in code.counters.iter().zip(drawn) {
@@ -167,7 +169,7 @@ impl Code {
 }
 
 impl Block<'_> {
-    /// Begins a draw.
+    /// Begins a draw by the running agent. The number is drawn later, by [`Block::draw_next`].
     pub(crate) fn draw(&mut self, draw: &DrawCode) -> Result<(), SimError> {
         let DrawCode { site, counter, index, parity } = draw;
         let ticket = self.stage_of(*site, self.code.counters[*counter].empty, index)?;
@@ -184,14 +186,15 @@ impl Block<'_> {
         self.draw_of(&self.agent).filter(|_| !is_apart)
     }
 
-    /// Returns the wait of the thread that draws for an agent.
+    /// Returns the wait for the draw that an agent has in flight; `None` if it has none.
     pub(crate) fn draw_of(&self, agent: &Agent<'_>) -> Option<Waiting> {
         let Drawing { site, counter, ticket, .. } = *agent.drawing.as_ref()?;
         let until = Until::Drawn { barrier: self.code.counters[counter].empty, stage: ticket };
         Some(Waiting { site, until })
     }
 
-    /// Returns the agents whose draw can happen, by their numbers, each with its place.
+    /// Returns the agents whose draw can happen, sorted by number. The second value is the position in `parked`, or the length
+    /// of `parked` for the running agent.
     fn ready_to_draw(&self) -> Vec<(usize, usize)> {
         if !self.tickets.has_pending() {
             return Vec::new();
@@ -269,11 +272,11 @@ impl Block<'_> {
     }
 }
 
-/// Reports whether an agent of some warps makes a step although the first thread of its last warp draws: a step of the first
-/// thread alone, or one that changes integers only.
+/// Reports whether an agent of `warps` warps may make a step while the first thread of its last warp draws: a step of the
+/// agent's first thread alone, or one that changes integers only.
 fn is_apart(step: &Step, warps: usize) -> bool {
     match step {
-        // It waits for the number itself.
+        // The loop waits for the number itself.
         Step::Drawn(_) => true,
         Step::SetSlot { .. }
         | Step::SetLanes { .. }

@@ -63,7 +63,7 @@ pub struct Access {
     pub title: String,
 }
 
-/// The asynchronous copy of one thread.
+/// An asynchronous copy, store or product in flight, and the thread that issued it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Copying {
     pub thread: u32,
@@ -81,7 +81,8 @@ pub struct Blocked {
     pub block: Option<[u32; 3]>,
     /// The event, as text.
     pub event: String,
-    /// The place of the last operation that brought the event nearer, and its part in it.
+    /// A place that helps to find the cause, with its label: the last arrival for the event, the last write of the polled
+    /// element, or the declaration of the pipeline if nothing has arrived.
     pub last: Option<(Origin, &'static str)>,
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
@@ -103,14 +104,14 @@ pub struct LeftOut {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
     pub multiprocessors: u32,
-    /// The blocks of a multiprocessor.
+    /// The blocks that one multiprocessor holds at once.
     pub each: u32,
     /// The resource that limits them: `threads`, `blocks`, `registers` or `shared memory`.
     pub limited_by: &'static str,
 }
 
 impl Room {
-    /// Returns the number of blocks.
+    /// Returns the number of blocks that the whole device holds at once.
     pub fn blocks(self) -> u64 {
         u64::from(self.multiprocessors) * u64::from(self.each)
     }
@@ -217,7 +218,8 @@ pub enum Fault {
     NoProgress {
         cond: String,
         iterations: u64,
-        /// The last iteration changed no integer, so every further iteration would repeat it.
+        /// The last iteration changed no number, register or memory, and read no memory that others may change, so every
+        /// further iteration would repeat it.
         repeats: bool,
     },
     /// Some threads have not ended, and each of them waits for others.
@@ -262,7 +264,8 @@ pub enum Fault {
     /// The tensor of a counter is not 0 before the launch, so the blocks would not draw its first numbers.
     #[error("the counter `{counter}` is {value} before the launch, expected 0")]
     CounterStart { counter: String, tensor: String, value: i32 },
-    /// The draws of all blocks, one more a block than there are numbers, do not fit the counter's type.
+    /// The limit of a counter is negative, or `limit + blocks` draws do not fit its type `i32`: each block draws once more than
+    /// its numbers.
     #[error(
         "the counter `{counter}` hands out {limit} numbers to {blocks} blocks, expected at least 0 and no more draws than an `i32` counts"
     )]
@@ -275,12 +278,13 @@ pub enum Fault {
         coord: Option<Vec<i64>>,
         /// The kind of access by the block at the place of the error.
         deed: Deed,
-        /// The earlier block in the order of the grid, and one of its operations on the element.
+        /// The block that ran or was merged earlier, and one of its operations on the element.
         earlier: Box<Place>,
         earlier_deed: Deed,
-        /// Whether the block at the place of the error knows of the operation, but not that it is complete: a bulk store.
+        /// Whether the earlier operation is a bulk store that the block at the place of the error knows of, but not that it is
+        /// complete.
         in_flight: bool,
-        /// Both accesses are atomic, but one only among the threads of its own block.
+        /// Both accesses are atomic, but one only among the threads of its own block or cluster.
         narrow: bool,
     },
 }

@@ -30,7 +30,7 @@ pub(crate) struct Group {
 /// The copy that one thread issued.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
-    /// The thread, as the block counts it.
+    /// The number of the thread on the clock.
     thread: usize,
     /// The first byte of its destination in shared memory.
     at: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Flight {
 }
 
 impl Group {
-    /// Adds the copy of a piece of a box by a thread, as the block counts it.
+    /// Adds the copy of a piece of a box. `thread` is the number of the issuing thread on the clock.
     pub(crate) fn add(&mut self, (thread, site): (usize, SiteId), at: usize, bytes: &[u8]) {
         self.copies.push(Issued { thread, at, len: bytes.len(), site });
         self.bytes.extend_from_slice(bytes);
@@ -76,7 +76,7 @@ impl Flight {
         groups.map(|group| group.bytes.len() + group.copies.len() * size_of::<Issued>()).sum()
     }
 
-    /// Returns the copies that some of the threads issued, in as many groups.
+    /// Returns the copies that `threads` issued, in the same groups. A group without such copies becomes empty.
     pub(crate) fn of_threads(&self, threads: &Range<usize>) -> Flight {
         let closed = self.closed.iter().map(|group| group.of_threads(threads)).collect();
         let [open, signals] = [&self.open, &self.signals].map(|group| group.of_threads(threads));
@@ -154,7 +154,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Appends the bytes of one thread to the open group, zeros if the source is outside.
+    /// Appends the bytes of one thread to the group that its copy joins; zeros if the source is outside.
     ///
     /// # Errors
     /// If another access to the source races with this copy.

@@ -27,7 +27,7 @@ pub(crate) enum Binding {
     Lanes(u32),
 }
 
-/// The integers of one block at one point of its run.
+/// The integers of one agent at one point of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
     pub(crate) slots: Vec<i64>,
@@ -57,7 +57,7 @@ impl Env {
     }
 }
 
-/// The reason why an evaluation failed, and the thread in which it failed.
+/// The reason why an evaluation failed, and the thread in which it failed; `None` for a uniform expression.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: EvalError,

@@ -1,8 +1,8 @@
 //! Tensors in global memory: their elements and bounds.
 //!
 //! A block never writes to a tensor directly. It copies each page that it touches of a tensor that the kernel may write
-//! ([`crate::overlay`]). [`crate::history`] merges the pages in the order of the blocks, so that the outcome does not depend on
-//! scheduling.
+//! ([`crate::overlay`]). [`crate::history`] merges the pages in an order of the blocks that follows from the seed alone, so
+//! that the outcome does not depend on scheduling.
 
 use hx_dtype::DType;
 

@@ -1,8 +1,9 @@
-//! Merges what the blocks did to a tensor, in the order of the blocks, and finds races between blocks.
+//! Merges what the blocks did to a tensor, in the order that the seed selects, and finds races between blocks.
 //!
-//! Nothing orders the accesses of two blocks, as blocks whose atomic accesses do are not merged ([`crate::schedule`]). They race
-//! on an element if one block stores to it, whatever the value, and the other reads or stores it, or if one block updates it atomically
-//! and the other reads or stores it. One operation may store the same value in several blocks, as in `if found { copy(one, flag); }`.
+//! No atomic accesses order the blocks that are merged here; blocks that communicate check for races themselves
+//! ([`crate::schedule`]). Two blocks race on an element if one stores to it and the other reads or stores it, or if one updates
+//! it atomically and the other reads or stores it. One case is legal: one operation stores the same value in several blocks, as
+//! in `if found { copy(one, flag); }`.
 
 use std::collections::BTreeMap;
 

@@ -14,9 +14,9 @@ use crate::error::{Fault, SimError};
 #[derive(Clone, Debug)]
 pub(crate) struct Passed {
     site: SiteId,
-    /// The number of complete phases that the wait was for.
+    /// The number of complete phases when the warps passed.
     complete: u64,
-    /// The time of each warp.
+    /// The time at which each warp passed.
     times: Vec<Epoch>,
 }
 
@@ -31,7 +31,8 @@ impl Block<'_> {
         self.phases.passed[barrier][stage].push(Passed { site, complete, times });
     }
 
-    /// Fails if a phase has become complete and a warp that passed the one before may still be waiting for that.
+    /// Fails if a further phase is complete, but the threads that completed it do not know of a warp that it has passed its
+    /// wait.
     pub(crate) fn expect_in_time(&mut self, barrier: usize, stage: usize) -> Result<(), SimError> {
         let complete = self.phases.complete(barrier, stage);
         let told = self.phases.told(barrier, stage);

@@ -48,8 +48,8 @@ pub enum Argument {
     Float(f64),
 }
 
-/// Reports whether runs of a program with different seeds can differ: it has roles, copies that signal a barrier, asynchronous
-/// products, atomic accesses by which blocks see what others did, or sums of floats of several blocks.
+/// Reports whether runs of a program with different seeds can differ: it has roles, barriers in shared memory, asynchronous
+/// products, atomic updates of floats, bulk stores that add, or atomic accesses by which blocks see what others did.
 pub fn depends_on_seed(program: &ThreadProgram) -> bool {
     let mut found = !program.barriers.is_empty();
     hx_thread::visit(&program.body, &mut |stmt| {
@@ -71,7 +71,8 @@ pub fn depends_on_seed(program: &ThreadProgram) -> bool {
 /// before it.
 ///
 /// # Errors
-/// The fault of the first failing block in the order of the grid, x fastest, or of the first failing cluster; or an error of the launch or of the program.
+/// The fault of the first failing block or cluster in the order that [`Config::seed`] selects (with 0 that of the grid, x
+/// fastest), or an error of the launch or of the program.
 pub fn run(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
@@ -308,7 +309,7 @@ fn run_grid(
     }
 }
 
-/// Runs the blocks of a grid that share memory.
+/// Runs the blocks of a grid whose atomic accesses let them see what others did, in one memory.
 fn run_sharing(
     code: &Code,
     tensors: &mut [Option<Tensor>],
@@ -328,7 +329,7 @@ fn run_sharing(
     }
     for (tensor, overlay) in tensors.iter_mut().zip(common.overlays) {
         if let Some(tensor) = tensor {
-            // The blocks have found their races themselves.
+            // The blocks have checked for races during the run.
             let merged = merge(tensor, &mut History::default(), overlay, 0, false);
             merged.map_err(|clash| block_race(code, tensor, clash, [[0; 3]; 2]))?;
         }
@@ -419,7 +420,7 @@ fn run_batch(
     ran
 }
 
-/// Runs the blocks that run together as number `number`.
+/// Runs the block, or the cluster, with this number among the runs of the grid.
 fn run_together(
     code: &Code,
     number: u64,

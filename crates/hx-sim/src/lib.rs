@@ -1,10 +1,10 @@
 //! Runs a thread program on the CPU: every thread of every block, with checkers and counters.
 //!
 //! The threads of a block advance in step, statement by statement, as one agent with a stack of its own; in the roles at the
-//! end of a program each group is an agent, and [`Config::seed`] determines their order. Agents that all wait for others are
-//! an error. Blocks run in parallel; each sees the memory as it was at the launch, plus its own writes. Blocks whose atomic accesses
-//! tell them what others did take turns in one memory, in an order that the seed selects, too. Results, reports and errors do not
-//! depend on the number of cores.
+//! end of a program each group is an agent, and [`Config::seed`] determines their order. Agents that all wait for others are an
+//! error. Blocks run in parallel. A block sees its own writes, and none of the blocks that run at the same time. Blocks whose
+//! atomic accesses tell them what others did take turns in one memory, in an order that the seed selects, too. Results, reports
+//! and errors do not depend on the number of cores.
 //!
 //! Numbers: a product of fragments by several lanes forms exact products in `f64`, adds them to the accumulator in `f64`
 //! in the order of k, and rounds once per instruction to the accumulator's type. A product within one lane is a fused

@@ -32,7 +32,7 @@ pub(crate) fn apply(operator: Operator, dtype: DType, out: &mut [u64], args: Arg
     }
 }
 
-/// Makes a maximum or minimum with unwritten memory unwritten memory as well. The fill of unwritten memory is a NaN, which the hardware
+/// Makes a maximum or minimum that reads the fill of unwritten memory that fill as well. The fill is a NaN, which the hardware
 /// drops, so the result would be the other number and hide the read.
 fn keep_unwritten(dtype: DType, out: &mut [u64], args: Args<'_>) {
     let [x, y, _] = args.0;
@@ -159,7 +159,7 @@ fn word(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     true
 }
 
-/// Computes the operators whose bits do not depend on the sign of a 32-bit word.
+/// Computes in `u32`. Elements have no bits above bit 31, so their product is exact in 64 bits.
 fn bits(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     let low = |x: u32| u64::from(x);
     match operator {

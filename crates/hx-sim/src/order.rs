@@ -52,7 +52,8 @@ impl Order {
         };
     }
 
-    /// Counts a step of the agent that runs. Returns true if another agent may run now, which none may inside of a print.
+    /// Counts a step of the running agent. Returns true if its turn ends, which it never does inside of a print or an
+    /// assertion.
     pub(crate) fn ends_turn(&mut self, is_logging: bool) -> bool {
         self.left -= 1;
         let ends = self.left == 0 && !is_logging;
@@ -60,7 +61,7 @@ impl Order {
         ends
     }
 
-    /// Returns the position of one of these agents, given by their numbers.
+    /// Chooses one of the agents with these numbers. Returns its position in `numbers`.
     pub(crate) fn choose(&mut self, numbers: &[usize]) -> usize {
         let by_number = |at: &usize| numbers[*at];
         let at = match self.choice {

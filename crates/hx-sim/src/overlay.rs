@@ -1,6 +1,7 @@
 //! Records what blocks do to a tensor that the kernel may write, and finds races between their threads.
 //!
-//! A block that nobody hears of has overlays of its own, which [`crate::history`] merges. Blocks that communicate share theirs
+//! A block that does not communicate has overlays of its own, which [`crate::history`] merges. Blocks that communicate share
+//! theirs
 //! ([`crate::schedule`]), so each finds memory as it is, and [`crate::between`] knows which accesses of others come before its own.
 //!
 //! The overlay tracks elements one by one; packed elements are tracked by the byte that holds them ([`Tensor::unit`]). Two
@@ -41,7 +42,7 @@ pub(crate) enum Earlier {
     Copy(Mark<SiteId>),
     /// A bulk store that writes the element and is not complete.
     Store(Mark<SiteId>),
-    /// An access by another run. It is narrow if one of the two accesses is atomic among fewer threads than those of both runs.
+    /// An access by another run. `narrow`: both accesses are atomic, but one among too few threads to include both runs.
     Run {
         run: u32,
         mark: Mark<SiteId>,
@@ -64,9 +65,9 @@ pub(crate) enum Kind {
     Add,
     /// An atomic load.
     Peek,
-    /// As `Add`, but atomic among the threads of its block only.
+    /// As `Add`, but atomic only among the threads of its block or cluster.
     NarrowAdd,
-    /// As `Peek`, but atomic among the threads of its block only.
+    /// As `Peek`, but atomic only among the threads of its block or cluster.
     NarrowPeek,
     /// A read by an asynchronous copy.
     Copy,
@@ -202,7 +203,8 @@ impl Marks {
         }
     }
 
-    /// Returns the operation of an access of this kind to one of `units` units, if there was one.
+    /// Returns the operation of an access of this kind to a unit of a page of `units` units; `None` if there was no such
+    /// access.
     fn site(&self, kind: Kind, unit: usize, units: usize) -> Option<SiteId> {
         let first = match kind {
             Kind::Copy => self.copies(unit).first().copied(),
@@ -238,7 +240,7 @@ impl Done {
     }
 }
 
-/// A part of a tensor as one run of blocks sees it, or as all see it that communicate.
+/// A part of a tensor as one block sees it, or as all blocks see it if they communicate.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) data: [u8; PAGE],
@@ -328,7 +330,8 @@ impl Page {
         None
     }
 
-    /// Returns an access to a unit by a thread that no fence orders before an access through the asynchronous proxy.
+    /// Returns an access of another thread to a unit that no fence orders before the access at `later`, which goes through the
+    /// asynchronous proxy.
     fn unfenced(&self, unit: usize, later: Epoch, (run, clock): (u32, &Clock)) -> Option<Mark<SiteId>> {
         let parties = clock.parties();
         let of = |pairs: &Vec<Pair<SiteId>>| {
@@ -447,7 +450,7 @@ impl Overlay {
         })
     }
 
-    /// Writes bytes.
+    /// Writes bytes from byte `at` of the tensor on, and checks each element for races.
     ///
     /// # Errors
     /// On a race.

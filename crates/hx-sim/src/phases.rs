@@ -25,9 +25,9 @@ pub(crate) struct Phases {
     barriers: Vec<Vec<Phase>>,
     /// For each barrier the number of its first stage among the stages of all barriers of all blocks that run together.
     first: Vec<usize>,
-    /// The last operation that arrived on each.
+    /// The last operation that arrived at each stage.
     last: Vec<Vec<Option<SiteId>>>,
-    /// The waits for each that were passed, and after which no phase has become complete.
+    /// The waits that warps have passed at each stage since its last phase became complete.
     pub(crate) passed: Vec<Vec<Vec<Passed>>>,
     /// The bulk copies that no thread may have waited for: the time, the operation and the shared tensor.
     unwaited: Vec<(Epoch, SiteId, usize)>,
@@ -46,13 +46,13 @@ pub struct Stage {
     pub stage: usize,
     /// The number of complete phases.
     pub complete: u64,
-    /// The arrivals that the current phase still needs, of how many.
+    /// The arrivals that the current phase still needs, and all arrivals of a phase.
     pub pending: [u32; 2],
     /// The bytes of bulk copies that the current phase still needs.
     pub bytes: i64,
 }
 
-/// The number of copies from which on those that were waited for are forgotten.
+/// From this number of copies on, the block forgets those that threads have waited for.
 const MOST_UNWAITED: usize = 64;
 
 /// Copies of some threads that arrive together.
@@ -61,7 +61,7 @@ struct Arriving {
     barrier: usize,
     stage: usize,
     arrivals: u32,
-    /// The bytes of a bulk copy.
+    /// The bytes of a bulk copy; 0 for copies that signal.
     bytes: u32,
     known: Knowledge,
     copies: Group,
@@ -155,7 +155,7 @@ impl Phases {
         !self.arriving.is_empty()
     }
 
-    /// Takes the copies that arrive next: the oldest, unless the seed asks for another order.
+    /// Takes the copies that arrive next: the oldest with seeds 0 and 1, random ones with other seeds.
     fn next_arriving(&mut self) -> Option<Arriving> {
         let count = self.arriving.len();
         if count == 0 {
@@ -222,7 +222,7 @@ impl Block<'_> {
         self.count_arrivals(*site, (*barrier, *stage), *arrivals, known)
     }
 
-    /// Lets one thread arrive, whose phase then waits for more bytes.
+    /// Lets one thread arrive and announce `bytes` more bytes, for which its phase waits.
     pub(crate) fn expect_bytes(
         &mut self,
         site: SiteId,
@@ -315,7 +315,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Fails if nothing has waited for a bulk copy. The block has ended.
+    /// Fails if no thread has waited for a bulk copy. To be called when the block has ended.
     pub(crate) fn expect_waited(&self) -> Result<(), SimError> {
         let mut copies = self.phases.unwaited.iter();
         let Some((epoch, site, tensor)) = copies.find(|(epoch, ..)| self.clock.is_in_flight(*epoch)) else {
@@ -349,7 +349,8 @@ impl Block<'_> {
         format!("{event} of `{pipe}` ({missing})")
     }
 
-    /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made.
+    /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made, with a
+    /// label.
     pub(crate) fn last_arrival(&self, until: &Until) -> Option<(Origin, &'static str)> {
         if let Until::Change(polled) = until {
             let site = &self.code.sites[self.change_site(polled)? as usize];

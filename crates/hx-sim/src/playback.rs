@@ -126,7 +126,7 @@ impl<'p> Playback<'p> {
         Ok(playback)
     }
 
-    /// Keeps a copy of the state.
+    /// Keeps a copy of the state. If the copies exceed the budget, drops every second one.
     fn copy(&mut self) {
         self.held += footprint(&self.now.grid);
         self.copies.push(self.now.clone());
@@ -156,7 +156,7 @@ impl<'p> Playback<'p> {
         self.length
     }
 
-    /// Returns the fault that ended the run.
+    /// Returns the fault that ended the run; `None` if it ran to its end.
     pub fn outcome(&self) -> Option<&SimError> {
         self.outcome.as_ref()
     }
@@ -324,7 +324,7 @@ impl<'p> Playback<'p> {
 }
 
 impl Current {
-    /// Notes what an agent did.
+    /// Notes an action of the agent: which operation it executes, and which slot it sets.
     fn pass(&mut self, next: Next<'_>) {
         match next {
             Next::Step(step) => {
@@ -347,7 +347,7 @@ impl Current {
     }
 }
 
-/// Returns the slot that a step sets.
+/// Returns the slot that a step sets; `None` if it sets none.
 fn sets(step: &Step) -> Option<u32> {
     match step {
         Step::SetSlot { slot, .. } => Some(*slot),

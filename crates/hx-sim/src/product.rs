@@ -20,12 +20,12 @@ use crate::trace::Kind;
 #[derive(Clone, Debug)]
 struct Issued<'a> {
     product: &'a MultiplyAsync,
-    /// The positions of the accumulator, and of A if it is in registers, in the register file of the first thread.
+    /// The first elements of the accumulator and of A in their register arrays; 0 for A if it is in shared memory.
     bases: [usize; 2],
     keep: bool,
     /// For each group of threads: the bytes at which the operands begin, before the swizzle.
     starts: Vec<[usize; 2]>,
-    /// For each group of threads: the operands, if they were read at the issue.
+    /// For each group of threads: the operands, if they were read at the issue; empty otherwise.
     read: Vec<[Vec<f64>; 2]>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Block<'a> {
         let c = self.base(m.site, &m.c)?;
         let keep = m.keep.scalar(&self.agent.env).map_err(|f| self.failed(m.site, f))?;
         if keep {
-            // The accumulator of an earlier product of this shape needs no wait.
+            // Only the flags are checked: the accumulator of a product in flight may go on in a product of the same registers.
             let written = &self.agent.registers[m.c.array].written;
             if let Some(offset) = m.c.offsets.iter().find(|o| !written[c + **o]) {
                 return Err(self.unwritten(m.site, m.c.array, c + offset));

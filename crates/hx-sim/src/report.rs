@@ -35,7 +35,7 @@ pub struct OldLoad {
     pub element: i64,
     pub coord: Option<Vec<i64>>,
     pub load: Place,
-    /// Whether the load acquires: then others may wait for it on purpose.
+    /// Whether the load acquires. Such a load may poll for another block on purpose, so it is the less likely mistake.
     pub acquires: bool,
     pub write: Place,
 }

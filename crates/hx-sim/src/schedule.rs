@@ -29,7 +29,7 @@ use crate::ran::{Ran, cluster, outcome_of};
 use crate::turn::{Tick, deadlock};
 use crate::world::{Common, World};
 
-/// The number of runs that begin although others could go on.
+/// Further runs begin, although others could go on, while fewer than this number are on the device.
 const TOGETHER: usize = 8;
 
 /// Returns the number of runs that other launches leave room for in the order of a seed; `None` if the device is free. A kernel that
@@ -53,9 +53,9 @@ pub(crate) struct Launch<'a> {
 struct Run<'a> {
     number: u64,
     cluster: Cluster<'a>,
-    /// Whether it takes part: the run of a playback is there from the start, and stays after its end.
+    /// Whether it has begun and has not ended. A playback has its run in the list before and after, too.
     is_live: bool,
-    /// When it was chosen last.
+    /// The value of [`Grid::turns`] when it was chosen last; 0 if it never was.
     turn: u64,
     /// The value of `Grid::changes` when no agent of this run could step. The run is not tested again until memory changes.
     stuck: Cell<Option<u64>>,
@@ -86,7 +86,7 @@ pub(crate) struct Grid<'a> {
     permutation: Permutation,
     order: Order,
     turns: u64,
-    /// The number of the run whose state stays.
+    /// The run that a playback looks at. Its state stays after its end.
     kept: Option<u64>,
     ended: Vec<Ran>,
 }
@@ -206,7 +206,7 @@ impl<'a> Grid<'a> {
         agent.waiting.is_none() && matches!(agent.next(), crate::agent::Next::Step(step) if step.is_between())
     }
 
-    /// Perhaps lets another run go on.
+    /// Lets another run go on before an atomic access, if the seed says so.
     fn interleave(&mut self) {
         match self.launch.config.seed {
             0 => {}
@@ -216,7 +216,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Returns what all share.
+    /// Returns the overlays that all runs share.
     fn common(&self) -> &[Overlay] {
         match &self.held {
             Some(common) => &common.overlays,
@@ -275,8 +275,8 @@ impl<'a> Grid<'a> {
         chosen.is_some()
     }
 
-    /// Chooses the first run of the grid that can go on. If the running one waits for others, the next one begins before: it may be
-    /// the one that the others wait for, and they need not poll again after each that begins.
+    /// Chooses the first run of the grid that can go on. If the running one waits for others or gives them its turn, a new run
+    /// begins instead: the others may wait for that one, and need not poll again after each run that begins.
     fn choose_first(&mut self, why: Why) -> bool {
         if why != Why::End && self.begin() {
             return true;
@@ -296,7 +296,7 @@ impl<'a> Grid<'a> {
         chosen.is_some()
     }
 
-    /// Returns the run that can go on and whose last turn is the longest ago.
+    /// Returns the run that can go on and whose last turn is the longest ago; `None` if none can.
     fn rested(&self, awake: bool) -> Option<usize> {
         let able = (0..self.runs.len()).filter(|at| self.is_able(*at, awake));
         able.min_by_key(|at| self.runs[*at].turn)
@@ -334,7 +334,7 @@ impl<'a> Grid<'a> {
         self.running = at;
     }
 
-    /// Takes what all share from the run that has it.
+    /// Takes the state that all runs share from the run that holds it.
     fn take(&mut self) -> Common {
         if let Some(held) = self.held.take() {
             return held;
@@ -405,7 +405,7 @@ impl<'a> Grid<'a> {
         self.blocks().find(has)
     }
 
-    /// Returns the blocks that are there.
+    /// Returns the blocks of all runs in the list.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block<'a>> {
         self.runs.iter().flat_map(|run| &run.cluster.blocks)
     }

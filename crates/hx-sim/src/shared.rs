@@ -208,9 +208,9 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Fails if an instruction makes the access through the asynchronous proxy and no fence follows an earlier access that it must
-    /// not meet. Call it for an access that races with none: a race is a mistake of the program, a missing fence one of the
-    /// compiler.
+    /// Fails if no fence orders an earlier access before this one, which goes through the asynchronous proxy. Earlier writes
+    /// need a fence, and before a write also earlier reads. To be called after the check for races, because a race is a fault
+    /// of the kernel, and a missing fence one of the compiler.
     pub(crate) fn expect_fenced(
         &self,
         touch: Touch,
@@ -264,7 +264,8 @@ impl SharedMemory {
         first..first + touch.len.div_ceil(self.granule)
     }
 
-    /// Fails if a copy is still filling the bytes, or if nothing orders an earlier access to them before this one.
+    /// Fails if a copy is still filling the bytes, if a bulk store or a product in flight reads them, or if nothing orders an
+    /// earlier access to them before this one.
     #[inline]
     pub(crate) fn expect_unused(&self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
         if !self.held.is_empty() {
@@ -358,7 +359,7 @@ fn operand_in_flight(touch: Touch, byte: usize, product: Mark<SiteId>, code: &Co
     }
 }
 
-/// The compiler places fences, so a missing one is its own mistake.
+/// Returns the fault of a missing fence. The compiler places fences, so the thread program is malformed.
 #[cold]
 fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), code: &Code) -> Fault {
     let (tensor, element) = (&code.shared[touch.tensor].name, element(touch, byte, code));

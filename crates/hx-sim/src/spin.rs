@@ -33,7 +33,7 @@ pub(crate) struct Spot {
     memory: Mem,
     at: usize,
     dtype: DType,
-    /// Its bytes, or the byte that holds it.
+    /// The bytes of the element as a number, or the byte that holds a packed element.
     bits: u64,
     is_atomic: bool,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Repeat<'a> {
     before: Option<Box<Before>>,
     /// The number of elements polled before this round.
     polled: usize,
-    /// The number of changes of memory when it last was another, and the number of rounds then.
+    /// The number of changes of memory so far, and the round before which it reached that number.
     quiet: (u64, u64),
 }
 
@@ -202,7 +202,8 @@ impl<'a> Block<'a> {
 
     /// Reports whether an element has changed that a loop waits for. `overlays` are those of the block.
     pub(crate) fn has_changed(&self, polled: &Polled, overlays: &[Overlay]) -> bool {
-        // Blocks that communicate change the overlays that all share, which count no changes. A block without them assumes a change.
+        // The shared overlays do not count changes, and only the running block holds the count of the world, so another block
+        // assumes a change.
         polled
             .since
             .is_some_and(|since| since != self.changes() || self.world.is_none() && self.code.communicates)
@@ -246,7 +247,7 @@ impl<'a> Block<'a> {
         format!("element {element}{coordinate} of `{name}` to change from {bits}")
     }
 
-    /// Returns the operation that wrote last what a loop waits for.
+    /// Returns the operation that last wrote the element that a loop waits for; `None` if that is not known.
     pub(crate) fn change_site(&self, polled: &Polled) -> Option<SiteId> {
         let spot = told(polled)?;
         let Mem::Global(p) = spot.memory else { return None };

@@ -219,7 +219,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Reads an integer in each thread. Each counts as one load of its element.
+    /// Reads an integer in each thread whose guard holds; the others get -1.
     pub(crate) fn load_index(&mut self, l: &'a LoadIndex) -> Result<(), SimError> {
         let threads = self.agent.threads;
         let mut mask = vec![true; threads];

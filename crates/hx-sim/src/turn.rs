@@ -43,9 +43,9 @@ pub(crate) enum Until {
     Named(usize),
     /// The phase of this parity of a barrier in memory is complete.
     Phase { barrier: usize, stage: usize, parity: i64, waiters: Warps },
-    /// The ticket of a counter holds a number: the same for its full barrier.
+    /// A ticket of a counter holds a number: the phase of this parity of its full barrier is complete.
     Ticket { barrier: usize, stage: usize, parity: i64 },
-    /// The agent's own draw, which waits for this empty barrier.
+    /// The agent's own draw has happened, which waits for this empty barrier.
     Drawn { barrier: usize, stage: usize },
     /// Memory that a loop has read has changed.
     Change(Rc<Polled>),
@@ -131,8 +131,8 @@ impl<'a> Block<'a> {
         true
     }
 
-    /// Returns the agents that can go on, by their numbers, each with its place. Agents change places, so a choice must not depend
-    /// on these. Agents that gave their turn to others can go on if all do so, the one first that did so first. `overlays` are those
+    /// Returns number and place of the agents that can go on, sorted by number. A choice must use the numbers, because agents
+    /// change places. If all of them gave their turn to others, returns only the one that did so first. `overlays` are those
     /// that the block reads.
     pub(crate) fn ready(&self, overlays: &[Overlay]) -> Vec<(usize, usize)> {
         let all = || self.parked.iter().chain([&self.agent]).enumerate();
@@ -245,7 +245,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Fails if an agent is left. None can go on.
+    /// Fails with [`Fault::Deadlock`] if an agent has not ended. To be called when no agent can go on.
     pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
         let blocked = self.blocked(None);
         match blocked.first() {

@@ -5,8 +5,8 @@
 //! happens before the load ([`crate::between`]). An atomic update always finds the last one (PTX ISA, memory consistency model:
 //! coherence, atomicity).
 //!
-//! Only the drawn orders of events use old values: the others find the last one. A run finds old values of an element a few times in
-//! a row at most, because hardware shows it the last one in the end.
+//! Only seeds from 2 on let loads find old values; with 0 and 1 they find the last one. A run finds old values of an element at
+//! most [`PATIENCE`] times in a row, because hardware shows it the last one in the end.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use crate::code::SiteId;
 const KEPT: usize = 8;
 /// The number of accesses to an element that are kept.
 const SEEN: usize = 256;
-/// The number of old values that a run finds in a row.
+/// The most old values of an element that a run finds in a row.
 const PATIENCE: u32 = 3;
 
 /// A value, and the access that wrote it.

@@ -1,7 +1,7 @@
 //! Records who wrote each element of one tensor, and the region of every tensor that each operation of a block reached.
 //!
-//! A run records only if [`Config::watch`](crate::Config::watch) names a parameter. Blocks record for themselves; the
-//! records are merged in the order of the grid, so that they do not depend on the number of cores.
+//! A run records only if [`Config::watch`](crate::Config::watch) names a parameter. Blocks record for themselves; the records
+//! are merged in an order that follows from the seed, so that they do not depend on the number of cores.
 
 use std::collections::BTreeMap;
 
@@ -81,12 +81,12 @@ pub struct Witness {
     pub places: Vec<Place>,
     /// The last write to each element of the watched tensor, by the element's offset.
     pub writes: Vec<Option<Wrote>>,
-    /// By block, then by operation and parameter.
+    /// In the order in which the blocks were merged; those of a block in the order of its run.
     pub reached: Vec<Reached>,
     /// The changes of the followed values up to the last write to [`Follow::element`], in the order of the run. A write counts even if
     /// the value stays as it is. At most 65536.
     pub changes: Vec<Change>,
-    /// The blocks that wrote [`Follow::element`], in the order of the grid.
+    /// The blocks that wrote [`Follow::element`], in the order in which they were merged.
     pub writers: Vec<u32>,
 }
 
@@ -184,7 +184,7 @@ impl BlockWitness {
         BlockWitness { watched, followed, element, ..BlockWitness::default() }
     }
 
-    /// Reports whether the block has followed values.
+    /// Reports whether the block has followed values, and room to record their changes.
     pub(crate) fn follows(&self) -> bool {
         !self.followed.is_empty() && self.changes.len() < CHANGES
     }

@@ -138,7 +138,8 @@ impl World {
         self.places.get(&key)?.last().message.clone()
     }
 
-    /// Records a store that is not atomic, to elements of `size` bytes. `bits` returns those of the element at a byte.
+    /// Records a store that is not atomic to `len` bytes from byte `at` on. `bits` returns the bits of the element that begins
+    /// at a byte.
     pub(crate) fn store(
         &mut self,
         (param, at, len): (usize, usize, usize),

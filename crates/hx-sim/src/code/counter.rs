@@ -28,7 +28,7 @@ pub(crate) struct DrawCode {
     pub(crate) parity: Formula,
 }
 
-/// Runs a body for each number of the block.
+/// Runs a body for each number that the block draws.
 #[derive(Debug)]
 pub(crate) struct DrawnCode {
     pub(crate) site: SiteId,

@@ -10,9 +10,9 @@ use crate::formula::Formula;
 /// The source of each thread's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operand {
-    /// Position in [`Compute::inputs`].
+    /// Position in [`Evaluate::inputs`].
     Input(usize),
-    /// Position in [`Compute::tables`].
+    /// Position in [`Evaluate::tables`].
     Table(usize),
     Temporary(usize),
 }
@@ -33,7 +33,7 @@ pub(crate) enum Micro {
         dst: usize,
         under: Under,
     },
-    /// The bits of a number of the block.
+    /// Gives every thread a number of the block, as bits of `dtype`.
     Number {
         slot: u32,
         dtype: DType,

@@ -164,7 +164,7 @@ impl Compilation<'_> {
                 Ok(flat.constant(*bits, self.threads))
             }
             Scalar::Apply { operator, dtype, args } => self.operator(*operator, *dtype, args, flat),
-            // The bits of an element are held as such.
+            // Values are held as bits, so the cast needs no step.
             Scalar::Bitcast { arg, .. } => self.flatten(arg, flat),
             Scalar::Cast { to, arg } => {
                 let from = arg.dtype();

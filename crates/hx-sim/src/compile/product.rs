@@ -40,14 +40,15 @@ impl Compilation<'_> {
         let order = (0..depth).flat_map(|k| (0..columns).map(move |x| [x, k]));
         let b = self.descriptor(&m.b, row.b.dtype(), row.b.reach(), [columns, depth], order)?;
         let held = if matches!(a, Factor::Registers(_)) { row.a.fragment() } else { None };
-        // The table of a row depends on the place of A.
+        // The product of a row has a table for A only if A is in registers.
         let key = if held.is_some() { format!("{} with A in registers", row.name) } else { row.name.clone() };
         let product = self.products.entry(key).or_insert_with(|| Arc::new(enumerate(row, [held, None])));
         let row = product.clone();
         Ok(MultiplyAsync { site: self.site, c, a, b, keep: self.uniform_test(&m.keep, "if")?, row })
     }
 
-    /// Compiles a descriptor. `order` lists row or column and step of the elements in the order of the dense operand.
+    /// Compiles a descriptor. `order` lists the elements in the order of the dense operand: the row of A or the column of B,
+    /// and k.
     fn descriptor(
         &mut self,
         d: &Descriptor,

@@ -35,8 +35,8 @@ impl<'a> Compilation<'a> {
         Ok(out)
     }
 
-    /// Compiles a statement. Most become one step; a group, a name of a known value and an elementwise computation become
-    /// more or none.
+    /// Compiles a statement. Most become one step. A group and an elementwise computation of several values become several, and
+    /// a name of a known value becomes none.
     fn statement(
         &mut self,
         stmt: &'a Stmt,

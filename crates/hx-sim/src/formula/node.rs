@@ -54,7 +54,8 @@ pub(super) enum Node {
         a: Box<Node>,
         mask: i64,
     },
-    /// Wraps the result; sums and products inside of `a` wrap too.
+    /// Wraps the result. The sum and the products of `a` itself wrap, too; an overflow inside of its quotients, minima etc.
+    /// fails.
     Wrap {
         a: Box<Node>,
         width: Width,

@@ -83,7 +83,7 @@ impl<'p> Playback<'p> {
         ids.into_iter().filter_map(|id| self.state(id)).collect()
     }
 
-    /// Returns an agent.
+    /// Returns the state of an agent; `None` if there is no such agent at this moment.
     pub fn state(&self, id: AgentId) -> Option<AgentState> {
         let (block, agent) = (self.block(id.rank)?, self.agent(id)?);
         let current = self.now.current.get(&id);

@@ -20,7 +20,7 @@ const COLUMNS: i64 = 20;
 const LD: i64 = 24;
 const BOX: [u32; 2] = [16, 4];
 const BYTES: u32 = 2 * BOX[0] * BOX[1];
-/// The barriers that count the bytes, and the arrivals of readers.
+/// The barrier that counts the bytes, and the one that counts the arrivals of readers.
 const FULL: u32 = 0;
 const EMPTY: u32 = 1;
 
@@ -285,8 +285,8 @@ fn a_load_follows_what_threads_did_over_a_fence_and_a_barrier() {
     );
 }
 
-/// Blocks of a pair that bring a box each to both, twice. Each reads the box of the other one, and gives the boxes back to both
-/// after that, or too early.
+/// Builds two blocks of a cluster. Each loads a box into both blocks, twice, reads the box of the other block, and then
+/// releases the stage in both blocks, with `early` before the read.
 fn pair(early: bool) -> Loaded {
     let mut loaded = loaded_by(2);
     loaded.k.program.grid = vec![c(2)];
@@ -352,7 +352,8 @@ fn a_block_fills_memory_that_another_block_reads() {
     "#]].assert_eq(&texts.into_iter().collect::<String>());
 }
 
-/// Blocks of a pair that send each other two elements of each thread, and again once the other one has read them, or too early.
+/// Builds two blocks of a cluster that send each other two elements of each thread, twice. Before the second time they wait
+/// until the other block has read the first elements, unless `early`.
 fn sends(early: bool) -> (Kernel, [Memory; 2]) {
     let mut k = Kernel::new(32);
     k.program.grid = vec![c(2)];

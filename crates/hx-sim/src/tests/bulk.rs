@@ -27,7 +27,7 @@ fn map(param: u32, swizzle: SwizzleMode) -> TensorMap {
     }
 }
 
-/// A kernel of 32 threads that fills a box in shared memory with its own places under a swizzle, 8 elements a thread and step.
+/// A kernel of 32 threads that fills a box in shared memory, 8 elements a thread and step, and stores it under a swizzle.
 struct Stored {
     k: Kernel,
     s: Memory,
@@ -78,7 +78,7 @@ impl Stored {
         self.k.op("wait_stores()", vec![Stmt::BulkWait { leave, read: true }]);
     }
 
-    /// Waits for what stores write, too.
+    /// Waits for the writes of stores, not only for their reads of shared memory.
     fn complete(&mut self, leave: u32) {
         self.k.op("wait_stores(read: false)", vec![Stmt::BulkWait { leave, read: false }]);
     }
@@ -152,7 +152,7 @@ fn a_box_stops_at_the_edges_of_the_tensor() {
     "#]]);
 }
 
-/// On a GPU the first is an illegal instruction, and the others write behind the ends of rows.
+/// On a GPU the first case is an illegal instruction, and in the others the store writes behind the ends of rows.
 #[test]
 fn a_box_begins_and_ends_at_multiples_of_16_bytes() {
     let check = |columns, row: &str, coordinates, want: Expect| {
@@ -448,7 +448,7 @@ fn what_a_store_writes_is_there_after_a_wait_for_its_writes_and_a_barrier() {
     "#]],
     );
     check("tma.reduce.add", &|s| s.store("tma.reduce.add", [8, 0]), expect!["right"]);
-    // A wait for reads leaves the store in flight, and one that counts it covers it.
+    // A wait for reads leaves the store in flight, and so does a wait for writes that leaves one group.
     check(
         "tma.reduce.add",
         &|s| {

@@ -22,7 +22,7 @@ struct Counted {
     value: RegId,
 }
 
-/// The numbers that are handed out.
+/// The counter hands out the numbers below this.
 const LIMIT: i64 = 12;
 
 impl Counted {
@@ -179,7 +179,7 @@ fn check(change: impl Fn(&mut Counted), want: Expect) {
 
 #[test]
 fn a_ticket_is_kept_until_all_scopes_have_read_it() {
-    // The draw does not wait for the last group.
+    // The barrier lets the draw happen before the last group has read its ticket.
     check(
         |counted| counted.kernel.program.barriers[1].count = 3,
         expect![[r#"
@@ -195,7 +195,7 @@ fn a_ticket_is_kept_until_all_scopes_have_read_it() {
               block [0, 0, 0]
         "#]],
     );
-    // It waits for a warp that does not exist.
+    // The draw waits for a warp that does not exist.
     check(
         |counted| counted.kernel.program.barriers[1].count = 5,
         expect![[r#"

@@ -127,7 +127,6 @@ fn only_what_is_selected_must_be_there() {
               thread 20, block [0, 0, 0], #0 `map`
         "#]],
     );
-    // Nested selects.
     let inner = |from| select(less(c(from) - thread(), 0), missing(), input(0, f));
     check_error(select(less(thread(), 20), inner(19), input(0, f)), expect!["no error"]);
     check_error(

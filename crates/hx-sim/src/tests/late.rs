@@ -12,8 +12,8 @@ use crate::{Config, run};
 const FULL: u32 = 0;
 const EMPTY: u32 = 1;
 
-/// A stage that two warps acquire, one thread announces, and a third warp gives back. With `arrives`, both warps arrive behind
-/// their wait.
+/// Two warps acquire a stage and announce its bytes; a third warp waits for them and releases the stage. With `arrives`, both
+/// warps also arrive at the full barrier, behind their wait.
 fn check(by: Waiters, arrives: bool, want: Expect) {
     let mut k = Kernel::new(96);
     for (first, threads) in [(0, 64), (64, 32)] {
