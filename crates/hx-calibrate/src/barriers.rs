@@ -58,7 +58,8 @@ fn turns(target: Target) -> Kernel {
     Kernel {
         setup: format!("    if (warp >= 4) {{\n{arrive}    }}\n"),
         round: wait + &arrive,
-        // The last arrival of group 0 is for a turn that group 1 takes no more: the counts of a barrier must be even at the end.
+        // Group 0 also takes part in the barrier at which group 1 arrives last, so that each barrier has complete turns at the
+        // end.
         sink: format!(
             "    if (warp < 4) {{\n{}    }}\n",
             sync(target, "named.sync", &[("i", "1"), ("n", "256")], &[])

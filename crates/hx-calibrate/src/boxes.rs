@@ -7,7 +7,7 @@ use crate::probe::{Blocks, Figure, MapShape, Probe};
 
 /// Stages of a ring.
 const STAGES: u32 = 8;
-/// The shared memory of a ring, at most; its barriers come behind.
+/// The bytes of shared memory that the boxes of a ring may take; the ring's barriers follow them.
 const RING: u32 = 128 << 10;
 const BARRIERS_AT: u32 = RING;
 /// More than half of a multiprocessor's shared memory, so that each has one block.

@@ -7,7 +7,7 @@ use crate::kernel::{Kernel, asm, fill};
 use crate::probe::Probe;
 
 const WARPS: u32 = 16;
-/// Independent instructions of a warp in a round, each this often.
+/// Each warp has this many independent registers. A round executes `TIMES` instructions on each of them.
 const CHAINS: usize = 8;
 const TIMES: usize = 4;
 
@@ -55,7 +55,7 @@ fn operation(row: &ComputeRow, chain: usize, letter: &str) -> String {
                 &[format!("\"{letter}\"({other})"), format!("\"{letter}\"(q1)")],
             )
         }
-        // The compiler neither folds nor hoists what passes through an empty text.
+        // The compiler can neither fold nor hoist a value that passes through an empty `asm` statement.
         (None, Some(c)) => {
             let value = fill(c, &[("s0", name), ("s1", other), ("s2", "q1")]);
             format!("        {name} = {value}; asm volatile(\"\" : \"+{letter}\"({name}));\n")
@@ -74,10 +74,11 @@ fn kept(chains: usize) -> String {
     format!("    if (one == 2) data[thread] = (unsigned char)(int)({});\n", sum.join(" + "))
 }
 
-/// Returns a kernel of 16 warps that repeats the statements which `one` gives for each chain.
+/// Returns a kernel of 16 warps. Each round executes the statement that `one` returns for a chain, `TIMES` times for each
+/// chain.
 fn kernel(name: String, setup: String, sink: String, one: impl Fn(usize) -> String) -> Kernel {
     let round: String = (0..TIMES).flat_map(|_| (0..CHAINS).map(&one).collect::<Vec<_>>()).collect();
-    // The four quarters work side by side.
+    // The four quarters of a multiprocessor work side by side, so the units are those of one quarter.
     let units = TIMES * CHAINS * WARPS as usize / 4;
     Kernel { setup, round, sink, units: units as f64, ..Kernel::new(name, 32 * WARPS) }
 }
@@ -103,7 +104,7 @@ pub(crate) fn probes(target: Target) -> Vec<Probe> {
             asm(&text, &[format!("\"+r\"({name})")], &[])
         };
         let kernel = kernel(EXCHANGE.to_owned(), declared("unsigned", CHAINS), kept(CHAINS), one);
-        // All quarters share the unit.
+        // All quarters share one exchange unit, so the units of all four count.
         out.push(Kernel { units: kernel.units * 4.0, ..kernel }.probe());
     }
     out.extend(weights(target).map(Kernel::probe));

@@ -26,7 +26,7 @@ impl Compared {
         self.measured / self.known
     }
 
-    /// Reports whether the numbers differ by more than 10 %. Numbers below a cycle differ by their rounding.
+    /// Reports whether the numbers differ by more than 10 %, and by more than 0.05, which may be rounding.
     pub fn differs(&self) -> bool {
         !(0.9..=1.1).contains(&self.ratio()) && (self.measured - self.known).abs() > 0.05
     }

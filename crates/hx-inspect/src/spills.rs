@@ -1,6 +1,7 @@
 //! HX0507: the assembler spilled registers of a kernel to local memory.
 //!
-//! Only a compile knows it. The disassembled code shows the lines whose instructions spill, and so the roles.
+//! Only a compile tells whether registers spill. The disassembled code shows the lines whose instructions spill, and so the
+//! roles.
 
 use std::collections::BTreeMap;
 

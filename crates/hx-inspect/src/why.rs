@@ -59,7 +59,9 @@ impl<'a> Solved<'a> {
         Ok(Solved::with(db, lowered, solution, instance, &[]))
     }
 
-    /// Returns the solved instance if it has layouts. `dims` are the dimensions and strides that its facts come from.
+    /// Returns the solved instance if it has layouts. `dims` are the known values of dimensions and strides; the others count
+    /// as
+    /// multiples of 16.
     pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
         let lowered = routed_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;
@@ -190,7 +192,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// Formats the way to wider accesses, with its price.
+    /// Formats the change that makes accesses wider, with the estimated cycles before and after it.
     pub(crate) fn staged(&self, Staging { tensor, bytes, cycles }: &Staging) -> String {
         let old = self.solution.cost.round();
         format!(

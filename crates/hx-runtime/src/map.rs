@@ -12,7 +12,7 @@ use hx_worker::protocol::RemoteError;
 
 use crate::fault::{bad, fault};
 
-/// The values of the driver's enumerations that maps have.
+/// The values of the driver's enumerations that maps may have.
 const TYPES: [sys::CUtensorMapDataType; 10] = {
     use sys::CUtensorMapDataType_enum as Type;
     [
@@ -86,7 +86,10 @@ pub(crate) fn instead_of_empty(map: &TensorMap) -> Option<TensorMap> {
     map.dims.contains(&0).then(|| TensorMap { dims, strides, ..map.clone() })
 }
 
-/// Returns the value of one of the driver's enumerations with a number.
+/// Returns the value of a driver's enumeration that has this number.
+///
+/// # Errors
+/// If no value in `all` has it.
 fn known<T: Copy>(all: &[T], number: u32, number_of: impl Fn(T) -> u32) -> Result<T, RemoteError> {
     let found = all.iter().copied().find(|value| number_of(*value) == number);
     found.ok_or_else(|| bad(&format!("the driver has no number {number} for a tensor map")))

@@ -1,7 +1,7 @@
 //! Calls the CUDA compiler library directly.
 //!
 //! Exactly the file that the search found is loaded. cudarc would ask the loader by name and take the first library on its path,
-//! so its NVRTC half is not used. The ten functions needed here have never changed. The companion library with the built-in
+//! so its NVRTC half is not used. The eleven functions needed here have never changed. The companion library with the built-in
 //! definitions is loaded first, by its full path: NVRTC asks the loader for it by name only, and the loader returns a library of
 //! that name that is already loaded.
 

@@ -6,7 +6,7 @@ use hx_tile::{Choice, Op};
 
 use crate::why::Solved;
 
-/// Waste below this part of the ideal is no remark: the table shows it as `1.0x`.
+/// A count of less than this multiple of the ideal gets no remark: the table shows it as `1.0x`.
 const NOTABLE: f64 = 1.05;
 
 /// The causes of waste and the ways out, as far as the compiler knows them.

@@ -14,8 +14,9 @@ use super::advice::Advice;
 use super::{KernelReport, Moves, Part, Row, Spot};
 use crate::why::Solved;
 
-/// The lines of a gap between two operations that are shown whole. Of a longer gap only the last line is shown, which often is
-/// the header of a loop or a condition.
+/// A gap of at most this many lines between two operations is shown whole. Of a longer gap only the last line is shown, which
+/// often
+/// is the header of a loop or a condition.
 const GAP: u32 = 3;
 
 /// A launch that has run.
