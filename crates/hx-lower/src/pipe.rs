@@ -150,7 +150,6 @@ struct Acquired {
 /// Checks that every copy that signals a pipeline fills the stage acquired last, and that every path through the program makes
 /// the same copies for a stage. If the program is not `whole`, because a statement could not be lowered, a missing operation is
 /// no finding.
-/// is no finding.
 pub(crate) fn check_signals(program: &TileProgram, origins: &[OriginPlace], whole: bool) -> Vec<LowerError> {
     let mut check = Check { program, origins, whole, errors: Vec::new() };
     check.body(&program.body, &mut BTreeMap::new());

@@ -3,10 +3,9 @@
 //! Matrix instructions with descriptors read, and bulk copies read and write, through the asynchronous proxy. Such a read sees
 //! a store of a thread, and such a write comes after a load or store of a thread, only if that thread executes a fence after
 //! its access, and a barrier after the fence orders the two. So this pass inserts a fence directly before each barrier, and
-//! each
-//! arrival at a barrier in memory, that may order an access to a buffer with asynchronous accesses. A copy in groups counts as a
-//! store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread executes other
-//! statements, so the threads that wait for the barrier execute the fence.
+//! each arrival at a barrier in memory, that may order an access to a buffer with asynchronous accesses. A copy in groups
+//! counts as a store once a wait may have covered it. A copy that signals a barrier in memory completes while its thread
+//! executes other statements, so the threads that wait for the barrier execute the fence.
 //!
 //! The same holds in global memory for a tensor that bulk stores write: loads and stores of threads that precede such a store
 //! need a fence of global memory. There an atomic access that releases orders, too, and a thread may issue a bulk store over

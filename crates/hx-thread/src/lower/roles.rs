@@ -1,8 +1,8 @@
 //! Lowers roles and the turns of their groups.
 //!
 //! Turns are named barriers, one for each group. A group that takes its turn waits at its own barrier, and the group before
-//! it arrives there when it passes the turn on. The first turn of group 0 has no group before it: the last group arrives in
-//! place of it before it does anything else.
+//! it arrives there when it passes the turn on. No group passes the first turn to group 0, so the last group arrives for it
+//! before it does anything else.
 
 use hx_index::{CmpOp, Cond, Expr};
 use hx_tile::{Op, Role as TileRole, TurnsId};
@@ -25,7 +25,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Gives the first turn of each order among the groups of a role to group 0.
+    /// Gives the first turn of every `turns()` of a role to group 0: the last group arrives at its barrier.
     fn first_turns(&self, role: &TileRole) -> Body {
         let groups = self.program.scope(role.scope).groups;
         let Some(index) = role.index.as_ref().filter(|_| groups > 1) else { return Vec::new() };

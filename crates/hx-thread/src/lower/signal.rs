@@ -66,7 +66,6 @@ pub(super) fn barrier_of_copy(op: &Op) -> Option<u32> {
 
 /// Returns the stage that each signalling copy fills: the local that the last acquisition before it defines, in its body or in
 /// an enclosing one.
-/// one around it.
 pub(super) fn stages(program: &TileProgram) -> BTreeMap<OpId, Symbol> {
     let mut out = BTreeMap::new();
     let _ = stages_in(&program.body, &BTreeMap::new(), &mut out);

@@ -230,6 +230,7 @@ impl Lowering<'_> {
         });
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![load]));
+        // The walk of the caller uses the same names, so the loads have a scope of their own.
         Ok(vec![Stmt::If { cond: Cond::True, then: body, otherwise: Vec::new() }])
     }
 }
