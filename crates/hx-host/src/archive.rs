@@ -25,7 +25,7 @@ use crate::tensor::HostTensor;
 const LENGTH: u64 = 8;
 /// The header length above which a file is rejected as broken; the reference implementation has the same limit.
 const MAX_HEADER: u64 = 100_000_000;
-/// The entry of a header that is not a tensor.
+/// The only entry of a header that is not a tensor: text about the file.
 const METADATA: &str = "__metadata__";
 /// The largest number of names that a message lists.
 const SHOWN: usize = 8;
@@ -177,7 +177,7 @@ fn parse(header: &[u8]) -> Result<(Vec<String>, Metadata), String> {
     })
 }
 
-/// Shows the contents as `print` does: a line for each tensor.
+/// Formats the archive as `print` shows it: a line with the number of tensors and the path, then `w: f16[4096, 4096]` for each.
 impl std::fmt::Display for Archive {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let count = self.names.len();

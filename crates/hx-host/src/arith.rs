@@ -32,10 +32,10 @@ pub enum Binary {
     Max,
     Min,
     Pow,
-    /// On truth values only, like [`Binary::Or`].
+    /// Takes bools only, like [`Binary::Or`].
     And,
     Or,
-    /// On integers and truth values, like the four that follow.
+    /// Takes integers, like the four operators that follow. `BitAnd`, `BitOr` and `BitXor` also take bools.
     BitAnd,
     BitOr,
     BitXor,
@@ -71,7 +71,7 @@ impl Binary {
         }
     }
 
-    /// Returns the operator, if it works on the bits of integers.
+    /// Returns the bit operator of the same meaning; `None` for arithmetic, comparisons and logic.
     fn on_bits(self) -> Option<Operator> {
         Some(match self {
             Binary::BitAnd => Operator::And,
@@ -170,7 +170,7 @@ fn negative_exponent(b: &Dense) -> bool {
     matches!(&b.data, Numbers::Int(v) if v.iter().any(|&x| x < 0))
 }
 
-/// An operand, with the shape that it is broadcast to.
+/// An operand, and the shape of the result to which it is broadcast.
 struct Sides<'a> {
     from: &'a Dense,
     shape: &'a [usize],
@@ -303,9 +303,9 @@ fn exactly(op: Binary, a: &Numbers, b: &Numbers) -> Vec<bool> {
     }
 }
 
-/// Returns the order of an integer and a float; `None` for NaN.
+/// Compares an integer with a float exactly, without rounding the integer; `None` for NaN.
 fn order(x: i64, y: f64) -> Option<Ordering> {
-    /// 2⁶³.
+    /// 2⁶³: a float is in the range of `i64` if it is at least `-END` and below `END`.
     const END: f64 = 9_223_372_036_854_775_808.0;
     let whole = y.floor();
     if y.is_nan() {

@@ -86,7 +86,7 @@ pub struct Times {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cycles {
     pub measured: f64,
-    /// The cycles by the cost model; `None` if some step is no launch of a kernel.
+    /// The cycles that the cost model estimates; `None` if some step is not a kernel launch.
     pub estimated: Option<f64>,
 }
 
@@ -95,7 +95,7 @@ pub struct Cycles {
 pub struct Work {
     /// `matmul<BM = 128>`, `cublas::gemm`, `copy`.
     pub label: String,
-    /// The index of the candidate of its kernels that it runs; `None` for the one that the compiler chose.
+    /// The index of the candidate that the work's kernels run, counted from the cheapest; `None` for the compiler's choice.
     pub candidate: Option<u32>,
     pub steps: Vec<Step>,
     /// Floating-point operations of one run, if they are stated or known.
@@ -113,7 +113,7 @@ impl Work {
         Work { label, candidate: None, steps, flops: None, bytes: None, times: None, outputs: Vec::new() }
     }
 
-    /// Makes a copy of `bytes` bytes. It moves twice as many, because each is read and written.
+    /// Makes the work that copies `bytes` bytes. It moves twice as many bytes, because it reads and writes each.
     pub(crate) fn copy(bytes: u64) -> Work {
         let moved = 2.0 * bytes as f64;
         Work { bytes: Some(moved), ..Work::new("copy".to_owned(), vec![Step::Copy { bytes }]) }
@@ -125,12 +125,13 @@ impl Work {
         (median > 0.0).then(|| amount / (median * 1e-6))
     }
 
-    /// Returns the floating-point operations per second, at the median.
+    /// Returns the floating-point operations per second at the median time; `None` if their number is unknown or nothing was
+    /// timed.
     pub fn flops_per_second(&self) -> Option<f64> {
         self.per_second(self.flops)
     }
 
-    /// Returns the bytes per second, at the median.
+    /// Returns the bytes per second at the median time; `None` if their number is unknown or nothing was timed.
     pub fn bytes_per_second(&self) -> Option<f64> {
         self.per_second(self.bytes)
     }
@@ -143,7 +144,7 @@ impl Work {
         let by_bytes = self.bytes_per_second().zip(other.bytes_per_second());
         let (ratio, compared) = match by_bytes {
             Some((mine, theirs)) if other.is_copy() => (Some(mine / theirs), Compared::Bandwidth),
-            // A copy does not do the same work, so only bytes per second compare, and one of the two has none.
+            // Only bytes per second compare with a copy, and the measured work has none.
             _ if other.is_copy() => (None, Compared::Bandwidth),
             _ => {
                 let medians = self.times.as_ref().zip(other.times.as_ref());
@@ -151,7 +152,7 @@ impl Work {
             }
         };
         let ratio = ratio.filter(|r| r.is_finite());
-        // A work that was only compiled has written nothing.
+        // Without times the works were only compiled, so there are no results to compare.
         let ran = self.times.is_some() && other.times.is_some();
         let difference = if ran { apart(self, other)? } else { None };
         Ok(Comparison { other, ratio, compared, difference })
@@ -172,7 +173,8 @@ pub enum Compared {
 pub struct Comparison<'g> {
     /// The baseline; for a candidate, the work that the compiler chose.
     pub other: &'g Work,
-    /// The speedup of the measured work: it is faster if the ratio is above 1. `None` if one of the two was not timed.
+    /// The speedup of the measured work: above 1 it is faster. `None` if one of the works was not timed, or if the other is a
+    /// copy and the bytes of the measured work are unknown.
     pub ratio: Option<f64>,
     pub compared: Compared,
     /// The largest difference between the results, if both wrote the same tensors.

@@ -6,7 +6,7 @@ use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::stretch::zip;
 
-/// The error of an operator on the bits of floats.
+/// Returns the error of a bit operator that was applied to floats.
 pub(crate) fn needs_integers(symbol: &str) -> HostError {
     let error = HostError::ty(format!("`{symbol}` needs integers or bools"));
     if symbol == "^" {
@@ -15,7 +15,10 @@ pub(crate) fn needs_integers(symbol: &str) -> HostError {
     error.help("`bitcast(x, u32)` gives the bits of an `f32`")
 }
 
-/// Applies `& | ^ << >>` to integers of 64 bits, or to truth values. A shift to the left that loses bits is an error.
+/// Applies `& | ^ << >>` to `i64` numbers, or `& | ^` to bools.
+///
+/// # Errors
+/// If an operand is a float, a bool is shifted, or `<<` loses bits.
 pub(crate) fn binary(op: Operator, shape: &[usize], a: &Dense, b: &Dense) -> HostResult<Numbers> {
     let (x, y) = (a.broadcast_to(shape), b.broadcast_to(shape));
     let shifts = matches!(op, Operator::Shl | Operator::Shr);

@@ -56,7 +56,7 @@ impl Tolerance {
     }
 }
 
-/// The difference of one element from its reference.
+/// The difference of one element from its reference: absolute, in units of the last place, and whether the tolerance allows it.
 #[derive(Clone, Copy)]
 struct Distance {
     error: f64,
@@ -106,7 +106,7 @@ impl Judge {
         self.judged((x - y).abs(), y)
     }
 
-    /// Checks a finite difference from `y`.
+    /// Judges a finite absolute difference `error` from the reference `y`.
     fn judged(&self, error: f64, y: f64) -> Distance {
         if error == 0.0 {
             return Distance { error, ulps: 0.0, ok: true };
@@ -128,7 +128,8 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Makes the mismatch of `x`. With `draw`, elements without a simple pattern are drawn if some others are right.
+    /// Makes the mismatch of `x`. With `draw`, it has a picture if the wrong elements have no simple pattern and at least a tenth
+    /// of the elements is right.
     fn new(error: HostError, x: &Tensor, wrong: &[bool], draw: bool) -> Mismatch {
         let bits = x.bits();
         let mark = |(bits, wrong): (&u64, &bool)| match wrong {
@@ -278,7 +279,7 @@ impl Sides {
         Ok(Sides { xs, ys, x_bits, y_bits, dtypes: [x.dtype(), y.dtype()] })
     }
 
-    /// Returns `x - y` of element `i`, if both are whole numbers and at least one of the types is one of integers.
+    /// Returns `x - y` of element `i`; `None` if both types are floats or an element is not a whole number.
     fn exact_difference(&self, i: usize) -> Option<i128> {
         if self.dtypes.iter().all(|dtype| Class::of(*dtype) == Class::Float) {
             return None;
@@ -296,7 +297,7 @@ fn as_integer(dtype: DType, bits: u64) -> Option<i128> {
     }
 }
 
-/// Returns the element, if it is a whole number of up to 64 bits.
+/// Returns the element if it is a whole number: any integer, or a float below 2^65 in magnitude.
 fn as_whole(dtype: DType, bits: u64) -> Option<i128> {
     as_integer(dtype, bits).or_else(|| {
         let x = dtype.decode(bits);
@@ -330,8 +331,8 @@ fn header(x: &Tensor, wrong: &[bool], what: &str) -> HostError {
     HostError::assertion(message)
 }
 
-/// Formats the stored value of element `i`. Unwritten memory may have been stored there by a kernel that read it, so nothing is said of
-/// who wrote the element.
+/// Formats the stored value of element `i`. A kernel that read unwritten memory may have stored it here, so the text does not
+/// claim that nothing wrote the element.
 fn show_element(x: &Tensor, bits: &[u64], i: usize) -> String {
     if is_poison(x.dtype(), bits[i]) && x.dtype().is_float() {
         return "unwritten memory".to_owned();
@@ -373,7 +374,7 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> Option<String
     ))
 }
 
-/// Formats an error with about three significant digits.
+/// Formats an error with three significant digits: `0.12`, `123`, `1.23e-4`.
 fn short(x: f64) -> String {
     if !x.is_finite() {
         return show_number(DType::F64, x);
@@ -385,14 +386,14 @@ fn short(x: f64) -> String {
     format!("{x:.2e}")
 }
 
-/// The properties that the wrong elements share.
+/// Notes about properties that all or some of the wrong elements share.
 struct Hints {
     notes: Vec<String>,
-    /// Whether one of them tells where each wrong element comes from.
+    /// Whether a note relates each wrong element to the reference, such as "all of them are 0". A picture would add nothing then.
     explains: bool,
 }
 
-/// Returns the properties that the wrong elements share, if they point to a cause.
+/// Looks for properties of the wrong elements that point to a cause.
 fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> Hints {
     let (dtype, bits) = (x.dtype(), x.bits());
     let bad: Vec<usize> = (0..wrong.len()).filter(|&i| wrong[i]).collect();
@@ -427,8 +428,9 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> H
     Hints { explains: out.len() > found, notes: out }
 }
 
-/// Finds a dimension along which the result is the reference moved by one or two elements. Elements whose reference would lie
-/// outside do not count.
+/// Finds a dimension and a step of ±1 or ±2 such that each wrong element equals the reference that many positions further along
+/// the dimension. Elements whose counterpart lies outside of the tensor are ignored; at least three elements, and more than half
+/// of the wrong ones, must have a counterpart.
 fn moved(shape: &[usize], xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let fits = |d: usize, step: isize| {
         let stride = shape[d + 1..].iter().product::<usize>();
@@ -454,7 +456,7 @@ fn moved(shape: &[usize], xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) 
     Some(format!("element [{}] agrees with the reference at [{}]", at.join(", "), from.join(", ")))
 }
 
-/// Finds a factor between the wrong elements and their references, if all share one.
+/// Finds a factor, such as 2 or -1, by which all of at least three wrong elements differ from their references.
 fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let largest = bad.iter().copied().max_by(|&a, &b| ys[a].abs().total_cmp(&ys[b].abs()))?;
     let factor = xs[largest] / ys[largest];
@@ -469,7 +471,8 @@ fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option
     fits.then(|| format!("all of them are {rounded} times the reference"))
 }
 
-/// Reports whether the result holds the elements of the transposed reference, in the order of memory if it is not square.
+/// Reports whether the elements of `x`, in the order of memory, are those of the transposed reference. For a square matrix that is
+/// `x = yᵀ`; otherwise a transposed result was stored with the wrong shape.
 fn is_transpose(shape: &[usize], xs: &[f64], ys: &[f64], judge: &Judge) -> bool {
     let &[n, m] = shape else { return false };
     n > 1 && m > 1 && (0..n * m).all(|i| judge.distance(xs[i], ys[i % n * m + i / n]).ok)

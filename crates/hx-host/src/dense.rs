@@ -79,7 +79,7 @@ impl Numbers {
         }
     }
 
-    /// Converts to integers, if these are integers or booleans.
+    /// Converts to integers, bools as 0 and 1; `None` for floats.
     pub fn into_ints(self) -> Option<Vec<i64>> {
         match self {
             Numbers::Float(_) => None,
@@ -135,8 +135,8 @@ pub fn row_major(shape: &[usize]) -> Vec<usize> {
 /// Returns the number of elements of a shape.
 ///
 /// # Errors
-/// If the machine has no room to compute with that many. Running out of memory would end the process, so every computation
-/// calls this before it allocates.
+/// If 8 bytes for each element exceed the memory limit or the machine's memory. Running out of memory would end the process, so
+/// every computation calls this before it allocates.
 pub fn element_count(shape: &[usize]) -> HostResult<usize> {
     count_in_memory(shape, |n| n.checked_mul(size_of::<f64>()))
 }
@@ -144,7 +144,7 @@ pub fn element_count(shape: &[usize]) -> HostResult<usize> {
 /// Returns the number of elements of a shape.
 ///
 /// # Errors
-/// If the machine has no room to store them packed.
+/// If the packed elements exceed the memory limit or the machine's memory.
 pub fn stored_count(dtype: DType, shape: &[usize]) -> HostResult<usize> {
     count_in_memory(shape, |n| Some(packed_bytes(dtype, n)))
 }
@@ -155,7 +155,7 @@ fn count_in_memory(shape: &[usize], bytes: impl Fn(usize) -> Option<usize>) -> H
     Ok(count.unwrap_or(0))
 }
 
-/// Returns the shape that two shapes broadcast to, if they do.
+/// Returns the shape that two shapes broadcast to; `None` if two extents differ and neither is 1.
 pub fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let at = |s: &[usize], d: usize| (d + s.len()).checked_sub(rank).map_or(1, |i| s[i]);

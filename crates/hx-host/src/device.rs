@@ -37,8 +37,8 @@ pub trait Device {
         Ok(1)
     }
 
-    /// Announces launches of a request with each of its first `count` candidates, so that the device can compile them at the same
-    /// time. The launches report what fails.
+    /// Announces launches of a request with each of its first `count` candidates, so that the device can compile them in
+    /// parallel. A candidate that does not compile is reported when it is launched.
     fn announce(&mut self, _: &LaunchRequest, _count: u32) {}
 
     /// Answers a question about the code of the kernel that was launched last.
@@ -167,7 +167,8 @@ impl LaunchError {
         if printed.is_empty() { self } else { LaunchError::After { printed, error: Box::new(self) } }
     }
 
-    /// Returns the error, and the kernel's diagnostics, which are more precise if there are any.
+    /// Splits the error into a host error for the launch and the diagnostics of the kernel. If there are diagnostics, show them
+    /// instead: they have places in the kernel.
     pub fn into_parts(self) -> (HostError, Vec<Diagnostic>) {
         match self {
             LaunchError::Refused { error, .. } => (*error, Vec::new()),

@@ -19,7 +19,7 @@ pub enum Domain {
         low: i64,
         high: i64,
     },
-    /// Real numbers from `low` on. `high` is included if `closed`, or if there is no other number.
+    /// Real numbers from `low` to `high`. The domain has `high` if `closed`, or if it is the only number (`low == high`).
     Floats {
         low: f64,
         high: f64,
@@ -37,10 +37,11 @@ pub enum Choice {
 }
 
 impl Domain {
-    /// Makes the domain of a range, as `start..end` or `start..=end`.
+    /// Makes the domain of a range, as `start..end` or `start..=end`. It has whole numbers if both ends are integers, otherwise
+    /// real numbers.
     ///
     /// # Errors
-    /// If an end is no finite number, or the range is empty.
+    /// If an end is not a number or not finite, the length of the range is not finite, or the range is empty.
     pub fn range(start: &Value, end: &Value, inclusive: bool) -> HostResult<Domain> {
         let dots = if inclusive { "..=" } else { ".." };
         let empty = || {
@@ -66,7 +67,7 @@ impl Domain {
     /// Makes the domain of a value: a range of whole numbers, a list or a tuple.
     ///
     /// # Errors
-    /// If it is another value, or has no parts.
+    /// If it is another value, an empty range, list or tuple.
     pub fn of(value: &Value) -> HostResult<Domain> {
         match value {
             Value::Range(start, end) => Domain::range(&Value::Int(*start), &Value::Int(*end), false),
@@ -90,7 +91,8 @@ impl Domain {
         }
     }
 
-    /// Returns the value at a position counted from the low end; the last one if there are fewer.
+    /// Returns the value at a position counted from the low end; the last value if there are fewer. Real numbers have the low end
+    /// at position 0 and the high end at all others.
     pub fn nth(&self, position: u64) -> Choice {
         match self {
             Domain::Ints { low, high } => {
@@ -118,7 +120,7 @@ impl Domain {
         }
     }
 
-    /// Returns the choice of this domain that is nearest to a choice of an earlier form of the domain.
+    /// Returns the choice of this domain that is nearest to `choice`, which may be of the same variable's domain in another case.
     pub fn nearest(&self, choice: Choice) -> Choice {
         match (self, choice) {
             (Domain::Ints { low, high }, Choice::Int(value)) => Choice::Int(value.clamp(*low, *high)),
@@ -139,8 +141,8 @@ impl Domain {
         }
     }
 
-    /// Returns the choices at which errors are likeliest, from the low end on: the ends, powers of two and their neighbours; 0
-    /// and ±1 for real numbers; all of a list.
+    /// Returns the choices at which errors are likeliest, in ascending order: for whole numbers the ends, and ±2ⁿ with their
+    /// neighbours; for real numbers the ends, 0 and ±1; all entries of a list.
     pub fn boundaries(&self) -> Vec<Choice> {
         match self {
             Domain::Ints { low, high } => {
@@ -161,7 +163,7 @@ impl Domain {
         }
     }
 
-    /// Draws a choice evenly.
+    /// Draws a choice; all are equally likely.
     pub fn draw(&self, dice: &mut Dice) -> Choice {
         match self {
             Domain::Ints { low, high } => match high.abs_diff(*low).checked_add(1) {
@@ -185,7 +187,7 @@ impl Domain {
         }
     }
 
-    /// Returns the text of a choice in the name of a case. Entries of a list that look the same are numbered.
+    /// Returns the text of a choice in the name of a case. Of several list entries with equal text, the second is `text#2`.
     pub fn text(&self, choice: Choice) -> String {
         let brief = |value: &Value| hx_base::printable(&value.brief()).into_owned();
         let text = brief(&self.value(choice));
@@ -196,7 +198,8 @@ impl Domain {
         }
     }
 
-    /// Reads a choice from the start of the name of a case. Returns the choice and the rest of the name, from the comma on.
+    /// Reads a choice from the start of the name of a case. Returns the choice and the rest of the name, which is empty or begins
+    /// with the comma. `None` if the text is not a value of this domain.
     pub fn read<'t>(&self, text: &'t str) -> Option<(Choice, &'t str)> {
         let ends = |rest: &str| rest.is_empty() || rest.starts_with(", ");
         let number = || text.split_at(text.find(',').unwrap_or(text.len()));
@@ -243,7 +246,7 @@ impl std::fmt::Display for Domain {
 pub struct Dice(ChaCha8Rng);
 
 impl Dice {
-    /// Makes the numbers of a seed.
+    /// Seeds the generator; equal seeds draw equal numbers.
     pub fn new(seed: u64) -> Dice {
         Dice(ChaCha8Rng::seed_from_u64(seed))
     }

@@ -40,7 +40,7 @@ use crate::show::Look;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-/// The advice for a list of cases that is empty.
+/// The help for a test or bench whose list of cases is empty.
 const NO_CASES: &str = "nothing would run: remove the test, or write a case";
 
 pub use closures::Closure;
@@ -60,11 +60,12 @@ pub struct Options {
     pub args: Vec<String>,
     /// The seed of the random functions in calls that name none.
     pub seed: u64,
-    /// Assume every assertion to hold, for evaluations whose kernels do not run.
+    /// Whether every assertion counts as true, for evaluations that do not run kernels.
     pub unchecked: bool,
-    /// Measure every candidate of the kernels in a bench's measures.
+    /// Whether a bench measures every candidate of its kernels, not only the compiler's choice.
     pub candidates: bool,
-    /// Fill random tensors with one number, for evaluations whose kernels only compile: drawing takes longer than all else.
+    /// Whether random tensors are filled with one number. Evaluations that only compile kernels need no contents, and drawing them
+    /// would take most of the time.
     pub hollow: bool,
 }
 
@@ -73,7 +74,7 @@ pub trait Surroundings {
     /// Receives one printed line, without its newline.
     fn print(&mut self, line: &str);
 
-    /// Returns the look of printed tensors.
+    /// Returns the width and the digits of printed tensors.
     fn look(&self) -> Look {
         Look::default()
     }
@@ -98,7 +99,7 @@ pub struct Session<'a> {
     device: &'a mut dyn Device,
     surroundings: &'a mut dyn Surroundings,
     options: Options,
-    /// The number of random calls without a seed so far.
+    /// The number of calls of random functions without a seed so far; each draws from a stream of its own.
     draws: u64,
     /// The values of the constants that have been evaluated.
     constants: HashMap<ItemKey, Value>,
@@ -108,11 +109,11 @@ pub struct Session<'a> {
     recording: Option<bench::Recording>,
     ledger: suspect::Ledger,
     suspect: Option<Suspect>,
-    /// The result for each element of the comparison that failed last.
+    /// For each element of the last failed comparison, whether it is right, wrong or unwritten.
     marks: Vec<Mark>,
     /// The picture of the comparison that failed last.
     picture: Option<Picture>,
-    /// Whether a case of a `forall` runs, and `assume` has refused it.
+    /// `None` outside of a case of a `forall`; otherwise whether `assume` has refused the case.
     forall: Option<bool>,
 }
 
@@ -175,7 +176,8 @@ impl<'a> Session<'a> {
         self.suspect.as_ref()
     }
 
-    /// Returns a picture of the tensor of the comparison that failed last.
+    /// Returns a picture of the tensor of the comparison that failed last; `None` if no comparison of tensors failed, or for a
+    /// single element.
     pub fn picture(&self) -> Option<&Picture> {
         self.picture.as_ref()
     }
@@ -316,7 +318,7 @@ impl<'a> Frame<'_, 'a> {
         self.at(id, operators::index(&base, &indices))
     }
 
-    /// Evaluates `read else otherwise`, in which a negative index is outside too.
+    /// Evaluates `read else otherwise`. Unlike in other reads, a negative index does not count from the end: it is outside.
     fn guarded(&mut self, id: ExprId, read: ExprId, otherwise: ExprId) -> EvalResult<Value> {
         let body = self.body;
         let Expr::Index { base, args } = &body.store[read] else { return self.expr(read) };
@@ -342,7 +344,7 @@ impl<'a> Frame<'_, 'a> {
         if inside { self.at(id, operators::index(&base, &indices)) } else { self.expr(otherwise) }
     }
 
-    /// Evaluates a tuple, in which `_` means a mode that a tiler keeps, even in a cell.
+    /// Evaluates a tuple. An entry `_` is a mode that a tiler keeps, even in a cell, where `_` alone is the last value.
     fn tuple(&mut self, id: ExprId, fields: &[hx_hir::TupleField]) -> EvalResult<Value> {
         let body = self.body;
         let field = |this: &mut Self, value| match body.store[value] {
@@ -357,7 +359,7 @@ impl<'a> Frame<'_, 'a> {
         self.at(id, Value::compound(values, Value::Tuple))
     }
 
-    /// Returns the value of the cell before this one, which `_` names.
+    /// Evaluates `_`: the value of the cell before this one.
     fn last_value(&self, id: ExprId) -> EvalResult<Value> {
         let last = self.session.environment.as_ref().and_then(|e| e.last.clone());
         last.ok_or_else(|| self.fail(id, HostError::ty("no value came before this one, so `_` is none")))
@@ -418,7 +420,7 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// Returns the value of a constant, and evaluates it if needed.
+    /// Returns the value of a constant; the first use in the session evaluates it.
     fn constant(&mut self, id: ExprId, key: &ItemKey) -> EvalResult<Value> {
         let db = self.session.db;
         let Some(item) = self.item.used(db, key) else {
@@ -428,7 +430,7 @@ impl<'a> Frame<'_, 'a> {
             return Ok(value.clone());
         }
         let Item::Const(constant) = item.get() else { return self.session.run(item, None) };
-        // The constants below are evaluated first, so that long chains do not recurse.
+        // Evaluate the constants that this one uses first, innermost first, so that long chains do not recurse.
         let known = |below: Const<'a>| self.session.constants.contains_key(&below.key(db));
         for next in constants_below(db, constant, &known).into_iter().chain([constant]) {
             let key = next.key(db);
@@ -505,12 +507,12 @@ impl<'a> Frame<'_, 'a> {
     }
 }
 
-/// Reports whether the expression is the number whose negation is the least `i64`.
+/// Reports whether the expression is the literal 9223372036854775808, which `i64` holds only after a negation.
 fn is_least(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(Literal::Int(x)) if *x == -i128::from(i64::MIN))
 }
 
-/// Returns the value of a literal. A number that only `u64` holds is an element of that type.
+/// Returns the value of a literal. An integer above the range of `i64` becomes a `u64` tensor without dimensions.
 fn literal_value(literal: &Literal) -> HostResult<Value> {
     Ok(match literal {
         Literal::Int(i) => match (i64::try_from(*i), u64::try_from(*i)) {

@@ -18,10 +18,11 @@ pub enum Index {
 }
 
 impl Tensor {
-    /// Returns the part that `indices` select. Omitted trailing dimensions are kept whole.
+    /// Returns the view that `indices` select. Omitted trailing dimensions are kept whole.
     ///
     /// # Errors
-    /// If there are more indices than dimensions, an index is outside of its dimension, or a range runs backwards.
+    /// If there are more indices than dimensions, an index or a bound of a range is outside of its dimension, or a range runs
+    /// backwards.
     pub fn index(&self, indices: &[Index]) -> HostResult<Tensor> {
         let used = indices.iter().filter(|i| **i != Index::New).count();
         if used > self.shape().len() {

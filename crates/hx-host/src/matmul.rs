@@ -10,7 +10,7 @@ use crate::dense::{
 };
 use crate::error::{HostError, HostResult};
 
-/// The rows and columns of a register tile, and the depth after which it is written back.
+/// The rows and columns of a register tile, and the number of terms that the tile sums before it is added to the result.
 const ROWS: usize = 4;
 const COLS: usize = 4;
 const DEPTH: usize = 512;
@@ -74,7 +74,7 @@ fn split(shape: &[usize]) -> (&[usize], usize, usize) {
     (batch, last[0], last[1])
 }
 
-/// Returns the offsets of each pair of matrices of the batch.
+/// Returns the positions, in elements, of the left and the right matrix of each product of the batch.
 fn pair_offsets(
     a: &[usize],
     b: &[usize],
@@ -138,11 +138,11 @@ fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
     } else {
         c.par_chunks_mut(TASK_ROWS * n).enumerate().for_each(task);
     }
-    // Tasks that see the flag return early, without a result: unwind here instead of returning their sums.
+    // Tasks that see the flag return early, and `c` is incomplete: unwind here instead of returning it.
     look();
 }
 
-/// Packs `b` in panels of [`COLS`] columns, each row-major; the last is filled with zeros.
+/// Packs `b` in panels of [`COLS`] columns. Each panel is row-major, and the last is padded with columns of zeros.
 fn pack(b: &[f64], n: usize, k: usize) -> Vec<f64> {
     let count = n.div_ceil(COLS);
     let mut panels = vec![0.0; count * k * COLS];
@@ -157,7 +157,8 @@ fn pack(b: &[f64], n: usize, k: usize) -> Vec<f64> {
     panels
 }
 
-/// Computes the product of [`ROWS`] rows of `a`, from `row` on, with a panel. Rows past the end repeat the last row.
+/// Computes the product of [`ROWS`] rows of `a` with a panel. `row` is the first row, and `start` the column of `a` at which the
+/// panel's depth begins. Rows past the end repeat the last row.
 fn register_tile(a: &[f64], panel: &[f64], [row, m, k, start]: [usize; 4]) -> [[f64; COLS]; ROWS] {
     let depth = panel.len() / COLS;
     let line = |r: usize| &a[(row + r).min(m - 1) * k + start..][..depth];

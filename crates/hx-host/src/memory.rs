@@ -26,7 +26,8 @@ pub fn limit() -> u64 {
     LIMIT.load(Ordering::Relaxed)
 }
 
-/// Checks that memory may be allocated; it allocates nothing. `what` names the memory, as in "a tensor of shape [4, 4]".
+/// Checks that memory may be allocated; it allocates nothing. `bytes` is `None` if their number overflows. `what` names the
+/// memory, as in "a tensor of shape [4, 4]".
 ///
 /// # Errors
 /// If the live values leave less than `bytes` below the limit, or the machine does not have that much.
@@ -55,7 +56,7 @@ fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> St
     }
 }
 
-/// The memory of a value, counted until this is dropped.
+/// Counts the bytes of a value as memory in use until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Held(u64);
 

@@ -5,8 +5,11 @@ use std::cmp::Ordering;
 use crate::dense::{Dense, Numbers};
 use crate::error::{HostError, HostResult};
 
-/// Returns the position of the largest element, or of the least, along each line of `axis`: of several the first. NaN is skipped,
-/// as kernels do; the position of nothing but NaN is 0. The axis goes away unless `keep` is set.
+/// Returns the position along `axis` of the largest or the least element of each line, the first of equal ones. NaN is skipped,
+/// as in kernels; a line of only NaN has position 0. The axis is removed unless `keep` is set.
+///
+/// # Errors
+/// If the axis has no elements.
 pub(crate) fn position(largest: bool, a: &Dense, axis: usize, keep: bool) -> HostResult<Dense> {
     if a.shape[axis] == 0 {
         let name = if largest { "argmax" } else { "argmin" };
@@ -44,7 +47,8 @@ pub(crate) fn sort(a: &Dense, axis: usize) -> Dense {
     Dense { shape: a.shape.clone(), data: a.data.gather(&at) }
 }
 
-/// Calls `f` with the places of each line and the order of the elements at two places, and puts what it returns along the axis.
+/// Calls `f` for each line along `axis`, with the row-major indices of its elements and a function that compares two elements by
+/// index. Returns the numbers of all lines in row-major order, with those of a line along the axis.
 fn along(
     a: &Dense,
     axis: usize,

@@ -49,7 +49,7 @@ pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
     format!("{SCATTERED} over {percent:.0}% of {place}")
 }
 
-/// Reports whether the marks have no simple pattern.
+/// Reports whether marks of a tensor with at least two dimensions have no simple pattern.
 pub fn is_scattered(shape: &[usize], wrong: &[bool]) -> bool {
     shape.len() > 1 && describe(shape, wrong).starts_with(SCATTERED)
 }
@@ -57,8 +57,8 @@ pub fn is_scattered(shape: &[usize], wrong: &[bool]) -> bool {
 /// The first word of a description without a pattern.
 const SCATTERED: &str = "scattered";
 
-/// Describes marks that leave out one box at the origin, as a grid without its last blocks does: `rows from 64 on and columns from 64
-/// on`.
+/// Describes the marks if the unmarked elements are one box at the origin, as when a grid lacks its last blocks: `rows from 64 on
+/// and columns from 64 on`. `None` if they are not.
 fn beyond(shape: &[usize], wrong: &[bool]) -> Option<String> {
     let mut ends = vec![0; shape.len()];
     for (i, _) in wrong.iter().enumerate().filter(|(_, w)| !**w) {
@@ -75,8 +75,8 @@ fn beyond(shape: &[usize], wrong: &[bool]) -> Option<String> {
     Some(from.collect::<Vec<_>>().join(" and "))
 }
 
-/// Returns the words before an index and before indices of dimension `d`. With more than two dimensions, the index of dimension 1 is
-/// called `i1`.
+/// Returns the words before one index and before several indices of dimension `d`: `row` and `rows`, or `i1 =` and `i1 in` if
+/// there are more than two dimensions.
 fn dimension_names(d: usize, rank: usize) -> (String, String) {
     let both = |one: &str, many: &str| (one.to_owned(), many.to_owned());
     match (rank, d) {
@@ -87,7 +87,7 @@ fn dimension_names(d: usize, rank: usize) -> (String, String) {
     }
 }
 
-/// Returns the name of a dimension alone, without the sign that stands before its indices.
+/// Returns a name of [`dimension_names`] without its ` =` or ` in`.
 fn bare(name: &str) -> &str {
     name.trim_end_matches(" =").trim_end_matches(" in")
 }
@@ -112,7 +112,8 @@ fn along_dimension(set: &[usize], extent: usize, (one, many): &(String, String))
     format!("{many} {first}..{}, not all", last + 1)
 }
 
-/// Describes a set that repeats with a period: `every second row`, `columns 8..16 of every 16`.
+/// Describes a set of indices that repeats with a period: `every second row`, `columns 8..16 of every 16`. `None` if it has no
+/// period up to half of the extent, or is not one run within a period.
 fn periodic(set: &[usize], extent: usize, one: &str, many: &str) -> Option<String> {
     let mut member = vec![false; extent];
     set.iter().for_each(|&i| member[i] = true);

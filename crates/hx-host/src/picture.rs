@@ -24,7 +24,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Draws row-major marks. Returns `None` for a single element and for empty tensors.
+    /// Draws row-major marks. Returns `None` for fewer than two elements, and for tensors without dimensions.
     pub fn new(shape: &[usize], marks: &[Mark]) -> Option<Picture> {
         let columns = *shape.last()?;
         let rows = marks.len().checked_div(columns)?;

@@ -13,10 +13,11 @@ const EDGE: usize = 3;
 /// Tensors with more elements than this are abbreviated.
 const WHOLE: usize = 64;
 
-/// The space for a tensor's text, and the digits of its numbers.
+/// The width of a tensor's text, and the number of digits of its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Look {
-    /// Columns of the terminal: rows are abbreviated to this width. `None` abbreviates to a number of elements.
+    /// The width of the terminal in characters: rows are abbreviated to it. `None` abbreviates large tensors to a number of
+    /// elements.
     pub width: Option<usize>,
     /// Maximal number of significant digits, at least 1. `None` writes as many digits as identify the number.
     pub digits: Option<usize>,
@@ -45,7 +46,8 @@ fn show_rounded(dtype: DType, x: f64, most: Option<usize>) -> String {
     let digits = most.map_or(identifying, |most| identifying.min(most.saturating_sub(1)));
     let scientific = format!("{x:.digits$e}");
     let exponent: i32 = scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
-    // A rounded number has an exponent if it has more digits before the point than it keeps.
+    // A number that was rounded to fewer digits than it has before the point needs an exponent: 1234567 with 4 digits is
+    // `1.235e6`.
     let is_exact = digits == identifying || exponent <= digits as i32;
     if is_exact && (-4..=7).contains(&exponent) {
         let decimals = usize::try_from(digits as i32 - exponent).unwrap_or(0).max(1);
@@ -87,7 +89,8 @@ pub fn show_tensor(tensor: &Tensor) -> String {
     show_tensor_at(tensor, "", Look::default())
 }
 
-/// Formats a tensor like [`show_tensor`], with `place` after the shape, in a look. A tensor without dimensions is shown as a number.
+/// Formats a tensor like [`show_tensor`], with `place` after the shape, in the width and digits of `look`. A tensor without
+/// dimensions is shown as its number alone, with all digits.
 pub fn show_tensor_at(tensor: &Tensor, place: &str, look: Look) -> String {
     let (dtype, shape) = (tensor.dtype(), tensor.shape());
     let mut out = format!("{dtype}{}{place}", show_shape(shape));
@@ -114,7 +117,7 @@ pub fn show_tensor_at(tensor: &Tensor, place: &str, look: Look) -> String {
     out
 }
 
-/// Counts the exceptional elements, such as NaN, infinities and memory never written.
+/// Counts the exceptional elements of a float tensor: `2 nan, 1 inf, 8 never written`. `None` if there are none.
 fn remark(dtype: DType, bits: &[u64]) -> Option<String> {
     let poison = bits.iter().filter(|&&b| is_poison(dtype, b)).count();
     let mut parts = Vec::new();
@@ -142,7 +145,7 @@ struct Dim {
 }
 
 impl Dim {
-    /// Shows at most a number of elements.
+    /// Shows at most `most` elements of a dimension, half of them at each end.
     fn at_most(extent: usize, most: usize) -> Dim {
         let ends = (extent > most).then_some((most.div_ceil(2), most / 2));
         Dim { extent, ends }
@@ -160,10 +163,10 @@ impl Dim {
     }
 }
 
-/// The elements that are shown.
+/// Selects the elements of a tensor that its text shows.
 struct Picked {
     dims: Vec<Dim>,
-    /// Elements of a line, if the only dimension is shown whole and broken into lines.
+    /// The number of elements of each line, if a tensor of one dimension is shown whole in several lines.
     line: Option<usize>,
 }
 
@@ -218,7 +221,8 @@ struct Cells<'a> {
     dtype: DType,
     bits: &'a [u64],
     digits: Option<usize>,
-    /// Maximal numbers of characters before the point and from it. Without alignment at points all are before it.
+    /// The largest number of characters before the point, and from the point on. Texts that are not aligned at points count as
+    /// characters before it.
     before: usize,
     after: usize,
 }
@@ -250,7 +254,7 @@ impl<'a> Cells<'a> {
         show_element(self.dtype, self.bits[at], self.digits)
     }
 
-    /// Splits a text at its point or exponent; `None` for a text that is aligned at its end.
+    /// Splits a text before its point or exponent; the second part is `None` for a text that is aligned at its end.
     fn parts<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
         let point = text.find(['.', 'e']).filter(|_| self.digits.is_some());
         point.map_or((text, None), |point| (&text[..point], Some(&text[point..])))
@@ -271,7 +275,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Writes all elements of the only dimension, in lines.
+/// Writes all elements of a tensor of one dimension, `line` of them in each line.
 fn write_lines(out: &mut String, count: usize, line: usize, cells: &Cells<'_>) {
     let lines: Vec<String> = (0..count)
         .step_by(line)

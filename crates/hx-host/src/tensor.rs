@@ -152,11 +152,11 @@ fn convert_bits(from: DType, to: DType, bits: u64) -> u64 {
     }
 }
 
-/// A buffer that views share.
+/// The memory that the views of a tensor share.
 #[derive(Debug)]
 struct Buffer {
     dtype: DType,
-    /// The identity of the buffer, by which overlapping arguments are found.
+    /// The identity of the buffer: arguments with equal identities may overlap.
     id: u64,
     /// The contents. A write copies them first while a [`Saved`] still shares them.
     bytes: RwLock<Arc<Vec<u8>>>,
@@ -176,7 +176,7 @@ impl Buffer {
     }
 }
 
-/// The contents of a buffer at one time, from which they can be restored.
+/// A snapshot of a buffer's contents, from which views of it can be restored.
 #[derive(Debug)]
 pub(crate) struct Saved {
     dtype: DType,
@@ -268,7 +268,7 @@ impl Tensor {
         self.buffer.id
     }
 
-    /// Reports whether both views cover the same elements in the same order.
+    /// Reports whether both views have the same buffer, offset, shape and strides.
     pub fn is_same_view(&self, other: &Tensor) -> bool {
         let view = |t: &Tensor| (t.buffer_id(), t.offset);
         view(self) == view(other) && self.shape == other.shape && self.strides == other.strides
@@ -564,7 +564,8 @@ impl Tensor {
         Ok(self.with_view(shape.to_vec(), strides, self.offset))
     }
 
-    /// Reports whether two indices of the view are one element of the buffer, as in a result of `broadcast_to`.
+    /// Reports whether two different indices of the view refer to the same element of the buffer, as in a result of
+    /// `broadcast_to`.
     pub fn repeats(&self) -> bool {
         if self.is_empty() {
             return false;
@@ -591,7 +592,7 @@ impl Tensor {
     /// Returns the same elements in row-major order with another shape: a view if they are contiguous, otherwise a copy.
     ///
     /// # Errors
-    /// If the shape has another number of elements.
+    /// If the shape has another number of elements, or exceeds the memory limit.
     pub fn reshape(&self, shape: &[usize]) -> HostResult<Tensor> {
         if element_count(shape)? != self.len() {
             return Err(HostError::shape(format!(
@@ -634,7 +635,7 @@ impl Tensor {
     }
 }
 
-/// Rounds and packs computed numbers.
+/// Rounds computed numbers to `dtype` and packs them.
 pub(crate) fn encode(dtype: DType, dense: Dense) -> HostTensor {
     let count = dense.data.len();
     let mut data = vec![0; packed_bytes(dtype, count)];

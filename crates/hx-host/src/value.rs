@@ -51,7 +51,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Describes the kind of the value, with its article.
+    /// Describes the kind of the value, with its article: `a tensor f16[2, 3]`, `an integer`.
     pub fn kind(&self) -> String {
         match self {
             Value::Unit => "nothing".to_owned(),
@@ -123,7 +123,7 @@ impl Value {
         Ok(Value::Str([a, b].concat().into()))
     }
 
-    /// Returns the value with its tensors replaced.
+    /// Returns the value with each tensor in it, nested ones included, replaced by `map` of the tensor.
     pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Value {
         match self {
             Value::Tensor(t) => Value::Tensor(map(t)),
@@ -266,7 +266,7 @@ impl Value {
     }
 }
 
-/// Returns the largest number of parts of a tuple or list: at most [`MAX_PARTS`], and at most what the memory limit has room for.
+/// Returns the largest number of parts of a tuple or list: [`MAX_PARTS`], or fewer if the memory limit has no room for them.
 fn most_parts() -> usize {
     let room = usize::try_from(crate::memory::limit()).unwrap_or(usize::MAX) / size_of::<Value>();
     MAX_PARTS.min(room)
@@ -293,7 +293,7 @@ fn enclose(open: &str, items: &[Value], close: &str, show: impl Fn(&Value) -> St
 }
 
 impl Value {
-    /// Formats the value as `print` does, with tensors in a look.
+    /// Formats the value as `print` does, a tensor in the width and digits of `look`.
     pub fn shown(&self, look: Look) -> String {
         match self {
             Value::Tensor(tensor) => show_tensor_at(tensor, "", look),

@@ -7,10 +7,10 @@ use crate::error::HostError;
 use crate::picture::Mark;
 use crate::value::Value;
 
-/// The most parts of a condition that are shown.
+/// The largest number of parts of a condition that a message shows.
 const SHOWN: usize = 8;
 
-/// A part of a condition, as it was evaluated.
+/// An operand of `&&`, `||` or `!` in a condition, with its result. Operands that `&&` or `||` skipped are missing.
 struct Part {
     id: ExprId,
     /// Both sides, if it is a comparison.
@@ -63,7 +63,7 @@ impl<'a> Frame<'a, '_> {
         Err(self.fail(condition.value, error))
     }
 
-    /// Evaluates a condition as an expression does, and keeps its parts between `&&`, `||` and `!`.
+    /// Evaluates a condition like any expression, and appends each evaluated operand of its `&&`, `||` and `!` to `parts`.
     fn asserted(&mut self, id: ExprId, parts: &mut Vec<Part>) -> EvalResult<Value> {
         let body = self.body;
         match &body.store[id] {

@@ -21,7 +21,7 @@ use crate::value::Value;
 /// The largest number of kernels that a label names one by one.
 const NAMED_KERNELS: usize = 3;
 
-/// A bench under evaluation.
+/// The groups of a bench so far, and the calls of its current statement.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     done: Vec<Group>,
@@ -40,7 +40,7 @@ enum Kind {
     Baseline,
 }
 
-/// The calls of one statement.
+/// The calls that one `measure` or `baseline` made, in order.
 #[derive(Debug, Default)]
 struct Calls {
     steps: Vec<Step>,
@@ -53,7 +53,7 @@ struct Calls {
 type Contents = Vec<(Tensor, HostTensor)>;
 
 impl Calls {
-    /// Records the contents of a tensor that a step wrote. They replace those of an earlier step.
+    /// Records the contents of a tensor after a step has written it, instead of those after an earlier step.
     fn wrote(&mut self, tensor: &Tensor) {
         self.outputs.retain(|(other, _)| !other.is_same_view(tensor));
         self.outputs.push((tensor.clone(), tensor.to_host()));
@@ -214,8 +214,8 @@ impl<'a> Frame<'_, 'a> {
         Ok(())
     }
 
-    /// Adds the other candidates of a measure that has run. Afterwards the tensors again hold the results of the compiler's
-    /// choice.
+    /// Runs a measure again with each other candidate of its kernels, and adds each run as a measure. Afterwards the tensors hold
+    /// the results of the compiler's choice again.
     fn other_candidates(
         &mut self,
         block: ExprId,

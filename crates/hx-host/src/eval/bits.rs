@@ -56,7 +56,7 @@ pub(super) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape, data: Numbers::Int(upper) }))
 }
 
-/// Evaluates `~x`: the other bits of the element type.
+/// Evaluates `~x`, which flips every bit of each element; a number without a type has 64 bits.
 pub(super) fn not(x: &Value) -> HostResult<Value> {
     let dense = x.dense()?;
     let unsigned = match x {

@@ -36,7 +36,7 @@ pub(super) fn function(session: &mut Session<'_>, builtin: Builtin, args: &mut A
         Builtin::Layout(LayoutFn::Size) => size(&args.required("l")?)?,
         Builtin::Layout(_) | Builtin::HostLayout(_) => layouts::function(builtin, args)?,
         Builtin::Host(function) => host_fn(session, function, args)?,
-        // Host code sees no name of kernels, and a value is not called.
+        // Name resolution refuses names of kernels in host code and calls of values, so no program gets here.
         Builtin::Value(_) | Builtin::Kernel(_) | Builtin::Atomic(_) | Builtin::Method(_) => {
             return Err(not_evaluated(builtin.name()));
         }
@@ -137,7 +137,7 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
         HostFn::All => reduction(Reduction::All, args),
         HostFn::Argmax | HostFn::Argmin => {
             let x = args.required("t")?.dense()?;
-            // Without an axis, the position is that in row-major order.
+            // Without an axis, the result is a position in the flattened tensor, row-major.
             let (x, axis) = match args.named("axis") {
                 Some(axis) => (x.clone(), axis_of(axis.int()?, x.shape.len())?),
                 None => (Dense { shape: vec![x.data.len()], data: x.data }, 0),
@@ -182,7 +182,7 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
     }
 }
 
-/// Returns the elementwise function of a name that kernels have too, or the operator on the bits of an element.
+/// Returns the elementwise function of the host for a function of kernels; `Err` has the operator if it counts bits.
 fn unary_of(function: MathFn) -> Result<Unary, Operator> {
     Ok(match function {
         MathFn::Exp2 => Unary::Exp2,
@@ -292,7 +292,7 @@ fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
     reduce(op, &x, axes.as_deref(), keep).map(Value::from_dense)
 }
 
-/// Returns the value of `keepdims:`.
+/// Returns the value of `keepdims:`; false if the call does not name it.
 fn keeps(args: &mut Args) -> HostResult<bool> {
     match args.named("keepdims") {
         None => Ok(false),
@@ -317,8 +317,8 @@ fn fma(a: &Dense, b: &Dense, c: &Dense) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape, data: Numbers::Float(values) }))
 }
 
-/// Converts a value to `dtype`, like kernels do. A tensor or list becomes a tensor; a number becomes a number that the type can
-/// hold.
+/// Converts a value to `dtype` as kernels do: integers wrap, floats round. A tensor or list becomes a tensor, a number stays a
+/// number.
 fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
     let number = |bits: u64| Value::from_bits(dtype, bits);
     match x {
@@ -363,7 +363,7 @@ fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let low = args.named("low").map_or(Ok(0.0), |v| v.float())?;
     let default_high = if dtype.is_float() { 1.0 } else { dtype.max_value() + 1.0 };
     let high = args.named("high").map_or(Ok(default_high), |v| v.float())?;
-    // The low end is one of the numbers that a bench expects, as for a divisor.
+    // `low` is a valid element for the bench: a divisor drawn from 1..10 is not 0.
     let drawn = if session.options.hollow {
         random::full(dtype, &shape, low)
     } else {
@@ -449,7 +449,8 @@ fn equal(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
         .note(format!("expected {}", y.brief())))
 }
 
-/// Evaluates `assume(condition)`. If the condition does not hold, the error ends the case, and the session notes why.
+/// Evaluates `assume(condition)`. If the condition does not hold, the error ends the case, and `session.forall` marks it as
+/// refused.
 fn assume(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let condition = args.required("condition")?;
     args.finish()?;

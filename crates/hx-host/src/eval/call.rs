@@ -176,9 +176,9 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// Returns the path of a file that the text names: a relative path that is written in a file is relative to that file, so
-    /// that a test finds its data from every folder. Returns `None` for a path that is computed or comes from `args`, and at the
-    /// prompt: it is relative to the working folder.
+    /// Returns the path of a file relative to the folder of the source file that names it, so that a test finds its data from
+    /// every folder. `None` if the path stays relative to the working folder: it is computed, comes from `args`, or was typed at
+    /// the prompt.
     fn beside(&self, args: &[Arg]) -> Option<Value> {
         let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name == "path"));
         let arg = named.or_else(|| args.iter().find(|arg| arg.name.is_none()))?;
@@ -269,7 +269,7 @@ impl<'a> Frame<'_, 'a> {
                 let error = HostError::ty(format!("the kernel `{}` failed", request.kernel.name));
                 Err(EvalError { found, ..self.fail(id, error) })
             }
-            // `After` was unpacked above.
+            // The caller unwraps `After` first, so this arm is never reached.
             Err(error @ LaunchError::After { .. }) => {
                 let (error, found) = error.into_parts();
                 Err(EvalError { found, ..self.fail(id, error) })

@@ -5,7 +5,7 @@ use hx_hir::{Db, ExprId, ItemKey, PatId, body_source_map, item_range};
 
 use crate::error::HostError;
 
-/// The label at the launch that produced a kernel's finding. It is the last of the finding's places.
+/// The message of the label that [`EvalError::diagnostics`] adds last, at the launch, to each finding of a kernel.
 const IN_LAUNCH: &str = "in this launch";
 
 /// Returns a kernel's finding without its launch, so that it equals the same finding of another launch. Returns `None` for a
@@ -36,7 +36,8 @@ pub struct EvalError {
 }
 
 impl EvalError {
-    /// Returns the place in the file; that of the whole item if the text has changed meanwhile.
+    /// Returns the place in the file. It is the whole item for [`At::Item`] or if the text has changed meanwhile, and empty if
+    /// the item is gone.
     pub fn range(&self, db: &dyn Db) -> TextRange {
         let Some(item) = self.item.find(db) else { return TextRange::default() };
         let map = body_source_map(db, item);
@@ -48,7 +49,7 @@ impl EvalError {
         range.map_or_else(|| item_range(db, item), |r| r + item.offset(db))
     }
 
-    /// Returns the diagnostics to show: the kernel's findings, each with the launch, or the error itself.
+    /// Returns the diagnostics to show: the findings in the kernel, each with a label at the launch, or else the error itself.
     pub fn diagnostics(&self, db: &dyn Db) -> Vec<Diagnostic> {
         let (file, range) = (self.item.file, self.range(db));
         if !self.found.is_empty() {

@@ -17,7 +17,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Returns the value for [`Session::run`].
+    /// Returns the tuple of the variables' values, which [`Session::run`] takes as the case.
     pub fn value(&self) -> Value {
         let values = self.domains.iter().zip(&self.choices).map(|(domain, choice)| domain.value(*choice));
         Value::Tuple(values.collect::<Vec<_>>().into())

@@ -97,7 +97,7 @@ impl Frame<'_, '_> {
         })
     }
 
-    /// Appends the names of a pattern with their values, as in `i = 16`, except for tensors.
+    /// Appends the names that a pattern binds with their values, as in `i = 16`. Tensors are left out.
     fn numbers(&self, pat: PatId, value: &Value, out: &mut Vec<String>) {
         match (&self.body.store[pat], value) {
             (Pat::Bind(_), Value::Tensor(_)) => {}

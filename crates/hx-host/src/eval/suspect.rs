@@ -10,7 +10,7 @@ use crate::picture::Mark;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-/// A launch of an evaluation, and one of its arguments, whose elements are wrong.
+/// A launch that wrote a wrong tensor: its position, and the argument that holds the wrong elements.
 #[derive(Clone, Debug)]
 pub struct Suspect {
     /// The position of the launch among those of the evaluation.
@@ -42,12 +42,12 @@ impl Ledger {
         self.launches += 1;
     }
 
-    /// Records a write of the host.
+    /// Forgets the launch that wrote a tensor, because the host has overwritten it.
     pub(super) fn overwritten(&mut self, tensor: &Tensor) {
         self.writers.remove(&tensor.buffer_id());
     }
 
-    /// Returns the launch that wrote the compared tensor; `None` if the host computed it.
+    /// Returns the launch that wrote the compared tensor. `None` if the host computed it, or no element is wrong.
     pub(super) fn suspect(&self, tensor: &Tensor, marks: &[Mark]) -> Option<Suspect> {
         let (launch, arg) = *self.writers.get(&tensor.buffer_id())?;
         let wrong: Vec<bool> = marks.iter().map(|mark| *mark != Mark::Right).collect();
@@ -56,8 +56,8 @@ impl Ledger {
 }
 
 impl Frame<'_, '_> {
-    /// Remembers the launch that wrote a side of the comparison that failed last, if the comparison itself knows none: an index, a
-    /// conversion or a sign hides the tensor that holds the elements.
+    /// Finds the launch of a failed comparison whose sides are computed from a kernel's tensor by an index, a conversion or a
+    /// sign, as in `assert_close(float(y[0]), …)`. Does nothing if the comparison itself has found the launch.
     pub(super) fn suspect_of(&mut self, sides: &[ExprId]) {
         if self.session.suspect.is_some() {
             return;
@@ -73,8 +73,9 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// Returns the elements of a variable that an expression has, each as it is or converted. `None` if the expression does anything
-    /// else, or if evaluating it again might do something.
+    /// Evaluates an expression that only selects, converts or negates elements of a variable, and returns those elements as a
+    /// view of the variable, neither converted nor negated. `None` for any other expression, because evaluating it again could
+    /// have effects.
     fn written(&mut self, id: ExprId) -> Option<Tensor> {
         let body = self.body;
         match &body.store[id] {
@@ -110,7 +111,7 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// Reports whether an index has no effect, so that it can be evaluated again.
+    /// Reports whether evaluating an index has no effects, so that it can be evaluated a second time.
     fn is_plain(&self, id: ExprId) -> bool {
         match &self.body.store[id] {
             Expr::Literal(_) | Expr::Path { .. } | Expr::New => true,

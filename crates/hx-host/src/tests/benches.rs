@@ -10,10 +10,10 @@ use crate::device::{Device, LaunchError, LaunchReport, LaunchRequest};
 use crate::error::{HostError, HostResult};
 use crate::eval::{Options, Session};
 
-/// A device that runs `scale` like that of the evaluator's tests. A launch takes 10 µs, a product 5 µs, a copy 2 µs.
+/// A device that runs kernels like [`Scaler`]. A launch takes 10 µs, a product 5 µs, a copy 2 µs.
 struct Clock {
     has_library: bool,
-    /// An error that is added to products.
+    /// Added to every element of a product, so that the results of kernel and library differ.
     off: f64,
 }
 

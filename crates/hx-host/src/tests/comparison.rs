@@ -104,7 +104,7 @@ fn moved_and_reordered_elements_are_recognized() {
     assert_eq!(hint(&of(&above)), "element [i0, i1] agrees with the reference at [i0 - 1, i1]");
     let behind = |i: usize, j: usize| if j == 4 { 0.0 } else { at(i, j + 1) };
     assert_eq!(hint(&of(&behind)), "element [i0, i1] agrees with the reference at [i0, i1 + 1]");
-    // A matrix of five rows of four, read as four of five.
+    // The 5×4 transposed reference, with its elements in the order of memory read as 4×5.
     let reordered = |i: usize, j: usize| at((5 * i + j) % 4, (5 * i + j) / 4);
     assert_eq!(hint(&of(&reordered)), "the result agrees with the reference transposed");
 }
@@ -204,7 +204,7 @@ fn large_integers_are_compared_exactly() {
           wrong: one element"#]],
     );
     check(&large, &below, Tolerance { atol: Some(1.0), ..Tolerance::default() }, expect!["close"]);
-    // Equal bits are another number in a signed type.
+    // The bits 0xffff_ffff_ffff_ffff are -1 as `i64`, so elements with equal bits differ.
     expect![[r#"
         2 of 3 elements of u64[3] are not equal
           first at [0]: got 18446744073709551615, expected -1
@@ -228,7 +228,7 @@ fn large_integers_are_compared_exactly() {
     );
 }
 
-/// Wrong are the lower half of a tile, and the corner, which nothing wrote.
+/// The lower half of a 16×16 tile is wrong, and nothing wrote the corner of 8×4 elements.
 #[test]
 fn scattered_elements_are_drawn() {
     let y = counting(DType::F32, &[40, 100]);

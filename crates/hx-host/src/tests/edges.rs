@@ -13,7 +13,8 @@ fn integers_are_what_their_types_say() {
         print(x, x[0], x[1], cast(x, i64), cast(x, i8), cast(x, f64), cast(x, bool));
         assert_eq(x[0], cast(-1, u64));
         for e in x { print(e); }
-        // 2^60 + 2^36 lies between two f32, and one more is nearer to the upper: an f64 would round it to the middle.
+        // 2^60 + 2^36 lies in the middle between two f32. With one more, the upper is nearer, but rounding to f64 first would
+        // drop it.
         let between = 1152921504606846976 + 68719476736;
         print(cast(cast([between, between + 1], f32), f64) - 1152921504606846976.0);
         "#,

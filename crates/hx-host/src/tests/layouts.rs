@@ -199,7 +199,8 @@ fn functions_of_layouts_are_those_of_the_notation() {
     for builtin in builtins().filter(of_layouts) {
         let found = FUNCTIONS.iter().find(|function| function.name == builtin.name());
         let doc = found.map(|function| function.doc.to_owned());
-        // The numbers of a swizzle are compile-time arguments in the language.
+        // The language writes the numbers of a swizzle as compile-time arguments, `swizzle<3, 3, 3>`; the notation writes
+        // `swizzle(3, 3, 3)`.
         assert_eq!(doc, Some(builtin.doc().replace('<', "(").replace('>', ")")), "{}", builtin.name());
     }
 }
