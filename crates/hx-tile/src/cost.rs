@@ -73,7 +73,7 @@ impl Resource {
 pub struct Takes([f64; Resource::ALL.len()]);
 
 impl Takes {
-    /// Returns the resource with the most cycles, the first of equal ones, with its cycles.
+    /// Returns the resource with the most cycles, and these cycles. Of equal resources, the first one counts.
     pub fn most(&self) -> (Resource, f64) {
         let all = Resource::ALL.map(|resource| (resource, self[resource]));
         all.into_iter().fold((Resource::Tensor, 0.0), |most, next| if next.1 > most.1 { next } else { most })

@@ -43,7 +43,7 @@ impl Move {
 }
 
 impl Edits {
-    /// Reports whether these redistributions are all among those of other edits.
+    /// Reports whether the other edits contain all redistributions of these.
     pub fn moves_within(&self, other: &Edits) -> bool {
         self.moves.iter().all(|own| other.moves.contains(own))
     }

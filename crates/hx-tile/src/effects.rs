@@ -1,6 +1,6 @@
 //! The memory accesses of each operation and the order it imposes. Placement, liveness, synchronization and hovers ask this
-//! module. The accesses of operations that are not complete when they are issued are those of their form of instructions, in the
-//! table of asynchronous instructions. The verifier has an account of its own, so that it does not repeat a mistake made here.
+//! module. Accesses of asynchronous operations come from the table of asynchronous instructions. The verifier has an account of
+//! its own, so that it does not repeat a mistake made here.
 
 use hx_target::{Asynchronous, AsynchronousAccess, Form, Space};
 

@@ -6,8 +6,9 @@ use hx_target::MapLimits;
 use crate::{TensorParam, View};
 
 impl View {
-    /// Returns the dimension in which boxes of the view end before its tensor does, and the first coordinate past their end. A tensor map
-    /// knows only the ends of the tensor, and needs two more dimensions, of at most `most`, for an end that every copy states.
+    /// Returns the dimension in which boxes of the view end before its tensor does, and the first coordinate past their end.
+    /// `None` if they end with the tensor. A tensor map knows only the ends of the tensor. For any other end it needs two
+    /// dimensions more than the tensor has, and it has at most `most`.
     ///
     /// # Errors
     /// The reason why no map has such an end.
@@ -45,7 +46,7 @@ impl View {
     /// end of a row of the tensor. Facts of the kernel and of the launch decide.
     ///
     /// # Errors
-    /// The number that is not known to be a multiple of what the limits ask for.
+    /// A text about the start or end of a row that is not known to be a multiple of `limits.corner` or `limits.tail` bytes.
     pub fn box_rows(
         &self,
         param: &TensorParam,

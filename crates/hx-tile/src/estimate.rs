@@ -19,7 +19,7 @@ pub struct Estimate {
     pub takes: Takes,
     /// The cycles of each operation in a block.
     pub ops: BTreeMap<OpId, OpCycles>,
-    /// The loops without a known number of rounds have this many.
+    /// The number of rounds that is assumed for loops of unknown trip count; `None` if all trip counts are known.
     pub assumed: Option<f64>,
     /// The launch, if the number of blocks is known.
     pub launch: Option<Launch>,
@@ -84,7 +84,7 @@ pub struct LoopEstimate {
     pub scope: ScopeId,
     /// The loop waits for stages; else it only fills them.
     pub waits: bool,
-    /// The cycles of a round: the most of `takes`, or of a role with its waits.
+    /// The cycles of a round: the maximum of `takes` and of the roles with their waits.
     pub cycles: f64,
     /// The number of rounds in a block.
     pub rounds: f64,

@@ -1,8 +1,8 @@
 //! Neighbouring statements of a loop that could stand in the other order: asynchronous copies, and products.
 //!
-//! Copies that stand ahead of products are in flight while these run; behind products that are in flight themselves, copies cost
-//! the threads no time. This module only finds and exchanges such statements. Whether the changed program is still correct is
-//! decided elsewhere.
+//! If copies precede products, they are in flight while the products run. If they follow products that are in flight, issuing
+//! them costs the threads no time. This module only finds and exchanges such statements; other code decides whether the changed
+//! program is still correct.
 
 use crate::{OpId, OpKind, Stmt, SyncOp, TileProgram};
 

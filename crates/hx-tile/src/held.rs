@@ -17,7 +17,7 @@ pub fn registers_of(program: &TileProgram, tensor: TensorId, values: i64) -> i64
 /// computed value by value, so their tensors need not be in registers as a whole.
 #[derive(Debug)]
 pub struct Held<'p> {
-    /// In program order; for an operation once for each scope within its own.
+    /// In program order. An operation has one entry for each scope that its own scope contains.
     pub across: Vec<HeldAcross<'p>>,
 }
 

@@ -55,7 +55,7 @@ impl TileProgram {
     }
 }
 
-/// The count saturates here: 3 means 3 stages or more.
+/// Counts of held stages saturate at this number: 3 means 3 stages or more.
 const MANY: u32 = 3;
 
 /// Returns, for each release and skip, the least and the greatest number of stages that its scope holds before it: stages that the scope

@@ -62,8 +62,8 @@ impl Sums {
 }
 
 impl TileProgram {
-    /// Returns the sums over blocks of the cluster, those that share memory as one. `values` tells how many elements of a register
-    /// tensor a thread holds.
+    /// Returns the sums over blocks of the cluster. Sums that share memory are one entry. `values` returns the number of
+    /// elements of a register tensor that a thread holds.
     pub fn sums(&self, values: &dyn Fn(TensorId) -> i64) -> Vec<Sums> {
         let mut out: Vec<Sums> = Vec::new();
         for (op, _) in self.ops(1.0) {
