@@ -94,7 +94,7 @@ impl Backend {
             for text in &unreported.texts {
                 match compiler.registers(text, &unreported.toolchain) {
                     Some(registers) => unreported.reports.put(text, registers),
-                    // A failure, for example a missing worker, affects all texts: stop at the first.
+                    // The failure, for example of starting the worker, would repeat for all other texts: stop at the first.
                     None => break,
                 }
             }

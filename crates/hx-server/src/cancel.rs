@@ -46,7 +46,8 @@ impl CancelSlot {
     }
 }
 
-/// The future of a request holds this guard. The protocol drops that future when the client cancels.
+/// Cancels the query when the future of its request, which holds this guard, is dropped: the protocol does so when the client
+/// cancels.
 pub(crate) struct CancelGuard(CancelSlot);
 
 impl Drop for CancelGuard {

@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Interval at which a waiting request checks whether the worker is free.
 const POLL: Duration = Duration::from_millis(5);
 
-/// The maximal number of texts whose registers are remembered.
+/// The maximal number of texts whose registers are remembered. Above it, all are forgotten.
 const MOST_SEEN: usize = 4096;
 
 /// The search paths of a file's CUDA compiler, and the cache for its output.
@@ -87,8 +87,8 @@ impl Reports {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the key of a text, made of text, architecture, options and compiler. Without a compiler there is no key: nothing
-    /// is remembered, and the disk cache is read each time.
+    /// Returns the key under which a text's registers are remembered, made of text, architecture, options and compiler. `None`
+    /// without a compiler: nothing is remembered, and the disk cache is read each time.
     fn key(&self, cuda: &CudaText) -> Option<String> {
         Some(Cache::key(&job(cuda, Want::Cubin), self.fingerprint.as_ref()?))
     }
@@ -173,7 +173,8 @@ impl CudaCompiler {
         })
     }
 
-    /// Returns the registers per thread, as the compiler reports them.
+    /// Returns the registers per thread, as the compiler reports them; `None` if the text cannot be compiled within the time
+    /// limit.
     pub(crate) fn registers(&self, cuda: &CudaText, toolchain: &Toolchain) -> Option<u32> {
         while self.users.load(Ordering::SeqCst) > 0 {
             std::thread::sleep(POLL);

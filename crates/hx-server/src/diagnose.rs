@@ -37,7 +37,7 @@ pub(crate) enum Stage {
     Front,
     /// Everything, layouts included.
     Whole {
-        /// Whether there are findings that the first stage does not have.
+        /// Whether there are findings beyond those of the first stage, or without a first stage any findings.
         adds: bool,
     },
 }
@@ -83,19 +83,21 @@ fn whole(snapshot: &Snapshot, file: SourceFile) -> Cancellable<Vec<Diagnostic>> 
     hx_ide::catch(|| to_proto::diagnostics(snapshot, file, &found))
 }
 
-/// Returns the findings of a file that makes the compiler panic: without them the file would look right.
+/// Returns the findings of a file with a kernel that makes the compiler panic. Without them the client would show no errors at
+/// all.
 fn around_panics(snapshot: &Snapshot, file: SourceFile) -> Cancellable<Vec<Diagnostic>> {
     let found = catch_unwind(AssertUnwindSafe(|| {
         let found = hx_ide::diagnostics_around_panics(&snapshot.db, file, &snapshot.shown(file))?;
         hx_ide::catch(|| to_proto::diagnostics(snapshot, file, &found))
     }));
-    // A panic outside of the kernels leaves nothing to show.
+    // The compiler panicked outside of the kernels, so there are no findings to show.
     found.unwrap_or_else(|_| Ok(Vec::new()))
 }
 
-/// Computes layouts of a file for a job of [`diagnose`] that is running.
+/// Compiles kernels of a file on this thread while a job of [`diagnose`] compiles the file's kernels on another. The job reads the
+/// results from the database.
 pub(crate) fn help(snapshot: Snapshot, file: SourceFile) {
-    // The job itself reports a panic and a cancellation.
+    // The job of `diagnose` reports panics and cancellations.
     let _ =
         catch_unwind(AssertUnwindSafe(|| hx_ide::compile_kernels(&snapshot.db, file, &snapshot.shown(file))));
     drop(snapshot);

@@ -68,7 +68,7 @@ pub(crate) fn path_of(uri: &Uri) -> String {
     format!("/unsaved/{}", escaped(uri.as_str()))
 }
 
-/// Replaces the characters that part a path or a URI, so that different URIs have different names.
+/// Escapes the separators of paths and URIs, so that different URIs have different names and each name is one component of a path.
 fn escaped(uri: &str) -> String {
     let mut name = String::new();
     for c in uri.chars() {
@@ -92,14 +92,15 @@ impl StdFolder {
         Arc::new(StdFolder { root, written: Mutex::default() })
     }
 
-    /// Returns the file of the standard library at a path below the folder.
+    /// Returns the file of the standard library at a path on disk; `None` if the path is not below the folder.
     pub(crate) fn file(&self, db: &Database, path: &str) -> Option<SourceFile> {
         let inside = Path::new(path).strip_prefix(self.root.as_ref()?).ok()?;
         let inside = inside.to_string_lossy().replace('\\', "/");
         module_files(db, db.workspace()).get(&(FileKind::Std, inside)).copied()
     }
 
-    /// Returns the URI of a file of the standard library.
+    /// Returns the URI of a file of the standard library, and writes its text into the folder at the first call. `None` without a
+    /// folder, or if the text cannot be written.
     fn uri(&self, db: &Database, file: SourceFile) -> Option<Uri> {
         let shown = file.path(db);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +124,7 @@ fn write_once(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::set_permissions(path, permissions)
 }
 
-/// Returns the URI of a file.
+/// Returns the URI of a file, in the client's spelling if the document is open. `None` if there is no file on disk.
 pub(crate) fn uri_of(db: &Database, documents: &Documents, std: &StdFolder, file: SourceFile) -> Option<Uri> {
     if let Some(document) = documents.of(file) {
         return Some(document.uri.clone());

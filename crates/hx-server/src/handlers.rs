@@ -42,7 +42,7 @@ fn with_file<T>(snapshot: &Snapshot, uri: &Uri, answer: impl FnOnce(SourceFile) 
     }
 }
 
-/// As [`with_file`], with the offset of a position in the file.
+/// Like [`with_file`]; `answer` also gets the offset of a position in the file, in bytes.
 fn at_position<T>(
     snapshot: &Snapshot,
     at: &TextDocumentPositionParams,

@@ -25,7 +25,7 @@ use crate::questions::{Overtaken, Subject, is_same_word};
 use crate::state::{Shared, Snapshot, user_files};
 use crate::task::{Attempt, Task, internal, modified};
 
-/// A message to the loop.
+/// A message to the main loop.
 pub(crate) enum Event {
     /// A change of the database, with the name of the message that requested it.
     Write(&'static str, Box<dyn FnOnce(&mut Writer) + Send>),
@@ -113,7 +113,7 @@ pub(crate) fn run(
 impl MainLoop {
     fn run(mut self) {
         while let Ok(first) = self.events.recv() {
-            // Handle all waiting messages before any computation: after a burst of edits only the last text is computed.
+            // Handle all waiting messages before handing out work: after a burst of edits only the last text is checked.
             let mut next = Some(first);
             while let Some(event) = next {
                 if self.hear(event).is_break() {
@@ -276,8 +276,8 @@ impl MainLoop {
     /// Handles the first stage of a large file, whose second stage is being computed.
     fn diagnosed_front(&mut self, done: Diagnosed) {
         let Ok(found) = done.found else { return };
-        // A message may have queued the file again without a change of any text, as the opening of a file that was read from disk does.
-        // The stage is then that of the current text.
+        // A message may have queued the file again although no text changed, for example when the client opened a file that was
+        // read from disk. Then the first stage still describes the current text.
         if done.revision == current_revision(&self.writer.db) {
             self.large.push_back(done.file);
             if !self.writer.with_layouts.contains(&done.file) {
@@ -343,7 +343,7 @@ impl Writer {
         }
     }
 
-    /// Queues all files, after a change that may affect every file.
+    /// Queues all files of the user, after a change that may affect every file.
     pub(crate) fn diagnose_all(&mut self) {
         for file in user_files(&self.db) {
             self.diagnose(file);
@@ -377,7 +377,7 @@ impl Writer {
         }
     }
 
-    /// Asks the client to request hints, lenses, tokens and diagnostics again.
+    /// Asks the client to request hints, lenses and tokens again, as far as it supports that.
     pub(crate) fn refresh(&self) {
         if !self.ready {
             return;

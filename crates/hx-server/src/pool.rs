@@ -15,7 +15,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Starts the threads. If the system refuses some, the pool is smaller; if it refuses all, that is an error.
+    /// Starts the threads. If the system refuses some, the pool is smaller.
+    ///
+    /// # Errors
+    /// If the system refuses the first thread.
     pub(crate) fn new(threads: usize) -> std::io::Result<Pool> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));

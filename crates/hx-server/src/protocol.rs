@@ -34,7 +34,7 @@ pub(crate) enum DrawingForm {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Layout {
     pub(crate) kernel: String,
-    /// A tensor for each binding that the name means.
+    /// One entry for each binding of the name: a kernel may bind it several times.
     pub(crate) tensors: Vec<Tensor>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Tensor {
     pub(crate) shape: Vec<i64>,
     /// The short name that hints show.
     pub(crate) alias: String,
-    /// `shape : stride`, preceded by the swizzle if there is one.
+    /// The layout as `(4,8):(8,1)`, preceded by the swizzle if there is one.
     pub(crate) layout: String,
     pub(crate) reason: String,
     /// The place of the operation that forced the layout.
@@ -66,7 +66,7 @@ pub(crate) struct Drawing {
     pub(crate) drawn: Drawn,
 }
 
-/// A drawing in one of its forms.
+/// A drawing as finished text and SVG, or as data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Drawn {
@@ -80,10 +80,10 @@ pub(crate) enum Drawn {
 pub(crate) struct Cells {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
-    /// The distance between strong lines, in cells.
+    /// The distance between emphasized grid lines, in cells.
     pub(crate) row_step: usize,
     pub(crate) col_step: usize,
-    /// The text of each cell, row by row, as are the lists below.
+    /// The text of each cell, in row-major order like `groups` and `owners`.
     pub(crate) texts: Vec<String>,
     /// The group of each cell, for its colour; `null` for an empty cell.
     pub(crate) groups: Vec<Option<usize>>,
@@ -113,7 +113,7 @@ pub(crate) struct CodePage {
     pub(crate) text: String,
 }
 
-/// A decision, and the decisions that it follows from.
+/// A decision of the compiler about a layout, and the decisions from which it follows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Step {
@@ -199,7 +199,7 @@ pub(crate) struct Cycles {
     pub(crate) roles: Vec<RoleCycles>,
 }
 
-/// A round of a loop along pipelines.
+/// The estimate of one iteration of a loop that uses pipelines, in cycles.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoopCycles {
@@ -211,7 +211,7 @@ pub(crate) struct LoopCycles {
     pub(crate) resources: BTreeMap<String, f64>,
 }
 
-/// The threads of a role.
+/// The estimate of a warp group with a role: cycles, and registers per thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RoleCycles {

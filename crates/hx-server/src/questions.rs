@@ -8,17 +8,17 @@ use crate::protocol;
 /// The effect of an edit on a question that has no answer yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Overtaken {
-    /// For questions about the current text: the question is asked again about the newest text.
+    /// For questions about the current text: the server asks again about the newest text.
     Newest,
-    /// For questions about a place: the question is asked again about the newest text if the text before that place is unchanged,
-    /// as when the user types further on. Otherwise the client gets the error "content modified".
+    /// For questions about a place. If the text before the place is unchanged, as when the user types further on, the server asks
+    /// again about the newest text. Otherwise the client gets the error "content modified".
     SamePlace,
-    /// For questions about the word that ends at a place: the question is asked again about the newest text if only that word has
-    /// grown. Otherwise the client gets the error "content modified" and asks about the next word, because it would match entries
-    /// of the old word with the next one.
+    /// For questions about the word that ends at a place. If only letters were added to that word, the server asks again about
+    /// the newest text. Otherwise the client gets the error "content modified" and asks about the next word; it would match
+    /// entries for the old word with the next one.
     SameWord,
-    /// For questions whose answer edits the client's text: the question is asked again if its document is unchanged, as after an
-    /// edit of another file. Otherwise the client gets the error "content modified".
+    /// For questions whose answer edits the client's text. If the document is unchanged, as after an edit of another file, the
+    /// server asks again. Otherwise the client gets the error "content modified".
     SameText,
 }
 
@@ -158,7 +158,7 @@ about! {
     DocumentFormattingParams: |it| subject(&it.text_document.uri, Position::default());
     DocumentOnTypeFormattingParams: |it| at(&it.text_document_position);
     DocumentRangeFormattingParams: |it| subject(&it.text_document.uri, it.range.end);
-    // The edits are in documents that the question does not name.
+    // The answer edits documents that the question does not name.
     RenameFilesParams: |_| None;
     RenameParams: |it| at(&it.text_document_position);
 }

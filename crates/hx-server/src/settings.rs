@@ -57,10 +57,10 @@ pub(crate) struct Client {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Options {
-    /// `sm_80`, `sm_89` or `sm_90a`; takes precedence over the project's target.
+    /// The name of an architecture, such as `sm_90a`; takes precedence over the project's target.
     pub(crate) target: Option<String>,
     pub(crate) drawings: Option<Drawings>,
-    /// The kind of the editor's theme, for drawings; without it they have a white ground of their own.
+    /// The kind of the editor's theme, for the background of drawings; without it the background is white.
     pub(crate) theme: Option<Theme>,
     /// The address at which the client opens the page about a code, with `{code}` in place of the code.
     pub(crate) code_pages: Option<String>,

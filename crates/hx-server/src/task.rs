@@ -33,7 +33,7 @@ pub(crate) struct Task {
     pub(crate) question: Question,
     pub(crate) subject: Option<Subject>,
     pub(crate) slot: CancelSlot,
-    /// Number of changes that the client had sent before the question.
+    /// The number of the writer's changes before the question: a change with a higher number came after it.
     pub(crate) after: u64,
     /// The rest of the line after the question's place when it was asked, if the question depends on it.
     pub(crate) behind: Option<String>,

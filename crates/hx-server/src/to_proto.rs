@@ -60,7 +60,7 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, found: &hx_base::Diagnostic) -> Di
     }
 }
 
-/// Returns the page about a code, if the client said how it opens such pages.
+/// Returns a link to the page about a code; `None` if the client did not say at which address it opens such pages.
 fn code_page(snapshot: &Snapshot, code: &hx_base::Code) -> Option<CodeDescription> {
     let pages = snapshot.shared.options.code_pages.as_deref().filter(|pages| !pages.is_empty())?;
     let href = Uri::from_str(&pages.replace("{code}", code.id)).ok()?;
@@ -101,7 +101,8 @@ pub(crate) fn inlay_hint(
     }
 }
 
-/// Converts a completion entry. If the client does not support snippets, a call becomes the bare name, and a snippet is left out.
+/// Converts a completion entry. If the client does not support snippets, a call becomes the bare name, and an entry that is only a
+/// snippet becomes `None`.
 pub(crate) fn completion(
     positions: &Positions<'_>,
     entry: &hx_ide::Completion,
@@ -117,7 +118,7 @@ pub(crate) fn completion(
     let kind = match entry.kind {
         CompletionKind::Keyword => CompletionItemKind::KEYWORD,
         CompletionKind::Snippet => CompletionItemKind::SNIPPET,
-        // The icon of kernels in outlines.
+        // Outlines show kernels with the icon of classes as well.
         CompletionKind::Kernel => CompletionItemKind::CLASS,
         CompletionKind::Function | CompletionKind::Builtin => CompletionItemKind::FUNCTION,
         CompletionKind::Constant => CompletionItemKind::CONSTANT,
@@ -178,8 +179,8 @@ pub(crate) fn signature_help(help: &hx_ide::SignatureHelp) -> SignatureHelp {
     }
 }
 
-/// Returns the kind of a symbol in the protocol, which has none for kernels, tests and benches. Editors draw an icon for each kind,
-/// so every kind of ours gets one with an icon of its own: `METHOD` would look like `FUNCTION`.
+/// Returns the kind of a symbol in the protocol, which has no kinds for kernels, tests and benches. Editors draw an icon for each
+/// kind, so each of our kinds gets one with a distinct icon: `METHOD` would look like `FUNCTION`.
 pub(crate) fn symbol_kind(kind: hx_ide::SymbolKind) -> SymbolKind {
     match kind {
         hx_ide::SymbolKind::Kernel => SymbolKind::CLASS,

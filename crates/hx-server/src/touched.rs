@@ -27,7 +27,7 @@ impl Touched {
         }
     }
 
-    /// Returns the first place that changes after a number have touched.
+    /// Returns the first place that changes with a number above `number` touched; `None` if there is no such change.
     pub(crate) fn since(&self, number: u64) -> Option<Position> {
         self.changes.iter().find(|(change, _)| *change > number).map(|(_, place)| *place)
     }

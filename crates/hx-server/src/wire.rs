@@ -30,7 +30,8 @@ enum State {
     /// The buffer begins with headers.
     #[default]
     Headers,
-    /// The buffer begins with a content of `length` bytes. Its first `scanned` bytes contain no header.
+    /// The buffer begins with a content of `length` bytes, not all of which have arrived. Its first `scanned` bytes contain no
+    /// header.
     Content { length: usize, scanned: usize },
     /// After damage: skip everything up to the next `Content-Length`.
     Lost,
@@ -83,7 +84,7 @@ impl Frames {
                 self.buffer.drain(..end);
                 self.state = State::Content { length: *length, scanned: 0 };
             }
-            // A header may follow garbage on the same line, so keep the bytes and search them.
+            // A header may follow garbage on the same line, so keep the bytes: the search for the next header includes them.
             Err(BadHeaders::NoLength) => self.state = State::Lost,
             Err(BadHeaders::Wrong(_)) => {
                 self.buffer.drain(..end);
@@ -98,7 +99,8 @@ impl Frames {
 
     fn content(&mut self, length: usize, scanned: usize) -> Option<Frame> {
         let came = self.buffer.len().min(length);
-        // JSON cannot contain a header, so the length is wrong. Waiting for the rest of the content would swallow later messages.
+        // JSON cannot contain a header, so the stated length is too large. Waiting for the rest of the content would swallow
+        // later messages.
         if header_in(&self.buffer[scanned.min(came)..came]).is_some() {
             self.state = State::Lost;
             return Some(Err(format!("found another header within the {length} bytes of a message")));
@@ -119,7 +121,7 @@ impl Frames {
     }
 }
 
-/// Returns the size of the headers with the blank line after them.
+/// Returns the size in bytes of the headers with the blank line after them; `None` if the blank line has not arrived.
 fn end_of_headers(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
@@ -169,8 +171,8 @@ fn content_length(headers: &[u8]) -> Result<usize, BadHeaders> {
     length.ok_or(BadHeaders::NoLength)
 }
 
-/// Returns the start of a line `Content-Length` with a number. JSON cannot contain such a line: its strings have no raw line
-/// ends.
+/// Returns the start of the first `Content-Length` header whose number ends a line. JSON cannot contain such a line, because its
+/// strings have no raw line ends.
 fn header_in(bytes: &[u8]) -> Option<usize> {
     for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
         let line = bytes[..end].trim_ascii_end();

@@ -21,8 +21,8 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         completion_provider: Some(CompletionOptions {
             resolve_provider: Some(true),
-            // A comma is no trigger: the user types a space after it. Editors match entries requested before the space against
-            // text with the space, and find none.
+            // A comma triggers nothing, because a space follows it. Editors would match entries that were requested before the
+            // space against the text with the space, and find none.
             trigger_characters: Some([".", ":", "<", "("].map(str::to_owned).to_vec()),
             ..Default::default()
         }),
@@ -97,7 +97,7 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
     }
 }
 
-/// Selects the files whose moves the server wants to hear of: ours, and folders, which may hold some.
+/// Selects the files whose moves the client reports to the server: `.hx` files, and folders, which may contain some.
 fn renamed_files() -> FileOperationRegistrationOptions {
     let filter = |glob: &str, kind| FileOperationFilter {
         scheme: Some("file".to_owned()),

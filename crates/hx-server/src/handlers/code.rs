@@ -24,7 +24,8 @@ pub(crate) fn layout(
     })
 }
 
-/// The largest drawing that is finished here: one with more cells is illegible unless a client scales it and shows parts.
+/// The largest number of cells of a drawing that the server draws itself: a larger one is legible only if the client scales it and
+/// shows parts.
 const MOST_FINISHED: usize = 4096;
 
 fn tensor(snapshot: &Snapshot, tensor: &TensorLayout, form: DrawingForm) -> protocol::Tensor {

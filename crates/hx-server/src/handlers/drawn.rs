@@ -43,7 +43,7 @@ pub(crate) fn inlay_hint(snapshot: &Snapshot, params: &InlayHintParams) -> Handl
     })
 }
 
-/// Returns the hint with its tooltips and targets, if a hint like it is still at its place.
+/// Returns the hint with its tooltips and targets. If the file has no such hint at this position any more, returns it unchanged.
 pub(crate) fn inlay_hint_resolve(snapshot: &Snapshot, hint: &InlayHint) -> Handled<InlayHint> {
     let uri = hint.data.as_ref().and_then(|data| serde_json::from_value::<Uri>(data.clone()).ok());
     let Some(file) = uri.and_then(|uri| known(snapshot, &uri).ok()) else { return Ok(Ok(hint.clone())) };
@@ -60,7 +60,7 @@ fn found(snapshot: &Snapshot, file: SourceFile) -> Result<Vec<Diagnostic>, hx_id
     Ok(to_proto::diagnostics(snapshot, file, &found))
 }
 
-/// Returns a hash: equal diagnostics have equal ids.
+/// Returns a hash of the diagnostics, by which the client names them in its next request.
 fn result_id(items: &[Diagnostic]) -> String {
     let mut hasher = DefaultHasher::new();
     serde_json::to_string(items).unwrap_or_default().hash(&mut hasher);

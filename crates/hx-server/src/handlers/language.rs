@@ -42,7 +42,7 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
     })
 }
 
-/// Returns the style of drawings in hovers: on the ground of the client's theme, as wide as editors show a hover.
+/// Returns the style of drawings in hovers: the background of the client's theme, and the width of a hover.
 fn svg_style(theme: Option<Theme>) -> SvgStyle {
     let ground = match theme {
         None => Ground::White,

@@ -29,10 +29,10 @@ pub(crate) fn links(snapshot: &Snapshot, params: &DocumentLinkParams) -> Handled
     })
 }
 
-/// Returns the file that a path means in a text: beside the text, or below the project, from where `hx test` usually runs. `None` if
-/// neither is there, because a link to nothing helps nobody.
+/// Returns the file to which a path in a text refers, relative to the text's folder or to the project's, in which `hx test`
+/// usually runs. `None` if neither file exists.
 fn there(snapshot: &Snapshot, file: SourceFile, path: &str) -> Option<Uri> {
-    // A part of a page is not part of its path.
+    // A fragment `#section` is not part of the path.
     let path = path.split('#').next()?;
     let beside = Path::new(snapshot.db.path_on_disk(file)?).parent()?.to_path_buf();
     let project = snapshot.manifest(file).map(|manifest| Path::new(&manifest.root).to_path_buf());
@@ -48,7 +48,7 @@ pub(crate) fn moved_files(snapshot: &Snapshot, params: &RenameFilesParams) -> Ha
         let (Some(from), Some(to)) = (uri(&renamed.old_uri), uri(&renamed.new_uri)) else { continue };
         for file in user_files(&snapshot.db) {
             let Some(path) = snapshot.db.path_on_disk(file) else { continue };
-            // A folder moves with all of its files.
+            // If a folder moves, all files in it move.
             match path.strip_prefix(from.as_str()) {
                 Some("") => moved.push(MovedFile { file, to: to.clone() }),
                 Some(rest) if rest.starts_with('/') => {

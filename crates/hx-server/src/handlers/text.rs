@@ -96,7 +96,8 @@ pub(crate) fn semantic_tokens_delta(
     })
 }
 
-/// Returns one edit that replaces the tokens between the common prefix and the common suffix. A token has five numbers.
+/// Returns one edit that replaces the tokens between the common prefix and the common suffix; none if the tokens are equal. The
+/// protocol counts numbers, of which a token has five.
 fn token_edits(before: &[SemanticToken], after: &[SemanticToken]) -> Vec<SemanticTokensEdit> {
     let start = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let tails = before[start..].iter().rev().zip(after[start..].iter().rev());
@@ -333,7 +334,7 @@ struct ActionData {
     title: String,
 }
 
-/// Returns the action with its edits, if its diagnostic still exists.
+/// Returns the action with its edits, or an error if the current text has no action of that title any more.
 pub(crate) fn action_resolve(snapshot: &Snapshot, action: &CodeAction) -> Handled<CodeAction> {
     let data = action.data.clone().and_then(|data| serde_json::from_value::<ActionData>(data).ok());
     let Some(data) = data else { return Ok(Ok(action.clone())) };
