@@ -171,7 +171,7 @@ impl State {
             }
         }
         self.clock.meet(&other.clock);
-        // A path with more groups in flight has all that the other may have.
+        // Keep the products of the branch that has more groups in flight. The simulator covers the other one.
         if other.products.closed.len() > self.products.closed.len() {
             self.products = other.products;
         }
@@ -188,7 +188,7 @@ fn newer(a: Option<Mark<By>>, b: Option<Mark<By>>) -> Option<Mark<By>> {
 
 struct Checker<'a> {
     rules: Rules<'a>,
-    /// The warps in which the events happen that synchronize.
+    /// The warps that run the events which synchronize.
     who: Warps,
     /// Elements per unit of each buffer.
     units: Vec<i64>,

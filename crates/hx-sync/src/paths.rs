@@ -2,11 +2,11 @@
 //! settles it. A store in flight is a debt, and so is a register tensor that nothing has written.
 //!
 //! Nothing is known of the numbers of a launch but the facts, so a debt is carried along every path, with the conditions of the
-//! branches that it has left. A branch whose condition contradicts these is not on its path. A loop is followed for its first two
-//! rounds one by one, and then until nothing changes: the condition of a first round is decided in it.
+//! branches that it has left. A branch whose condition contradicts these is not on its path. The first two rounds of a loop are
+//! followed one by one, so that conditions such as `i == 0` are decided in them, and the later rounds until nothing changes.
 //!
-//! A finding must be of a launch that exists. So a debt whose path needs two conditions of which the facts decide neither is never
-//! told of: nobody knows whether they hold together. A debt whose condition depends on a number that changes is dropped.
+//! A finding must concern a launch that exists. So a debt is not reported if its path needs two conditions that the facts do
+//! not decide: the two may never hold together. A debt whose condition depends on a number that changes is dropped.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct Debt<K> {
     pub(crate) key: K,
     /// The conditions of the branches that the path has left, and which of the two branches it took.
     under: Vec<(Cond, bool)>,
-    /// The number of open conditions when the debt was made, or since one of these has closed.
+    /// The number of conditions around the operation that made the debt, less those that its path has left since.
     depth: usize,
     /// The symbols that have got another value since.
     pub(crate) stale: BTreeSet<Symbol>,
@@ -40,7 +40,7 @@ pub(crate) trait Follow {
     type Key: Clone + Ord;
     /// Whether [`Debt::stale`] matters.
     const WATCHES: bool;
-    /// Passes an operation.
+    /// Makes and settles debts at an operation.
     fn op(&mut self, op: &Op, debts: &mut Debts<Self::Key>, here: &Here<'_>);
 }
 
@@ -54,12 +54,13 @@ pub(crate) struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// Reports whether a launch takes the path of a debt to this operation.
+    /// Reports whether some launch takes the path of a debt to this operation: at most one condition of the path is undecided.
     pub(crate) fn is_certain<K>(&self, debt: &Debt<K>) -> bool {
         debt.under.len() + self.depth().saturating_sub(debt.depth) <= 1
     }
 
-    /// Returns the condition on which the path of a debt to this operation depends, and its truth there.
+    /// Returns the undecided condition on which the path of a debt to this operation depends, and its truth there; `None`
+    /// without one.
     pub(crate) fn condition<K>(&self, debt: &Debt<K>) -> Option<(Cond, bool)> {
         debt.under.first().or_else(|| self.open.get(debt.depth)).cloned()
     }
@@ -312,7 +313,7 @@ impl<F: Follow> Walk<'_, F> {
         *debts = out;
     }
 
-    /// Returns the debts of the path around a loop.
+    /// Returns the debts of the path that skips a loop.
     fn around(&self, enters: &Cond, debts: &Debts<F::Key>) -> Debts<F::Key> {
         if *enters == Cond::True {
             return Vec::new();

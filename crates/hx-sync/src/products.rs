@@ -130,7 +130,7 @@ fn ranges(group: &[Access]) -> Ranges {
     (len, ranges.into_iter().flat_map(pieces).collect())
 }
 
-/// Updates for each buffer the number of elements that divides the start and the length of every access.
+/// Updates for each buffer the number of elements that divides the start and the length of every read by products.
 pub(crate) fn units(events: &[Event], units: &mut [i64]) {
     for event in events {
         match event {

@@ -81,7 +81,8 @@ pub fn verdict(tile: &TileProgram, poll: &dyn Fn()) -> Verdict {
     translated.map_or_else(Verdict::default, |(protocol, launchable)| check(&protocol, &launchable, poll))
 }
 
-/// Returns the barriers among `barriers` that the protocol of a program does without, all together.
+/// Returns the barriers among `barriers` that the protocol of a program does without, all together; all of them if the program
+/// has no protocol.
 pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) -> Vec<OpId> {
     if barriers.is_empty() {
         return barriers;
@@ -251,5 +252,5 @@ fn follow(
     verdict
 }
 
-/// The operations that identify a fault in different runs.
+/// The number of a fault's kind, and the operations that identify the fault in different launches.
 pub(crate) type Key = (u8, Vec<OpId>);

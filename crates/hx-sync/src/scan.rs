@@ -33,7 +33,7 @@ pub(crate) fn copies(body: &[Stmt]) -> bool {
     copies
 }
 
-/// Returns the symbols that a launch decides and that places or conditions of the body mention.
+/// Returns the symbols that a launch decides and that addresses or local integers of the body mention.
 pub(crate) fn launch_symbols(body: &[Stmt]) -> BTreeSet<Symbol> {
     let mut symbols = BTreeSet::new();
     visit(body, &mut |stmt| {
@@ -178,7 +178,7 @@ pub(crate) fn nests(body: &[Stmt]) -> bool {
     nests
 }
 
-/// Reports whether the body contains a loop around such a loop.
+/// Reports whether the body contains a loop around a loop that [`nests`] looks for.
 pub(crate) fn nests_again(body: &[Stmt]) -> bool {
     let mut again = false;
     visit(body, &mut |stmt| {

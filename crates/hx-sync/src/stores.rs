@@ -43,7 +43,7 @@ pub enum Fix {
 
 /// The most changes that are tried for a fault.
 const TRIED: usize = 12;
-/// The number of later stores from which on they are not counted any more.
+/// The largest age of a store: more later stores are not counted.
 const OLDEST: u32 = 8;
 
 /// Returns the faults of a program in program order. `poll` is called now and then, and may unwind.

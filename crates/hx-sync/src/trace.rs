@@ -212,7 +212,8 @@ struct Tracer<'a, 'r> {
 }
 
 impl<'a> Tracer<'a, '_> {
-    /// Assumes another number in places for the symbols for which the facts do not allow that of the run.
+    /// Where the facts do not allow the number of the run, assumes for a symbol an allowed number in addresses of shared
+    /// memory.
     fn suppose_numbers(&mut self) {
         let Some(number) = self.scope.anything else { return };
         for symbol in scan::launch_symbols(&self.program.body) {

@@ -1,7 +1,7 @@
 //! Finds register tensors that an operation reads on a path on which nothing has written them.
 //!
-//! A tensor is a debt until an operation writes it, or the last of its parts. An operand in a branch of a choice is read only
-//! where it is chosen, so it counts as none. The simulator covers the rest.
+//! A tensor is a debt until operations have written all of its parts. An operand in a branch of a select is read only by
+//! elements that select the branch, so it is not counted as a read. The simulator covers the rest.
 //!
 //! Start at [`faults`].
 
@@ -133,7 +133,7 @@ fn touches(kind: &OpKind) -> Vec<Touch<'_>> {
     reads
 }
 
-/// Reports whether an operation needs the elements of a tensor that it names, whatever they are.
+/// Reports whether an operation certainly reads each element of a tensor that it names.
 fn is_certain(kind: &OpKind, tensor: TensorId) -> bool {
     let OpKind::Map(map) = kind else { return true };
     let mut inputs = (0u32..).zip(&map.inputs).filter(|(_, input)| **input == tensor);

@@ -20,7 +20,7 @@ pub struct Open {
 pub enum Why {
     /// No launch satisfies all conditions.
     NoLaunch,
-    /// A loop ran for at most `seen` rounds, of which `wanted` would show what a ring does.
+    /// A loop ran for at most `seen` rounds; `wanted` rounds would show how its rings behave.
     Rounds { count: String, seen: i64, wanted: i64 },
     /// A condition always had the same truth.
     Branch { cond: String, always: bool },
@@ -60,7 +60,7 @@ struct Site {
     rounds: Option<i64>,
     /// The most rounds of any drawn launch.
     drawn: Option<i64>,
-    /// Whether the condition was false and true.
+    /// Whether the condition was ever false, and whether it was ever true.
     truths: [bool; 2],
     is_loop: bool,
 }
@@ -157,7 +157,7 @@ impl Coverage {
         self.sites.get(&at).filter(|site| !site.truths[usize::from(holds)]).map(|_| at)
     }
 
-    /// Reports whether launches were followed, and others may show more.
+    /// Reports whether a loop or a condition is not decided yet, so that further launches may show more.
     pub(super) fn is_open(&self) -> bool {
         self.sites.values().any(Site::is_open)
     }

@@ -32,7 +32,8 @@ pub enum Kind {
     Race { tensor: TensorId, earlier: Deed, later: Deed, cause: Cause, pipe: Option<u32> },
     /// An operand of a product is used while the product is in flight. `release`: the stage that holds it is given back.
     InFlight { product: OpId, later: OpId, tensor: TensorId, write: bool, release: bool },
-    /// Two paths through the program bring different numbers of bytes to a stage; `None` for a stage without a copy.
+    /// Two paths through the program bring different numbers of bytes to a stage: `bytes` at `acquire`, and `expected` at
+    /// `other`. A stage without a copy gets 0 bytes.
     Unequal { pipe: u32, acquire: OpId, bytes: u64, other: OpId, expected: u64 },
     /// The blocks of a cluster read different tiles with one multicast copy.
     Divided { copy: OpId },
@@ -82,7 +83,8 @@ pub struct Blocked {
 pub enum Want {
     /// `needed` groups give back a stage. `readers` waited for it, with `waited`, and have not given it back; `given` have.
     Release { pipe: u32, readers: Vec<String>, waited: Option<OpId>, given: u32, needed: u32, rounds: Rounds },
-    /// The copies into the stage with this number, from 1 on. Only `acquired` stages are ever acquired, by an operation.
+    /// The copies into the stage with this number, from 1 on. The program acquires `acquired` stages only, with the operation
+    /// `acquire`.
     Fill { pipe: u32, acquire: Option<OpId>, number: u32, acquired: u32 },
     /// The turn, from another group. `taken`: the last operation with which that group took its turn.
     Turn { turns: u32, from: String, taken: Option<OpId> },
@@ -163,7 +165,7 @@ impl Want {
 }
 
 impl Rounds {
-    /// Returns how many groups wait for each stage, if it is the same number for all stages on average.
+    /// Returns the mean number of groups that wait for a stage; `None` if it is no whole number, or if no stage is acquired.
     pub fn per_stage(&self) -> Option<u32> {
         let all: u32 = self.waits.iter().map(|(_, waits)| waits).sum();
         (self.acquired > 0 && all.is_multiple_of(self.acquired)).then(|| all / self.acquired)

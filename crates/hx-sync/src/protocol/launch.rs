@@ -59,7 +59,7 @@ impl Pattern {
     }
 }
 
-/// The words before the source of data in the symbol of its level, as messages get them.
+/// The prefix of the symbol of a level: the source of the data follows. Messages show the whole name.
 pub const LEVEL: &str = "values of ";
 
 /// The source of numbers that a block reads from its registers.

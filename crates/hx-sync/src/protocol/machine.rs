@@ -50,7 +50,7 @@ pub(crate) fn unequal(scripts: &[Script], pipes: &mut BTreeMap<u32, (OpId, u64)>
             match &step.kind {
                 StepKind::Acquire { pipe, n } => _ = stages.insert((*pipe, *n), (step.op, 0)),
                 StepKind::Fill { pipe, n, bytes, .. } => {
-                    // With a fill, the place to show is the last copy.
+                    // If copies fill the stage, the report points at the last one.
                     let stage = stages.entry((*pipe, *n)).or_insert((step.op, 0));
                     *stage = (step.op, stage.1 + bytes);
                 }
@@ -133,7 +133,7 @@ struct Agent {
     products: VecDeque<Product>,
     /// The number of operations issued to each queue; of copies the number of closed groups.
     issued: [u32; 3],
-    /// The number of times that the group has reached the barrier at which it waits.
+    /// Whether the group has arrived at the barrier or the sum at which it waits.
     arrived: bool,
 }
 

@@ -40,7 +40,7 @@ pub struct Orders {
     pub states: usize,
     /// The first fault that some order of some launch shows.
     pub wrong: Option<Wrong>,
-    /// Whether a launch had more states than the limit, or none had enough rounds.
+    /// Whether a launch had more states than the limit, or no launch could be followed.
     pub cut: bool,
 }
 
@@ -57,8 +57,8 @@ pub enum Wrong {
     Outlived { copy: OpId },
 }
 
-/// Follows launches of a program in all orders: one in which every loop over a ring has at least two rounds more than the ring has
-/// stages, and smaller ones. Visits at most `limit` states of each.
+/// Follows launches of a program in all orders: one in which every loop over a ring has at least two rounds more than the ring
+/// has stages, and smaller ones. Visits at most `limit` states of each. Returns `None` for a program without a protocol.
 pub fn orders(tile: &TileProgram, limit: usize, poll: &dyn Fn()) -> Option<Orders> {
     let (protocol, launchable) = translate(tile)?;
     Some(all_orders(&protocol, &launchable, (limit, Follow::Needed), poll))
@@ -80,7 +80,7 @@ pub(crate) fn all_orders(
     limit: (usize, Follow),
     poll: &dyn Fn(),
 ) -> Orders {
-    // A loop of data may not end in a launch.
+    // A launch in which a loop over data does not end has no scripts.
     let scripts = |launch: &Launch| script::scripts(protocol, launch, &mut |_| ()).ok();
     let mut launches = trials::launches(protocol, launchable);
     launches.retain(|launch| scripts(launch).is_some());

@@ -135,8 +135,7 @@ pub enum Act {
     Release { pipe: u32, keep: u32 },
     /// Leaves stages to others: moves the positions of the scope.
     Skip { pipe: u32, count: Expr },
-    /// Begins a copy that fills a part of the stage acquired last.
-    /// The place is unknown if it is not a range in each dimension.
+    /// Begins a copy that fills a part of the stage acquired last. `into` is `None` if the part is not known.
     Fill { pipe: u32, into: Option<Place>, bytes: u64, multicast: Option<Multicast> },
     /// Begins a copy in groups, by every thread of the scope.
     Copy { into: Place },
@@ -156,7 +155,7 @@ pub enum Act {
     Multiply(Operands),
     /// Waits until at most `leave` products of the group are in flight.
     WaitProducts { leave: u32 },
-    /// Begins a bulk copy from shared memory, from a place that may be unknown.
+    /// Begins a bulk copy from shared memory. `from` is `None` if the part is not known.
     Store { from: Option<Place> },
     /// Waits until at most `leave` stores of the scope still read shared memory.
     WaitStores { leave: u32 },

@@ -13,7 +13,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Returns the coordinates of modes, each with its factor and extent. No mode is a single coordinate.
+    /// Returns the coordinates that some modes reach, each given by its factor and extent; without modes a single coordinate.
     pub fn of(modes: &[(i64, i64)]) -> Reach {
         let mut steps = BTreeSet::from([0]);
         for (factor, extent) in modes {

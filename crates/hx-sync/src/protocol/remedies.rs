@@ -99,7 +99,7 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
                     all.push(fix(before, &[FixWith::WaitStores(leave)]));
                     all.push(fix(before, &[FixWith::WaitStores(leave), FixWith::Sync]));
                 }
-                // Another role overwrites the tensor.
+                // If another role overwrites the tensor, only a wait behind the store helps.
                 all.push(fix(after, &[FixWith::WaitStores(0)]));
                 all
             }
@@ -113,7 +113,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
                 [2, 1, 0].map(wait).to_vec()
             }
             Cause::NoBarrier => {
-                // A barrier of a role orders nothing that all roles did before: that one stands before the roles.
+                // A barrier in a role does not order what the block did before the roles. Then the barrier belongs behind the
+                // earlier access.
                 let at = [FixAt::Before(later.op), FixAt::After(earlier.op)];
                 let moved = [later.op, earlier.op].into_iter().flat_map(|used| passes(protocol, used));
                 at.into_iter().map(|at| fix(at, &[FixWith::Sync])).chain(moved).collect()

@@ -16,7 +16,8 @@ use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt,
 
 /// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
 const MULTIPROCESSORS: i64 = 2;
-/// As [`MULTIPROCESSORS`], where the header bounds its blocks by them: the number of blocks may be known to be a multiple of 16.
+/// As [`MULTIPROCESSORS`], if the header has conditions on multiprocessors: the number of blocks may have to be a multiple of
+/// 16.
 const MANY_MULTIPROCESSORS: i64 = 32;
 
 /// Returns the protocol of a program and what is known of its launches; `None` if nothing in the program needs the machine.
@@ -358,7 +359,7 @@ impl Translator<'_> {
         Some(place)
     }
 
-    /// Returns the elements of a shared table that pick rows: any along it.
+    /// Returns the part of a shared table from which rows are picked: all elements along [`Rows::along`].
     fn table(&self, rows: &Rows) -> Option<Place> {
         let Base::Shared(tensor) = rows.base else { return None };
         let mut place = self.whole(tensor);

@@ -196,8 +196,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the loop counts to try together, for each choice one with its number: all combinations, of fewer numbers if
-    /// there are too many.
+    /// Returns the combinations to try: for each choice the position of a loop count, and its number of rounds. If there are
+    /// more than `most`, the longest lists lose their last numbers, which are then tried one by one.
     fn combinations(&self, most: usize) -> Vec<Vec<(usize, i64)>> {
         if self.choices.is_empty() {
             return Vec::new();

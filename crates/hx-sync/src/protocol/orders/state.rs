@@ -328,7 +328,7 @@ impl State {
         Ok(())
     }
 
-    /// Completes all operations of a kind that an agent has in flight, but the newest.
+    /// Completes all but the newest `leave` operations of a kind that an agent has in flight.
     fn complete(&mut self, agent: usize, kind: Kind, leave: usize) {
         let flying = &mut self.agents[agent].flying;
         let all = flying.iter().filter(|f| f.kind == kind).count();

@@ -56,7 +56,8 @@ pub(super) struct Slot {
     pub(super) given: u32,
 }
 
-/// A barrier has only the parity of its phase.
+/// Reports whether a wait for a phase returns when `complete` phases are complete. A barrier has only the parity of its phase,
+/// so the wait takes every second phase for its own.
 pub(super) fn has_passed(complete: u32, phase: u32) -> bool {
     complete % 2 != phase % 2
 }

@@ -64,7 +64,7 @@ fn roles_of_two_blocks_end_together() {
     assert_eq!((found.wrong, found.launches > 0), (None, true), "{}", found.states);
 }
 
-/// Each kernel without one of its operations is wrong exactly if an order is that no other one stands for.
+/// A kernel without one of its operations is wrong in some order exactly if it is wrong in some order of the persistent sets.
 #[test]
 fn orders_that_are_left_out_are_like_others() {
     let mut compared = 0;
@@ -89,8 +89,8 @@ fn orders_that_are_left_out_are_like_others() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Without one of its operations, a ring is wrong in some order exactly if the machine says so, and exactly if an order is that
-    /// no other one stands for.
+    /// A ring without one of its operations is wrong in some order exactly if the machine finds a fault, and exactly if it is
+    /// wrong in some order of the persistent sets.
     #[test]
     fn the_machine_says_of_one_order_what_all_orders_show(text in rings(), which in 0usize..16) {
         let parsed = parse(&text);

@@ -86,7 +86,7 @@ impl Unroller<'_> {
         match scalar {
             Scalar::Integer { value, dtype } => Some(bits(*dtype, self.value(value)?) as u64),
             Scalar::Var { var, .. } => Some(self.symbol(var)? as u64),
-            // A launch has one value for all parameters, whose signs and sizes no number of rounds depends on.
+            // Every parameter is 1: no number of rounds is expected to depend on its size or sign.
             Scalar::Param { dtype, .. } => Some(dtype.encode(1.0)),
             Scalar::Const { bits, .. } => Some(*bits),
             Scalar::Apply { operator, dtype, args } => {

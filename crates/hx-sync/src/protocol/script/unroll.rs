@@ -13,7 +13,7 @@ use super::{Cast, MOST_STEPS, See, Sight, Span, Step, StepKind, Team, Unfollowed
 
 /// The most rounds of a loop that data end.
 const MOST_ROUNDS: i64 = 4096;
-/// The most stages of a pipe that a launch counts, without end.
+/// The largest number of a stage, counted without end, to which a launch may skip.
 const MOST_STAGES: u32 = 1 << 16;
 
 type Done = Result<(), Unfollowed>;
@@ -32,7 +32,7 @@ pub(super) struct Unroller<'a> {
     pub(super) data: BTreeMap<TensorId, u64>,
     /// The number of reads of the group from each place whose data change.
     pub(super) turns: BTreeMap<u64, u64>,
-    /// Floating-point numbers are bits of their types.
+    /// The values of locals, the innermost last; `None` if unknown. A floating-point number is given by its bits.
     pub(super) locals: Vec<(Symbol, Option<i64>)>,
     pub(super) group: u32,
     pub(super) team: Team,
@@ -43,7 +43,7 @@ pub(super) struct Unroller<'a> {
     /// The stage of a pipe that was acquired last.
     pub(super) filling: BTreeMap<u32, u32>,
     pub(super) see: See<'a>,
-    /// Draws the only round to run of a loop from as many. Without it, all rounds are run.
+    /// Draws the single round of a loop that is run, below the number of rounds. Without it, all rounds are run.
     pub(super) chance: Option<&'a mut dyn FnMut(i64) -> i64>,
     /// Whether the launch runs the statement. A drawn walk also goes through loops without rounds and branches that are not taken.
     reached: bool,
@@ -263,7 +263,7 @@ impl<'a> Unroller<'a> {
         Ok(())
     }
 
-    /// Returns the next stage of a pipe, without end, and defines the number of the stage.
+    /// Returns the number `n` of the next stage of a pipe, counted without end, and binds `var` to the stage.
     fn next(&mut self, pipe: u32, acquires: bool, var: Option<&Symbol>) -> u32 {
         let position = self.positions.entry((pipe, self.team, acquires)).or_default();
         let n = *position;

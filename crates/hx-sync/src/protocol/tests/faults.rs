@@ -1,4 +1,4 @@
-//! Broken pipelines, and what is said of each.
+//! Broken pipelines, and the faults that the machine finds in each.
 
 use expect_test::{Expect, expect};
 
@@ -593,7 +593,7 @@ role use 2 {
         assert!(!text.contains("a barrier of"), "{text}");
     };
     missing("        if block < 1 {\n            sum_along 0\n        }\n");
-    // Two sums are not one.
+    // Sums at two operations do not meet.
     missing(
         "        if block < 1 {\n            sum_along 0\n        } else {\n            sum_along 0\n        }\n",
     );

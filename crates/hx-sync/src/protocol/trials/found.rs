@@ -27,7 +27,7 @@ impl Found {
         protocol.visit(&mut |stmt| seen.stmt(stmt));
         let derived = |symbol: &Symbol| known.derived.iter().any(|(derived, _)| derived == symbol);
         let mut symbols = seen.symbols.clone();
-        // A derived symbol has no value of its own, and gives its loop counts those that it depends on.
+        // A derived symbol has no value of its own. The symbols of its expression decide its loop counts.
         for expr in known.derived.iter().map(|(_, expr)| expr).chain(&known.grid) {
             symbols.extend(expr.symbols());
         }

@@ -25,7 +25,7 @@ pub(super) fn patterns(protocol: &Protocol, wanted: &[i64]) -> Vec<Pattern> {
 }
 
 impl Pattern {
-    /// Returns the weight of an element as an expression. Elements that differ have the weight of equal ones.
+    /// Returns the weight of an element as an expression. Patterns whose weights have no expression get the weight 1.
     pub(super) fn weight_of(self, at: &[Expr]) -> Expr {
         match self {
             Pattern::Flat | Pattern::Uneven | Pattern::Ended { .. } | Pattern::Begun { .. } => {

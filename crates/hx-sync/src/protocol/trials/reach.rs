@@ -6,15 +6,15 @@ use hx_index::{Expr, Symbol};
 
 use super::space::{Space, Values};
 
-/// The largest value that is tried, as a power of two times the divisor of the symbol.
+/// The number of powers of two that are tried, from 1 on, each times the divisor of the symbol.
 const LARGEST: u32 = 24;
 /// The values of the other symbols of a count, as powers of two times their divisors: a minimum or a product keeps a count small
 /// while they are small.
 const RAISED: [u32; 4] = [0, 3, 7, 12];
 
 impl Space<'_> {
-    /// Returns values near these with which the count has the wanted value. Changes one of the symbols, and others if the first
-    /// alone does not do.
+    /// Returns values near these with which the count has the wanted value; `None` if none are found. Changes one of the
+    /// symbols, and others if none does alone.
     pub(super) fn reach(
         &self,
         count: &Expr,

@@ -8,13 +8,13 @@ use super::{Launchable, is_level};
 
 pub(super) type Values = BTreeMap<Symbol, i64>;
 
-/// The value of a symbol that bounds no loop of its own, like the number of multiprocessors.
+/// The smallest first value of a dimension that decides no loop count.
 const FEW: i64 = 4;
 /// The most changes of one symbol each that make the conditions of a launch hold.
 const CHANGES: usize = 24;
 /// The multiples of a symbol's divisor that are tried one by one.
 const NEAR: i64 = 64;
-/// The largest power of two that is tried for a symbol, in multiples of its divisor.
+/// The number of powers of two that are tried for a symbol, from 1 on, each times its divisor.
 const GROWN: u32 = 24;
 
 pub(super) struct Space<'a> {
