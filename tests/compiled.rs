@@ -30,7 +30,7 @@ struct Family {
     /// The beginning of the PTX name. Between it and `then` the name may have a number of dimensions.
     ptx: &'static str,
     then: &'static str,
-    /// One of these begins an opcode of the machine code.
+    /// An opcode of the machine code must begin as one of these.
     opcodes: &'static [&'static str],
 }
 
@@ -116,8 +116,9 @@ pub(crate) fn every_instance() -> bool {
     std::env::var_os("HX_EVERY_INSTANCE").is_some_and(|value| value == "1")
 }
 
-/// Returns of each kernel the instance with the longest text, and if it has instructions of [`FAMILIES`], which lose most, the
-/// one with the shortest text too. Of equal lengths the first counts.
+/// Returns the instance with the longest text of each kernel. If it has instructions of [`FAMILIES`], which lose the most
+/// performance to a bad compile, the instance with the shortest text is returned as well. Of equal lengths the first one
+/// counts.
 fn extremes(all: &[Launched]) -> Vec<&Launched> {
     let mut chosen: BTreeMap<&str, [&Launched; 2]> = BTreeMap::new();
     for found in all {

@@ -1,9 +1,9 @@
 //! Every help that is offered as an edit is applied: the text is checked again, the finding is gone, and no error replaces it.
 //!
 //! The programs are those of the whole tree: planted bugs and right programs, programs without layouts, the blocks of the
-//! specification and of the book, and the texts of the tests of all crates (`fixes/gather.rs`). A fix that makes a new error is a
-//! failure, unless the error was hidden behind the one that is mended: then following further fixes or mending the rest by hand
-//! was tried, and `fixes/known.rs` names the program with its reason.
+//! specification and of the book, and the texts of the tests of all crates (`fixes/gather.rs`). A fix after which there is a
+//! new error is a failure. The exceptions are programs with a second error that the mended one hid: somebody checked by hand
+//! that the fix is right, and `fixes/known.rs` names the program with its reason.
 //!
 //! A run takes every eighth program and every 401st mistake, which is some 20 seconds of CPU; `HX_TEST_SEED` decides where it begins, and
 //! `HX_FIXES=all` takes all. `HX_FIXES_IN=FOLDER` names one more folder of programs; `--nocapture` shows the table.
@@ -167,8 +167,8 @@ fn outcome(program: &Program, before: &[Found], finding: &Found, fix: &Change) -
     let Some(mut after) = found(&changed) else {
         return (Outcome::Replaced(vec!["a panic of the compiler".to_owned()]), text);
     };
-    // A finding that was there before is not new: with its words at its place, with its words elsewhere, or at its place with other
-    // words. The one that is mended is matched last, and at its place only.
+    // Match the findings after the edit with those before it, so that only new ones remain: first by message and place, then by
+    // message, then by place. The mended finding is matched last, and only at its place.
     let same = |old: &Found, new: &Found| new.code == old.code && new.file == old.file;
     let at_its_place = |old: &Found, new: &Found| new.start == moved(&old.file, old.start, fix);
     type Way<'w> = &'w dyn Fn(&Found, &Found) -> bool;
@@ -205,7 +205,7 @@ fn outcome(program: &Program, before: &[Found], finding: &Found, fix: &Change) -
     }
 }
 
-/// Returns the position that a byte of the old text has behind the edits.
+/// Returns the position after the edits of a byte of the old text.
 fn moved(file: &str, at: TextSize, fix: &Change) -> TextSize {
     let at = usize::from(at);
     let own = fix.edits.iter().filter(|(of, range, _)| of == file && range.start <= at);
@@ -219,7 +219,7 @@ fn moved(file: &str, at: TextSize, fix: &Change) -> TextSize {
     TextSize::new(shifted.max(0) as u32)
 }
 
-/// Returns the program behind the edits; `None` if a file is none of the program's.
+/// Returns the program after the edits; `None` if an edited file does not belong to the program.
 fn applied(program: &Program, fix: &Change) -> Option<Program> {
     let mut program = program.clone();
     let mut edits = fix.edits.clone();

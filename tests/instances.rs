@@ -47,7 +47,7 @@ fn collect(target: Target) -> Vec<Launched> {
     let newer =
         support::NEWER.into_iter().filter(|(feature, _)| target.has(*feature)).map(|(_, folder)| folder);
     let folders = ["std", "tests/kernels", "book/examples"].into_iter().chain(newer);
-    // Of the library, the files whose kernels compile for the architecture.
+    // Launch only those files of `std` whose kernels compile for the target.
     let (compile, library) = (support::std_files(target), support::root().join("std"));
     let is_meant = |path: &str| {
         !std::path::Path::new(path).starts_with(&library) || compile.iter().any(|name| path.ends_with(name))

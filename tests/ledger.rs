@@ -24,11 +24,12 @@ use crate::support::{self, LIMITS};
 
 const LEDGER: &str = include_str!("compiled/ledger.txt");
 
-/// Names the file to which `cargo xtask machine-code` has the lines written. With it, every text is compiled.
+/// The variable with the file to which `cargo xtask machine-code` wants the lines written. If it is set, every text is
+/// compiled.
 const IN_FULL: &str = "HX_MACHINE_CODE";
 
-/// Changes whenever a report of the same text changes: with the options of the compile, the instructions that [`base::changes`]
-/// finds, or the form of a line.
+/// The version of reports. It must change whenever the report of an unchanged text changes: with the options of the compile,
+/// the instructions that [`base::changes`] finds, or the form of a line.
 const FORMAT: &str = "1";
 
 /// The beginnings of the opcodes that tests ask for. Reports leave out all others, so that lines are short.
@@ -63,7 +64,7 @@ const OPCODES: [&str; 23] = [
 pub(crate) enum Extent {
     /// Registers, stack and spills.
     Resources,
-    /// These, the opcodes, and the changes of the base of shared memory in PTX.
+    /// The same as `Resources`, and the opcodes and the changes of the base of shared memory in PTX.
     Code,
 }
 

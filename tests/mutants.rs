@@ -23,7 +23,7 @@ use mutate::{Mutant, mutants};
 /// The folders of the kernels, each with its files.
 const FOLDERS: &[&str] = &["std", "tests/kernels_sm_90a", "tests/mutants/kernels"];
 
-/// A normal test run judges each mutant whose number is a multiple of this; `HX_MUTANTS_EVERY` has another number.
+/// A normal test run judges each mutant whose number is a multiple of this; `HX_MUTANTS_EVERY` replaces the number.
 const SPARSE: usize = 97;
 
 /// The row of a kernel in the table.

@@ -17,7 +17,7 @@ use crate::instances::{Survey, survey};
 use crate::ledger::{Asked, Extent, outcomes};
 use crate::support::root;
 
-/// Names a target, or `all`: the long test then runs.
+/// The variable that names a target, or `all`, and makes the long test run.
 const CHOSEN: &str = "HX_TARGETS";
 
 /// A kernel with reductions and one with products and asynchronous copies.

@@ -3,7 +3,6 @@
 //!
 //! A program is a file of `tests/unsatisfiable/` with its message beside it. Read the message to somebody who does not know the
 //! solver: it must say what conflicts, where, why, and what to do.
-//! know the solver: what conflicts, where, why, what to do.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -42,7 +42,7 @@ fn a_good_one_for_comparison() {
     );
 }
 
-/// Such a file is no module, and is not left out without a word.
+/// A file whose name is not UTF-8 is no module. `hx` reports it instead of skipping it silently.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_name_that_is_not_text() {

@@ -627,7 +627,7 @@ fn what_the_compiler_cannot_do_yet() {
     );
 }
 
-/// A habit of another language is one error, and what follows it is read.
+/// A slip from another language is reported as a single error, and the text after it is parsed.
 #[test]
 fn one_slip_is_one_error() {
     check_file(

@@ -140,7 +140,7 @@ fn of_tests(file: &Path, all: &mut Vec<Program>) {
         } else if has_item {
             vec![("main.hx".to_owned(), text)]
         } else if file.starts_with(root().join("tests/bad_input")) && text.trim_end().ends_with(';') {
-            // As the function `kernel` there does.
+            // The same header as that of `kernel` in `tests/bad_input.rs`.
             let header = "kernel k(x: f16[m, n], y: mut f16[m, n]) grid [cdiv(m, 16)] threads 64";
             vec![("main.hx".to_owned(), format!("{header} {{\n{text}\n}}\n"))]
         } else {

@@ -389,7 +389,7 @@ fn links_and_moved_files() {
     }
     let edit = moved(&mut client, "parts", "shared_parts");
     assert_eq!(edit["changes"][client.uri("main.hx")][0]["newText"], "shared_parts::sizes", "{edit}");
-    // Nothing names these.
+    // No file imports `main.hx` or `elsewhere.hx`.
     assert_eq!(moved(&mut client, "main.hx", "first.hx"), Value::Null);
     assert_eq!(moved(&mut client, "elsewhere.hx", "sizes.hx"), Value::Null);
 }

@@ -79,7 +79,7 @@ impl Judge {
 fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
     let instance = default_instance(db, kernel, Target::usual()).ok_or("no default instance")?;
     let args = instance.args(db).clone();
-    // The launches of the check need no divisors.
+    // `orders` launches small extents, so the instance must not assume that they are multiples of 16.
     let facts = LaunchFacts { rest: 1, ..LaunchFacts::all_16() };
     let small = Instance::chosen(db, kernel, args, Target::usual(), facts);
     let lowered = match tile_program(db, small) {

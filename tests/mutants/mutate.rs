@@ -59,7 +59,8 @@ fn of_statement(text: &str, kernel: &str, stmts: &[Stmt], at: usize, all: &mut V
     }
     for (other, way) in [(at.wrapping_sub(1), "up"), (at + 1, "down")] {
         let Some(other) = stmts.get(other) else { continue };
-        // Behind the other statement, or before it, the name would be that of another stage, or of none.
+        // If the neighbour mentions the name that this statement defines, moving the statement would change the meaning of the
+        // name.
         if name(&stmts[at]).is_some_and(|name| mentions(other, &name)) {
             continue;
         }

@@ -71,7 +71,8 @@ pub(super) const TASK_PARTS: &[&str] = &[
     "ring in a dependent launch",
 ];
 
-/// Returns the name of the row of the file that stands for a row: products by descriptor have one for all numbers of columns.
+/// Returns the name under which a row is counted. Products by descriptor that differ only in the number of columns count as one
+/// row.
 pub(super) fn family(name: &str) -> String {
     let is_wide = Target::usual().rows().gemm(name).is_some_and(|row| row.is_by_descriptor());
     match (is_wide, name.find('n'), name.find('k')) {

@@ -23,7 +23,7 @@ pub(super) enum Change {
     Reshape,
     /// The tile is split into parts along an axis, and they are joined in another order: each moves one place to the front.
     Rotated { axis: usize, parts: i64 },
-    /// The tile where some or all elements compare so with a number, along an axis or in the whole tile; elsewhere 0.
+    /// The tile where some or all elements satisfy a comparison with a number, along an axis or in the whole tile; elsewhere 0.
     Truths { all: bool, axis: Option<usize>, compare: Compare, with: i64 },
 }
 
@@ -207,7 +207,7 @@ impl Draw {
         if !self.is_reshaped(few) {
             return self.assign();
         }
-        // Only a tile from memory has any layout.
+        // Only a tile that is loaded from memory can have every layout, so the reshape gets a tile of its own.
         let dtype = self.pick(&[DType::F16, DType::F32, DType::I32, DType::F64, DType::I16]);
         let at = self.load(few, dtype, None);
         let value = self.value(at);

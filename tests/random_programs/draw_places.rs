@@ -31,7 +31,7 @@ pub(super) enum Place {
     Gather { extent: Shape, two: bool, range: Range },
     /// Element `i` of the tile is copied to the place `(i * times + plus) % count - minus`, and all places are read.
     Scatter { times: i64, plus: i64, minus: i64, start: i64, shared: bool },
-    /// The elements meet memory that contains `start`, and what it has then is read.
+    /// An atomic access combines the elements with memory that is filled with `start`. The memory is then read.
     Atomic { op: Atomic, meet: Option<Meet>, start: i64, shared: bool, returned: bool },
 }
 

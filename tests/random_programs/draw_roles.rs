@@ -35,7 +35,8 @@ impl Draw {
         [m, n, k]
     }
 
-    /// Draws pipelines, asynchronous products and roles. The numbers are separate ones, so that the rest of a program does not
+    /// Draws pipelines, asynchronous products and roles, with random numbers of their own, so that the rest of a program does
+    /// not
     /// depend on them. Returns whether the program has roles.
     pub(super) fn in_flight(&mut self, seed: u64, case: u64) -> bool {
         self.random = Random::new(!seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));

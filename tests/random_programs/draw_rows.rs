@@ -31,7 +31,7 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
     let is_packed = |row: &&GemmRow| row.is_swapped && row.a.dtype().bits() < 8;
-    // One in ten of these requests is granted: the instruction with the operands as they are is often cheaper.
+    // The compiler grants one in ten of these requests: the instruction with its operands in plain order is often cheaper.
     all.extend(gemms.iter().filter(|row| is_packed(row)).flat_map(|row| [*row; 8].map(Asked::Gemm)));
     let (swapped, plain): (Vec<&GemmRow>, Vec<&GemmRow>) = gemms.into_iter().partition(|row| row.is_swapped);
     // Request these rows more often, because the compiler often finds another way.
@@ -153,8 +153,8 @@ impl Draw {
         let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
         let is_long = steps.iter().any(|step| *step < row.shape[2]);
         let [m, n, k] = if row.is_swapped {
-            // With exchanged operands an instruction has the fewer rows: 8, 24 and 40 are no multiples of 16.
-            // A long step is faster only where a warp has several instructions along M and N.
+            // With swapped operands an instruction has 8 rows instead of 16, so M is 8, 24 or 40, which are no multiples of 16.
+            // A long step is faster only if a warp has several instructions along M and N.
             match is_long {
                 true => [self.pick(&[8, 24, 40]), self.pick(&[48, 64, 128]), row.shape[2] * 2],
                 false => [self.pick(&[8, 24]), self.pick(&[16, 32]), row.shape[2] * self.pick(&[1, 3])],

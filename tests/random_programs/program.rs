@@ -190,7 +190,7 @@ impl Inset {
         self.step(axis).unwrap_or(self.before[axis])
     }
 
-    /// Reports whether the slice's first tile is provably a tile: no whole tiles precede it.
+    /// Reports whether no whole tile precedes the slice, so that its first tile is provably tile 0.
     pub(super) fn is_tiled(&self, tile: Shape) -> bool {
         [0, 1].into_iter().all(|axis| self.divisor(axis) < tile[axis])
     }
@@ -217,7 +217,7 @@ pub(super) struct Input {
     pub(super) pad: Option<i64>,
     pub(super) range: Range,
     pub(super) view: ViewKind,
-    /// Its start in a larger tensor, as written in the kernel.
+    /// The start of the input in a larger tensor, as written in the kernel.
     pub(super) skip: Option<Inset>,
     /// The place of the tile, or of its table, in a larger shared tensor on the way to registers.
     pub(super) place: Option<Inset>,

@@ -42,7 +42,7 @@ impl Writer<'_> {
         let modes = if two { vec![rows, columns] } else { vec![columns] };
         for (mode, (extent, from)) in modes.iter().zip(&step.from).enumerate() {
             let own = self.program.steps[*from].value.dtype;
-            // Unsigned indices are at most too large, others are negative as well.
+            // Indices leave the tensor at its end; those of a signed type also take the value -1.
             let less = i64::from(!super::program::is_unsigned(own));
             let pick = format!("pick{at}_{mode}");
             self.emit(format!("let {pick} = v{from} % {} - {less};", extent + 2));
@@ -135,7 +135,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes atomic accesses of which several meet one element.
+    /// Writes atomic accesses, of which several access the same element.
     fn met(&mut self, at: usize, step: &Step, op: Atomic, meet: Meet, to: (i64, bool)) {
         let Atomic::Fold(fold) = op else { return };
         self.atomic(folds(fold), to.1, false);
@@ -160,7 +160,7 @@ impl Writer<'_> {
         self.expect(at, &format!("reshape({found}, [1, {count}])"));
     }
 
-    /// Writes an atomic access to each element, and perhaps adds the result to what the element becomes.
+    /// Writes one atomic access to each element. With `returned`, adds the previous value that it returns to the new element.
     fn alone(&mut self, at: usize, step: &Step, op: Atomic, to: (i64, bool), returned: bool) {
         let (from, start) = (step.from[0], float(to.0));
         let (memory, sync) = self.memory(at, step.value, &list(step.value.shape), to);

@@ -155,7 +155,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the counter of a loop over slices: nothing uses that of a loop whose slices are all the same.
+/// Returns the name of the counter of a loop over slices: `_` if all slices are the same, because nothing uses it then.
 fn counter(slice: &str) -> &'static str {
     if slice.contains('i') { "i" } else { "_" }
 }

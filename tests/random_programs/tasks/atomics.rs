@@ -175,7 +175,8 @@ fn last_block(sheet: &mut Sheet) {
     sheet.finish(kernel);
 }
 
-/// Writes a kernel in which each block adds its tile to the sum of the block before, and waits for it. Tickets order the blocks.
+/// Writes a kernel in which each block waits for the sum of the previous block and adds its own tile to it. Tickets order the
+/// blocks.
 fn relay(sheet: &mut Sheet) {
     sheet.part("blocks that wait for each other");
     let dtype = sheet.choices.pick(&[DType::I32, DType::F32]);

@@ -11,13 +11,13 @@ const TILES: &[i64] = &[256, 128, 512, 96];
 /// The work of a kernel of the chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
-    /// A tile becomes that of another block, plus a number.
+    /// Each block writes the tile of another block, plus a number.
     Shifted { by: i64, plus: i64 },
-    /// The same through a ring of stages.
+    /// The same as `Shifted`, through a ring of stages.
     Ring { by: i64, plus: i64, stages: i64, roles: bool },
     /// A tensor is changed where it lies.
     InPlace { times: i64, plus: i64, way: Way },
-    /// The tiles are drawn from a counter, and a number in memory says what is added.
+    /// A counter hands out the tiles, and a number in memory is added to them.
     Drawn { plus: i64 },
 }
 
@@ -106,7 +106,7 @@ fn draw(sheet: &mut Sheet, tiles: i64) -> Link {
     }
 }
 
-/// Writes a kernel. Before its wait it may do what needs no tensor, and it lets the next launch start anywhere.
+/// Writes a kernel. Before `wait_for_previous` it does work that reads no tensor; `allow_next` is at a random place.
 fn kernel(sheet: &mut Sheet, link: Link, at: usize, (tile, m): (i64, i64)) -> Kernel {
     let mut kernel = Kernel { name: format!("{}_{at}", sheet.kernel_name()), ..Kernel::default() };
     let waits = sheet.choices.percent(75);

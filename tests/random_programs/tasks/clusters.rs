@@ -11,7 +11,7 @@ use super::sheet::{Begin, Kernel, Lines, Sheet, Tensor};
 enum Sum {
     All,
     To(i64),
-    /// Cut along an axis of the tile.
+    /// Each block receives a part of the sum, cut along this axis of the tile.
     Scatter(usize),
 }
 
@@ -87,7 +87,7 @@ fn tiles(sheet: &mut Sheet) {
         }
         _ => format!("copy({value}, tile(y[rank], [{rows}, {columns}])[.., .., t, 0]);"),
     };
-    // A sum that is cut has other extents than the tile, and one for a single block is not a sum in the others.
+    // A second sum needs the first one with the extents of the tile, in every block: not cut, and not in a single block.
     let twice = twice && sum == Sum::All;
     let store = if twice { store } else { store.replace("again", "all") };
     let sums = |own: &str| {

@@ -131,7 +131,7 @@ fn folded(fold: Fold, dtype: DType, rows: i64, columns: i64) -> (String, String,
         Fold::Min => (best(100), "best = min(best, min(v, axis: 1));".to_owned(), "best"),
         Fold::Sum => (best(0), "best = best + sum(v, axis: 1);".to_owned(), "best"),
         Fold::Closure => {
-            // No comparison holds for NaN, so only this one makes the operator associative.
+            // A comparison with NaN is false, so the operator is associative only if it tests for NaN explicitly.
             let larger = if dtype.is_float() { "isnan(b) || a > b" } else { "a > b" };
             let of = format!("reduce(abs(v), axis: 1, op: |a, b| where({larger}, a, b))");
             (best(0), format!("best = max(best, {of});"), "best")

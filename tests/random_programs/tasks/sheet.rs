@@ -51,7 +51,7 @@ impl Lines {
         self.0.extend(other);
     }
 
-    /// Puts a line before the first block whose head begins so, and another one behind its end.
+    /// Puts one line before the first block whose head begins with `head`, and another line after its end.
     pub(crate) fn around(self, head: &str, before: &str, after: &str) -> Lines {
         let mut lines = Vec::new();
         let mut state = 0;
@@ -70,7 +70,7 @@ impl Lines {
         Lines(lines)
     }
 
-    /// Returns the lines that do not begin so.
+    /// Returns the lines that do not begin with `head`.
     pub(crate) fn without(mut self, head: &str) -> Lines {
         self.0.retain(|line| !line.starts_with(head));
         self
@@ -190,7 +190,7 @@ pub(crate) const SENTINEL: i64 = 77;
 /// A program that is being written.
 pub(crate) struct Sheet {
     pub(crate) choices: Choices,
-    /// The number of the program. Programs take turns with what they draw by it.
+    /// The number of the program. It selects among alternatives that programs take in turns, such as instructions.
     pub(crate) turn: u64,
     pub(crate) kernels: Vec<Kernel>,
     /// The body of the test.

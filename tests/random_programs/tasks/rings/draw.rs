@@ -15,7 +15,7 @@ const SLOTS: i64 = 56 << 10;
 /// The threads of a warp group.
 const GROUP: i64 = 128;
 
-/// The bounds of sums: the accumulators of 8-bit floats keep fewer digits than their type.
+/// Returns a bound up to which sums are exact: the accumulators of 8-bit floats keep fewer digits than their type.
 fn most(dtype: DType, of: DType) -> i64 {
     if of.bits() == 8 && of.is_float() { 1 << 12 } else { exact(dtype).min(1 << 24) }
 }
@@ -260,7 +260,7 @@ fn shape(sheet: &mut Sheet, plan: &mut Plan, groups: i64, held: bool) {
         },
     };
     if let (Form::Threads { stages: stages @ 1, .. }, Trips::Fixed(1)) = (&mut plan.form, plan.trips) {
-        // The barrier at the end of the only step would order nothing.
+        // With a single step a tile, the barrier that protects a single stage would order nothing: use two stages.
         *stages = 2;
     }
     if previous && fewest(&plan.stages) < 2 && fit >= 2 {

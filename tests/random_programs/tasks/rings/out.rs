@@ -9,7 +9,7 @@ pub(crate) struct Stored {
     /// Tensors that the role declares.
     pub(crate) declared: Lines,
     pub(crate) lines: Lines,
-    /// The lines count the stores in `stored`.
+    /// Whether the lines count the stores in the variable `stored`.
     pub(crate) counts: bool,
 }
 

@@ -127,13 +127,14 @@ pub(crate) enum Form {
 /// The order in which a block gets its tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Walk {
-    /// One.
+    /// Each block has one tile.
     One,
-    /// Several, as many blocks further each time. So many blocks, or as many as fit.
+    /// Each block has several tiles, as many tiles apart as there are blocks. The number is that of the blocks; `None` launches
+    /// as many as fit.
     Persistent(Option<i64>),
-    /// Drawn from a counter.
+    /// Each block draws its tiles from a counter. The number is that of the blocks; `None` launches as many as fit.
     Counter(Option<i64>),
-    /// As a list in memory says, up to a negative number.
+    /// One block works on the tiles of a list in memory, which ends at a negative number.
     Listed,
     /// Pairs of blocks of a cluster, along the rows or along both axes.
     Pairs { both: bool, persistent: bool },
@@ -144,16 +145,16 @@ pub(crate) enum Walk {
 pub(crate) enum Trips {
     Extent,
     Fixed(i64),
-    /// A parameter.
+    /// A parameter of the kernel, with this value in the launch.
     Number(i64),
-    /// As many as a table says for the row of tiles; its length equals the number of rows, is at least that, or the read is
-    /// guarded.
+    /// A table has the number of steps for each row of tiles. Its length equals the number of rows or is at least that, the
+    /// read is guarded, or the index is clamped.
     Table(Length),
-    /// Up to one more than the number of the row.
+    /// One more than the number of the row of tiles, at most those of the extent.
     Causal,
-    /// A remainder of the row's number.
+    /// A remainder: `(bm + 1) % n` for the row `bm`.
     Odd(i64),
-    /// From one entry of a table to the next.
+    /// The steps from one entry of a table to the next.
     Between,
 }
 
@@ -219,7 +220,7 @@ impl Plan {
         matches!(self.walk, Walk::Pairs { .. })
     }
 
-    /// Returns the largest number of steps of a tile.
+    /// Returns a bound of the number of steps of a tile.
     pub(crate) fn most(&self) -> i64 {
         match self.trips {
             Trips::Extent | Trips::Table(_) | Trips::Causal | Trips::Between => self.steps,

@@ -9,12 +9,12 @@ use super::plan::{Form, Held, Plan, Release, Source, Task, Work};
 /// Less than every element of a tile.
 pub(crate) const LOWEST: i64 = -100;
 
-/// The threads that do a work: which rows of a tile they have.
+/// The part of a tile that one scope of threads works on: all threads of a role, or one of its groups.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope {
-    /// Rows of a tile of theirs.
+    /// The rows of a tile that the scope has.
     pub(crate) rows: i64,
-    /// The number of tiles of theirs in a tile of the plan, if each group has its own.
+    /// The number of groups, if each group has its own rows of a tile.
     pub(crate) each: Option<i64>,
 }
 
@@ -26,7 +26,7 @@ impl Scope {
         }
     }
 
-    /// Returns the number of a row of tiles.
+    /// Returns the number of the scope's row of tiles, as text.
     pub(crate) fn row(&self) -> String {
         self.each.map_or("bm".to_owned(), |groups| format!("bm * {groups} + g"))
     }
@@ -228,7 +228,7 @@ impl Plan {
                 step.extend(out);
             }
             (Some(keeps), _) => {
-                // Products in flight wait for each other without a ring, too.
+                // Without a ring no stage is released, but products in flight must still be waited for.
                 let mut waits = keeps.clone();
                 waits.retain("gemm_wait");
                 step.extend(waits);

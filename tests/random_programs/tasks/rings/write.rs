@@ -9,11 +9,11 @@ use super::plan::{Form, Length, Plan, Release, Source, Trips, Walk, Work};
 pub(crate) struct Spelling {
     /// The number of columns of tiles, as text.
     columns: String,
-    /// Tiles follow each other along the rows first.
+    /// Whether neighbouring tiles in the order lie along the rows, rather than along the columns.
     along_rows: bool,
-    /// The grid has an axis for the rows of tiles, and one for the columns.
+    /// Whether the grid has one axis for the rows of tiles and one for the columns, rather than a single axis.
     two_axes: bool,
-    /// A list is read by index, or as a tile.
+    /// Whether a list is read by index, rather than as a tile.
     by_index: bool,
 }
 
@@ -175,7 +175,7 @@ impl Plan {
         }
     }
 
-    /// Returns what stands in front of the roles: the stages, the rings, and the numbers of blocks.
+    /// Returns the lines before the roles: the stages, the rings, and the numbers of blocks.
     fn front(&self, spelling: &Spelling) -> Lines {
         let mut lines = Lines::default();
         for source in &self.sources {
@@ -353,8 +353,8 @@ impl Plan {
         all
     }
 
-    /// Reports whether the compiler proves that the number of a row of tiles is below their number. What a list says is unknown;
-    /// in a loop over tiles, the number of columns is, unless the text has it.
+    /// Reports whether the compiler can prove `bm` to be below the number of rows of tiles. It knows nothing of a number from a
+    /// list. In a loop over tiles it needs the number of columns as a literal.
     fn is_row_proven(&self, spelling: &Spelling) -> bool {
         let is_known = spelling.columns.parse::<i64>().is_ok() && !spelling.along_rows;
         match self.walk {

@@ -127,7 +127,7 @@ impl Plan {
         if let Form::Groups { .. } = self.form {
             tile.push("wait(0);");
         }
-        // The threads leave the last stages before the next tile fills them.
+        // Threads must have read the last stages before the next tile fills them.
         if self.loops() && self.reads_at_the_end() && !last.mention("sync()") {
             tile.push("sync();");
         }
@@ -148,7 +148,7 @@ impl Plan {
             Form::Threads { stages: stages @ 2.., .. } => (stages, 1),
             _ => return false,
         };
-        // The other warps of a group may not have waited for the product before the last, either.
+        // With two products in flight, other warps may still read the stage of the product before the last.
         let late =
             i64::from(self.works.iter().any(|task| matches!(task.work, Work::Product { flight: 2, .. })));
         let Trips::Fixed(n) = self.trips else { return true };
