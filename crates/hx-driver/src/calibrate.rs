@@ -106,8 +106,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Returns the median figure of a probe, in the probe's unit. If other work ran beside it, also returns the units of that
-    /// work in a
-    /// cycle, such as bytes.
+    /// work in a cycle, such as bytes.
     fn measure(&mut self, probe: &Probe, code: &Compiled) -> Result<(f64, Option<f64>), String> {
         self.launch(probe, code, probe.rounds[0])?;
         let mut samples = [Vec::new(), Vec::new()];

@@ -536,8 +536,7 @@ fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
 }
 
 /// Adds to a failure the first atomic load that found an older value, because nothing orders it after a write. This may explain
-/// the
-/// failure unless the failure is a fault.
+/// the failure unless the failure is a fault.
 fn with_old(mut found: Vec<Diagnostic>, old: &[Old], faulted: bool) -> Vec<Diagnostic> {
     if let ([only], Some(old), false) = (found.as_mut_slice(), old.first(), faulted) {
         for ((file, range), message) in [(old.load, old.load_text()), (old.write, old.write_text())] {

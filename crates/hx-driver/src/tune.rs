@@ -204,8 +204,7 @@ pub struct ShapeResult {
     /// Bytes of all tensors, each once.
     pub bytes: f64,
     /// The candidates: the chosen one first, then those of later rounds first, each round by relative time. Without
-    /// measurements, by
-    /// estimate.
+    /// measurements, by estimate.
     pub rows: Vec<Row>,
     /// Whether the run was stopped before a candidate was chosen.
     pub stopped: bool,

@@ -1,8 +1,7 @@
 //! Fenced blocks of code in doc comments, which `hx test` runs.
 //!
 //! A block holds ranges of the text rather than a copy, so that an error in it is shown inside the comment. The query of an
-//! item
-//! reads only that item: an edit of another item does not run it again.
+//! item reads only that item: an edit of another item does not run it again.
 
 use hx_base::SourceFile;
 use hx_syntax::ast::{AstNode as _, Comment, CommentKind};

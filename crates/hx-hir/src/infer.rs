@@ -92,8 +92,7 @@ pub(crate) struct Infer<'a> {
     generics: Vec<Ty>,
     params: Vec<Ty>,
     /// The dimensions of a called function with the values that the arguments bind to them; `None` except while the signature
-    /// of that
-    /// function is read.
+    /// of that function is read.
     bound: Option<Vec<(Name, Value)>>,
     grid_rank: Option<usize>,
     /// Locals that some statement assigns to, so that their values are unknown.

@@ -60,8 +60,7 @@ impl<'a> Solved<'a> {
     }
 
     /// Returns the solved instance if it has layouts. `dims` are the known values of dimensions and strides; the others count
-    /// as
-    /// multiples of 16.
+    /// as multiples of 16.
     pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
         let lowered = routed_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;

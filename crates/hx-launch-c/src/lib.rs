@@ -84,8 +84,7 @@ pub fn launcher(request: &LauncherRequest<'_>) -> Result<LauncherText, String> {
 }
 
 /// Returns the prefix of all identifiers. A single kernel's function has this name; with several kernels, the names of all
-/// functions
-/// begin with it.
+/// functions begin with it.
 fn prefix(stem: &str) -> String {
     format!("hx_{}", word(stem))
 }

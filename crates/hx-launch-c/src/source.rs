@@ -349,8 +349,7 @@ impl<'a> Body<'a> {
     }
 
     /// Writes the check that the first tensor, which the kernel writes, shares no memory with the second one. If the kernel
-    /// updates the
-    /// second one in place, both may also be the same tensor.
+    /// updates the second one in place, both may also be the same tensor.
     fn apart(&mut self, tensors: [(&Own<'_>, &TensorParam); 2]) {
         for (own, tensor) in tensors {
             if !self.sized.contains(&own.name) {

@@ -32,8 +32,7 @@ impl AfterSwizzle {
     }
 
     /// Returns the same function as `swizzle' ∘ layout`. It exists if the layout maps each bit that the swizzle reads or
-    /// changes to one
-    /// bit of the index and keeps both runs of bits together; otherwise the result is `None`.
+    /// changes to one bit of the index and keeps both runs of bits together; otherwise the result is `None`.
     pub fn carried(&self) -> Option<ComposedLayout> {
         let composed = |swizzle| Some(ComposedLayout::swizzled(swizzle, self.layout.clone()));
         if self.size() != self.layout.size() {

@@ -171,8 +171,7 @@ impl Labeled {
 }
 
 /// Returns the names of a layout on which a tiler acted by mode. The result has the modes below `rank`, or only those of the
-/// tiler
-/// if it has more; `rank` 0 thus drops the modes past the tiler.
+/// tiler if it has more; `rank` 0 thus drops the modes past the tiler.
 fn tiled_labels(labels: &Labels, tiler: &Tiler, rank: usize) -> Labels {
     match tiler {
         Tiler::Keep => labels.clone(),

@@ -2,8 +2,7 @@
 //!
 //! Only evaluation tells which kernels a bench launches. So every bench is evaluated once with a device that compiles and runs
 //! nothing, and with random tensors that hold zeros, which takes next to no time. Failures are not reported here: the bench
-//! reports
-//! the same failure when it runs, in its own order.
+//! reports the same failure when it runs, in its own order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -24,8 +24,7 @@ pub struct Roofs {
 
 impl Roofs {
     /// Returns the larger of the two shares of a stated peak that a work reaches; 1.0 is the peak. `None` if no peak is stated
-    /// for a
-    /// rate that the work has.
+    /// for a rate that the work has.
     fn share(&self, work: &Work) -> Option<f64> {
         let of = |rate: Option<f64>, roof: Option<f64>| Some(rate? / roof.filter(|r| *r > 0.0)?);
         let shares = [of(work.flops_per_second(), self.flops), of(work.bytes_per_second(), self.bytes)];

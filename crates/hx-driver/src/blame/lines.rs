@@ -117,8 +117,7 @@ impl Account<'_> {
     }
 
     /// Returns the fills of accumulators that the first product absorbs: the product begins with the value, so no statement of
-    /// the
-    /// program executes the fill.
+    /// the program executes the fill.
     fn fills(&self) -> Vec<(Origin, String)> {
         let is_followed = |tensor: TensorId| self.seen.sources.iter().any(|source| source.tensor == tensor);
         let fill = |(op, _): (&Op, f64)| {

@@ -5,12 +5,10 @@ use hx_host::compare::{Tolerance, assert_close, assert_equal};
 use hx_host::{HostResult, Tensor};
 
 /// The tolerance of types narrower than f32, in units of the last place: candidates add in different orders, so results differ
-/// by
-/// their rounding.
+/// by their rounding.
 const NARROW_ULPS: f64 = 4.0;
 /// The tolerance of f32 and f64, in units of the last place: the rounding of sums over thousands of terms adds up. For f32,
-/// 4096
-/// units are 2⁻¹¹ of the value, about one unit of f16.
+/// 4096 units are 2⁻¹¹ of the value, about one unit of f16.
 const WIDE_ULPS: f64 = 4096.0;
 
 /// Fails unless a candidate wrote what the reference wrote, up to the rounding of sums in other orders.

@@ -168,8 +168,7 @@ impl Inputs {
 }
 
 /// Makes the arguments of a launch: floats are standard normal, integers of less than [`POSITION_BITS`] bits uniform, other
-/// integers
-/// and tensors that the kernel writes zero. If `empty`, all are zero, for launches that do not run.
+/// integers and tensors that the kernel writes zero. If `empty`, all are zero, for launches that do not run.
 ///
 /// # Errors
 /// If the kernel has no instance for these arguments, or a tensor cannot be made.

@@ -164,9 +164,8 @@ fn arguments(
     }
 }
 
-/// Returns the fix for a compile-time parameter that is given among the arguments of a call: `k(x, B: 256)` becomes `k<B =
-/// 256>(x)`.
-/// `None` if the callee has no compile-time parameter of this name.
+/// Returns the fix for a compile-time parameter that is given among the arguments of a call: `k(x, B: 256)` becomes
+/// `k<B = 256>(x)`. `None` if the callee has no compile-time parameter of this name.
 fn compile_time(at: &Reporter<'_>, call: ExprId, arg: usize, name: &str) -> Option<Fix> {
     let (store, names) = at.contents();
     let Expr::Call { callee, args } = &store[call] else { return None };

@@ -115,8 +115,7 @@ fn use_by(called: &Builtin) -> Use {
 }
 
 /// Reports whether the type `wide` has every value of the type `narrow`. Every integer type counts as held by `f64`, although
-/// an
-/// `f64` is exact only up to 2^53.
+/// an `f64` is exact only up to 2^53.
 fn holds(wide: &Elem, narrow: &Elem) -> bool {
     let (Elem::Known(wide), Elem::Known(narrow)) = (wide, narrow) else { return false };
     match (wide.is_float(), narrow.is_float()) {

@@ -175,8 +175,7 @@ fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[Name]) -> O
 }
 
 /// Reports whether a name is probably a misspelling of a function's name rather than the name of another function. It is none
-/// if
-/// other languages use the name, if the numbers in it differ (`exp10` and `exp2`), or if a short part differs (`row_min` and
+/// if other languages use the name, if the numbers in it differ (`exp10` and `exp2`), or if a short part differs (`row_min` and
 /// `row_max`).
 fn is_misspelling(name: &str, function: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();

@@ -15,8 +15,7 @@ use super::{KernelReport, Moves, Part, Row, Spot};
 use crate::why::Solved;
 
 /// A gap of at most this many lines between two operations is shown whole. Of a longer gap only the last line is shown, which
-/// often
-/// is the header of a loop or a condition.
+/// often is the header of a loop or a condition.
 const GAP: u32 = 3;
 
 /// A launch that has run.

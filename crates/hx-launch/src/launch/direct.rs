@@ -64,8 +64,7 @@ impl<'a> Launcher<'a> {
     ///
     /// # Errors
     /// If the machine is no GPU, the arguments do not fit the kernel, a tensor that the kernel takes as packed is not, or the
-    /// kernel
-    /// does not compile.
+    /// kernel does not compile.
     pub fn direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<DirectLaunch, LaunchError> {
         let chosen = self.placed(request, align)?;
         let in_place = chosen.pairs_in_place(self.db);
@@ -136,8 +135,7 @@ impl<'a> Launcher<'a> {
     }
 
     /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Solves and
-    /// compiles
-    /// nothing. Returns the arguments that the kernel writes, by position in the request.
+    /// compiles nothing. Returns the arguments that the kernel writes, by position in the request.
     ///
     /// # Errors
     /// If the arguments do not fit the kernel, or a tensor that the kernel takes as packed is not.

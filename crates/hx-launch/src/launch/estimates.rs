@@ -1,9 +1,8 @@
 //! The cycles of timed launches, as measured and by the cost model.
 //!
 //! Cycles are computed from a time and the clock rate, which a small kernel measures in turns with the timed works. A measured
-//! time
-//! includes a fixed part outside of the kernel, such as the events around it. The small kernel measures its own duration on the
-//! device, so the difference to its measured time is this part.
+//! time includes a fixed part outside of the kernel, such as the events around it. The small kernel measures its own duration
+//! on the device, so the difference to its measured time is this part.
 
 use hx_calibrate::{CLOCK_SYMBOL, CLOCK_TEXT, Clock};
 use hx_compile::{Db, launch_cycles};

@@ -10,8 +10,7 @@ impl Layout {
     ///
     /// # Errors
     /// If `self` without its stride-0 modes takes a value twice, if no such layout exists, if `cotarget` is below 1, if a
-    /// stride is
-    /// negative, or if an extent times its stride does not fit an `i64`.
+    /// stride is negative, or if an extent times its stride does not fit an `i64`.
     pub fn complement(&self, cotarget: i64) -> Result<Layout, LayoutError> {
         if cotarget < 1 {
             return Err(LayoutError::TooSmall { what: "the cotarget", least: 1, given: cotarget });

@@ -27,8 +27,7 @@ impl Layout {
     }
 
     /// Converts indices to units of an `n`-th of an element: the modes `s:1` and `s:-1` become `s*n:1` and `s*n:-1`, all other
-    /// strides
-    /// are multiplied by `n`.
+    /// strides are multiplied by `n`.
     ///
     /// # Errors
     /// If a number does not fit or `n` is below 1.

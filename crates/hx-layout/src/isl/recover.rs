@@ -261,8 +261,7 @@ fn modes_of(values: &dyn Fn(usize) -> i64, size: usize) -> Result<Vec<Mode>, Fau
         }
         if !size.is_multiple_of(unit * extent) {
             // No mode of this extent tiles the size: either the run of equal steps ends early, or the earlier modes do not
-            // repeat a
-            // whole number of times.
+            // repeat a whole number of times.
             let at = unit * extent;
             let before = modes.last().map_or(0, |&(extent, stride)| extent.wrapping_mul(stride));
             return Err(match at < size {

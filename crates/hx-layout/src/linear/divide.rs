@@ -58,8 +58,7 @@ impl LinearLayout {
     }
 
     /// Returns the other factor of `self` if one factor has the sizes of `b`. In each dimension it takes the bits above those
-    /// of `b`
-    /// (`above`), or as many low bits as `b` leaves. `None` if a dimension of `b` has more bits than that of `self`.
+    /// of `b` (`above`), or as many low bits as `b` leaves. `None` if a dimension of `b` has more bits than that of `self`.
     fn part(&self, b: &LinearLayout, above: bool) -> Option<LinearLayout> {
         let in_bits = |name: &str| b.ins.iter().find(|d| d.name == name).map_or(0, |d| d.bases.len());
         let out_bits = |name: &str| b.outs.iter().find(|d| d.name == name).map_or(0, |d| d.bits);
