@@ -13,7 +13,7 @@ use crate::session::Session;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Completion {
     Words(usize, Vec<Word>),
-    /// The rest of the line is a file name.
+    /// The caller completes the name of a file at the cursor.
     File,
 }
 
@@ -41,7 +41,7 @@ pub struct Completions {
 }
 
 impl Session {
-    /// Returns the possible completions at the cursor, names of files included.
+    /// Returns the possible completions at a byte offset of a line, names of files included.
     pub fn completions(&mut self, line: &str, at: usize) -> Completions {
         match self.complete(line, at) {
             Completion::Words(start, words) => Completions { start, words },
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// Returns the possible completions at the cursor.
+    /// Returns the possible completions at a byte offset of a line.
     pub(crate) fn complete(&mut self, line: &str, at: usize) -> Completion {
         let before = line.get(..at).unwrap_or(line);
         if let Some(command) = before.strip_prefix(':') {
@@ -82,7 +82,8 @@ impl Session {
                         let names = self.tensor_names(&rest[last..]);
                         let fit = names.into_iter().filter(|name| name.starts_with(&rest[last..]));
                         let mut fit: Vec<Word> = fit.map(|text| Word::new(text, "layout")).collect();
-                        // Only `:layout` takes expressions. After the name of a kernel and a dot, only its tensors fit.
+                        // `:why` takes no expressions, and after `KERNEL.` only tensors of the kernel fit: offer no names of
+                        // expressions.
                         if command == "why" || rest[last..].contains('.') && !fit.is_empty() {
                             return Completion::Words(start + last, fit);
                         }
@@ -109,7 +110,7 @@ impl Session {
         Completion::Words(start, words)
     }
 
-    /// Returns the start of the word before an offset of an entry, and its possible completions.
+    /// Returns the possible completions of code at a byte offset, and the offset at which the completed word starts.
     fn entries(&mut self, text: &str, at: usize) -> (usize, Vec<Word>) {
         let (file, at32) = (self.typed(text), hx_base::TextSize::try_from(at).unwrap_or_default());
         let Ok(found) = hx_ide::completions(&self.db, file, at32) else { return (at, Vec::new()) };
@@ -151,7 +152,7 @@ fn kind_of(kind: CompletionKind) -> &'static str {
     }
 }
 
-/// Returns the arguments of a command that are not names of items.
+/// Returns the words that a command takes besides names, such as `sim` or `timeout`.
 fn arguments(command: &str) -> Vec<String> {
     let words: Vec<&str> = match command {
         "device" => vec!["auto", "sim", "cuda"],

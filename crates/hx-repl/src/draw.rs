@@ -13,7 +13,7 @@ pub(crate) fn picture(drawing: &Drawing, style: Style) -> Picture {
     Picture { text: self::drawing(drawing, style), drawing: Some(cropped(drawing, style)) }
 }
 
-/// Draws a value that is a layout; `None` for other values, and for a layout that is too large to draw.
+/// Draws a value that is a layout; `None` for other values, and for a layout that is too large to draw or has no drawing.
 pub(crate) fn value(value: &Value, style: Style) -> Option<Drawing> {
     let Value::Layout(layout) = value else { return None };
     let drawing = Drawing::memory(&layout.function().ok()?).ok()?;

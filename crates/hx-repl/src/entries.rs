@@ -8,14 +8,14 @@ pub(crate) const LEVEL: usize = 4;
 /// An entry of a longer text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry<'a> {
-    /// Offset of the entry in bytes.
+    /// The offset of the entry in the text, in bytes.
     pub start: usize,
     pub text: &'a str,
 }
 
-/// Splits a text into entries. A line that begins with `:` or `?` is an entry of its own; the lines between two of them are one
-/// entry. Such a line that takes an unfinished expression goes on in the next lines, and `:time` alone on its line times the lines
-/// after it. Joined, the entries are the text.
+/// Splits a text into entries whose concatenation is the text. A line that begins with `:` or `?` is an entry; all lines between
+/// two such lines are one entry. A command with an unfinished expression continues in the next lines, and `:time` alone on its
+/// line times the entry after it.
 pub fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut found = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -16,8 +16,8 @@ use crate::style::Style;
 const LIMIT: Duration = Duration::from_secs(10);
 
 impl Session {
-    /// Describes the name or operation at an offset of an entry in Markdown; inside the arguments of a call that has nothing to
-    /// describe, the function that is called. `None` if nothing is known.
+    /// Describes the name or operation at a byte offset of an entry in Markdown. Within the arguments of a call, a position
+    /// without a description describes the called function. `None` if nothing is known.
     pub fn inspect(&mut self, entry: &str, at: usize, drawings: DrawingStyle) -> Option<String> {
         let code_at = entry.len() - entry.trim_start().len();
         let trimmed = &entry[code_at..];
@@ -58,7 +58,8 @@ impl Session {
     }
 }
 
-/// Returns the offsets to ask about, best first: the cursor, the character before it, the name before the innermost open bracket.
+/// Returns the offsets to describe, best first: the cursor, the character before it, and the end of the name before the innermost
+/// open parenthesis.
 fn places(text: &str, at: usize) -> Vec<usize> {
     let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let before = text[..at].char_indices().next_back().map(|(start, _)| start);

@@ -20,22 +20,22 @@ pub(crate) struct Keys(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     edit: Option<(String, Edit)>,
-    /// The entry of several lines that Ctrl-C dropped.
+    /// The last entry that Ctrl-C dropped, if it had several lines; the history keeps it.
     dropped: Option<String>,
 }
 
-/// A change of the entry.
+/// A replacement in the entry that moves the cursor, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Edit {
     /// The bytes that the text replaces.
     pub range: Range<usize>,
     pub text: String,
-    /// The offset of the cursor after it.
+    /// The offset of the cursor after the replacement.
     pub cursor: usize,
 }
 
 impl Edit {
-    /// Replaces the text from an offset to the cursor.
+    /// Replaces the text from `start` to the cursor, which is at `at`, by `text`.
     fn before(at: usize, (start, text): (usize, String)) -> Edit {
         let cursor = start + text.len();
         Edit { range: start..at, text, cursor }
@@ -56,12 +56,12 @@ impl Keys {
         self.state().dropped.take()
     }
 
-    /// Reports whether a key has left an edit for this text.
+    /// Reports whether a key has stored an edit of this text.
     pub(crate) fn has_edit(&self, text: &str) -> bool {
         self.state().edit.as_ref().is_some_and(|(known, _)| known == text)
     }
 
-    /// Takes the edit that a key left for this text.
+    /// Takes the edit that a key stored; `None` if it was for another text.
     pub(crate) fn take_edit(&self, text: &str) -> Option<Edit> {
         self.state().edit.take().filter(|(known, _)| known == text).map(|(_, edit)| edit)
     }
@@ -98,7 +98,7 @@ impl Keys {
         bound
     }
 
-    /// Leaves an edit for a text.
+    /// Stores an edit of a text, and returns the command that applies it.
     fn edit(&self, text: String, edit: Edit) -> Cmd {
         self.state().edit = Some((text, edit));
         Cmd::Complete
@@ -135,7 +135,7 @@ fn new_line(before: &str) -> Cmd {
     Cmd::Insert(1, format!("\n{}", lines::start_of_line(before)))
 }
 
-/// Inserts spaces in the indentation; elsewhere the key completes.
+/// Inserts four spaces in the indentation of a continuation line; elsewhere the key completes.
 fn tab(before: &str) -> Option<Cmd> {
     let (_, line) = before.rsplit_once('\n')?;
     line.trim().is_empty().then(|| Cmd::Insert(1, MARGIN.to_owned()))
@@ -156,27 +156,27 @@ fn left(before: &str, _: &str) -> Option<Edit> {
     (line == MARGIN).then(|| Edit::moves_to(above.len()))
 }
 
-/// Moves from the end of a line to the start of the next one.
+/// Moves from the end of a line to the start of the next line, after its margin.
 fn right(before: &str, after: &str) -> Option<Edit> {
     let line = after.strip_prefix('\n')?;
     line.starts_with(MARGIN).then(|| Edit::moves_to(before.len() + 1 + MARGIN.len()))
 }
 
-/// Joins the line with the next one at its end.
+/// At the end of a line, joins it with the next line.
 fn delete(before: &str, after: &str) -> Option<Edit> {
     let line = after.strip_prefix('\n')?.trim_start_matches(' ');
     let (cursor, removed) = (before.len(), after.len() - line.len());
     Some(Edit { range: cursor..cursor + removed, text: String::new(), cursor })
 }
 
-/// Keeps an entry of several lines. The line editor then drops it.
+/// Remembers an entry of several lines for the history; the line editor then drops it.
 fn interrupt(keys: &Keys, before: &str, after: &str) -> Option<Cmd> {
     let text = format!("{before}{after}");
     keys.state().dropped = text.contains('\n').then_some(text);
     None
 }
 
-/// A reaction to a key: the text before the cursor and after it decide. `None` is the reaction of the line editor.
+/// A reaction to a key, which depends on the texts before and after the cursor. If it is `None`, the line editor reacts.
 struct On<F> {
     keys: Keys,
     react: F,

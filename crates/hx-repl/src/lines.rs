@@ -23,7 +23,7 @@ pub(crate) enum Return {
     Run,
     /// Insert a line break and this text.
     Insert(String),
-    /// Replace the whole entry with this text, in which the cursor is at the end.
+    /// Replace the whole entry with this text, and put the cursor at its end.
     Replace(String),
 }
 
@@ -54,20 +54,21 @@ fn ends_with_empty_lines(text: &str) -> bool {
 
 /// Returns the margin and the indentation of the line after a text.
 pub(crate) fn start_of_line(before: &str) -> String {
-    // The argument of a command is indented like an entry.
+    // An unfinished argument of a command is indented like any other entry.
     format!("{MARGIN}{}", indentation(before))
 }
 
-/// Decides what a closing bracket does that is the first letter of its line: the indentation before it becomes that of the line
-/// with the opening bracket. Returns the offset of the line, and its new start with the bracket.
+/// Decides what a closing bracket does if it is the first character of its line: it gets the indentation of the line with the
+/// opening bracket. Returns the offset of the line's start, and the line's text with the bracket. `None` if the bracket is only
+/// inserted.
 pub(crate) fn dedented(before: &str, bracket: char) -> Option<(usize, String)> {
     let (above, line) = before.rsplit_once('\n')?;
     let start = format!("{}{bracket}", start_of_line(&format!("{above}{bracket}")));
     (line.trim().is_empty() && line.len() >= start.len()).then_some((above.len() + 1, start))
 }
 
-/// Decides what the backspace key does in indentation: it removes a level, and at the margin it joins the line with the one above.
-/// Returns the offset from which the text before the cursor is replaced, and its replacement.
+/// Decides what the backspace key does in indentation: it removes up to four spaces, and at the margin it joins the line with the
+/// line above. Returns the offset from which the text before the cursor is replaced, and its replacement. `None` elsewhere.
 pub(crate) fn on_backspace(before: &str) -> Option<(usize, String)> {
     let (above, line) = before.rsplit_once('\n')?;
     if !line.chars().all(|c| c == ' ') || line.len() < MARGIN.len() {
@@ -79,8 +80,8 @@ pub(crate) fn on_backspace(before: &str) -> Option<(usize, String)> {
     })
 }
 
-/// Reports whether each line after the first begins with the margin. Lines without letters count as such, because an editor may
-/// have trimmed them.
+/// Reports whether each line after the first begins with the margin. Blank lines always count, because an editor may have trimmed
+/// them.
 pub(crate) fn has_margin(text: &str) -> bool {
     text.split('\n').skip(1).all(|line| line.starts_with(MARGIN) || line.trim().is_empty())
 }
@@ -97,7 +98,7 @@ pub(crate) fn without_margin(text: &str) -> String {
     lines.fold(first, |text, line| text + "\n" + &bare(line))
 }
 
-/// Adds the margins.
+/// Adds the margin to each line after the first.
 pub(crate) fn with_margin(plain: &str) -> String {
     plain.replace('\n', &format!("\n{MARGIN}"))
 }
@@ -107,7 +108,7 @@ pub(crate) fn marked(colored: &str, paint: &dyn Fn(&str) -> String) -> String {
     let mut lines = colored.split('\n');
     let mut out = lines.next().unwrap_or_default().to_owned();
     for line in lines {
-        // An escape sequence may precede the margin, if a comment or a text reaches over several lines.
+        // The colour of a comment or string that spans lines is repeated at the start of each line, before the margin.
         let escape = line.strip_prefix('\x1b').and_then(|rest| rest.find('m')).map_or(0, |end| end + 2);
         let (escape, rest) = line.split_at(escape);
         out.push('\n');

@@ -19,7 +19,7 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// Starts to search for the machine of a setup. On a GPU the worker also prepares its context.
+    /// Starts to open the machine of a setup on another thread. On a GPU the worker then also prepares its context.
     pub fn open(setup: Setup) -> Machines {
         let machines = Machines { setup: setup.clone(), slot: Arc::default() };
         let slot = Arc::clone(&machines.slot);
@@ -33,7 +33,7 @@ impl Machines {
                 machine.warm();
             }
         };
-        // If no thread can be started, open the machine here.
+        // If no thread can be started, open the machine on this one.
         if std::thread::Builder::new().name("machine".to_owned()).spawn(work).is_err() {
             let opened = open_machine(&machines.setup).map(Arc::new);
             *machines.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
@@ -65,7 +65,7 @@ impl Machines {
         }
     }
 
-    /// Restarts a dead worker on another thread, so that nobody waits for it.
+    /// Restarts a dead worker on another thread, so that the prompt does not wait for it.
     pub fn revive(&self) {
         if let Some(Ok(machine)) = self.known() {
             let _ = std::thread::Builder::new().name("revival".to_owned()).spawn(move || machine.warm());

@@ -55,7 +55,7 @@ impl LinePrompt {
         loop {
             match self.0.readline(prompt) {
                 Ok(line) => {
-                    // A history that cannot grow still serves.
+                    // A failure to extend the history must not lose the line.
                     let _ = self.0.add_history_entry(&line);
                     return Ok(Some(line));
                 }
@@ -193,7 +193,7 @@ impl Hinter for Typing<'_> {
     type Hint = String;
 }
 
-/// The keys decide whether an entry is complete.
+/// The keys decide whether an entry is complete, so the line editor needs no validator.
 impl Validator for Typing<'_> {}
 
 impl Highlighter for Typing<'_> {
@@ -224,7 +224,7 @@ impl Completer for Typing<'_> {
 
     fn complete(&self, line: &str, at: usize, ctx: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         if self.keys.has_edit(line) {
-            // The only candidate, which `update` then replaces by the edit.
+            // A key has stored an edit: return one empty candidate, which `update` replaces by the edit.
             return Ok((at, vec![Pair { display: String::new(), replacement: String::new() }]));
         }
         let found = self.session.borrow_mut().complete(line, at);

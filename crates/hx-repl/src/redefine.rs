@@ -21,7 +21,8 @@ use crate::session::{self, Session};
 const NAMED: usize = 5;
 
 impl Session {
-    /// Enters the dependents of definitions that the cell has replaced once more.
+    /// Enters again, in a separate cell, the definitions that depend on definitions which `cell` has replaced. `before` is the
+    /// scope that `cell` saw.
     pub(crate) fn carry_along(&mut self, cell: SourceFile, before: Option<Scope>, screen: &mut Screen<'_>) {
         let db = &self.db;
         let redefined: Vec<Name> = file_items(db, cell).named().map(|item| item.name(db).clone()).collect();
@@ -76,8 +77,8 @@ fn text_of<'db>(db: &'db dyn Db, key: &ItemKey) -> Option<&'db str> {
     Some(key.file.text(db).get(std::ops::Range::<usize>::from(range))?.trim())
 }
 
-/// Names the visible definitions of loaded files that keep the old meaning of redefined names, and the way to change that. `None`
-/// if there are none.
+/// Describes which visible definitions of loaded files keep using a redefined name of a loaded file, and how to change that.
+/// Considers the first such name only. `None` if there are no such definitions.
 fn unreached(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &[Name]) -> Option<String> {
     let scratch = SourceFile::cell(db, "entry", "", before);
     let meaning = |name: &Name| match resolve_path(db, scratch, &Path::from_name(name.clone())) {
@@ -88,7 +89,7 @@ fn unreached(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &[
     let others = names_in_scope(db, scratch, false).into_iter().filter(|name| !redefined.contains(name));
     let mut keeping: Vec<ItemKey> = others.filter_map(|name| meaning(&name)).collect();
     keeping.retain(|key| key.file.kind(db) != FileKind::Cell && uses(db, key, &old));
-    // The cell itself may define one of them again.
+    // Leave out definitions that the cell replaces as well.
     keeping.retain(|key| !file_items(db, cell).named().any(|item| *item.name(db) == key.name));
     keeping.sort_by_key(called);
     keeping.dedup();
@@ -124,8 +125,8 @@ fn uses(db: &dyn Db, key: &ItemKey, used: &ItemKey) -> bool {
     false
 }
 
-/// Returns the visible definitions of earlier cells that depend on an old meaning of one of the names, directly or indirectly, in
-/// order. Loaded files cannot depend on cells.
+/// Returns the visible definitions of earlier cells that depend, directly or indirectly, on the old definition of one of the
+/// names, in the order in which they were entered. Definitions of loaded files cannot depend on cells.
 fn dependents(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &[Name]) -> Vec<ItemKey> {
     let scratch = SourceFile::cell(db, "entry", "", before);
     let meaning = |name: &Name| match resolve_path(db, scratch, &Path::from_name(name.clone())) {

@@ -72,7 +72,7 @@ impl<'a> Screen<'a> {
         Screen { display: Box::new(Borrowed(display)), style }
     }
 
-    /// Makes a screen that drops all output.
+    /// Makes a screen that discards all output.
     pub(crate) fn nowhere() -> Screen<'static> {
         Screen { display: Box::new(Nowhere), style: Style::default() }
     }
@@ -82,7 +82,7 @@ impl<'a> Screen<'a> {
         self.style
     }
 
-    /// Shows a line that a program printed.
+    /// Shows a line that a program printed, with or without its newline.
     pub(crate) fn printed(&mut self, line: &str) {
         self.display.show(Shown::Printed(line.trim_end_matches('\n')));
     }

@@ -30,7 +30,7 @@ use crate::work::{self, Inside, NoResult, Said};
 #[derive(Debug)]
 pub struct Config {
     pub setup: Setup,
-    /// Time limit of one entry.
+    /// The time limit of one entry; `None` is no limit.
     pub timeout: Option<Duration>,
     /// The seed of random functions, for calls that name none.
     pub seed: u64,
@@ -58,7 +58,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Session {
     pub(crate) db: Database,
-    /// The names that the next cell sees.
+    /// The names that the next cell sees; `None` if it sees only built-in names.
     pub(crate) scope: Option<Scope>,
     pub(crate) environment: Environment,
     pub(crate) machines: Machines,
@@ -70,23 +70,24 @@ pub struct Session {
     numbered: Option<usize>,
     /// The accepted texts in order, for `:save`.
     pub(crate) texts: Vec<SourceFile>,
-    /// The cells that left a value, which `_` then referred to.
+    /// The accepted cells whose value became `_`.
     pub(crate) left_values: BTreeSet<SourceFile>,
     /// Loaded files, for `:reload`.
     pub(crate) loaded: Vec<String>,
     /// The machine that was announced last.
     pub(crate) announced: Option<String>,
-    /// The entry that is being typed, as a cell with the scope before it.
+    /// The entry that is being typed, as a cell, and the scope that the cell sees. If the scope is still the session's, the cell
+    /// is reused.
     typing: Option<(Option<Scope>, SourceFile)>,
     /// Abandoned work, which may still hold a handle of the database.
     left_behind: Vec<Weak<()>>,
 }
 
-/// The result of the evaluation of a cell.
+/// The result of evaluating a cell on its thread.
 enum Ran {
     /// The text has errors, so nothing ran.
     Refused(Vec<Diagnostic>),
-    /// The cell ended early. The places of the error are resolved later, so that this does not count towards the time limit.
+    /// The cell ended early. The places of the error are resolved after the time limit has stopped counting.
     Failed(EvalError),
     Done(Box<Evaluated>),
 }
@@ -115,7 +116,7 @@ struct Job {
     options: Options,
     deadline: Option<Instant>,
     announced: Option<String>,
-    /// The look of printed tensors.
+    /// The width and digits of printed tensors.
     look: Look,
 }
 
@@ -143,7 +144,7 @@ impl Session {
         }
     }
 
-    /// Numbers the cells from here on, instead of counting the accepted ones.
+    /// Gives cells this number until the next call. Without a call, the number of accepted cells decides.
     pub fn number(&mut self, number: usize) {
         self.numbered = Some(number);
     }
@@ -264,18 +265,18 @@ impl Session {
         setup
     }
 
-    /// Returns the meaning of a path for the next cell.
+    /// Returns the meaning of a path such as `std::matmul` in the next cell; `None` if it has none.
     pub(crate) fn lookup(&self, path: &str) -> Option<PathTarget<'_>> {
         let segments = path.split("::").map(|word| Name::new(word.trim())).collect();
         resolve_path(&self.db, self.scratch(), &Path { segments })
     }
 
-    /// Returns an empty cell after all others, as a scope for queries.
+    /// Returns an empty cell that sees all names of the session, as a scope for queries.
     pub(crate) fn scratch(&self) -> SourceFile {
         SourceFile::cell(&self.db, "entry", "", self.scope)
     }
 
-    /// Returns a cell after all others with the text that is being typed.
+    /// Returns a cell with the text that is being typed; it sees all names of the session.
     pub(crate) fn typed(&mut self, text: &str) -> SourceFile {
         self.left_behind.retain(|work| work.strong_count() > 0);
         let known = self.typing.filter(|(scope, _)| *scope == self.scope).map(|(_, file)| file);
@@ -305,7 +306,7 @@ impl Session {
         Scope::files(&self.db, self.scope).collect()
     }
 
-    /// Runs work that the user can abandon, and that is abandoned after its deadline. If it has no result, reports why.
+    /// Runs work that Ctrl-C or its deadline can end. If it has no result, reports why and returns the outcome.
     pub(crate) fn work<T: Send + 'static>(
         &mut self,
         screen: &mut Screen<'_>,
@@ -343,7 +344,7 @@ impl Session {
         }
     }
 
-    /// Restarts a worker that died during failed work.
+    /// Restarts the worker process if it died during work that failed.
     pub(crate) fn revive(&mut self, screen: &mut Screen<'_>) {
         if let Some(Ok(machine)) = self.machines.known()
             && machine.lost_its_worker()
@@ -354,7 +355,7 @@ impl Session {
     }
 }
 
-/// Returns `Environment` if every error is the machine's, otherwise `Failed`.
+/// Returns `Environment` if there are errors and the machine causes all of them, otherwise `Failed`.
 pub(crate) fn outcome_of(found: &[Diagnostic]) -> Outcome {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
     if errors.peek().is_some() && errors.all(|d| hx_launch::is_environmental(d.code)) {

@@ -59,7 +59,7 @@ impl Precision {
         }
     }
 
-    /// Returns the look of tensors.
+    /// Returns the width and the digits of printed tensors.
     pub(crate) fn look(self, style: Style) -> Look {
         Look { width: style.width(), digits: self.digits(style) }
     }

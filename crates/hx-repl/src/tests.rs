@@ -67,7 +67,7 @@ impl Logged {
     }
 }
 
-/// Enters all entries, and compares the stages that the last one ran.
+/// Enters all entries, and compares the compiler stages that ran for the last one.
 fn check(entries: &[&str], expect: Expect) {
     let mut session = Logged::new();
     let (last, before) = entries.split_last().expect("an entry");
@@ -96,8 +96,8 @@ fn a_definition_that_nobody_uses_compiles_nothing() {
     );
 }
 
-/// Only the kernel that uses the function is checked again, at once: in the instance of the launch, and in the one whose launches
-/// may have dimensions of any length, which padding is followed in.
+/// Only the kernel that uses the function is checked again, at once, in two instances: that of the launch, and the general one,
+/// whose dimensions may have any length and in which padding is checked.
 #[test]
 fn a_redefinition_compiles_what_depends_on_it() {
     let entries = [F, K, OTHER, DATA, "k(a, c); other(a, c)", "fn f(x: f32) -> f32 { x * 3.0 }"];
@@ -155,7 +155,7 @@ fn words_fit_their_place() {
     // Named arguments of the callee complete, as in an editor.
     check("assert_close(weights, weights, ul", &["assert_close(weights, weights, ulp:"]);
     check("use std::matmul::matm", &["use std::matmul::matmul"]);
-    // In a kernel device names complete, at the prompt host names.
+    // The body of a kernel completes names of device code, the prompt those of host code.
     check(
         "kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = regis",
         &["kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = register_tensor"],

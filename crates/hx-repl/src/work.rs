@@ -20,10 +20,10 @@ const STACK: usize = 256 << 20;
 const POLL: Duration = Duration::from_millis(5);
 /// Time to wait for work after Ctrl-C. With the steps before and after, a stop takes less than 100 ms.
 const PATIENCE: Duration = Duration::from_millis(60);
-/// Time to wait for work after its deadline. It is longer, because nobody has pressed a key and waits for a reaction.
+/// Time to wait for work after its deadline. It is longer than [`PATIENCE`], because no user waits for a reaction to a key.
 const LATENESS: Duration = Duration::from_secs(1);
 
-/// Maximal number of messages that wait. Work that says more waits for the prompt, so that a program that prints without end takes
+/// Maximal number of waiting messages. Work that sends more waits for the prompt, so that a program that prints without end needs
 /// no memory.
 const QUEUE: usize = 1024;
 /// Number of messages after which the prompt checks for Ctrl-C and for the end of the work.
@@ -36,7 +36,7 @@ pub(crate) enum Said {
     Printed(String),
     /// A line for the user.
     Remark(String),
-    /// The machine that runs kernels, if it differs from the one announced before.
+    /// The machine that runs kernels, if it is not the machine that was announced last.
     Machine(String),
     /// Diagnostics that do not end the work.
     Found(Vec<hx_base::Diagnostic>),
@@ -51,7 +51,7 @@ pub(crate) struct Inside {
 
 impl Inside {
     pub(crate) fn say(&self, said: Said) {
-        // Nobody listens to abandoned work, so ignore the failure.
+        // If the work was abandoned, nobody receives its messages: ignore the failure.
         let _ = self.say.send(said);
     }
 
@@ -60,7 +60,7 @@ impl Inside {
     }
 }
 
-/// The reason why work has no result.
+/// The reason why work returned nothing.
 #[derive(Debug)]
 pub(crate) enum NoResult {
     /// The work was stopped; its effects are discarded.
@@ -72,7 +72,7 @@ pub(crate) enum NoResult {
 }
 
 /// Runs work on a snapshot of the database. `heard` receives its messages while it runs. The work ends at its deadline, or when
-/// `interrupt` becomes true. The work keeps `running` alive as long as it has its snapshot.
+/// `interrupt` becomes true. While the work has its snapshot, `running` has a strong reference.
 pub(crate) fn run<T: Send + 'static>(
     db: &Database,
     interrupt: &AtomicBool,
@@ -132,7 +132,7 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-/// Hears at most `most` messages. Returns whether more may wait.
+/// Passes at most `most` waiting messages to `heard`. Returns whether more may wait.
 fn drain(said: &Receiver<Said>, heard: &mut dyn FnMut(Said), most: usize) -> bool {
     let waiting = said.try_iter().take(most).map(heard).count();
     waiting == most

@@ -34,7 +34,7 @@ pub(super) fn help(_: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outc
          An open bracket or an unfinished line goes on in the next one; two empty lines end it.\n",
     );
     let style = screen.style();
-    // The second column is narrower by the first.
+    // Descriptions stand right of the names, so they have `COLUMN` columns less than the terminal.
     let style = Style { size: style.width().map(|width| (width.saturating_sub(COLUMN), 0)), ..style };
     let commands =
         COMMANDS.iter().map(|command| (format!(":{} {}", command.name, command.arguments), command.what));

@@ -55,7 +55,7 @@ pub(super) fn load(session: &mut Session, path: &str, screen: &mut Screen<'_>) -
     Outcome::Good
 }
 
-/// Returns the diagnostics of files before their kernels are solved. Kernels are solved at their first use.
+/// Returns the diagnostics of syntax, names and types. Kernels are solved at their first use, so errors of layouts come later.
 fn front(
     session: &mut Session,
     files: Vec<SourceFile>,
@@ -80,7 +80,7 @@ pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) ->
         return Outcome::Failed;
     }
     let before: Vec<String> = files.iter().map(|(_, file)| file.text(&session.db).to_owned()).collect();
-    // Remember which files are free of errors now.
+    // Errors in files without errors so far refuse the reload; files that already have some do not. Remember which are which.
     let all = files.iter().map(|(_, file)| *file).collect();
     let bad: BTreeSet<SourceFile> = match front(session, all, screen) {
         Ok(found) => found.iter().filter(|f| f.is_error()).map(|f| f.primary.file).collect(),
@@ -194,7 +194,7 @@ fn session_text(session: &Session, path: &Path) -> (String, Vec<String>) {
     (out, uses.missing)
 }
 
-/// Resolves the links in the folders of a path. The file itself need not exist.
+/// Resolves links in the folder of a path. The folder and the file need not exist.
 fn absolute(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder));
@@ -209,19 +209,19 @@ fn item_text(session: &Session, item: Item<'_>) -> String {
     if closed || text.ends_with(';') { text.to_owned() } else { format!("{text};") }
 }
 
-/// The value of the last cell, which later cells call `_`.
+/// The last value that a cell left, to which `_` in later cells refers.
 struct Left {
     /// Index of its statement.
     at: usize,
     text: String,
     /// True if the statement prints the value.
     shown: bool,
-    /// The local that holds the value, once a cell has used it.
+    /// The name that a `let` gives the value, once a later cell has used `_`; `None` before.
     name: Option<String>,
 }
 
-/// Returns the statements of all cells, each terminated. An expression whose value the prompt showed is printed, and a value that
-/// `_` refers to gets a name.
+/// Returns the statements of all cells, each with its `;`. An expression whose value the prompt showed becomes a `print`, and a
+/// value that a later `_` refers to becomes a `let`.
 fn statements(session: &Session) -> Vec<String> {
     let db = &session.db;
     let mut out: Vec<String> = Vec::new();
@@ -258,7 +258,7 @@ fn statements(session: &Session) -> Vec<String> {
     out
 }
 
-/// Returns the places where `_` means the last value. In a tuple `_` keeps a mode instead.
+/// Returns the places in which `_` means the last value. A `_` directly in a tuple is not one: it means a mode that a tiler keeps.
 fn last_values(node: &SyntaxNode) -> impl Iterator<Item = TextRange> {
     let wildcards = node.descendants().filter(|inner| inner.kind() == SyntaxKind::WILDCARD_EXPR);
     let in_tuple = |node: &SyntaxNode| {
@@ -268,7 +268,7 @@ fn last_values(node: &SyntaxNode) -> impl Iterator<Item = TextRange> {
     wildcards.filter(move |node| !in_tuple(node)).map(|node| node.text_range())
 }
 
-/// Returns the text of a node, in which `name` replaces the last value.
+/// Returns the text of a node in which `name` replaces each `_` that means the last value; the text unchanged without a name.
 fn with_last(node: &SyntaxNode, name: Option<&str>) -> String {
     let mut text = node.text().to_string();
     if let Some(name) = name {

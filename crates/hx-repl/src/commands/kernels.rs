@@ -27,7 +27,7 @@ impl Request {
     }
 }
 
-/// A kernel, and optionally one of its tensors.
+/// The kernel, and possibly the tensor, that an argument of a command may name.
 #[derive(Debug)]
 pub(super) struct Meant {
     pub kernel: ItemKey,
@@ -82,7 +82,8 @@ impl Session {
         names
     }
 
-    /// Returns the candidates for `matmul`, `matmul.rc` or `rc`, in the order in which they are tried.
+    /// Returns the readings of `matmul`, `matmul.rc` or `rc`, in the order in which commands try them. `rc` alone may be a tensor
+    /// of any kernel.
     pub(super) fn meant(&self, name: &str) -> Vec<Meant> {
         if let Some(kernel) = self.kernel(name) {
             return vec![Meant { kernel, tensor: None }];

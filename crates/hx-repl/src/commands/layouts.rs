@@ -15,7 +15,7 @@ use crate::screen::Screen;
 use crate::session::{Outcome, Session, outcome_of};
 use crate::style::{Picture, Style};
 
-/// The texts of a command about layouts with their drawings, or the reason why there are none.
+/// The answer of a command about layouts: texts, each with its drawing if it has one, or the reason why there is none.
 type Answer = Result<Vec<Picture>, EmitError>;
 
 pub(super) fn layout(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
@@ -128,8 +128,8 @@ fn drawn_value(session: &mut Session, text: &str, style: Style, screen: &mut Scr
     }
 }
 
-/// Answers from the first kernel that has the tensor. The last argument of `answer` is true if the user named a kernel without a
-/// tensor.
+/// Answers a command for the first kernel that has the tensor. The last argument of `answer` is true if the user named only the
+/// kernel.
 fn of_tensor(
     session: &mut Session,
     meant: Vec<Meant>,

@@ -217,7 +217,8 @@ fn names(name: &str) -> Vec<String> {
     if name.is_empty() { Vec::new() } else { vec![name.to_owned()] }
 }
 
-/// Returns the cases with the machine that they run on. `none` is the reason if there are none.
+/// Returns the cases of a listing, and waits for the machine on which they run. Without cases, reports why; `none` is the reason
+/// if there are no errors.
 fn machine_for(
     listing: Listing,
     none: String,
@@ -233,7 +234,7 @@ fn machine_for(
     Ok((listing, opened(machines, inside)?))
 }
 
-/// Reports why nothing runs: the errors that hide the cases, or else `none`.
+/// Ends a command without cases: reports the errors that hide them, or else returns the reason `none`.
 fn without_cases(listing: Listing, none: String, inside: &Inside) -> Ran {
     let errors: Vec<Diagnostic> = listing.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
     if listing.broken.is_empty() || errors.is_empty() {
@@ -244,7 +245,7 @@ fn without_cases(listing: Listing, none: String, inside: &Inside) -> Ran {
     Ran::Done(outcome)
 }
 
-/// Keeps the newest of several items with one title. The files come newest first.
+/// Removes cases of older items whose title a newer file has as well. The files of the listing come newest first.
 fn newest(mut listing: Listing) -> Listing {
     let mut seen: BTreeSet<(Name, Option<usize>)> = BTreeSet::new();
     let mut owner: Vec<(Name, SourceFile)> = Vec::new();

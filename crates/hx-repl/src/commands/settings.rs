@@ -86,7 +86,7 @@ fn shown(session: &mut Session, machines: Machines, screen: &mut Screen<'_>) -> 
 
 /// The names of the settings, in the order in which they are shown.
 pub(crate) const SETTINGS: [&str; 4] = ["memory", "precision", "seed", "timeout"];
-/// The largest number of digits that a setting accepts: those that identify every `f64`.
+/// The largest number of significant digits that `:set precision` accepts; 17 digits identify every `f64`.
 const MOST_DIGITS: usize = 17;
 
 pub(super) fn set(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
@@ -139,7 +139,7 @@ fn change(session: &mut Session, name: &str, value: &str) -> Result<(), String> 
         ("seed", value) => {
             session.config.seed =
                 value.parse().map_err(|_| format!("found the seed `{value}`, expected a whole number"))?;
-            // Restart the sequence of random numbers, so that a seed always gives the same numbers.
+            // Restart the sequence of random numbers, so that the entries after `:set seed 1` always draw the same numbers.
             session.environment.draws = 0;
         }
         ("timeout", "off") => session.config.timeout = None,

@@ -9,7 +9,7 @@ use hx_syntax::is_identifier;
 
 use crate::session::Session;
 
-/// `use` items, and reports of names that no `use` can import.
+/// The imports of a saved session, and the names that it cannot import.
 pub(super) struct Uses {
     /// Terminated lines.
     pub(super) text: String,
@@ -17,10 +17,11 @@ pub(super) struct Uses {
     pub(super) missing: Vec<String>,
 }
 
-/// A module and the names to import from it, each with its `as`; an empty name imports the module itself.
+/// A module, and the names to import from it as a `use` writes them, `a` or `a as b`. Without names the module itself is imported.
 type Wanted = (SourceFile, Vec<String>);
 
-/// Returns the `use` items for the names of loaded files that a text mentions but does not define. The text is saved at a path.
+/// Returns the `use` items for a session saved at `saved`: they import the names of loaded files that `text` mentions and `own`
+/// does not define.
 pub(super) fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind, Name)]) -> Uses {
     let db = &session.db;
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
@@ -74,7 +75,8 @@ pub(super) fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind
     uses
 }
 
-/// Returns the module that an import leads to, and the name as a `use` writes it. The name is empty if the import is a module.
+/// Returns the module from which an import comes, and the name as a `use` writes it. The name is empty if the import is the module
+/// itself. `None` for a module with another name.
 fn origin(session: &Session, file: SourceFile, import: &Import) -> Option<(SourceFile, String)> {
     let db = &session.db;
     let segments: Vec<&str> = import.path.segments.iter().map(Name::as_str).collect();
@@ -89,7 +91,7 @@ fn origin(session: &Session, file: SourceFile, import: &Import) -> Option<(Sourc
     Some((module, String::new()))
 }
 
-/// Returns the segments of a path from a file to a module.
+/// Returns the segments by which a file at `saved` names a module; `None` if no `use` in that file reaches it.
 fn path_from(session: &Session, saved: &Path, module: SourceFile) -> Option<Vec<String>> {
     let db = &session.db;
     let words = |path: &Path| {
