@@ -1,12 +1,17 @@
 //! Synthesizes a layout for every tensor and selects an instruction for every operation of a tile program.
 //!
-//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). Operands of products in shared memory get loads,
-//! or stay where an instruction can read them by descriptor ([`loads`]); the cheapest of these routes wins ([`solve`]).
-//! Operations become constraints ([`constraints`]).
-//! Register tensors that constraints tie together form components ([`component`]). The search anchors each component at
-//! its gemms or at the copies that move most ([`search`], [`anchor`]); a work-list derives the remaining layouts from the
-//! constraints. Accesses to shared memory become layout constraints, which are unified, filled and swizzled ([`shared`]);
-//! descriptors and the boxes of bulk copies join this unification with swizzles that the hardware names.
+//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). [`solve`](mod@solve) runs them:
+//!
+//! 1. [`checks`] reject a program that no layouts can serve. Operands of products in shared memory get loads, or stay where an
+//!    instruction can read them by descriptor ([`solve::loads`]); the cheapest of these routes wins.
+//! 2. [`constraints`]: operations become constraints. Register tensors that constraints tie together form components.
+//! 3. [`search`] anchors each component at its gemms or at the copies that move most ([`anchor`]); a work-list derives the
+//!    remaining layouts ([`distribution`]) from the constraints. [`cost`] bounds and compares the branches.
+//! 4. [`movement`] decides how values reach other threads.
+//! 5. [`shared`]: accesses to shared memory ([`access`]) become layout constraints, which are unified, filled and swizzled;
+//!    descriptors and the boxes of bulk copies join this unification with swizzles that the hardware names.
+//! 6. [`choices`] names the instruction of every operation.
+//! 7. [`estimate`](mod@estimate) predicts the cycles of the solved program, and [`conflict`] explains a program without layouts.
 //!
 //! Invariant: the crate sees a tile program and rows of the catalogue, and knows no instruction by name. It knows no
 //! text, no query and no thread program.
@@ -15,50 +20,30 @@
 
 mod access;
 mod anchor;
+mod checks;
 mod choices;
-mod component;
 mod conflict;
 mod constraints;
-mod conversion;
-mod convertible;
 mod cost;
-mod crossing;
-mod cx;
-mod cycles;
 mod distribution;
 mod estimate;
 mod failure;
-mod family;
-mod floor;
-mod layouts;
-mod loads;
-mod parts;
-mod pinned;
-mod pipes;
-mod pool;
-mod reduce;
-mod reshape;
-mod route;
+mod movement;
 mod search;
-mod second;
 mod shared;
-mod size;
 mod solve;
-mod solver;
-mod staged;
-mod stream;
 #[cfg(test)]
 mod tests;
 
 pub use anchor::gemm::unfit_matrix_instructions;
-pub use component::UNKNOWN_TRIPS;
+pub use checks::convertible::is_convertible;
+pub use checks::size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
-pub use convertible::is_convertible;
+pub use constraints::component::UNKNOWN_TRIPS;
 pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, wave_cycles};
 pub use failure::{Failure, FailureKind, Part, first_later};
-pub use loads::loads;
-pub use second::{Second, second_buffer};
-pub use size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
+pub use solve::loads::loads;
+pub use solve::second::{Second, second_buffer};
+pub use solve::solver::CANDIDATES;
+pub use solve::staged::source_of_store;
 pub use solve::{candidates, demands, solve};
-pub use solver::CANDIDATES;
-pub use staged::source_of_store;

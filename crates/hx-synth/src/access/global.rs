@@ -10,7 +10,7 @@ use super::alignment::{Alignment, Widest, because_of, by_way_of_bytes, parts_byt
 use super::{Access, Run, Transfer, vector};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 
 /// Returns the tensor parameter of a view of global memory.
 pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p TensorParam> {

@@ -8,7 +8,7 @@ use crate::access::alignment::Widest;
 use crate::access::{Run, Transfer, global};
 use crate::anchor::gemm::ceil_div;
 use crate::distribution::{Tv, at_warps};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 
 /// Returns coalesced layouts of the transfer's register tensor, and the reason to report.
 ///

@@ -7,7 +7,7 @@ use hx_tile::{Base, TileProgram, View};
 use super::gemm::{Gemm, Tiling, arranged, arrangements, tile_with};
 use crate::cost;
 use crate::failure::{Failure, FailureKind};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 use crate::shared::{Issued, is_reached};
 
 /// Limit on the sizes along N that are tried for an arrangement, largest first.

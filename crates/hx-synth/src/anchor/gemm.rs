@@ -9,7 +9,7 @@ use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View, tile_mode
 use super::descriptor;
 use crate::distribution::{Tv, key, layout_of_table};
 use crate::failure::{Failure, FailureKind};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 
 /// A way to tile a gemm with one instruction.
 #[derive(Clone, Debug)]

@@ -15,8 +15,8 @@ use hx_tile::{
 use super::{Claim, Tries, unpin};
 use crate::access::global::param_of;
 use crate::anchor::gemm::arrangements;
+use crate::checks::size::fits_registers;
 use crate::failure::{Failure, FailureKind};
-use crate::size::fits_registers;
 
 /// Limit on the repairs that are offered.
 const MOST: usize = 4;

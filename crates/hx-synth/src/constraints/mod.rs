@@ -4,6 +4,7 @@
 //! is known and the other is not; it is checked when both are known. The search decides what the work-list cannot: the
 //! instruction and the arrangement of a gemm, and how a copy is dealt to threads.
 
+pub(crate) mod component;
 mod order;
 mod text;
 pub(crate) mod worklist;
@@ -14,7 +15,7 @@ use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, Vi
 
 use crate::access::Run;
 use crate::distribution::Tv;
-use crate::layouts::Layouts;
+use crate::distribution::layouts::Layouts;
 
 /// A constraint on layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -121,7 +122,7 @@ impl<'p> System<'p> {
             }
             let size = self.program.tensor(*to).size();
             if best.as_ref().is_none_or(|(largest, _)| size > *largest) {
-                let tv = crate::parts::lifted(
+                let tv = crate::movement::parts::lifted(
                     self.program.target,
                     &narrow.tv,
                     &self.program.tensor(*from).shape,

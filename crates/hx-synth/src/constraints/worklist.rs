@@ -8,10 +8,10 @@ use hx_tile::{Move, OpId, Reason, TensorId};
 use super::{Constraint, System};
 use crate::access::vector;
 use crate::distribution::Tv;
+use crate::distribution::layouts::{Known, Layouts};
 use crate::failure::{Failure, FailureKind};
-use crate::layouts::{Known, Layouts};
-use crate::parts;
-use crate::pool::Pool;
+use crate::movement::parts;
+use crate::search::pool::Pool;
 
 /// The effect of looking at a constraint.
 enum Fired {

@@ -26,9 +26,9 @@ use self::clock::Clock;
 pub use self::forecast::{Bottleneck, Forecast, forecast};
 pub(crate) use self::record::costs;
 use self::walk::{LoopId, Round, Values, Walk};
-use crate::component::UNKNOWN_TRIPS;
+use crate::checks::size::registers_of_a_thread;
+use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
-use crate::size::registers_of_a_thread;
 
 /// Returns the estimate of a solution of a program with pipelines; `None` for other programs. `program` has the edits of the
 /// solution. `dims` are the known dimensions and strides: numbers of rounds and blocks follow from them.

@@ -11,9 +11,9 @@ use hx_tile::{
 };
 
 use crate::access::is_packed;
-use crate::component::UNKNOWN_TRIPS;
+use crate::checks::size::Together;
+use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost::{self, warps, warps_per_unit};
-use crate::size::Together;
 
 /// Returns the cost of each operation of `program`, which has the edits of the solution.
 pub(crate) fn costs(program: &TileProgram, solution: &Solution) -> BTreeMap<OpId, Cost> {

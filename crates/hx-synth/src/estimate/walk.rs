@@ -6,7 +6,7 @@ use hx_index::{Expr, Symbol};
 use hx_tile::{Cost, CounterId, OpId, OpKind, PipeId, Rounds, Stmt, SyncOp, Takes, TileProgram};
 
 use super::clock::Clock;
-use crate::component::UNKNOWN_TRIPS;
+use crate::constraints::component::UNKNOWN_TRIPS;
 
 /// A loop: its first operation on a pipeline.
 pub(super) type LoopId = OpId;

@@ -8,8 +8,8 @@ use super::buffer::{Candidate, End, Use};
 use super::conflicts::Places;
 use super::measured::{Measured, MeasuredOf};
 use crate::access::Access;
-use crate::cx::Cx;
 use crate::distribution::key;
+use crate::search::context::Cx;
 
 /// An access with the addresses of its lanes.
 pub(super) struct Addressed<'c> {

@@ -10,7 +10,7 @@ use crate::access::{Access, Run, global, vector};
 use crate::anchor::copy::{deal, deal_as_held};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 
 /// Returns the accesses of a copy from global memory that bypasses the registers. Any thread may move any vector, so the copy is
 /// dealt for the best access to global memory, or to the warps that read the vectors.

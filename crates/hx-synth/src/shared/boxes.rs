@@ -14,7 +14,7 @@ use super::operand::is_met;
 use super::{pin_of, runs};
 use crate::access::global;
 use crate::cost;
-use crate::cx::Cx;
+use crate::search::context::Cx;
 
 /// The boxes or runs of a copy.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use super::boxes::{self, Boxes};
 use super::buffer::{By, Candidate, Options, Use};
 use super::runs;
 use crate::access::global;
-use crate::cx::Cx;
 use crate::failure::{Failure, FailureKind};
+use crate::search::context::Cx;
 
 /// Adds the ways in which one thread makes a copy in boxes or runs, or the reasons why it does not.
 ///

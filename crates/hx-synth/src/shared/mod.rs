@@ -2,6 +2,7 @@
 
 mod addresses;
 mod asynchronous;
+pub(crate) mod barriers;
 mod boxes;
 pub(crate) mod buffer;
 mod bulk;

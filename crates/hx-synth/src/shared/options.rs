@@ -18,10 +18,10 @@ use super::{asynchronous, bulk, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
-use crate::cx::Cx;
 use crate::distribution::{Tv, key};
 use crate::failure::{Failure, FailureKind};
-use crate::pool::Pool;
+use crate::search::context::Cx;
+use crate::search::pool::Pool;
 
 /// Solves one shared tensor on its own: tensors without a common access do not interact. Returns `None` if the solution takes
 /// `limit` cycles or more.

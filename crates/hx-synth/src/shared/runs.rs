@@ -12,7 +12,7 @@ use super::buffer::Use;
 use super::constraint::Constraint;
 use super::demanded::Demanded;
 use super::mode::Mode;
-use crate::cx::Cx;
+use crate::search::context::Cx;
 
 /// The most runs of a copy. Each of them is an instruction of its own in the text.
 const MOST: i64 = 64;

@@ -14,7 +14,7 @@ use super::measured::How;
 use super::swizzle::{self, Looking, Served, Way};
 use super::{demand, materialize};
 use crate::cost;
-use crate::cx::Cx;
+use crate::search::context::Cx;
 
 /// Limit on the addresses of lanes that are counted for one tensor, in all layouts and swizzles together.
 const ADDRESSES: u64 = 8_000_000;

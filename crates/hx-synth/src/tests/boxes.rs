@@ -13,7 +13,7 @@ use hx_tile::{
 
 use super::build::{constant, shared, tile_of};
 use super::descriptors::{SA, SB, Tiles, addresses, described, staged, tiles};
-use crate::loads::Means;
+use crate::solve::loads::Means;
 use crate::solve::solve_with;
 use crate::{Failure, solve};
 

@@ -9,8 +9,8 @@ use hx_tile::{
 };
 
 use super::build::{Ops, constant, register, shared};
-use crate::pool::Pool;
-use crate::solver::Solver;
+use crate::search::pool::Pool;
+use crate::solve::solver::Solver;
 use crate::{candidates, second_buffer};
 
 /// A read of the buffer.

@@ -16,10 +16,10 @@ use hx_tile::{
 use super::build::{self, Ops, constant, param, register, tile_of};
 use crate::Failure;
 use crate::constraints::System;
-use crate::cx::Cx;
-use crate::loads::Means;
-use crate::pool::Pool;
+use crate::search::context::Cx;
+use crate::search::pool::Pool;
 use crate::shared::{self, Issued, Use};
+use crate::solve::loads::Means;
 use crate::solve::solve_with;
 
 /// Solves with products by descriptor.

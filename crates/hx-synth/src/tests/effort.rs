@@ -6,10 +6,10 @@ use hx_index::{Facts, Symbol};
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, SyncOp, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
-use crate::pool::Pool;
 use crate::search::ALL;
+use crate::search::pool::Pool;
 use crate::solve::counted;
-use crate::solver::Solver;
+use crate::solve::solver::Solver;
 use crate::{candidates, solve};
 
 /// Returns a program with tiles that move through `count` shared buffers, each written by rows and read transposed.

@@ -4,7 +4,7 @@ use hx_dtype::DType;
 use hx_tile::Tensor;
 
 use super::build::{self, Matmul};
-use crate::size;
+use crate::checks::size;
 
 #[test]
 fn only_absurd_sizes_are_refused() {

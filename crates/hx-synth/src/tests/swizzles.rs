@@ -10,10 +10,11 @@ use hx_tile::{TensorId, TensorKind, TileProgram};
 use super::build::{Matmul, matmul};
 use crate::access::Transfer;
 use crate::constraints::System;
-use crate::cx::Cx;
-use crate::pool::Pool;
+use crate::distribution::pinned;
+use crate::search::context::Cx;
+use crate::search::pool::Pool;
 use crate::shared::{Constraint, Use, solve_under};
-use crate::{pinned, solve};
+use crate::solve;
 
 const SC: TensorId = TensorId(3);
 const SHAPE: [i64; 2] = [64, 64];

@@ -11,7 +11,7 @@ use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
 use crate::anchor::gemm::{Shape, tile};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 use crate::solve;
 
 /// Returns a program with one product of register tensors, or a batch of them, with an arrangement of warps.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use hx_tile::{Demand, OpKind, TensorId, TensorKind, TileProgram};
 
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 
 /// Limit on the candidates of one program besides the chosen one. If [`crate::candidates`] returns as many, there may be more.
 pub const CANDIDATES: usize = 64;

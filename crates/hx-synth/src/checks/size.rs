@@ -7,7 +7,7 @@ use hx_tile::{
     Held, HeldAcross, Op, OpId, OpKind, ScopeId, Tensor, TensorId, TensorKind, TileProgram, registers_of,
 };
 
-use crate::component::UNKNOWN_TRIPS;
+use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
 use crate::failure::{Failure, FailureKind};
 

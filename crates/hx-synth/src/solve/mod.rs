@@ -1,19 +1,27 @@
 //! Runs all stages: constraints, components, search, redistributions, shared memory, choices.
 
+pub(crate) mod family;
+pub(crate) mod loads;
+pub(crate) mod second;
+pub(crate) mod solver;
+pub(crate) mod staged;
+
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TileProgram};
 
+use crate::checks::size::Together;
+use crate::checks::{convertible, crossing, pipes, size};
 use crate::constraints::System;
+use crate::cost::floor;
 use crate::failure::{Blocked, Failure, FailureKind};
-use crate::family::{Family, Made};
-use crate::loads::{Means, loads, routes};
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
-use crate::size::Together;
-use crate::solver::Solver;
-use crate::{convertible, crossing, estimate, floor, pipes, shared, size};
+use crate::solve::family::{Family, Made};
+use crate::solve::loads::{Means, loads, routes};
+use crate::solve::solver::Solver;
+use crate::{estimate, shared};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///

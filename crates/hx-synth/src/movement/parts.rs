@@ -6,9 +6,9 @@ use hx_tile::{
     TileProgram, View,
 };
 
+use crate::distribution::layouts::Layouts;
 use crate::distribution::{Tv, at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
-use crate::layouts::Layouts;
 
 /// The extent of one dimension of a register tensor that a view shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

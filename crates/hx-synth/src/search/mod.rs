@@ -1,6 +1,9 @@
 //! The search: chooses instruction and arrangement of each gemm, and how copies are dealt. It is depth-first branch and bound on
 //! the cycles; the constraints determine the other layouts.
 
+pub(crate) mod context;
+pub(crate) mod pool;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,13 +13,13 @@ use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 use crate::access::Transfer;
 use crate::anchor::copy::{coalesced, deal_plain};
 use crate::anchor::gemm::{Gemm, Tiling};
-use crate::component::Component;
+use crate::constraints::component::Component;
 use crate::cost;
-use crate::cx::Cx;
 use crate::distribution::Tv;
+use crate::distribution::layouts::{Known, Layouts};
+use crate::distribution::reshape;
 use crate::failure::{Blocked, Failure, FailureKind};
-use crate::layouts::{Known, Layouts};
-use crate::reshape;
+use crate::search::context::Cx;
 
 /// A complete choice for a component.
 #[derive(Clone, Debug)]

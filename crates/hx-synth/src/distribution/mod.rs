@@ -1,5 +1,9 @@
 //! Thread-value layouts while they are being solved: modes are steps along the dimensions of a tile.
 
+pub(crate) mod layouts;
+pub(crate) mod pinned;
+pub(crate) mod reshape;
+
 use std::rc::Rc;
 
 use hx_layout::{Layout, LayoutError};

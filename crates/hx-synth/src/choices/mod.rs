@@ -1,5 +1,8 @@
 //! Chooses the instruction of every operation, once the layouts are known.
 
+pub(crate) mod conversion;
+pub(crate) mod stream;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -12,15 +15,16 @@ use hx_tile::{
 
 use crate::access::{Transfer, global};
 use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
-use crate::constraints::broadcast;
-use crate::convertible::is_convertible;
-use crate::cx::Cx;
+use crate::checks::convertible::is_convertible;
+use crate::constraints::{broadcast, component};
+use crate::distribution::layouts::Layouts;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
-use crate::layouts::Layouts;
+use crate::movement::{parts, reduce, route};
+use crate::search::context::Cx;
 use crate::shared::buffer::{Buffer, Chosen};
 use crate::shared::{By, Demanded};
-use crate::{component, conversion, cost, parts, reduce, route, shared};
+use crate::{cost, shared};
 
 /// Returns the positions that the instructions of a gemm read, given the final layouts of its tensors.
 pub(crate) fn gemm(

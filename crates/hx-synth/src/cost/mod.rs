@@ -1,6 +1,9 @@
 //! The cost model: cycles of a block, by the pipes that its instructions occupy (paper, section VI; the numbers are catalogue
 //! data). `threads` is the number of threads that execute an operation: those of its scope.
 
+pub(crate) mod cycles;
+pub(crate) mod floor;
+
 use std::collections::BTreeSet;
 
 use hx_dtype::DType;

@@ -6,9 +6,9 @@ use hx_tile::{Base, Op, OpKind, TensorId, TileProgram, View};
 
 use crate::access::Transfer;
 use crate::anchor::gemm::{Gemm, ceil_div};
-use crate::component::UNKNOWN_TRIPS;
+use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
-use crate::pool::Pool;
+use crate::search::pool::Pool;
 
 /// Returns a lower bound on the cycles of any solution of a program, with any moves.
 pub(crate) fn of_program(program: &TileProgram, pool: &Pool) -> f64 {

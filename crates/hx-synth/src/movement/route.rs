@@ -10,17 +10,17 @@ use hx_target::{ExchangeRow, Reach};
 use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
 
 use crate::cost;
-use crate::cx::Cx;
 use crate::distribution::key;
+use crate::distribution::layouts::Layouts;
 use crate::distribution::{Tv, layout_of_table};
-use crate::layouts::Layouts;
-use crate::pool::ExchangeOf;
+use crate::search::context::Cx;
+use crate::search::pool::ExchangeOf;
 
 /// Returns the rearrangements of a program, each with the way that avoids shared memory, or `None` if there is no such way or it
 /// costs more.
 pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<RearrangeChoice>> {
     let mut out = BTreeMap::new();
-    for (op, trips) in cx.program().ops(crate::component::UNKNOWN_TRIPS) {
+    for (op, trips) in cx.program().ops(crate::constraints::component::UNKNOWN_TRIPS) {
         if let OpKind::Rearrange { dst, src, .. } = op.kind {
             let found = direct(cx, known, [dst, src]);
             let choice = found.map(|(route, cycles)| {

@@ -3,9 +3,9 @@
 use hx_target::Target;
 use hx_tile::{Across, Op, Reason, ReduceChoice, TensorId, TileProgram};
 
+use crate::distribution::layouts::Layouts;
 use crate::distribution::{at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
-use crate::layouts::Layouts;
 
 /// Threads along the axis: masks of the lanes that exchange, and digits of the thread number, as `(unit, extent)`, that meet in
 /// shared memory.

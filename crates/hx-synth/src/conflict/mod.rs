@@ -13,7 +13,7 @@ use hx_tile::{OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram};
 pub use repair::Repair;
 
 use crate::failure::{Failure, FailureKind};
-use crate::loads::loads;
+use crate::solve::loads::loads;
 
 /// Limit on the programs that are solved to find the conflict of one program.
 const BUDGET: usize = 96;

@@ -12,15 +12,20 @@ use hx_tile::{
     Choice, Edits, Move, OpId, OpKind, RearrangeChoice, Reason, Solution, TensorId, TensorKind, TileProgram,
 };
 
-use crate::component::{Component, UNKNOWN_TRIPS, components};
+use crate::choices::stream;
 use crate::constraints::System;
-use crate::cx::Cx;
+use crate::constraints::component::{Component, UNKNOWN_TRIPS, components};
+use crate::cost::floor;
+use crate::distribution::layouts::{Known, Layouts};
+use crate::distribution::pinned;
 use crate::failure::{Blocked, Failure, FailureKind};
-use crate::layouts::{Known, Layouts};
+use crate::movement::route;
+use crate::search::context::Cx;
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
+use crate::shared::barriers;
+use crate::solve::solver::{CANDIDATES, Solver};
 use crate::solve::{ROUNDING, is_reached};
-use crate::solver::{CANDIDATES, Solver};
-use crate::{choices, cost, floor, pinned, pipes, route, stream};
+use crate::{choices, cost};
 
 /// Limit on the leaves that are kept for a component.
 const LEAVES: usize = CANDIDATES;
@@ -355,7 +360,7 @@ impl<'p> Ground<'_, 'p> {
         }
         choices::reduce(&cx, &known, solution)?;
         choices::parts(&cx, &known, solution)?;
-        pipes::place(&whole, &|tensor| known[tensor].tv.values(), solution);
+        barriers::place(&whole, &|tensor| known[tensor].tv.values(), solution);
         choices::fits(&whole, solution)?;
         stream::streams(&whole, solution);
         solution.steps += cx.steps.get();

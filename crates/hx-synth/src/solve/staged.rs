@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use hx_tile::{Base, Choice, Move, Op, OpId, OpKind, Solution};
 
 use crate::failure::{Failure, FailureKind};
-use crate::solver::Solver;
+use crate::solve::solver::Solver;
 
 /// Limit on the stores that are tried.
 const MOST: usize = 4;

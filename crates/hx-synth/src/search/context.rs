@@ -5,10 +5,10 @@ use std::cell::Cell;
 use hx_target::Target;
 use hx_tile::{Move, TileProgram};
 
+use crate::checks::size::Together;
 use crate::constraints::System;
 use crate::cost;
-use crate::pool::Pool;
-use crate::size::Together;
+use crate::search::pool::Pool;
 
 /// The context that every stage of one run of the solver reads.
 pub(crate) struct Cx<'s, 'p> {

@@ -3,11 +3,13 @@
 use hx_tile::{Op, OpKind, TensorId};
 
 use crate::access::{Transfer, global, is_packed};
-use crate::cx::Cx;
+use crate::choices::conversion;
+use crate::distribution::layouts::Layouts;
 use crate::distribution::{LayoutKey, key};
 use crate::failure::{Failure, FailureKind};
-use crate::layouts::Layouts;
-use crate::{conversion, cost, parts, reduce, shared};
+use crate::movement::{parts, reduce};
+use crate::search::context::Cx;
+use crate::{cost, shared};
 
 impl<'p> Cx<'_, 'p> {
     /// Returns the cycles of one execution of an operation that is not a gemm, if its layouts are known.

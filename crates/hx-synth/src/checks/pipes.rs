@@ -1,7 +1,7 @@
-//! Pipelines: whether the target has the barriers in shared memory on which they are built, and the memory of the barriers.
+//! Pipelines: whether the target has the barriers in shared memory on which they are built.
 
 use hx_target::Feature;
-use hx_tile::{BARRIER_BYTES, OpKind, SUM_CHUNK, Solution, Sums, SyncOp, TensorId, TileProgram};
+use hx_tile::{OpKind, SyncOp, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
 
@@ -35,17 +35,4 @@ pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
     let failure = failure.or_later(target, |target| target.has(Feature::Barriers));
     Err(failure.help("`copy_async` without `signal:`, `commit` and `wait` work on every target"))
-}
-
-/// Adds the slots of sums over the cluster and then the barriers to the shared memory of a block. They lie behind all buffers.
-/// `values` tells how many elements of a register tensor a thread holds.
-pub(crate) fn place(program: &TileProgram, values: &dyn Fn(TensorId) -> i64, solution: &mut Solution) {
-    let slots: u32 = program.sums(values).iter().map(Sums::bytes).sum();
-    if slots > 0 {
-        solution.shared_bytes = solution.shared_bytes.next_multiple_of(SUM_CHUNK) + slots;
-    }
-    let bytes = program.barrier_bytes();
-    if bytes > 0 {
-        solution.shared_bytes = solution.shared_bytes.next_multiple_of(BARRIER_BYTES) + bytes;
-    }
 }
