@@ -30,7 +30,7 @@ pub struct AssistConfig {
     pub widths: bool,
 }
 
-/// The most declarations of a range that are tried. Whoever selects half of a kernel wants something else.
+/// The most declarations in a range that are tried. A user who selects more wants something else.
 const MOST: usize = 4;
 
 /// Returns the changes of a kernel's instance that concern a range of its text. Returns none if the instance has no

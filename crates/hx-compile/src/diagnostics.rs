@@ -38,7 +38,7 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
     match routed_program(db, instance) {
         Ok(lowered) => {
             solved(&places, lowered, &mut found);
-            // Layouts play no part in a protocol.
+            // A protocol does not depend on layouts, so it is checked even if there are none.
             let checked = Protocol::of(&places, lowered);
             found.extend(checked.findings(&places, synchronization(db, instance)));
             found.extend(checked.unchecked(&places));
@@ -64,7 +64,7 @@ pub fn launch_warnings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
     padding_diagnostics(db, instance).iter().cloned().chain(unchecked).collect()
 }
 
-/// Returns the findings about padding that enters results, which are those of every launch of the instance's arguments.
+/// Returns the findings about padding that enters results. They hold for every launch of the instance.
 #[salsa::tracked]
 pub(crate) fn padding_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     padding::results(&Places { db, instance })
@@ -152,7 +152,7 @@ impl<'a> Protocol<'a> {
         if self.own { self.faults } else { &[] }
     }
 
-    /// Returns the warning that parts of the kernel were not checked. An error comes before it.
+    /// Returns the warning that parts of the kernel were not checked; `None` if there is none, or if the protocol has a fault.
     fn unchecked(&self, places: &Places<'_>) -> Option<Diagnostic> {
         match self.faults {
             [] => unchecked::pipelines(places, self.lowered, self.open),

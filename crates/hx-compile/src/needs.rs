@@ -24,7 +24,7 @@ pub enum NeededAt {
     /// The `warp_groups` of the body.
     Roles,
     Op(OpId),
-    /// The making of something.
+    /// The place where the program declares an object, such as a counter.
     Made(Origin),
 }
 

@@ -12,7 +12,7 @@ use hx_tile::{Exchange, Solution, TileProgram};
 
 use crate::{Db, Instance, hazards, protocol_verdict, solution, tile_program};
 
-/// Offer a change only if the estimate falls at least to this part.
+/// Offer a change only if the estimate falls to this fraction of the present one, or below.
 const WORTH: f64 = 0.9;
 
 /// An exchange that saves time.
@@ -72,7 +72,7 @@ fn is_sound(db: &dyn Db, instance: Instance<'_>) -> bool {
         && protocol_verdict(db, instance).1.faults.is_empty()
 }
 
-/// Reports whether they find nothing in a changed program.
+/// Reports whether the checks of synchronization find nothing in a changed program.
 pub(crate) fn is_synchronized(db: &dyn Db, program: &TileProgram, solution: &Solution) -> bool {
     let poll = || db.unwind_if_revision_cancelled();
     let loaded = solution.edits.loaded(program);

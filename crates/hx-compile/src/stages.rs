@@ -81,8 +81,8 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
     hx_synth::solve(&lowered.program, &poll).map_err(Stop::Layouts)
 }
 
-/// Returns the tile program with the loads of operands that the solution has, or that the search had which failed. Solutions,
-/// failures and conflicts name operations and tensors of this program.
+/// Returns the tile program with the loads of operands that the solution adds; without a solution, those that the failed search
+/// added. Solutions, failures and conflicts name operations and tensors of this program.
 ///
 /// # Errors
 /// If the kernel has errors, or it has no tile program.

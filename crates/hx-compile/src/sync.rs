@@ -96,7 +96,7 @@ mod of_form {
             .then(|| Form::new(db, form.kernel(db), form.args(db).clone(), facts, form.target(db)))
     }
 
-    /// Collects the symbols of the equalities in a condition.
+    /// Collects the symbols of the comparisons by `==` and `!=` in a condition.
     fn equal(cond: &Cond, symbols: &mut BTreeSet<Symbol>) {
         match cond {
             Cond::Cmp(CmpOp::Eq | CmpOp::Ne, ..) => symbols.extend(cond.symbols()),

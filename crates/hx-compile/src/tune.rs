@@ -124,7 +124,7 @@ pub enum Reason {
     Where { index: usize, text: String },
     /// The kernel has no tile program; the code and the first message.
     Program { code: &'static str, message: String },
-    /// The block needs more shared memory or threads than the target has.
+    /// The block needs more shared memory or threads than the target has. `shared_bytes` is the limit of the target.
     Resources { shared_bytes: u32 },
     /// The tensors of a thread exceed its registers.
     Registers,

@@ -94,7 +94,8 @@ fn boxed(map: &TensorMap, first: &[i64], start: usize) -> Result<Vec<Piece>, Str
             let coordinate = first[dim] + rest % i64::from(*extent);
             rest /= i64::from(*extent);
             inside &= (0..map.dims[dim]).contains(&coordinate);
-            // Addresses wrap, and maps whose boxes end where the copy says rely on it.
+            // Addresses wrap modulo 2⁶⁴. Maps for boxes that end at a row which only the copy knows rely on it: two of their
+            // dimensions have strides that cancel (the head of `lower/bulk.rs` in `hx-thread`).
             base = base.wrapping_add(coordinate.wrapping_mul(map.strides[dim - 1]));
         }
         for piece in 0..row / PIECE {

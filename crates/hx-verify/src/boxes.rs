@@ -125,7 +125,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks what does not depend on the shared tensor: the limits of a map, and that the view walks its dimensions one by one.
+    /// Checks the properties of boxes that do not depend on the shared tensor: the limits of a map, and that the view walks its
+    /// dimensions one by one.
     fn mapped(&self, param: &TensorParam, global: &View, choice: &BulkChoice) -> Checked {
         let (limits, rank, name) = (&self.program.target.rows().map, param.stride.len(), &param.name);
         let mut dims = choice.dims.clone();
@@ -184,7 +185,7 @@ struct Boxes<'a> {
     shape: &'a [i64],
     /// Bytes of an element.
     bytes: i64,
-    /// The blocks that deal out the boxes among each other.
+    /// The blocks that divide the boxes among themselves.
     blocks: i64,
     /// The bytes that the address of a box or run is a multiple of.
     align: i64,

@@ -158,8 +158,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks the paper's `f ∘ p⁻¹ = g ∘ q⁻¹`: each element of the instruction's tile is the same element of the tensor on
-    /// both sides.
+    /// Checks `f ∘ p⁻¹ = g ∘ q⁻¹` (Hexcute, CGO 2026): each element of the instruction's tile is the same element of the tensor
+    /// on both sides.
     fn exchange(&self, c: &Copied<'_>, held: &Held<'_>, register: TensorId) -> Checked {
         if c.threads % c.lanes != 0 {
             return Err(format!(

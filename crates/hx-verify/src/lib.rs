@@ -1,8 +1,8 @@
 //! Checks a solution by enumeration, independently of how it was found.
 //!
-//! Every statement of the paper's constraints is read as an equation between functions and evaluated for every thread and
-//! value: coverage, injectivity of shared layouts, the elements that each instruction moves or multiplies, alignment,
-//! overlap of buffers.
+//! Every statement of the constraints of the paper (Hexcute, CGO 2026) is read as an equation between functions and evaluated
+//! for every thread and value: coverage, injectivity of shared layouts, the elements that each instruction moves or multiplies,
+//! alignment, overlap of buffers.
 //!
 //! Invariant: the crate does not depend on the solver. They share only the crates below both.
 //!
@@ -113,7 +113,7 @@ impl<'p> Check<'p> {
     fn op(&self, op: &Op) -> Checked {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Fill { .. } | OpKind::Sync(_), _) => Ok(()),
-            // They read each element in the thread that holds it, whatever the layout.
+            // Prints and assertions read each element in the thread that holds it, whatever the layout.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
             (OpKind::ClusterSum { x, parts, axis, to }, _) => self.cluster_sum((*x, parts), *axis, *to),
             (OpKind::CopyAsync { src, dst, .. }, Some(Choice::Copy(c))) => self.copy_async(op, src, dst, c),

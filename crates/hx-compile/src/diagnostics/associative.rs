@@ -255,7 +255,7 @@ impl Trial<'_> {
         left.iter().zip(right).zip(self.dtypes).map(|((l, r), d)| (*l, *r, *d))
     }
 
-    /// Returns the result of two operands.
+    /// Combines two operands, component by component; `None` if the operator depends on an index.
     fn combined(&self, a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
         let inputs: Vec<u64> = a.iter().chain(b).copied().collect();
         self.op.iter().map(|part| self.eval(part, &inputs)).collect()

@@ -160,7 +160,7 @@ fn neutral(mixture: &Mixture) -> Option<String> {
     }
 }
 
-/// Says what to do about it.
+/// Returns advice for a mixture that no fix removes.
 fn advice(mixture: &Mixture) -> String {
     let axis = match mixture.way {
         Way::Reduce { axis, .. } | Way::Scan { axis } => axis,

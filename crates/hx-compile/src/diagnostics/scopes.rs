@@ -32,7 +32,7 @@ fn is_block(symbol: &Symbol) -> bool {
 }
 
 impl Search<'_> {
-    /// `branches` says that a condition of data stands around the statements.
+    /// Searches statements. `branches`: a condition is around them, so that some blocks may not run them.
     fn body(&mut self, body: &[Stmt], branches: bool) {
         for stmt in body {
             match stmt {

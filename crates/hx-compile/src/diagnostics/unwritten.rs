@@ -44,7 +44,7 @@ fn filled(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, name: &str) 
     let file = places.kernel().0;
     let made = lowered.program.tensors.get(tensor.0 as usize)?.origin;
     let stmt = places.statement(places.own(lowered, made)?)?;
-    // A declaration names its tensor alone.
+    // The declaration has to be `let name = …`, without other names.
     let text = file.text(places.db).get(std::ops::Range::<usize>::from(stmt))?;
     text.strip_prefix("let ")?.strip_prefix(name)?.trim_start().strip_prefix('=')?;
     let indent = indentation(places, file, stmt)?;

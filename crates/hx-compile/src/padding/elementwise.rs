@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
             return Some(Pad { region, carried: Default::default(), ..pad.with(number, op.id) });
         }
         let number = if number.padding { number } else { number.chosen() };
-        // Only the tensor's own value may repeat an element.
+        // The result repeats elements only if it is the value of this input, or if no other input is involved.
         let repeats = pad.repeats && (same == Some(i) || inputs.len() == 1);
         let others: Vec<usize> = (0..inputs.len()).filter(|k| legit[*k]).collect();
         let way = match &map.value {
@@ -281,7 +281,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// Returns the elements of an expression by their coordinates.
+    /// Returns the elements of an expression as a function of their coordinates; `None` if it is not followed.
     pub(crate) fn form(&self, scalar: &Scalar, ground: &Ground) -> Option<Form> {
         if scalar.dtype() == DType::Bool {
             return self.cond_of(scalar, ground).map(Form::Truth);
@@ -375,7 +375,7 @@ impl Inputs<'_> {
     }
 }
 
-/// Returns a condition that nothing decides: one of data, beside one of coordinates.
+/// Returns a condition that nothing decides. It stands for a condition on data.
 fn unknown() -> Cond {
     let data = Symbol::Var("of data".into(), 0);
     Cond::Cmp(CmpOp::Eq, Expr::symbol(data), Expr::default())

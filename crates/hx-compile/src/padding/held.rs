@@ -131,8 +131,8 @@ impl Held {
         joined
     }
 
-    /// Replaces a symbol in everything that is known: `now` is its value, as of after a change. Without it, or where it has changed
-    /// before, the symbol becomes one whose value is not known.
+    /// Replaces a symbol whose value changes. `now` is the old value in terms of the new one. Without it, and in padding that
+    /// holds an older value already, an unknown earlier value takes the place of the symbol.
     fn changed(&self, symbol: &Symbol, now: Option<&Expr>, replace: &Replace<'_>) -> Held {
         let form = match &self.form {
             Some(Form::Integer(e)) if e.mentions(symbol) => None,
@@ -208,7 +208,7 @@ pub(crate) fn join(
 
 /// Replaces a symbol in the state.
 pub(crate) struct Replace<'r> {
-    /// Replaces it in an expression.
+    /// Replaces the symbol in the first expression by the second expression.
     pub(crate) symbol: &'r dyn Fn(&Expr, &Expr) -> Expr,
     /// Returns a region of the old value in terms of the new one, if it is the same for both.
     pub(crate) same: &'r dyn Fn(&Region) -> Option<Region>,

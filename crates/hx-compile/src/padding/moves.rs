@@ -69,7 +69,7 @@ impl<'a> Walk<'a> {
             let after = guard.at.clone() - guard.end.clone();
             let before = -guard.at.clone() - Expr::constant(1);
             for (region, is_before) in [(after, false), (before, true)] {
-                // The start of a part is the business of the part's end alone: a view begins where its index says.
+                // A part has no edge at its start: the view begins where its index says.
                 if is_before && guard.part {
                     continue;
                 }
@@ -161,8 +161,8 @@ impl<'a> Walk<'a> {
         self.is_worth(&region).then_some(region)
     }
 
-    /// Reports whether a region is worth following. If it is all of a tile or nothing, only the rounds of a loop can combine it with
-    /// other elements; if data decide which, the program knows what it does.
+    /// Reports whether a region is worth following. A region that is all of a tile or nothing meets other elements only in the
+    /// rounds of a loop. If data decide which of the two it is, the program is taken to be right.
     pub(crate) fn is_worth(&self, region: &Region) -> bool {
         if !region.axes().is_empty() {
             return true;

@@ -42,7 +42,7 @@ pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
     }
 }
 
-/// The number of quotients inside of one another that statements are freed of.
+/// The depth of nested quotients of which [`Ground::holds`] frees statements.
 const QUOTIENTS: usize = 2;
 
 /// The most work for one program, in proofs about small expressions. Results behind it are not judged.
@@ -168,7 +168,7 @@ impl Ground {
         }
     }
 
-    /// Reports whether the program had all proofs that it wanted.
+    /// Reports whether the work is within [`WORK`], so that every proof that was needed was tried.
     pub(crate) fn is_decided(&self) -> bool {
         self.work <= WORK
     }

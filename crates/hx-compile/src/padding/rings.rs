@@ -10,7 +10,7 @@ use hx_tile::{Op, OpId, OpKind, PipeId, Rounds, ScopeId, Stmt, SyncOp, TileProgr
 
 use super::region::Ground;
 
-/// The most rounds of a loop that places outside of it may stand for.
+/// The most steps in which two sequences are laid side by side.
 const MOST: usize = 16;
 
 /// The acquires or the waits of a pipeline in one scope, in program order.

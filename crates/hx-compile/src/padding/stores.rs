@@ -117,7 +117,8 @@ impl<'a> Walk<'a> {
         self.check_parts(&held, self.shape(src));
     }
 
-    /// Reports padding that was combined with elements, in tensors that no coordinate tells apart.
+    /// Reports padding that was combined with elements, if it is all of a tensor, so that no coordinate separates it from
+    /// elements.
     pub(crate) fn check_parts(&mut self, held: &Held, shape: &[i64]) {
         for pad in &held.pads {
             if let (Some((first, way)), true) = (pad.mixed, pad.region.axes().is_empty()) {

@@ -44,7 +44,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Follows a program and returns what padding enters.
+    /// Follows a program and returns the results that padding enters.
     pub(crate) fn run(lowered: &'a Lowered) -> Followed {
         let program = &lowered.program;
         let mut data = BTreeSet::new();

@@ -12,7 +12,8 @@ fn check(text: &str, target: Target, expected: Expect) {
     expected.assert_eq(&drawn(text, check_file(&db, file, target)));
 }
 
-/// Returns a ring whose stages have a part of `a`, whose rows have 64 numbers, and a part of `b`. `parts` copies the two.
+/// Returns a ring whose stages have a part of `a`, with rows of 64 numbers, and a part of `b`, with rows of `columns` numbers.
+/// `parts` copies the two.
 fn ring(columns: u32, parts: &str) -> String {
     format!(
         "kernel ring<B = 64>(a: f32[n, B], b: f32[n, {columns}], y: mut f32[n, B])
@@ -184,7 +185,7 @@ fn a_tensor_that_the_kernel_writes_is_copied_by_threads() {
     );
 }
 
-/// Returns a kernel that stores tiles of `y`, whose rows have so many numbers.
+/// Returns a kernel that stores tiles of `y`, whose rows have `columns` numbers.
 fn stored(columns: &str) -> String {
     format!(
         "kernel stored(x: f16[m, {columns}], y: mut f16[m, {columns}])

@@ -196,7 +196,7 @@ fn a_copy_that_nothing_waited_for_is_waited_for() {
     );
 }
 
-/// The solver has no register tensor to search a layout for.
+/// The kernel has no register tensor, so the solver has no layout to search for.
 #[test]
 fn a_copy_that_nothing_waits_for_is_a_warning() {
     let text = "kernel k(x: f32[256]) grid [1] threads 64 {

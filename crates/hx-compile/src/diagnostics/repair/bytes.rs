@@ -8,7 +8,7 @@ use hx_tile::{Base, Op, OpKind, TensorId};
 
 use super::{Places, argument, call_at};
 
-/// Describes the repair.
+/// Describes the repair, for the title of a fix or as advice.
 pub(super) fn title(lowered: &Lowered, tensors: &[TensorId]) -> String {
     let names: Vec<String> =
         tensors.iter().map(|tensor| format!("`{}`", lowered.program.tensor(*tensor).name)).collect();
