@@ -20,9 +20,9 @@ pub use self::{
 
 use crate::{Hx, SyntaxKind};
 
-/// A node that introduces a name.
+/// A node that introduces a name, such as a `fn` or a parameter.
 pub trait HasName: AstNode<Language = Hx> {
-    /// Returns the name that the node introduces.
+    /// Returns the introduced name; `None` if it is missing in broken code.
     fn name(&self) -> Option<Name> {
         support::child(self.syntax())
     }
@@ -35,7 +35,7 @@ pub trait HasAttrs: AstNode<Language = Hx> {
         support::children(self.syntax())
     }
 
-    /// Returns the attribute of this name, as in `#[unroll]`.
+    /// Returns the first attribute of this name: `unroll` for `#[unroll(4)]`.
     fn attr(&self, name: &str) -> Option<Attr> {
         self.attrs().find(|attr| attr.path().is_some_and(|path| path.text() == name))
     }
@@ -43,7 +43,8 @@ pub trait HasAttrs: AstNode<Language = Hx> {
 
 /// A node that `///` comments before it may document.
 pub trait HasDocs: AstNode<Language = Hx> {
-    /// Returns the text of the doc comments, one line each, without the slashes and the space after them.
+    /// Returns the text of the doc comments, one line each, without the slashes and the space after them. `None` without doc
+    /// comments.
     fn doc_text(&self) -> Option<String> {
         let comments = self
             .syntax()
@@ -55,7 +56,7 @@ pub trait HasDocs: AstNode<Language = Hx> {
 }
 
 impl SourceFile {
-    /// Returns the text of the `//!` comments, which document the file.
+    /// Returns the text of the `//!` comments before the first item, which document the file. `None` without such comments.
     pub fn doc_text(&self) -> Option<String> {
         let comments = self
             .syntax()

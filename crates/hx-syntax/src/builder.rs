@@ -15,7 +15,7 @@ use crate::{
     parser::{Event, Output},
 };
 
-/// The maximal depth of the tree.
+/// The maximal number of nodes from the root to a leaf.
 const MAX_DEPTH: usize = 640;
 
 /// Builds the tree, and returns it with the errors of the parser and of the builder.
@@ -34,7 +34,7 @@ pub(crate) fn build(text: &str, tokens: &[Token], output: Output) -> (GreenNode,
     let count = events.len();
     for i in 0..count {
         match std::mem::replace(&mut events[i], Event::Start { kind: None, forward_parent: None }) {
-            // An abandoned node, or a node that is already open as the parent of an earlier one.
+            // The node was abandoned, or a node that starts here has already opened it as its parent.
             Event::Start { kind: None, forward_parent: None } => {}
             Event::Start { kind, forward_parent } => {
                 for kind in outermost_first(&mut events, i, kind, forward_parent) {
@@ -49,7 +49,7 @@ pub(crate) fn build(text: &str, tokens: &[Token], output: Output) -> (GreenNode,
     (builder.green.finish(), builder.errors)
 }
 
-/// Returns the kinds along a chain of forward parents, the last of the chain first.
+/// Returns the kinds of a node and its forward parents, the outermost parent first. Marks the parents' events as opened.
 fn outermost_first(
     events: &mut [Event],
     at: usize,
@@ -75,11 +75,11 @@ fn outermost_first(
 struct Builder<'t> {
     text: &'t str,
     tokens: &'t [Token],
-    /// The index of the next raw token. `offset` is its start in the text.
+    /// The index of the next raw token, which starts at `offset` in the text.
     next: usize,
     offset: TextSize,
     green: GreenNodeBuilder<'static>,
-    /// For every open node: whether it is in the tree.
+    /// For every open node, whether the tree has it or it was left out as too deep.
     open: Vec<bool>,
     errors: Vec<SyntaxError>,
     is_too_deep: bool,
@@ -163,7 +163,7 @@ impl Builder<'_> {
                 has_blank_line |= text.matches('\n').count() > 1;
                 continue;
             }
-            // A comment at the end of a line of code belongs to that code.
+            // A comment that follows code on its line belongs to that code.
             let is_first = i + 1 == count && self.next > 0;
             match CommentKind::of(text) {
                 CommentKind::ItemDoc => attached = i + 1,

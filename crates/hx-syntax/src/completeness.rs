@@ -15,9 +15,9 @@ pub enum Completeness {
     Invalid,
 }
 
-/// Parses the text and classifies it. An early end means incomplete, and so does an open brace, even after an error: its author is
-/// inside a block, and lines that are read without the block would only add errors. A stray closing bracket outside of braces
-/// means invalid, because no further line can close it.
+/// Parses the text and classifies it. A text that ends early is incomplete. So is a text with an open brace, even after an error:
+/// the user is typing a block, and its next lines would only add errors if they were read without it. A stray closing bracket
+/// outside of braces makes the text invalid, because no further line can close it.
 pub fn completeness(text: &str) -> Completeness {
     let parse = parse_cell(text);
     let mut end = TextSize::new(0);
@@ -47,8 +47,8 @@ pub fn completeness(text: &str) -> Completeness {
     }
 }
 
-/// Returns the brackets that are open at the end of a text, outermost first. A `}` also closes the parentheses that were opened
-/// after its `{`; a bracket that closes nothing is skipped.
+/// Returns the brackets that are open at the end of a text, outermost first. A `}` also closes parentheses and square brackets
+/// that were opened after its `{`. A closing bracket without a partner is skipped.
 pub fn open_brackets(text: &str) -> Vec<SyntaxKind> {
     let mut open = Vec::new();
     for token in lexer::lex(text) {

@@ -16,7 +16,7 @@ pub enum ForeignPlace {
     Item,
     /// At the start of a statement.
     Statement,
-    /// Before the name of a local, if the word says more than `let`.
+    /// As the type of a declaration, as in `int i = 0`, if the hint says more than "use `let`".
     Declaration,
     /// After a `#` that begins no attribute.
     Hash,
@@ -39,18 +39,18 @@ pub struct Foreign {
     pub hint: &'static str,
 }
 
-/// Returns the row of a word at a place.
+/// Returns the row of a word at a place; `None` if the word means nothing there in other languages.
 pub fn foreign(word: &str, place: ForeignPlace) -> Option<&'static Foreign> {
     WORDS.iter().find(|row| row.place == place && row.word == word)
 }
 
-/// Reports whether a name means something in another language: then it is no misspelling of a name that is near in spelling, as
-/// `asin` is none of `sin`.
+/// Reports whether a name means something in another language or library. If it does, do not suggest a similar name: `asin` is no
+/// misspelling of `sin`.
 pub fn is_known_elsewhere(name: &str) -> bool {
     elsewhere::NAMES.contains(&name) || WORDS.iter().any(|row| row.word == name)
 }
 
-/// Returns all rows.
+/// Returns all rows of the table, for tests and documentation.
 pub fn foreign_words() -> &'static [Foreign] {
     WORDS
 }

@@ -91,7 +91,7 @@ pub(crate) fn cell_file(p: &mut Parser<'_>) {
     m.complete(p, SOURCE_FILE);
 }
 
-/// Parses a name that is introduced here.
+/// Parses a name that a declaration introduces; `what` describes it in errors. Returns false if there is none.
 fn name(p: &mut Parser<'_>, what: &str) -> bool {
     if p.at(IDENT) {
         let m = p.start();
@@ -102,7 +102,7 @@ fn name(p: &mut Parser<'_>, what: &str) -> bool {
     if is_reserved_word(p) {
         let message = format!("found the keyword `{}` where {what} was expected", p.nth_text(0));
         p.error_here(codes::UNEXPECTED, message);
-        // In `let test = …`, the keyword is meant as the name, because a token follows that can follow a name.
+        // In `let test = …` the user means the keyword as a name, because the token after it can follow a name.
         if matches!(p.nth(1), T![=] | T![:] | T!['('] | T![<] | T![,] | T![')'] | T![']'] | T![in]) {
             let m = p.start();
             p.bump_any();
@@ -118,15 +118,15 @@ fn is_reserved_word(p: &Parser<'_>) -> bool {
     p.current().is_keyword()
 }
 
-/// Parses a name that is introduced elsewhere.
+/// Parses a name that refers to a declaration.
 fn name_ref(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
-    // In `where(c, x, y)`, the keyword is the name of the select.
+    // In `where(c, x, y)` the keyword `where` is the name of a function.
     p.bump_as(IDENT);
     m.complete(p, NAME_REF)
 }
 
-/// Parses `a::b::c`. The current token is a name, or the `where` of a select.
+/// Parses `a::b::c`. The current token is a name, or the `where` of `where(c, x, y)`.
 fn path(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     name_ref(p);

@@ -11,7 +11,7 @@ impl SyntaxKind {
         matches!(self, SyntaxKind::WHITESPACE | SyntaxKind::COMMENT)
     }
 
-    /// Returns the kind of a number. A number without a kind becomes an error token.
+    /// Returns the kind with this number, or `ERROR` if there is none.
     pub(crate) fn from_raw(raw: u16) -> SyntaxKind {
         SyntaxKind::ALL.get(usize::from(raw)).copied().unwrap_or(SyntaxKind::ERROR)
     }

@@ -131,7 +131,7 @@ impl Lexer<'_> {
             } else if self.bump().is_none() {
                 let message = "found the end of the text inside a block comment: `*/` is missing";
                 let end = self.at;
-                // The error points at the opening of the comment.
+                // The error covers only the opening `/*`, because the rest of the file is in the comment.
                 self.at = start + 2;
                 self.error(start, codes::UNTERMINATED_COMMENT, message);
                 self.at = end;
@@ -155,8 +155,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads a line with a `#` that begins no attribute. In other languages it begins a comment or a directive, so the line
-    /// becomes a comment.
+    /// Reads a `#` that begins no attribute. In other languages it begins a comment or a directive, so the whole line becomes a
+    /// comment, with an error.
     fn hash(&mut self, start: usize) -> SyntaxKind {
         let rest = self.rest();
         let word = &rest[..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())];
@@ -285,7 +285,7 @@ impl Lexer<'_> {
         ERROR
     }
 
-    /// Reads the longest punctuation that starts with `c`, which is already read.
+    /// Reads the longest punctuation that starts with `c`. The lexer has already consumed `c`.
     fn punctuation(&mut self, start: usize, c: char) -> SyntaxKind {
         let two = match (c, self.peek()) {
             (':', Some(':')) => Some(T![::]),
@@ -345,8 +345,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Handles a character outside ASCII that starts no token and is already read. Forbidden characters are reported for the
-    /// whole text elsewhere.
+    /// Handles a character outside ASCII that starts no token. The lexer has already consumed it. [`characters::forbidden`]
+    /// reports forbidden characters for the whole text.
     fn foreign(&mut self, start: usize, c: char) -> SyntaxKind {
         if characters::is_forbidden(c) {
             return WHITESPACE;
@@ -373,7 +373,7 @@ impl Lexer<'_> {
 
 /// Reports whether a text is a name in the language: a single word that is no keyword.
 pub fn is_identifier(text: &str) -> bool {
-    // The lexer reads a word with other letters as one name, to report it once.
+    // The lexer accepts letters outside ASCII in a name, to report the whole word once.
     text.is_ascii() && matches!(lex(text).as_slice(), [token] if token.kind == SyntaxKind::IDENT)
 }
 

@@ -179,7 +179,7 @@ pub fn parse_cell_file(text: &str) -> Parse {
     Parse::new(green, errors)
 }
 
-/// Removes errors of the parser at places that the lexer has already reported.
+/// Removes "unexpected token" errors of the parser at places where the lexer has already reported an error.
 fn drop_echoes(errors: &mut Vec<SyntaxError>, lexical: &[SyntaxError]) {
     let key = |range: TextRange| (range.start(), range.end());
     let reported: BTreeSet<_> = lexical.iter().map(|error| key(error.range)).collect();

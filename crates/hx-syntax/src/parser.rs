@@ -16,7 +16,7 @@ use crate::{
 /// The maximal nesting of expressions, blocks, patterns and types.
 const MAX_NESTING: u32 = 128;
 
-/// The maximal number of looks at one token. Beyond it, the parser counts as stuck.
+/// The maximal number of looks at tokens without consuming one. Beyond it, the parser counts as stuck.
 const MAX_LOOKS: u32 = 100_000;
 
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(crate) enum Event {
     Start { kind: Option<SyntaxKind>, forward_parent: Option<usize> },
     /// Closes the node opened last.
     Finish,
-    /// Consumes the next `raw` tokens that are not trivia as one token of this kind.
+    /// Consumes `raw` adjacent tokens, after any trivia, as one token of this kind.
     Token { kind: SyntaxKind, raw: u8 },
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Parser<'t> {
     pub(crate) is_in_cell: bool,
     events: Vec<Event>,
     errors: Vec<SyntaxError>,
-    /// The token of the last error. Each token gets at most one error.
+    /// The position of the token that has the last error. Each token gets at most one error.
     last_error: Option<usize>,
 }
 
@@ -105,11 +105,11 @@ impl<'t> Parser<'t> {
         Output { events: self.events, errors: self.errors }
     }
 
-    /// Returns the kind of the token `n` places ahead.
+    /// Returns the kind of the token `n` places ahead; `EOF` beyond the last token.
     pub(crate) fn nth(&self, n: usize) -> SyntaxKind {
         let looks = self.looks.get();
-        // A rule that neither advances nor stops is a bug. It must not hang an editor, so the parser then sees the end of the
-        // text.
+        // A rule that loops without consuming a token is a bug. It must not hang an editor, so the parser then returns the end of
+        // the text.
         if looks > MAX_LOOKS {
             debug_assert!(false, "the parser is stuck at token {}", self.at);
             return EOF;
@@ -138,7 +138,7 @@ impl<'t> Parser<'t> {
         self.at(EOF)
     }
 
-    /// Returns the text of the token `n` places ahead.
+    /// Returns the text of the token `n` places ahead; empty beyond the last token.
     pub(crate) fn nth_text(&self, n: usize) -> &'t str {
         self.tokens.get(self.at + n).map_or("", |&(_, range)| &self.text[range])
     }
@@ -166,8 +166,8 @@ impl<'t> Parser<'t> {
         self.at
     }
 
-    /// Returns the operator at the current position, and the number of its tokens. The lexer separates the angles of `<<` and
-    /// `>>`, because those of `f<A = g<B = 1>>` close two lists.
+    /// Returns the operator at the current position, and the number of its tokens. The lexer never joins the angles of `<<` and
+    /// `>>`, because in `f<A = g<B = 1>>` they close two lists.
     pub(crate) fn operator(&self) -> (SyntaxKind, u8) {
         let glued = match (self.current(), self.nth(1)) {
             (T![<], T![<]) => T![<<],
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
         self.bump_joint(kind, 1);
     }
 
-    /// Consumes `raw` tokens, between which there is nothing, as one token.
+    /// Consumes `raw` adjacent tokens as one token of this kind.
     pub(crate) fn bump_joint(&mut self, kind: SyntaxKind, raw: u8) {
         if self.at < self.tokens.len() {
             self.at += usize::from(raw);
@@ -216,7 +216,7 @@ impl<'t> Parser<'t> {
         at
     }
 
-    /// Consumes a name under the kind of the contextual keyword `word`.
+    /// Consumes a name that is spelled `word` as that contextual keyword. Returns false if the current token is another one.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let kind = SyntaxKind::from_contextual_keyword(word);
         match kind {
@@ -242,7 +242,7 @@ impl<'t> Parser<'t> {
         Marker::new(position)
     }
 
-    /// Runs `rule` one nesting level deeper. Beyond the maximal depth the code is skipped with an error.
+    /// Runs `rule` one nesting level deeper. Beyond the maximal depth, skips the code with an error and returns `None`.
     pub(crate) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= MAX_NESTING {
             self.too_deep();
@@ -386,7 +386,7 @@ impl Marker {
     }
 }
 
-/// A closed node, which can still get a parent.
+/// A closed node. [`CompletedMarker::precede`] can still give it a parent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CompletedMarker {
     position: usize,

@@ -1,8 +1,8 @@
-//! Parses an edited text by parsing only the item that the edit is in.
+//! Parses an edited text by parsing only the item that contains the edit.
 //!
-//! The parser reads items one after the other, from left to right, and looks at most three tokens beyond an item. So if the edited
-//! item, parsed alone with the item behind it, ends where it has to, all other items are those of the earlier tree. The result is
-//! the tree and the errors that [`parse`](crate::parse) returns, or nothing.
+//! The parser reads items from left to right and looks at most three tokens beyond an item. So parse the edited item together
+//! with the item behind it. If the edited item ends where the edit puts its end, all other items are those of the earlier tree.
+//! The result is the tree and the errors that [`parse`](crate::parse) returns, or nothing.
 
 use rowan::{GreenNode, GreenNodeData, Language as _, NodeOrToken, TextRange, TextSize};
 
@@ -15,13 +15,13 @@ use crate::{
 /// The number of tokens behind an item that the parser may look at.
 const LOOK_AHEAD: usize = 3;
 
-/// Parses `new`, given the tree of the text `old`. Returns `None` if the edit is not inside of one item, or if it affects other
-/// items; then only [`parse`](crate::parse) knows the tree.
+/// Parses `new`, given the tree of the text `old`. Returns `None` if the edit is not inside of one item, or if it may affect other
+/// items; then call [`parse`](crate::parse).
 pub fn reparse(before: &Parse, old: &str, new: &str) -> Option<Parse> {
     let edit = Edit::between(old, new);
     let item = Edited::find(before.green(), &edit)?;
     if before.errors().iter().any(|error| error.code == codes::TOO_DEEP) {
-        // Of all places that are nested too deeply, only the first in the file has an error.
+        // Only the first code in a file that is nested too deeply has an error, so an edit can move the error to another item.
         return None;
     }
     let end = (item.range.end() + edit.inserted).checked_sub(edit.removed)?;
@@ -35,8 +35,8 @@ pub fn reparse(before: &Parse, old: &str, new: &str) -> Option<Parse> {
 }
 
 impl Parse {
-    /// Returns the same tree, made of the nodes of another tree where both are equal: at its beginning and at its end. A comparison
-    /// with the other tree is then fast.
+    /// Returns the same tree, but built from the nodes of `other` for the equal children at the start and at the end of the file.
+    /// [`is_same_tree`] does not walk shared nodes, so a comparison with `other` is then fast.
     #[must_use]
     pub fn sharing(self, other: &Parse) -> Parse {
         let old: Vec<_> = other.green().children().collect();
@@ -61,7 +61,7 @@ impl Parse {
 
 type Child<'a> = NodeOrToken<&'a GreenNodeData, &'a rowan::GreenTokenData>;
 
-/// The bytes in which two texts differ.
+/// The difference of two texts: `removed` bytes at `start` are replaced by `inserted` bytes.
 struct Edit {
     start: TextSize,
     removed: TextSize,
@@ -89,7 +89,7 @@ struct Edited<'a> {
     index: usize,
     kind: rowan::SyntaxKind,
     range: TextRange,
-    /// The item behind it, and the length of the blanks and comments between them; `None` at the end of the text.
+    /// The item after the edited one, and the bytes of whitespace and comments between them; `None` at the end of the text.
     behind: Option<&'a GreenNodeData>,
     gap: TextSize,
 }
@@ -128,7 +128,8 @@ impl<'a> Edited<'a> {
         Some(edited)
     }
 
-    /// Returns the edited item from the tree of a slice of the new text, which begins with it.
+    /// Returns the edited item from the tree of a slice of the new text that begins with the item. `length` is its new length.
+    /// `None` if the edit affects more than the item.
     fn parsed(&self, slice: &GreenNode, length: TextSize, edit: &Edit) -> Option<GreenNode> {
         let mut children = slice.children();
         let NodeOrToken::Node(item) = children.next()? else { return None };
@@ -145,15 +146,15 @@ impl<'a> Edited<'a> {
         if gap != self.gap || behind != self.behind || children.next().is_some() {
             return None;
         }
-        // The parser looks at the first two tokens of an item to see that it is one. An edit there affects the item above.
+        // The parser recognizes an item by its first two tokens, so an edit there can change where the item above ends.
         let root = SyntaxNode::new_root(item.to_owned());
         let (first, second) = (significant(&root).next()?, significant(&root).nth(1)?);
         let after_head = self.range.start() + second.text_range().end() < edit.start;
         (first.kind() != T![#] && after_head).then(|| item.to_owned())
     }
 
-    /// Returns the errors of the new text: those of other items, and those of the slice that are in the item. `None` if it is not
-    /// certain to which item an error belongs.
+    /// Returns the errors of the new text: those of other items at their new places, and those of the slice that are in the item.
+    /// `None` if an error is at the border of two items, so that it may belong to either.
     fn errors(
         &self,
         before: &[SyntaxError],
@@ -165,7 +166,8 @@ impl<'a> Edited<'a> {
         let first = significant(slice).next()?.text_range();
         let start = self.range.start();
         let head = TextRange::new(start, start + first.end());
-        // An item above may have an error at the first token of this one, and this one at the first token of the item behind.
+        // An item can have an error at the first token of the item behind it: at `head` for the item above, at `tail` for this
+        // item.
         let length = end - start;
         let next = match slice.children().nth(1) {
             Some(behind) => {

@@ -1,4 +1,4 @@
-//! Checks the finished tree where names are not needed: the insides of literals, and misplaced constructs.
+//! Checks the finished tree for errors that need no names: in literals, and misplaced constructs.
 
 use rowan::{TextRange, TextSize};
 
@@ -32,7 +32,7 @@ pub(crate) fn validate(root: &SyntaxNode, errors: &mut Vec<SyntaxError>) {
 
 fn int_number(token: &SyntaxToken, errors: &mut Vec<SyntaxError>) {
     let text = token.text();
-    // The lexer has already reported suffixes.
+    // The lexer has already reported numbers with suffixes.
     let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '_');
     let is_prefixed = text.starts_with('0') && text.chars().nth(1).is_some_and(|c| c.is_ascii_alphabetic());
     if tokens::int_value(text).is_some() || !(is_plain || is_prefixed) {

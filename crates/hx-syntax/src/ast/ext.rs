@@ -48,21 +48,21 @@ pub enum MeasureKind {
 }
 
 impl SourceFile {
-    /// Returns the entry of the REPL that this file holds, if it is one.
+    /// Returns the entry of the REPL; `None` for an ordinary file.
     pub fn cell(&self) -> Option<Cell> {
         support::child(self.syntax())
     }
 }
 
 impl Name {
-    /// Returns the spelling.
+    /// Returns the name as it is written.
     pub fn text(&self) -> String {
         self.syntax().text().to_string()
     }
 }
 
 impl NameRef {
-    /// Returns the spelling.
+    /// Returns the name as it is written.
     pub fn text(&self) -> String {
         self.syntax().text().to_string()
     }
@@ -75,21 +75,21 @@ impl Path {
         segments.join("::")
     }
 
-    /// Returns the name, if the path is a single segment.
+    /// Returns the name of a path with one segment; `None` for `a::b`.
     pub fn as_name(&self) -> Option<NameRef> {
         let mut segments = self.segments();
         let first = segments.next()?;
         segments.next().is_none().then_some(first)
     }
 
-    /// Returns the last segment, which names the target.
+    /// Returns the last segment, which is the name of the path's target.
     pub fn last_segment(&self) -> Option<NameRef> {
         self.segments().last()
     }
 }
 
 impl Literal {
-    /// Returns the only token.
+    /// Returns the token of the literal; a literal has only one.
     pub fn token(&self) -> Option<SyntaxToken> {
         self.syntax()
             .children_with_tokens()
@@ -117,13 +117,13 @@ impl RangeExpr {
         support::token(self.syntax(), T![..])
     }
 
-    /// Returns the expression before `..`.
+    /// Returns the expression before `..`; `None` if the range has no start.
     pub fn start(&self) -> Option<Expr> {
         let dots = self.dots()?.text_range().start();
         support::children(self.syntax()).find(|expr: &Expr| expr.syntax().text_range().end() <= dots)
     }
 
-    /// Returns the expression after `..`.
+    /// Returns the expression after `..`; `None` if the range has no end.
     pub fn end(&self) -> Option<Expr> {
         let dots = self.dots()?.text_range().end();
         support::children(self.syntax()).find(|expr: &Expr| expr.syntax().text_range().start() >= dots)
@@ -131,7 +131,7 @@ impl RangeExpr {
 }
 
 impl Expr {
-    /// Returns the expression without the parentheses around it.
+    /// Returns the expression without the parentheses around it; `None` if they are empty in broken code.
     pub fn unparenthesized(self) -> Option<Expr> {
         let mut expr = self;
         while let Expr::ParenExpr(paren) = &expr {
@@ -140,7 +140,7 @@ impl Expr {
         Some(expr)
     }
 
-    /// Returns the name, if the expression is a single name.
+    /// Returns the name, if the expression is a single name without compile-time arguments.
     pub fn as_name(&self) -> Option<NameRef> {
         match self {
             Expr::PathExpr(path) if path.generic_arg_list().is_none() => path.path()?.as_name(),
@@ -184,7 +184,7 @@ impl Param {
 }
 
 impl WarpRole {
-    /// Returns the task of the role.
+    /// Returns the task of the role, from its keyword.
     pub fn kind(&self) -> Option<RoleKind> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![producer] => Some(RoleKind::Producer),
@@ -193,14 +193,14 @@ impl WarpRole {
         })
     }
 
-    /// Reports whether every group has its own tile (`consumer each n (g)`).
+    /// Reports whether each group of the role works on a tile of its own: `consumer each n (g)`.
     pub fn is_each(&self) -> bool {
         self.each_token().is_some()
     }
 }
 
 impl MeasureQuantity {
-    /// Returns the counted quantity.
+    /// Returns the quantity that the number counts: `flops` or `bytes`.
     pub fn kind(&self) -> Option<MeasureKind> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![flops] => Some(MeasureKind::Flops),

@@ -69,17 +69,17 @@ pub enum UnaryOp {
     BitNot,
 }
 
-/// The operator of an assignment.
+/// The operator of an assignment, compound ones included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AssignOp {
     /// `=`.
     Plain,
-    /// `+=` and its like: `x += e` is `x = x + e`.
+    /// A compound assignment: `x += e` is `x = x + e`.
     Arith(ArithOp),
 }
 
 impl BinaryOp {
-    /// Returns the spelling.
+    /// Returns the operator as it is written.
     pub fn text(self) -> &'static str {
         match self {
             BinaryOp::Logic(LogicOp::Or) => "||",
@@ -92,7 +92,7 @@ impl BinaryOp {
 }
 
 impl CmpOp {
-    /// Returns the spelling.
+    /// Returns the operator as it is written.
     pub fn text(self) -> &'static str {
         match self {
             CmpOp::Eq => "==",
@@ -106,7 +106,7 @@ impl CmpOp {
 }
 
 impl ArithOp {
-    /// Returns the spelling.
+    /// Returns the operator as it is written.
     pub fn text(self) -> &'static str {
         match self {
             ArithOp::Add => "+",
@@ -125,7 +125,7 @@ impl ArithOp {
 }
 
 impl UnaryOp {
-    /// Returns the spelling.
+    /// Returns the operator as it is written.
     pub fn text(self) -> &'static str {
         match self {
             UnaryOp::Neg => "-",
@@ -135,7 +135,7 @@ impl UnaryOp {
     }
 }
 
-/// Returns the first token below a node that `read` accepts as an operator.
+/// Returns the first token among a node's children that `read` accepts as an operator.
 fn find_op<T>(node: &SyntaxNode, read: impl Fn(&SyntaxToken) -> Option<T>) -> Option<(SyntaxToken, T)> {
     node.children_with_tokens().filter_map(|it| it.into_token()).find_map(|token| {
         let op = read(&token)?;
@@ -144,7 +144,7 @@ fn find_op<T>(node: &SyntaxNode, read: impl Fn(&SyntaxToken) -> Option<T>) -> Op
 }
 
 impl BinaryExpr {
-    /// Returns the operator and its token.
+    /// Returns the operator and its token; `None` if the operator is missing in broken code.
     pub fn op(&self) -> Option<(SyntaxToken, BinaryOp)> {
         find_op(self.syntax(), |token| {
             Some(match token.kind() {
@@ -173,7 +173,7 @@ impl BinaryExpr {
         })
     }
 
-    /// Returns the operator.
+    /// Returns the operator; `None` if it is missing in broken code.
     pub fn op_kind(&self) -> Option<BinaryOp> {
         self.op().map(|(_, op)| op)
     }
@@ -185,7 +185,7 @@ impl BinaryExpr {
 }
 
 impl UnaryExpr {
-    /// Returns the operator and its token.
+    /// Returns the operator and its token; `None` if the operator is missing in broken code.
     pub fn op(&self) -> Option<(SyntaxToken, UnaryOp)> {
         find_op(self.syntax(), |token| {
             Some(match token.kind() {
@@ -197,14 +197,14 @@ impl UnaryExpr {
         })
     }
 
-    /// Returns the operator.
+    /// Returns the operator; `None` if it is missing in broken code.
     pub fn op_kind(&self) -> Option<UnaryOp> {
         self.op().map(|(_, op)| op)
     }
 }
 
 impl AssignStmt {
-    /// Returns the operator and its token.
+    /// Returns the operator and its token; `None` if the operator is missing in broken code.
     pub fn op(&self) -> Option<(SyntaxToken, AssignOp)> {
         find_op(self.syntax(), |token| {
             Some(match token.kind() {
@@ -224,7 +224,7 @@ impl AssignStmt {
         })
     }
 
-    /// Returns the operator.
+    /// Returns the operator; `None` if it is missing in broken code.
     pub fn op_kind(&self) -> Option<AssignOp> {
         self.op().map(|(_, op)| op)
     }

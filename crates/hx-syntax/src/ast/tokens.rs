@@ -141,8 +141,8 @@ pub(crate) fn int_value(text: &str) -> Option<u128> {
     u128::from_str_radix(digits, radix).ok()
 }
 
-/// Calls `emit` with the range in `token` of every character of a string, and with the character or the message of an error in
-/// it.
+/// Calls `emit` for every character of a string, with its range in `token`, and with the character itself or the message of an
+/// error. An escape is one character.
 pub(crate) fn unescape(token: &str, emit: &mut dyn FnMut(Range<usize>, Result<char, String>)) {
     let start = usize::from(token.starts_with('"'));
     let closed = token.len() > 1 && token.ends_with('"');
@@ -155,7 +155,7 @@ pub(crate) fn unescape(token: &str, emit: &mut dyn FnMut(Range<usize>, Result<ch
     }
 }
 
-/// Returns the character of an escape; `chars` is after the backslash.
+/// Reads an escape whose backslash has been read, and returns its character.
 fn escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String> {
     match chars.next().map(|(_, c)| c) {
         Some('n') => Ok('\n'),
@@ -178,7 +178,7 @@ fn unicode_escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String>
     let Some(digits) = digits else {
         return Err("`\\u` is followed by a code point in braces, as in `\\u{2218}`".to_owned());
     };
-    // The count covers the two braces and the digits between them.
+    // Skip the two braces and the digits between them.
     let count = digits.chars().count() + 2;
     chars.nth(count - 1);
     u32::from_str_radix(digits, 16)

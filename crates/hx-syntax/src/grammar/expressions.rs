@@ -30,11 +30,11 @@ const EXPR_START: TokenSet = TokenSet::new(&[
 /// Restrictions on an expression by its context. Brackets lift them.
 #[derive(Clone, Copy, Default)]
 struct Limits {
-    /// Before a block: `{` starts that block, not an operand.
+    /// The expression precedes a block, so `{` starts that block and is not an operand.
     is_header: bool,
-    /// Between `<` and `>`: comparisons need parentheses.
+    /// The expression is between `<` and `>`, so comparisons need parentheses.
     is_angle: bool,
-    /// The values of a `tune` or `forall` clause: a range may include its end.
+    /// The expression has the values of a `tune` or `forall` clause, so a range may include its end: `1..=8`.
     is_closed: bool,
 }
 
@@ -44,11 +44,11 @@ const ANGLE: Limits = Limits { is_angle: true, ..FREE };
 const CLOSED: Limits = Limits { is_closed: true, ..HEADER };
 
 pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
-    // `where(` is a call of the select, and a reference of another language is reported where an operand begins.
+    // `where(` starts a call. A `&` is a reference of another language, which the operand reports.
     p.at_set(EXPR_START) || p.at(T![&]) || (p.at(T![where]) && p.nth_at(1, T!['('])) || is_misused_keyword(p)
 }
 
-/// Reports whether a keyword is in the place of a name. The expression then continues after it.
+/// Reports whether the current token is a keyword that the user means as a name. Parsing continues after it.
 fn is_misused_keyword(p: &Parser<'_>) -> bool {
     p.current().is_keyword() && AFTER_OPERAND.contains(p.nth(1))
 }
@@ -73,8 +73,8 @@ pub(super) fn angle_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, ANGLE)
 }
 
-/// Parses an element of a list without labels. `IDENT ':'` after a comma reads as a label everywhere, so a layout whose shape
-/// starts with a name needs parentheses here too.
+/// Parses an element of a list without labels. Everywhere else `IDENT ':'` after a comma is a label, so a layout whose shape
+/// starts with a name needs parentheses in such a list too.
 pub(super) fn element(p: &mut Parser<'_>) -> bool {
     let is_label = p.at(IDENT) && p.nth_at(1, T![:]) && p.previous_is(T![,]);
     if is_label {
@@ -87,7 +87,7 @@ pub(super) fn element(p: &mut Parser<'_>) -> bool {
     expr(p)
 }
 
-/// Parses a number of groups or registers: `2`, `n`, `(n + 1)`. A bracket after a name does not make a call here.
+/// Parses a number of groups or registers: `2`, `n`, `(n + 1)`. After a name, `(` begins the role's binder, not a call.
 pub(super) fn count(p: &mut Parser<'_>) -> bool {
     match p.current() {
         INT_NUMBER | IDENT | T!['('] => p.nested(|p| primary(p, HEADER)).is_some(),
@@ -98,7 +98,8 @@ pub(super) fn count(p: &mut Parser<'_>) -> bool {
     }
 }
 
-/// Parses an `if` or a block at the start of a statement. It ends the statement: an operator after it begins the next one.
+/// Parses an `if` or a block at the start of a statement. The statement ends with it: an operator after it begins the next
+/// statement.
 pub(super) fn block_like(p: &mut Parser<'_>) -> bool {
     p.nested(|p| primary(p, FREE)).is_some()
 }
@@ -172,7 +173,7 @@ const ANGLES: TokenSet = TokenSet::new(&[T![<], T![<=], T![>=]]);
 // swizzle<3, 3, 3> ∘ (8, 8) : (8, 1) ∘ l == r;
 fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<CompletedMarker> {
     let mut lhs = unary_expr(p, limits)?;
-    // The power of the operator that made `lhs`, if that operator does not associate.
+    // The binding power of the outermost operator of `lhs`, if that operator may not be chained, as in `a < b < c`.
     let mut last_single = None;
     loop {
         let (operator, raw) = match p.current() {
@@ -205,7 +206,7 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
             p.error_here(codes::OTHER_LANGUAGE, "found `++`: it is written `i += 1`");
             single(p, ERROR);
         } else if binary_expr(p, limits, right).is_none() && p.at(operator) {
-            // In `a ++ b`, the second operator is reported and wrapped in an error node.
+            // In `a + + b`, report the second operator and wrap it in an error node.
             p.error_and_bump("an operand", TokenSet::EMPTY);
             binary_expr(p, limits, right);
         }
@@ -214,7 +215,8 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
     Some(lhs)
 }
 
-/// Reports `and`, `or` and the `o` of layouts, and returns the operator of the language that was meant.
+/// Reports a word that other languages or papers use as an operator: `and`, `or`, and `o` between layouts. Returns the operator
+/// that it means, or `IDENT` for other words.
 fn foreign_operator(p: &mut Parser<'_>) -> SyntaxKind {
     let (word, meant) = match p.nth_text(0) {
         "and" => ("and", T![&&]),
@@ -281,7 +283,7 @@ fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
                 inner.complete(p, INDEX_LIST);
                 m.complete(p, INDEX_EXPR)
             }
-            // Before a block, `x[i] else {` is an `if` whose block is missing.
+            // Before a block, `x[i] else {` is an `if` without its block, not a guarded read.
             T![else] if lhs.kind() == INDEX_EXPR && !(limits.is_header && p.nth_at(1, T!['{'])) => {
                 return Some(guarded_expr(p, lhs, limits));
             }
@@ -294,7 +296,7 @@ fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
 
 // test guarded_expr
 // t[i, j] else 0.0; -t[i] else -1 + x; t[i] else u[i] else f(x)[0];
-/// Parses the value of an element outside of the tensor. It binds to the index alone.
+/// Parses `else` with the value that the read has outside of the tensor. The `else` binds to the index alone.
 fn guarded_expr(p: &mut Parser<'_>, read: CompletedMarker, limits: Limits) -> CompletedMarker {
     let m = read.precede(p);
     p.bump(T![else]);
@@ -302,7 +304,7 @@ fn guarded_expr(p: &mut Parser<'_>, read: CompletedMarker, limits: Limits) -> Co
     m.complete(p, GUARDED_EXPR)
 }
 
-/// Wraps `x as f32` and `assert!(c)` in an error node. Reports whether there was one.
+/// Wraps a postfix of Rust, as in `x as f32` and `assert!(c)`, in an error node. Reports whether there was one.
 fn foreign_postfix(p: &mut Parser<'_>) -> bool {
     let message = match p.current() {
         T![as] if p.nth_at(1, IDENT) => {
@@ -448,7 +450,7 @@ fn path_expr(p: &mut Parser<'_>, limits: Limits) -> CompletedMarker {
     let first = p.position();
     path(p);
     let is_swizzle = p.position() == first + 1 && p.consumed_text(first) == "swizzle";
-    // `IDENT ':'` after `<` is a named argument too, with the wrong mark after the name.
+    // `IDENT ':'` after `<` is a named argument too, with `:` instead of `=`.
     let is_named = p.nth_at(1, IDENT) && matches!(p.nth(2), T![=] | T![:]);
     if p.at(T![<]) && (is_swizzle || is_named || (!limits.is_angle && is_at_nameless_args(p, first))) {
         generic_args(p);
@@ -458,9 +460,9 @@ fn path_expr(p: &mut Parser<'_>, limits: Limits) -> CompletedMarker {
     m.complete(p, PATH_EXPR)
 }
 
-/// Reports whether a path is followed by arguments without names, as in `k<32>(x)`. They are parsed, so that the error, which
-/// needs the callee, can show the missing names. Several arguments are accepted only at the start of a statement or of its value,
-/// because elsewhere they can be a list of comparisons.
+/// Reports whether a path is followed by arguments without names, as in `k<32>(x)`. They parse, because the error that names the
+/// missing parameters needs the callee. Several arguments are accepted only where a statement or its value starts; elsewhere `f(a
+/// < b, c > (d))` is a list of comparisons.
 fn is_at_nameless_args(p: &Parser<'_>, path: usize) -> bool {
     const MOST: usize = 8;
     let before = path.checked_sub(1).map(|before| p.consumed_text(before));
@@ -529,7 +531,7 @@ fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
         }
         fields += 1;
         expr(p);
-        // A single unlabelled expression between parentheses is no field.
+        // One expression in parentheses without a label or comma is not a tuple, so it needs no field node.
         if fields > 1 || is_labelled || p.at(T![,]) {
             m.complete(p, TUPLE_FIELD);
         } else {
@@ -546,7 +548,7 @@ fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
 // if f(x) { 1 } else { 2 }
 fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
-    // The keyword may also be an `elif`, which is already reported.
+    // The current token may be an `elif`, which the caller has reported: it becomes the `if`.
     p.bump_as(T![if]);
     header_expr(p);
     statements::block(p);

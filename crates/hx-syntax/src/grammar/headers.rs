@@ -8,9 +8,9 @@ const HEADER_RECOVERY: TokenSet =
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clauses {
-    /// `where`.
+    /// A `fn` has only `where`.
     OfFn,
-    /// `where`, `tune`, `grid`, `threads`, `cluster`.
+    /// A kernel has `where`, `tune`, `grid`, `threads` and `cluster`.
     OfKernel,
 }
 
@@ -171,7 +171,7 @@ fn tune_axis(p: &mut Parser<'_>) {
     m.complete(p, TUNE_AXIS);
 }
 
-/// Reports whether the `forall` of a test stands here. After a title no name can follow, so the word needs no look-ahead.
+/// Reports whether the current token is the `forall` of a test. No name can follow a title, so no look-ahead is needed.
 pub(super) fn is_at_forall(p: &Parser<'_>) -> bool {
     p.at(IDENT) && p.nth_text(0) == "forall"
 }
@@ -221,13 +221,13 @@ pub(super) fn in_expr(p: &mut Parser<'_>) {
     }
 }
 
-/// Parses the block of an item. Skips the tokens before it.
+/// Parses the block of an item, and skips tokens before it with an error.
 pub(super) fn body(p: &mut Parser<'_>) {
     if !p.at(T!['{']) {
         p.error_missing("`{` and a body");
         let m = p.start();
         let before = p.position();
-        // The skip stops at the keyword of the next item, so that a half-typed header does not swallow that item.
+        // Stop at the keyword of the next item, so that a half-typed header does not swallow that item.
         while !p.at_end() && !p.at_set(HEADER_RECOVERY) {
             p.bump_any();
         }

@@ -29,8 +29,8 @@ pub(super) fn is_at_item(p: &Parser<'_>) -> bool {
     is_item_word(p, n)
 }
 
-/// Reports whether a keyword starts an item. In `let x = kernel;` it is in the place of a name: a token that can follow an
-/// operand comes next.
+/// Reports whether a keyword starts an item. In `let x = kernel;` it does not: the token after it can follow an operand, so the
+/// user means the keyword as a name.
 fn is_item_word(p: &Parser<'_>, n: usize) -> bool {
     ITEM_START.contains(p.nth(n)) && !AFTER_OPERAND.contains(p.nth(n + 1))
 }
@@ -131,7 +131,7 @@ pub(super) fn attributes(p: &mut Parser<'_>) {
     }
 }
 
-/// Reports whether a line of a cell ends here. An item then needs no `;`.
+/// Reports whether an item in a cell ends with its line, so that it needs no `;`.
 fn is_at_line_end_of_cell(p: &Parser<'_>) -> bool {
     p.is_in_cell && !p.at(T![;]) && p.is_after_line_end()
 }

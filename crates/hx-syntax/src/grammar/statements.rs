@@ -12,9 +12,9 @@ const LET: &str = "a local is introduced with `let`";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// `}`.
+    /// The statement is in a block, which ends at `}`.
     OfBlock,
-    /// The end of the text. There the last statement needs no `;`.
+    /// The statement is in a cell, which ends with the text. There the last statement needs no `;`.
     OfCell,
 }
 
@@ -46,7 +46,7 @@ fn block_inside(p: &mut Parser<'_>) -> CompletedMarker {
 /// Parses a statement, or the last expression of a body.
 pub(super) fn statement(p: &mut Parser<'_>, end: End) {
     if p.at(T![;]) {
-        // An empty statement is harmless, but it is reported: formatted code has none.
+        // Report an empty statement, although it does nothing: formatted code never has one.
         let m = p.start();
         p.error_here(codes::UNEXPECTED, "found `;` with no statement before it");
         p.bump(T![;]);
@@ -86,7 +86,7 @@ pub(super) fn end_of_statement(p: &mut Parser<'_>) {
         return;
     }
     p.error_missing("`;`");
-    // On a new line a new statement has begun, and likewise if the current token can start one.
+    // Skip nothing if the next statement has begun: the current token is on a new line or can start a statement.
     if p.at_set(STATEMENT_RECOVERY) || p.is_after_line_end() {
         return;
     }
@@ -109,7 +109,7 @@ fn end_of(p: &mut Parser<'_>, end: End) {
 // let [bm, bn] = block_idx;
 // let (p, h): (f32, f32[M]) = scan((a, b), axis: 2, op: add);
 fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
-    // In `int i = 0`, another word is in the place of `let`; it is already reported.
+    // In `int i = 0` the current token is the `int` instead of `let`; the caller has reported it.
     p.bump_as(T![let]);
     patterns::pattern(p);
     types::opt_ascription(p);
@@ -140,7 +140,7 @@ fn for_(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, FOR_STMT);
 }
 
-/// Skips the step of a loop, which other languages have.
+/// Skips the step of a loop, as in `for i in 0..n step 2`, which other languages have.
 fn step(p: &mut Parser<'_>) {
     if !p.nth_is_word(0, "step") && !p.nth_is_word(0, "by") {
         return;
@@ -354,8 +354,8 @@ fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
     skipped(p, m, before);
 }
 
-/// Handles `return x` and the like: wraps the word in an error node; the code after it is parsed. Returns true if nothing follows
-/// the word.
+/// Handles `return x` and similar words of other languages: reports the word and wraps it in an error node. The code after it is
+/// parsed as usual. Returns true if nothing follows the word.
 fn foreign_statement(p: &mut Parser<'_>) -> bool {
     if !p.at(IDENT) {
         return false;

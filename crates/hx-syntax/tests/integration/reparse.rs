@@ -22,7 +22,7 @@ test \"a\" { assert(A == 1); }
 // The end.
 ";
 
-/// Replaces `from` by `to`, and reports whether one item was parsed, and the errors.
+/// Replaces `from` by `to` in [`ITEMS`], and compares whether only one item was parsed, and the errors.
 fn check(from: &str, to: &str, expected: Expect) {
     assert_eq!(ITEMS.matches(from).count(), 1, "`{from}` names one place");
     let edited = ITEMS.replace(from, to);
@@ -103,7 +103,7 @@ fn an_edit_between_items_parses_the_file() {
     check("\n// The end.", "\n// The end!", expect!["the whole file"]);
 }
 
-/// A tree of the whole text shares the items that are as before.
+/// A newly parsed tree can share the unchanged items of the tree before the edit.
 #[test]
 fn equal_items_are_shared() {
     let before = parse(ITEMS);

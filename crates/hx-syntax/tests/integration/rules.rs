@@ -10,7 +10,7 @@ fn folder(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Returns every block of comment lines that begins with `// test NAME`, by name.
+/// Returns, by name, every block of comment lines in the grammar that begins with `// test NAME`.
 fn examples() -> BTreeMap<String, String> {
     let mut examples = BTreeMap::new();
     let mut files: Vec<PathBuf> =

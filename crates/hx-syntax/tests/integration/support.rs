@@ -23,7 +23,7 @@ enum Shape {
     List(Vec<Shape>),
 }
 
-/// Reduces a name or a literal to its text.
+/// Returns the shape of a node: a leaf with the text for a name or a literal, otherwise its kind with the shapes of its children.
 fn shape(node: &SyntaxNode) -> Shape {
     let children: Vec<SyntaxElement> =
         node.children_with_tokens().filter(|it| !it.kind().is_trivia()).collect();
