@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use crate::support::Sandbox;
 
-/// The kernel as shipped.
+/// The text of the shipped matmul.
 const TEXT: &str = include_str!("../std/matmul.hx");
 
 /// Returns the layouts of the shipped kernel after some replacements in its text, with additional arguments.

@@ -19,7 +19,7 @@ use hx_workspace::Database;
 use crate::ledger::{Asked, CodeReport, Extent, outcomes};
 use crate::support::{self, LIMITS, Random};
 
-/// The kernel as shipped.
+/// The text of the shipped matmul.
 const TEXT: &str = include_str!("../std/matmul.hx");
 
 /// A way to compile and launch the kernel.

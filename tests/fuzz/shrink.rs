@@ -1,4 +1,4 @@
-//! Shrinks a failing text.
+//! Shrinks a failing text by removing parts of it.
 
 use super::generate::split;
 

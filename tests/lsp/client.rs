@@ -183,7 +183,7 @@ impl Client {
         self.write_raw(framed(&message.to_string()).as_bytes());
     }
 
-    /// Writes raw bytes.
+    /// Writes bytes that need not be a message.
     pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the server has not been left");
         input.write_all(bytes).and_then(|()| input.flush()).expect("the server listens");
@@ -399,7 +399,7 @@ impl Client {
         numbers.filter(|number| parent_of(*number) == Some(self.process.id())).collect()
     }
 
-    /// Kills the server.
+    /// Kills the server's process without a farewell.
     pub(crate) fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

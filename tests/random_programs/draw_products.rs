@@ -1,4 +1,4 @@
-//! Draws products.
+//! Draws products: of tiles, and with a loop over K.
 
 use hx_dtype::DType;
 

@@ -1,4 +1,4 @@
-//! Shrinks a failing program.
+//! Shrinks a failing program by removing steps and features.
 
 use super::draw_places::Place;
 use super::draw_views::View;

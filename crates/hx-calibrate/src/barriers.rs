@@ -5,7 +5,7 @@ use hx_target::{Feature, Target};
 use crate::kernel::{Kernel, await_phase, barriers, sync};
 use crate::probe::Probe;
 
-/// Shared memory for barriers.
+/// Bytes of shared memory for barriers.
 const BYTES: u32 = 1024;
 const TIMES: u32 = 8;
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub enum Blocks {
     /// As many as a cluster has: the multiprocessor and the L2 cache are otherwise idle.
     One,
-    /// One on each multiprocessor.
+    /// One block on each multiprocessor.
     All,
 }
 
@@ -25,7 +25,7 @@ pub enum Figure {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MapShape {
     pub rows: u64,
-    /// Rows of a box.
+    /// Rows of a box; its columns are [`MapShape::COLUMNS`].
     pub extent: u32,
 }
 

@@ -5,7 +5,7 @@ use hx_target::{Space, Target};
 use crate::probe::{Blocks, Results};
 use crate::{barriers, boxes, clusters, global, products, shared};
 
-/// A number of the file.
+/// A number of the cost model's file, with its fit.
 #[derive(Debug)]
 pub struct Row {
     /// The key in the file, a field of [`hx_target::Costs`].
@@ -59,7 +59,7 @@ fn loads(target: Target) -> Option<String> {
     Some(global::bytes_name(row, Blocks::All))
 }
 
-/// Returns all rows.
+/// Returns the rows of all numbers that probes measure on a target.
 pub fn rows(target: Target) -> Vec<Row> {
     let barriers_of = || barriers::WARPS.iter().map(|warps| barriers::block_name(*warps)).collect::<Vec<_>>();
     let meetings = || vec![shared::meeting_name(8, 1), shared::meeting_name(8, 4)];

@@ -54,7 +54,7 @@ impl BuildKind {
         all.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the kind's name.
+    /// Returns the name of the kind on the command line.
     pub fn name(self) -> &'static str {
         match self {
             BuildKind::Cubin => "cubin",
@@ -322,7 +322,7 @@ enum Parameter {
         dtype: String,
         mutable: bool,
         shape: Vec<String>,
-        /// In elements.
+        /// Strides in elements, in Python's notation.
         stride: Vec<String>,
         /// Bytes to which the pointer must be aligned.
         align: u32,

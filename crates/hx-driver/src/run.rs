@@ -17,7 +17,7 @@ pub enum RunOutcome {
     Finished,
     /// Refused before it ran, because `main` is missing, has errors, or uses an item that has errors.
     Refused(Vec<Diagnostic>),
-    /// `main` stopped at an error.
+    /// `main` stopped at an error, or ran out of time.
     Failed(Vec<Diagnostic>),
 }
 

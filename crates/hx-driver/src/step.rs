@@ -47,7 +47,7 @@ pub struct StepRequest<'r> {
     /// The order of events, as in [`TestOptions::orders`].
     pub order: u64,
     pub seed: u64,
-    /// The arguments of a program.
+    /// The command-line arguments of a program, which its `main` reads.
     pub args: Vec<String>,
     /// The bytes that the record may take, about.
     pub budget: usize,

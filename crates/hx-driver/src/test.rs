@@ -64,7 +64,7 @@ impl Filter {
 pub struct Case {
     /// `path::title[case]`.
     pub name: String,
-    /// The test.
+    /// The item of the test.
     pub test: ItemKey,
     /// Index of the case in the test's list; `None` for a test without a list of cases.
     pub index: Option<usize>,
@@ -105,7 +105,7 @@ pub struct TestOptions<'t> {
     pub retries: u32,
     /// Number of cases that are drawn for a test with a `forall`.
     pub cases: usize,
-    /// The observer of the run.
+    /// Observes the cases while they run, such as a progress bar.
     pub observer: Option<&'t dyn Observer>,
     /// The cases report the counters of their launches on the simulator.
     pub report: bool,
@@ -149,7 +149,7 @@ pub enum Verdict {
     Skipped(String),
 }
 
-/// A line of the report.
+/// The report of one case, with what it printed and found.
 #[derive(Clone, Debug)]
 pub struct CaseReport {
     pub case: Case,

@@ -62,7 +62,7 @@ pub struct TuneRequest {
     pub baseline: Baseline,
     /// The folder of earlier results; `None` keeps nothing.
     pub cache: Option<PathBuf>,
-    /// Ignore earlier results.
+    /// Ignore earlier results, and remove them.
     pub fresh: bool,
     /// The number of copies of every tensor, which repeated runs take in turn.
     pub rotate: usize,
@@ -93,7 +93,7 @@ impl Baseline {
         }
     }
 
-    /// Returns the name.
+    /// Returns the name on the command line.
     pub fn name(&self) -> &str {
         match self {
             Baseline::None => "none",
@@ -109,7 +109,7 @@ impl Baseline {
 pub enum Progress {
     /// Candidates that are solved and compiled, of all.
     Compiled { done: usize, of: usize },
-    /// Candidates whose results are compared with those of the defaults, of all.
+    /// Candidates whose results are compared with those of the anchor, of all.
     Checked { done: usize, of: usize },
     /// Candidates that are measured in a round, of those that are left. Rounds count from 0.
     Measured { round: usize, rounds: usize, done: usize, of: usize },
@@ -121,7 +121,7 @@ pub enum TuneError {
     /// The request is invalid.
     Usage(String),
     Launch(LaunchError),
-    /// Candidates compute something else than the defaults. Each has the difference.
+    /// Candidates compute something else than the anchor. Each has the difference.
     Wrong(Vec<(String, HostError)>),
 }
 
@@ -171,7 +171,7 @@ pub struct Entrant {
 pub struct Row {
     pub candidate: String,
     pub is_default: bool,
-    /// In microseconds.
+    /// The estimated time in microseconds.
     pub estimate_us: Option<f64>,
     pub bound: Option<String>,
     pub sample: Option<Sample>,
@@ -410,7 +410,7 @@ impl Prepared {
 /// Tunes a kernel for one shape on a GPU.
 ///
 /// # Errors
-/// If the machine is no GPU, a launch fails, or a candidate computes something else than the defaults.
+/// If the machine is no GPU, a launch fails, or a candidate computes something else than the anchor.
 pub fn tune<'db>(
     db: &'db Database,
     kernel: Kernel<'db>,

@@ -180,7 +180,7 @@ impl Float {
         Float(value.to_bits())
     }
 
-    /// Returns the number.
+    /// Returns the number with the bits of this value.
     pub fn value(self) -> f64 {
         f64::from_bits(self.0)
     }

@@ -82,7 +82,7 @@ macro_rules! items {
                 match kind { $(ItemKind::$name => Item::$name($name::new(db, file, name, nth, green, offset)),)* }
             }
 
-            /// Returns the kind.
+            /// Returns the kind of the item.
             pub fn kind(self) -> ItemKind {
                 match self { $(Item::$name(_) => ItemKind::$name,)* }
             }

@@ -61,13 +61,13 @@ pub struct Emitted {
 /// The reason why there is no text.
 #[derive(Clone, Debug)]
 pub enum EmitError {
-    /// The request is invalid.
+    /// The request is invalid; the text says why.
     Usage(String),
     /// The kernel needs a value for a compile-time parameter. The caller adds how to set it, because only the caller knows.
     Open { kernel: Name, parameter: Name },
     /// The kernel has errors.
     Found(Vec<Diagnostic>),
-    /// The machine lacks something.
+    /// The machine lacks a part, such as the CUDA compiler.
     Host(HostError),
 }
 

@@ -95,7 +95,7 @@ impl<'a> Solved<'a> {
         &self.lowered.program
     }
 
-    /// Returns the instance's solution.
+    /// Returns the solution whose layouts are explained.
     pub fn solution(&self) -> &'a Solution {
         self.solution
     }

@@ -27,7 +27,7 @@ enum hx_status {
 #endif
 ";
 
-/// Writes the header.
+/// Returns the text of the header `stem.h`.
 pub(super) fn header(request: &LauncherRequest<'_>, functions: &[Function<'_>]) -> String {
     let prefix = prefix(request.stem);
     let guard = format!("HX_{}_H", word(request.stem).to_uppercase());

@@ -60,13 +60,13 @@ pub struct LauncherRequest<'a> {
     pub stem: &'a str,
     /// The name of the file with the kernels.
     pub file: &'a str,
-    /// The version of the toolchain.
+    /// The version of the toolchain, which the files name.
     pub version: &'a str,
     pub target: Target,
     pub kernels: &'a [BuiltKernel],
 }
 
-/// The text of a launcher.
+/// The header and the source of a launcher, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LauncherText {
     pub header: String,

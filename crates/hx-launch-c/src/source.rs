@@ -25,7 +25,7 @@ const ZEROS: u32 = 256;
 /// The variable with the number of multiprocessors.
 const PROCESSORS: &str = "hx_processors";
 
-/// Writes the source.
+/// Returns the text of the source `stem.c`.
 pub(super) fn source(request: &LauncherRequest<'_>, functions: &[Function<'_>]) -> Result<String, String> {
     let mut launches = String::new();
     for (index, function) in functions.iter().enumerate() {

@@ -135,7 +135,7 @@ impl Layout {
         Ok(Layout { shape, stride, leaves })
     }
 
-    /// Returns the shape.
+    /// Returns the shape, the extents of the modes.
     pub fn shape(&self) -> &IntTuple {
         &self.shape
     }
@@ -192,7 +192,7 @@ impl Layout {
         Layout { shape: shape.clone(), stride: stride.clone(), leaves }
     }
 
-    /// Returns the top-level modes.
+    /// Returns the top-level modes; an integer shape is a single mode.
     pub fn modes(&self) -> Vec<Layout> {
         (0..self.rank()).map(|i| self.mode(i)).collect()
     }

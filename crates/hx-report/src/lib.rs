@@ -26,7 +26,7 @@ pub use explain::explain;
 use wrap::fitted;
 pub use wrap::wrapped;
 
-/// Options of the drawing.
+/// Options of drawings and of rendered messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config {
     /// Whether to use ANSI colours.
@@ -71,7 +71,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Draws a single diagnostic.
+/// Draws a single diagnostic, without a cache of its files.
 pub fn render(db: &dyn Db, diagnostic: &Diagnostic, config: Config) -> String {
     Renderer::new(db, config).render(diagnostic)
 }
@@ -113,7 +113,7 @@ pub fn render_placeless(
     text
 }
 
-/// The format of findings.
+/// The format in which findings are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Format {
     /// Drawn with source lines, for people.

@@ -25,7 +25,7 @@ use crate::map::{Maps, ZEROS, instead_of_empty};
 use crate::memory::{DeviceMemory, make_current};
 use crate::timing;
 
-/// All devices used so far.
+/// The driver, all devices used so far, and the memory on them.
 #[derive(Default)]
 pub(crate) struct Gpus {
     driver: Option<Result<DriverInfo, Absence>>,
@@ -50,7 +50,7 @@ pub(crate) struct Gpu {
     pub(crate) cublas: Option<Cublas>,
 }
 
-/// Loaded machine code.
+/// Machine code that is loaded on a device.
 #[derive(Clone)]
 pub(crate) struct Module {
     pub(crate) handle: sys::CUmodule,

@@ -1,4 +1,4 @@
-//! Memory of a device.
+//! Device memory: allocations that are freed when dropped, and checked copies from and to them.
 
 #![allow(unsafe_code)]
 

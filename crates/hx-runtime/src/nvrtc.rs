@@ -47,7 +47,7 @@ struct Api {
 type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Content = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
-/// The loaded library.
+/// The loaded compiler library, with its functions and version.
 pub(crate) struct Nvrtc {
     api: Api,
     files: NvrtcFiles,

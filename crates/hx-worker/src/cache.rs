@@ -41,9 +41,9 @@ pub struct Cache {
 /// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
-    /// The entry.
+    /// The entry is valid, and no other user could have written it.
     Hit(Box<Compiled>),
-    /// There is no entry.
+    /// The cache has no entry of this key.
     Miss,
     /// The entry is damaged and was removed, or it cannot be read.
     Damaged(CacheWarning),
@@ -54,7 +54,7 @@ pub enum Lookup {
 /// A failed operation of the cache. The result of the compile is still correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheWarning {
-    /// The file or folder.
+    /// The file or folder of the failed operation.
     pub path: PathBuf,
     /// The reason, in lower case and without a final stop.
     pub reason: String,
@@ -107,7 +107,7 @@ impl Cache {
         }
     }
 
-    /// Returns the folder.
+    /// Returns the folder, which may not exist yet.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -136,7 +136,7 @@ impl Cache {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Looks an entry up.
+    /// Looks for the entry of a key. Removes the entry if it is damaged.
     pub fn get(&self, key: &str) -> Lookup {
         let path = self.entry_path(key);
         let bytes = match self.read_entry(&path) {
@@ -208,7 +208,7 @@ impl Cache {
         })
     }
 
-    /// Counts the entries.
+    /// Counts the entries and their bytes.
     pub fn size(&self) -> CacheSize {
         let mut size = CacheSize::default();
         for (_, bytes) in self.entries() {

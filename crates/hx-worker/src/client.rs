@@ -42,14 +42,14 @@ impl Buffer {
 pub enum Arg<'a> {
     /// A pointer to fresh device memory that holds `data`. Its content is read back if `writable`.
     Buffer {
-        /// The bytes.
+        /// The initial content of the device memory.
         data: &'a [u8],
         /// Whether the kernel may write it.
         writable: bool,
     },
     /// A pointer into an existing allocation.
     Resident {
-        /// The allocation.
+        /// The allocation, which must belong to the current worker.
         buffer: Buffer,
         /// Offset from its start, in bytes.
         offset: u64,
@@ -61,31 +61,31 @@ pub enum Arg<'a> {
 }
 
 impl Arg<'_> {
-    /// Makes a 32-bit integer argument.
+    /// Makes a 4-byte parameter of a signed integer.
     pub fn i32(value: i32) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 
-    /// Makes a 64-bit integer argument.
+    /// Makes an 8-byte parameter of a signed integer.
     pub fn i64(value: i64) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 
-    /// Makes an f32 argument.
+    /// Makes a 4-byte parameter of a float.
     pub fn f32(value: f32) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 
-    /// Makes an f64 argument.
+    /// Makes an 8-byte parameter of a float.
     pub fn f64(value: f64) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 }
 
-/// A kernel launch.
+/// A kernel with the sizes of its launch and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch<'a> {
-    /// Ordinal of the device.
+    /// The number of the device, from 0.
     pub device: u32,
     /// The machine code. Each worker receives it once.
     pub cubin: &'a [u8],
@@ -101,7 +101,7 @@ pub struct Launch<'a> {
     pub shared_bytes: u32,
     /// Whether the launch may start before those before it are complete: the kernel waits for them itself.
     pub waits_for_previous: bool,
-    /// Parameters in order.
+    /// The arguments, in the order of the kernel's parameters.
     pub args: Vec<Arg<'a>>,
 }
 
@@ -118,11 +118,11 @@ pub struct LaunchResult {
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     pub(crate) blobs: Vec<Vec<u8>>,
-    /// Keyed by device and hash.
+    /// The blob with each new cubin, by device and hash.
     pub(crate) modules: BTreeMap<(u32, String), Blob>,
 }
 
-/// Owns a worker process.
+/// Sends requests to a worker process, which it starts and ends.
 #[derive(Debug)]
 pub struct WorkerClient {
     command: WorkerCommand,

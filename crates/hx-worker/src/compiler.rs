@@ -19,31 +19,31 @@ pub struct Compiler {
 /// Compiled code and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The code.
+    /// The code, with the log and the resources of its kernels.
     pub compiled: Compiled,
     /// Whether the code came from the cache.
     pub from_cache: bool,
-    /// The warnings of the cache.
+    /// The operations of the cache that failed; the code is right nevertheless.
     pub cache_warnings: Vec<CacheWarning>,
 }
 
 /// The reason why there is no compiled code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// There is no compiler.
+    /// No compiler is installed, and the cache does not have the code.
     #[error("{0}")]
     Absent(Absence),
     /// The compiler refused the text. Generated text must never cause this.
     #[error("the CUDA compiler refused `{file_name}` ({status})")]
     Refused {
-        /// The name in the job.
+        /// [`CompileJob::file_name`].
         file_name: String,
         /// The compiler's name for the failure.
         status: String,
-        /// Its log.
+        /// The compiler's log, unchanged.
         log: String,
     },
-    /// The worker failed.
+    /// The worker crashed, ran out of time or was cancelled.
     #[error("{0}")]
     Worker(WorkerError),
 }

@@ -12,9 +12,9 @@ pub enum WorkerError {
     /// The worker's executable could not be started.
     #[error("cannot start the worker `{}`: {reason}", program.display())]
     Spawn {
-        /// The executable.
+        /// The path of the executable.
         program: PathBuf,
-        /// The system's reason.
+        /// The system's reason, as text.
         reason: String,
     },
     /// The worker died before it answered.
@@ -30,23 +30,23 @@ pub enum WorkerError {
     /// The worker did not answer in time and was killed.
     #[error("the worker gave no answer within {after:?} while {during} and was stopped")]
     Deadline {
-        /// The operation.
+        /// The operation, such as `compiling`.
         during: String,
-        /// The time limit.
+        /// The time limit of the whole request.
         after: Duration,
     },
     /// The caller cancelled, and the worker was killed.
     #[error("cancelled while {during}")]
     Cancelled {
-        /// The operation.
+        /// The operation, such as `compiling`.
         during: String,
     },
     /// The worker does not speak this protocol.
     #[error("the worker answered out of protocol while {during}: {reason}")]
     Protocol {
-        /// The operation.
+        /// The operation, such as `compiling`.
         during: String,
-        /// The violation.
+        /// The violation, as text for the user.
         reason: String,
     },
     /// The buffer belongs to a worker that is gone.

@@ -16,9 +16,9 @@ const MAX_BLOB: u64 = 64 << 30;
 /// A message: its JSON header, and its blobs in the order of their numbers in the header.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// UTF-8 JSON.
+    /// The header, UTF-8 JSON.
     pub header: Vec<u8>,
-    /// Raw payloads.
+    /// The blobs, which the header names by their positions.
     pub blobs: Vec<Vec<u8>>,
 }
 

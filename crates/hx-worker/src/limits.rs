@@ -18,7 +18,7 @@ impl std::fmt::Debug for Limits<'_> {
 }
 
 impl Limits<'static> {
-    /// Makes a deadline without cancellation.
+    /// Makes limits of this time, which nobody cancels.
     pub fn within(deadline: Duration) -> Limits<'static> {
         Limits { deadline, cancelled: &|| false }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The resources of a kernel, as the assembler reports them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelResources {
-    /// Name of the kernel.
+    /// The name of the kernel in the machine code.
     pub symbol: String,
     /// Registers of each thread.
     pub registers: u32,

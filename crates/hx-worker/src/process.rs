@@ -27,27 +27,27 @@ const STDERR_TAIL: usize = 8 << 10;
 /// The command that starts a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
-    /// The executable.
+    /// The path of the executable, or a name to look up on `PATH`.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments before the client's requests, which travel through pipes.
     pub args: Vec<OsString>,
     /// Variables added to the environment.
     pub env: Vec<(OsString, OsString)>,
 }
 
 impl WorkerCommand {
-    /// Makes a command without arguments.
+    /// Makes a command without arguments and variables.
     pub fn new(program: impl Into<PathBuf>) -> WorkerCommand {
         WorkerCommand { program: program.into(), args: Vec::new(), env: Vec::new() }
     }
 
-    /// Adds an argument.
+    /// Returns the command with one more argument.
     pub fn arg(mut self, arg: impl Into<OsString>) -> WorkerCommand {
         self.args.push(arg.into());
         self
     }
 
-    /// Adds a variable.
+    /// Returns the command with one more environment variable.
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> WorkerCommand {
         self.env.push((name.into(), value.into()));
         self
@@ -63,7 +63,7 @@ pub(crate) enum WaitError {
     Cancelled,
 }
 
-/// A running worker.
+/// A running worker, with the threads of its pipes.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -135,7 +135,7 @@ impl Process {
         }
     }
 
-    /// Waits for the next frame.
+    /// Waits for the next frame, at the longest until the deadline of the budget.
     pub(crate) fn wait_frame(&self, budget: &Budget<'_>) -> Result<Frame, WaitError> {
         loop {
             if budget.is_cancelled() {

@@ -31,7 +31,7 @@ pub struct Hello {
 pub struct RequestEnvelope {
     /// The number, which the client counts up.
     pub id: u64,
-    /// The request.
+    /// The operation and its arguments.
     pub request: Request,
 }
 
@@ -40,7 +40,7 @@ pub struct RequestEnvelope {
 pub struct ReplyEnvelope {
     /// The number of the request.
     pub id: u64,
-    /// The result.
+    /// The answer, or the reason why there is none.
     pub reply: Result<Reply, RemoteError>,
 }
 
@@ -51,7 +51,7 @@ pub enum Request {
     Probe { nvrtc: Option<NvrtcFiles> },
     /// Create the context of a device, so that the first launch need not.
     Warm { device: u32 },
-    /// Compile CUDA text.
+    /// Compile CUDA text with this compiler library.
     Compile { nvrtc: NvrtcFiles, job: CompileJob },
     /// Run a kernel once.
     Launch(LaunchRequest),
@@ -74,7 +74,7 @@ pub enum Request {
 /// The answers of a worker. Each variant answers the request of the corresponding name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// Answers `Probe`.
+    /// Answers `Probe` with the parts of the machine that were found.
     Probe(Box<ProbeReport>),
     /// Answers `Warm`, `Run`, `Upload`, `Fill` and `Free`.
     Done,
@@ -84,7 +84,7 @@ pub enum Reply {
     Launched { outputs: BTreeMap<usize, Blob>, gpu_ms: f32 },
     /// Answers `Time`: the milliseconds of each reported run, for each work in order.
     Timed { gpu_ms: Vec<Vec<f32>> },
-    /// Answers `Alloc`.
+    /// Answers `Alloc` with the number of the allocation.
     Allocated { buffer: u64 },
     /// Answers `Download`. The bytes are blob 0.
     Downloaded,
@@ -93,7 +93,7 @@ pub enum Reply {
 /// A kernel launch in its serialized form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaunchRequest {
-    /// Ordinal of the device.
+    /// The number of the device, from 0.
     pub device: u32,
     /// The blake3 hash of the cubin, in hexadecimal digits.
     pub module: String,
@@ -111,7 +111,7 @@ pub struct LaunchRequest {
     pub shared_bytes: u32,
     /// Whether the launch may start before those before it are complete: the kernel waits for them itself.
     pub waits_for_previous: bool,
-    /// Kernel parameters in order.
+    /// The arguments, in the order of the kernel's parameters.
     pub args: Vec<WireArg>,
 }
 
@@ -120,7 +120,7 @@ pub struct LaunchRequest {
 pub enum WireArg {
     /// A pointer to fresh device memory that holds the blob. The content is sent back if `writable`.
     Buffer { data: Blob, writable: bool },
-    /// A pointer into an allocation.
+    /// A pointer that lies `offset` bytes into an allocation.
     Resident { buffer: u64, offset: u64 },
     /// Parameter bytes passed by value, little endian.
     Value { bytes: Vec<u8> },
@@ -128,14 +128,14 @@ pub enum WireArg {
     TensorMap(TensorMap),
 }
 
-/// An operation on the device.
+/// A step of a work or of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Step {
-    /// Run a kernel.
+    /// Run a kernel without reading its buffers back.
     Launch(LaunchRequest),
     /// Multiply matrices with the vendor's library.
     Gemm(GemmRequest),
-    /// Copy device memory.
+    /// Copy the first `bytes` bytes from one allocation to another.
     Copy { from: u64, to: u64, bytes: u64 },
 }
 
@@ -149,7 +149,7 @@ pub struct Work {
 /// The products `c[m, n] = a[m, k] · b[k, n]` of a batch, accumulated in f32, or in i32 if `a` and `b` are integers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GemmRequest {
-    /// The library, found by [`crate::toolkit::find_cublaslt`].
+    /// The path of cuBLASLt, found by [`crate::toolkit::find_cublaslt`].
     pub library: PathBuf,
     /// The number of products.
     pub batch: u64,
@@ -170,11 +170,11 @@ pub struct GemmRequest {
 /// A matrix in an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireMatrix {
-    /// The allocation.
+    /// The number of the allocation.
     pub buffer: u64,
     /// Offset from its start, in bytes.
     pub offset: u64,
-    /// The element type.
+    /// The type of the elements in memory.
     pub element: Element,
     /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
     pub strides: [u64; 2],
@@ -185,7 +185,7 @@ pub struct WireMatrix {
 /// The element types that the vendor's matrix product supports here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Element {
-    /// IEEE half precision.
+    /// IEEE half precision, 16 bits.
     F16,
     /// Half precision with the exponents of f32.
     Bf16,
@@ -197,7 +197,7 @@ pub enum Element {
     F8e4m3,
     /// 8 bits, 2 of them for the fraction.
     F8e5m2,
-    /// Integers of 8 bits.
+    /// Signed integers of 8 bits.
     I8,
     /// Integers of 32 bits, for results.
     I32,
@@ -250,7 +250,7 @@ impl TimePlan {
 /// The files of the compiler library, found by [`crate::toolkit`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvrtcFiles {
-    /// The library.
+    /// The path of `libnvrtc`.
     pub library: PathBuf,
     /// Its companion with the built-in definitions, which must be loaded first.
     pub builtins: Option<PathBuf>,
@@ -268,15 +268,15 @@ pub enum Want {
 /// CUDA text to compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompileJob {
-    /// The text.
+    /// The CUDA C++ text.
     pub source: String,
     /// The file name in the compiler's messages.
     pub file_name: String,
     /// The real architecture, as in `sm_90a`.
     pub arch: String,
-    /// Options besides the architecture.
+    /// Options besides the architecture, such as [`CompileJob::OPTIONS`].
     pub options: Vec<String>,
-    /// Cubin or PTX.
+    /// The kind of code to produce.
     pub want: Want,
 }
 
@@ -353,31 +353,31 @@ impl fmt::Debug for Compiled {
 /// The parts of a machine. An absent part is a value with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeReport {
-    /// The driver.
+    /// The CUDA driver, with the newest CUDA version that it supports.
     pub driver: Result<DriverInfo, Absence>,
     /// The devices; an absence when the driver is missing or reports none.
     pub devices: Result<Vec<DeviceInfo>, Absence>,
-    /// The compiler library.
+    /// The compiler library, if it loads.
     pub nvrtc: Result<NvrtcInfo, Absence>,
 }
 
-/// The CUDA driver.
+/// Facts about the CUDA driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverInfo {
     /// The newest CUDA version that it supports.
     pub cuda_version: (u32, u32),
 }
 
-/// A GPU.
+/// A GPU that the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
-    /// Ordinal, counted from 0.
+    /// The number of the device, from 0.
     pub ordinal: u32,
-    /// The product's name.
+    /// The product's name, such as `NVIDIA H200`.
     pub name: String,
-    /// Compute capability.
+    /// The compute capability, major and minor, such as `(9, 0)`.
     pub capability: (u32, u32),
-    /// Multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
     /// Device memory in bytes.
     pub memory_bytes: u64,
@@ -397,10 +397,10 @@ impl DeviceInfo {
     }
 }
 
-/// The compiler library.
+/// The compiler library after loading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvrtcInfo {
-    /// Major and minor version.
+    /// The major and minor version of the library.
     pub version: (u32, u32),
     /// The file from which it was loaded.
     pub library: PathBuf,
@@ -409,13 +409,13 @@ pub struct NvrtcInfo {
 /// A part that can be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Component {
-    /// The CUDA driver library.
+    /// The library of the CUDA driver, `libcuda`.
     Driver,
-    /// A GPU.
+    /// A GPU that the driver reports.
     Device,
-    /// The CUDA compiler library.
+    /// The CUDA compiler library, NVRTC.
     Nvrtc,
-    /// `nvdisasm`.
+    /// The program `nvdisasm`.
     Disassembler,
     /// The vendor's library of matrix products.
     Cublas,
@@ -436,13 +436,13 @@ impl fmt::Display for Component {
 /// A missing part, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
-    /// The missing part.
+    /// The kind of the missing part.
     pub component: Component,
     /// The reason, in lower case and without a final stop.
     pub reason: String,
     /// The places that were searched, in order.
     pub looked_in: Vec<String>,
-    /// Advice, in the same form.
+    /// What the user can do, in lower case and without a final stop.
     pub help: Option<String>,
 }
 
@@ -464,9 +464,9 @@ impl std::error::Error for Absence {}
 /// An error of the CUDA driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CudaFault {
-    /// The worker's operation.
+    /// The operation of the worker that failed, such as `reading device memory`.
     pub during: String,
-    /// The driver's code.
+    /// The driver's number of the error (`CUresult`).
     pub code: u32,
     /// The driver's name for the code.
     pub name: String,
@@ -488,23 +488,23 @@ pub enum RemoteError {
     /// A part that the request needs is missing.
     #[error("{0}")]
     Absent(Absence),
-    /// The compiler refused the text.
+    /// The compiler refused the CUDA text.
     #[error("the CUDA compiler refused the text ({status})")]
     Refused {
         /// The compiler's name for the failure.
         status: String,
-        /// Its log.
+        /// The compiler's log, unchanged.
         log: String,
     },
-    /// The driver reported an error.
+    /// The driver reported an error, such as a fault of a kernel.
     #[error("{0}")]
     Cuda(CudaFault),
     /// A library of the vendor refused a call.
     #[error("{library} failed while {during}: {status}")]
     Library {
-        /// The library's name.
+        /// The name of the library, for messages.
         library: String,
-        /// The operation.
+        /// The operation that failed, for messages.
         during: String,
         /// The library's name for the failure.
         status: String,

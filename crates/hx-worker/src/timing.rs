@@ -9,18 +9,18 @@ use crate::error::WorkerError;
 use crate::limits::{Budget, Limits};
 use crate::protocol::{self, Element, GemmRequest, Reply, Request, TimePlan, WireMatrix};
 
-/// An operation on the device.
+/// A step of a work: a kernel, a product or a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Run a kernel.
+    /// Run a kernel without reading its buffers back.
     Launch(Launch<'a>),
     /// Multiply matrices with the vendor's library.
     Gemm(Gemm),
     /// Copy the first `bytes` bytes of an allocation to another.
     Copy {
-        /// The source.
+        /// The allocation that is read.
         from: Buffer,
-        /// The destination.
+        /// The allocation that is written.
         to: Buffer,
         /// The number of bytes, at most the size of either.
         bytes: u64,
@@ -38,7 +38,7 @@ pub struct Work<'a> {
 /// integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gemm {
-    /// The library, found by [`crate::toolkit::find_cublaslt`].
+    /// The path of cuBLASLt, found by [`crate::toolkit::find_cublaslt`].
     pub library: PathBuf,
     /// The number of products.
     pub batch: u64,
@@ -59,11 +59,11 @@ pub struct Gemm {
 /// A matrix in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
-    /// The allocation.
+    /// The allocation that contains the matrix.
     pub buffer: Buffer,
     /// Offset from its start, in bytes.
     pub offset: u64,
-    /// The element type.
+    /// The type of the elements in memory.
     pub element: Element,
     /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
     pub strides: [u64; 2],

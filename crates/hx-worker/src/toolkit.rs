@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::folders::{cuda_folder, variable};
 use crate::protocol::{Absence, Component, NvrtcFiles};
 
-/// All inputs of the search.
+/// All inputs of the search, so that the search reads no environment itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEnv {
     /// `--nvrtc`, `HX_NVRTC` or the setting of a trusted project: the library, or a folder that contains it.
@@ -24,7 +24,7 @@ pub struct SearchEnv {
     pub cublaslt: Option<PathBuf>,
     /// `HX_NVDISASM`: the program, or a folder that contains it.
     pub nvdisasm: Option<PathBuf>,
-    /// The folder of the executable.
+    /// The folder of the running executable; `None` if it is unknown.
     pub beside: Option<PathBuf>,
     /// The folder that `hx setup` fills, with `lib` and `bin`.
     pub user: Option<PathBuf>,

@@ -23,7 +23,8 @@ pub(super) fn notes(account: &Account<'_>, on_gpu: bool) -> Vec<String> {
 }
 
 impl Account<'_> {
-    /// Describes the block and thread that wrote the first wrong element, and its place in the layout of the stored tensor.
+    /// Describes the block and thread that wrote the first wrong element, and its place in the layout of the stored tensor, or
+    /// says that nothing wrote it. `None` if the argument does not have the element.
     fn writer(&self) -> Option<String> {
         self.seen.positions[self.seen.first]?;
         let (element, name) = (self.compared(), self.param_name(self.seen.param));

@@ -33,7 +33,7 @@ pub enum DocMode {
     Fails,
     /// `ignore`: the block may have errors.
     Ignore,
-    /// A word that means nothing.
+    /// The fence has a word that is no mode. The case fails and names the word.
     Unknown(String),
 }
 

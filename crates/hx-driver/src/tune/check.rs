@@ -1,4 +1,4 @@
-//! The comparison of a candidate's results with those of the defaults.
+//! The comparison of a candidate's results with those of the anchor.
 
 use hx_dtype::DType;
 use hx_host::compare::{Tolerance, assert_close, assert_equal};

@@ -1,4 +1,4 @@
-//! A measured time.
+//! The times of repeated runs, as the store keeps them.
 
 use serde::{Deserialize, Serialize};
 

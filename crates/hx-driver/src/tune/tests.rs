@@ -165,7 +165,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
     let raced = run(&mut third, 12, &mut open(false), &stop);
     assert_eq!((raced.chosen, third.log.as_str()), (Some(11), ""));
     assert!(raced.measured.iter().flatten().all(|measured| measured.stored));
-    // `--fresh` forgets it.
+    // With `--fresh` the earlier results are removed, so everything is measured again.
     let mut fresh = Stated::of(&times);
     run(&mut fresh, 12, &mut open(true), &stop);
     assert!(!fresh.log.is_empty());
@@ -186,7 +186,7 @@ fn runs_at_the_same_time_append_to_one_file() {
         b.add(record(&format!("b{at}"), 2.0));
     }
     assert_eq!(open().len(), 40);
-    // The later line counts.
+    // Of two lines about the same measurement, the later one counts.
     b.add(record("a0", 9.0));
     assert_eq!(open().find("a0", 0).map(|r| r.sample.median_us), Some(9.0));
     // Another key has another file, or replaces one of the same hash.

@@ -132,7 +132,8 @@ fn memory(at: &Reporter<'_>, expr: ExprId, found: MemorySpace, wanted: &str, ope
     }
 }
 
-/// Reports whether all extents of a tensor are known at compile time.
+/// Reports whether a tensor may be a tile: no known extent depends on the launch. True for values that are no tensors, and
+/// false in a signature.
 fn is_tile(at: &Reporter<'_>, expr: ExprId) -> bool {
     if at.in_signature {
         return false;

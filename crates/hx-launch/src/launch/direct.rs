@@ -50,7 +50,7 @@ pub enum DirectParam {
     Tensor { arg: usize },
     /// A number, with the bytes that it has in the request.
     Scalar { arg: usize, dtype: DType, bytes: Vec<u8> },
-    /// These bytes, in every launch.
+    /// The value of a parameter that is the same in every launch.
     Value(Vec<u8>),
     /// The map of a tensor, which the driver encodes with the tensor's address.
     Map { arg: usize, map: hx_worker::TensorMap },
@@ -76,7 +76,7 @@ impl<'a> Launcher<'a> {
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
         let declared = &source.launch.params;
-        // Addresses come with each call.
+        // The addresses come with each call.
         let args = arguments(instance.target(db), declared, &bound, |_| Arg::Value(Vec::new()))?;
         let params = declared.iter().zip(args).enumerate().map(|(position, (param, arg))| {
             Ok(match (param, arg) {

@@ -55,10 +55,10 @@ pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
 /// The treatment of instances in which the static checks found errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Errors {
-    /// They are refused.
+    /// Launches of such instances are refused.
     #[default]
     Refused,
-    /// They run if each thread has a program.
+    /// Such instances run on the simulator if each thread has a program.
     Stepped,
 }
 

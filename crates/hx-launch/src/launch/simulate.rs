@@ -157,7 +157,7 @@ impl<'a> Launcher<'a> {
 /// text.
 #[derive(Clone, Debug)]
 pub struct Old {
-    /// The load.
+    /// The place of the load.
     pub load: (SourceFile, TextRange),
     /// The write, whose value the load did not read.
     pub write: (SourceFile, TextRange),

@@ -23,7 +23,7 @@ use crate::machine::Machine;
 #[derive(Debug)]
 pub struct Tuned {
     file: TunedFile,
-    /// The hashes of kernels' texts.
+    /// The hash of each kernel's text, by `path::name#nth`. Computed once for each kernel.
     hashes: Mutex<BTreeMap<String, String>>,
 }
 
@@ -38,7 +38,7 @@ impl Tuned {
         Tuned { file, hashes: Mutex::default() }
     }
 
-    /// Returns the file.
+    /// Returns the file, with its path and its errors.
     pub fn file(&self) -> &TunedFile {
         &self.file
     }

@@ -53,7 +53,7 @@ impl Radix {
         bounded.filter(|&(_, &d)| d > 0).map(|(&(radix, _), &d)| (radix - 1) / d + 1).min()
     }
 
-    /// Returns the index at `x`.
+    /// Returns the index at `x`, with the last mode open.
     pub(super) fn eval(&self, x: i64) -> Result<i64, LayoutError> {
         let overflow = LayoutError::Overflow("an index of the composition");
         let mut sum = 0i64;

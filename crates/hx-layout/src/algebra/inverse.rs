@@ -1,4 +1,4 @@
-//! Right and left inverses.
+//! Right and left inverses of layouts, made of the layout's own modes in order of stride.
 
 use super::coalesce::coalesced;
 use crate::layout::Mode;

@@ -11,7 +11,7 @@ pub(crate) type Pair = fn(&Layout, &Layout) -> Result<(Layout, Layout), LayoutEr
 pub(crate) struct Zipped {
     /// The first parts: tiles, or copies of the block.
     pub(crate) tiles: Vec<Layout>,
-    /// The second parts.
+    /// The second parts: rests, or repetitions.
     pub(crate) rests: Vec<Layout>,
     /// Modes that the tiler does not reach, or keeps.
     pub(crate) untouched: Vec<Layout>,

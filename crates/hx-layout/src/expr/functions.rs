@@ -9,7 +9,7 @@ use crate::{AfterSwizzle, ComposedLayout, Layout, LayoutError, Swizzle, equal_fu
 use table::Does;
 pub use table::{FUNCTIONS, Function};
 
-/// Calls a function.
+/// Calls the function of this name. Fails if there is none, if the arguments do not fit it, or if it has no result for them.
 pub(super) fn call(name: &str, args: &[Value]) -> Result<Value, Fault> {
     let function = FUNCTIONS.iter().find(|function| function.name == name);
     match function.ok_or_else(|| Fault(unknown(name)))?.does {
@@ -73,7 +73,7 @@ fn compose(a: &Value, b: &Value) -> Result<Value, Fault> {
     }
 }
 
-/// Computes `a ∘ b`.
+/// Computes `a ∘ b` for layouts of any kind, swizzles and offsets. Fails if the two do not compose.
 pub(super) fn after(a: &Value, b: &Value) -> Result<Value, Fault> {
     let composed = match (a, b) {
         (Value::Layout(a), Value::Layout(b)) => return Ok(Value::Layout(a.compose(b)?)),

@@ -1,4 +1,4 @@
-//! Writes relations.
+//! Writes layouts and swizzles as relations in isl's notation.
 
 use crate::layout::Mode;
 use crate::{AfterSwizzle, ComposedLayout, IntTuple, Layout, LayoutError, LinearLayout, Swizzle};

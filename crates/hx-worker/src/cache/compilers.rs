@@ -29,7 +29,7 @@ impl CompilerId {
         CompilerId(blake3::hash(bytes).to_hex().to_string())
     }
 
-    /// Returns the digits.
+    /// Returns the 64 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Draws plans.
+//! Draws the plans of kernels that bring tiles through shared memory.
 
 use hx_dtype::DType;
 use hx_target::{GemmRow, Target};

@@ -1,4 +1,4 @@
-//! Writes a plan as text.
+//! Writes a plan as a kernel's text.
 
 mod forms;
 
