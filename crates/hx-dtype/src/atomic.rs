@@ -22,7 +22,7 @@ pub enum AtomicOp {
 }
 
 impl AtomicOp {
-    /// Returns the function of the language that makes it.
+    /// Returns the name of the operation's function in the language.
     pub fn name(self) -> &'static str {
         match self {
             AtomicOp::Add => "atomic_add",
@@ -66,8 +66,8 @@ impl AtomicOp {
         }
     }
 
-    /// Returns the element after the operation, in bits of `dtype`. `compare` is read by a compare-exchange only. Integers
-    /// wrap; a sum is rounded once.
+    /// Returns the bits of the element after the operation, for an element of type `dtype`. Only a compare-exchange reads
+    /// `compare`. Integers wrap; a sum is rounded once.
     pub fn eval(self, dtype: DType, old: u64, value: u64, compare: u64) -> u64 {
         match self {
             AtomicOp::Add => Operator::Add.eval(dtype, &[old, value]),

@@ -17,7 +17,7 @@ impl DType {
     ///
     /// - `f16`, `bf16`, `tf32`, `f32`: overflow gives infinity; `tf32` keeps its low 13 bits zero.
     /// - `f8e4m3`, `f8e5m2`: saturating, as in the GPU's own conversion. Magnitudes above 448 and 57344, infinity included,
-    ///   become   those values with their sign; NaN becomes `0x7f`.
+    ///   become 448 and 57344 with their sign; NaN becomes `0x7f`.
     /// - Integers: rounded, then saturated to the type's range; NaN becomes 0.
     /// - `bool`: 0 for 0, else 1.
     #[inline]

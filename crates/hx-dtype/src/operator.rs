@@ -236,7 +236,8 @@ impl Operator {
         dtype.encode(value)
     }
 
-    /// Computes the operators whose result on 64 bits depends on whether the highest bit is a sign.
+    /// Computes the operators whose result on 64 bits depends on whether the highest bit is a sign. Returns `None` for all
+    /// others, and for a division by 0.
     fn unsigned(self, x: u64, y: u64) -> Option<u64> {
         Some(match self {
             Operator::Div if y != 0 => x / y,

@@ -133,7 +133,7 @@ pub enum Fault {
     Malformed(String),
     #[error(transparent)]
     Eval(EvalError),
-    /// An integer division by 0. The hardware's result is 0, but no kernel intends it.
+    /// An integer division by 0. The language defines the result as 0, but no kernel intends it.
     #[error("an integer of type `{dtype}` is divided by 0")]
     DivisionByZero { dtype: DType },
     /// A grid with more blocks than the simulator runs.

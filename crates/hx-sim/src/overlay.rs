@@ -233,7 +233,7 @@ impl Done {
         self != Done::default()
     }
 
-    /// Reports whether the page's bytes are the block's result. Otherwise they are the bytes before the launch, and sums are
+    /// Reports whether the page's bytes are the block's result. Otherwise they are a copy of the tensor's bytes, and sums are
     /// still pending.
     pub(crate) fn owned(self) -> bool {
         self.written || self.settled
@@ -382,7 +382,7 @@ impl Overlay {
         self.pages.values().map(|page| of(page)).sum()
     }
 
-    /// Copies the block's version of a tensor's bytes from `at` on to `out`, which holds those from before the launch.
+    /// Copies the block's version of a tensor's bytes from `at` on to `out`, which holds the tensor's own bytes.
     pub(crate) fn look(&self, tensor: &Tensor, at: usize, out: &mut [u8]) {
         let size = tensor.unit();
         for (number, page) in self.pages.range(at / PAGE..=(at + out.len()) / PAGE) {

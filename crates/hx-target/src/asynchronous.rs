@@ -22,12 +22,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Reports whether elements are read.
+    /// Reports whether the access reads the elements of its region.
     pub fn reads(self) -> bool {
         self != Mode::Write
     }
 
-    /// Reports whether elements change.
+    /// Reports whether the access changes the elements of its region.
     pub fn writes(self) -> bool {
         self != Mode::Read
     }

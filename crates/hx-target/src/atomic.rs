@@ -53,7 +53,7 @@ pub(crate) fn rows(text: &str) -> Result<Vec<CopyRow>, toml::de::Error> {
     Ok(out)
 }
 
-/// Returns whether the instructions of an operation return the element as it was before.
+/// Returns the forms of an operation's instructions: for each whether it returns the element as it was before.
 fn forms(op: AtomicOp) -> &'static [bool] {
     match op {
         AtomicOp::Add | AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => {

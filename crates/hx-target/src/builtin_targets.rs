@@ -19,7 +19,7 @@ impl Target {
         targets()
     }
 
-    /// Returns the target of this name.
+    /// Returns the target of this name, such as `sm_90a`; `None` if no built-in target has it.
     pub fn named(name: &str) -> Option<Target> {
         Target::all().iter().copied().find(|target| target.name == name)
     }
@@ -40,13 +40,13 @@ impl Target {
         Target::builtin(USUAL)
     }
 
-    /// Returns the oldest target that has a feature.
+    /// Returns the oldest target that has a feature; `None` if none has it.
     pub fn first_with(feature: Feature) -> Option<Target> {
         Target::all().iter().copied().find(|target| target.has(feature))
     }
 
-    /// Returns the best target whose code a GPU of this compute capability runs: the newest, of those of one capability one with the
-    /// most features, and of these the one for that capability alone.
+    /// Returns the best target whose code a GPU of this compute capability runs: the newest, of those of one capability one
+    /// with the most features, and of these the one for that capability alone. `None` if the GPU runs the code of no target.
     pub fn of_capability(major: u32, minor: u32) -> Option<Target> {
         let runs = |target: &Target| target.runs_on(major, minor);
         Target::all()
@@ -58,7 +58,6 @@ impl Target {
 }
 
 impl Default for Target {
-    /// Returns the usual target.
     fn default() -> Target {
         Target::usual()
     }
@@ -135,7 +134,7 @@ impl Description {
     }
 }
 
-/// The fields of a target that are no limits.
+/// The fields of a target other than its limits.
 #[derive(Deserialize)]
 struct Written {
     name: String,

@@ -98,8 +98,8 @@ impl MapLimits {
                 "the dimension `{expr}` of `{name}` is {dim}, and bulk copies take at most {most}"
             ));
         }
-        // No copy uses the strides of an empty tensor. One of a single element is not used either, but the driver checks it. A
-        // stride of 0 repeats the elements.
+        // No copy uses the strides of an empty tensor. Copies do not use the stride of a dimension of one element either, but
+        // the driver checks it. A stride of 0 repeats the elements.
         let is_empty = values.dims.contains(&0);
         let breaks = |stride: i64| !is_empty && (stride < 0 || stride % self.stride != 0);
         if let Some((expr, stride)) = map.strides.iter().zip(&values.strides).find(|(_, n)| breaks(**n)) {

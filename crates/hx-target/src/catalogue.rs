@@ -41,8 +41,8 @@ impl ConvertRow {
         usize::try_from(element).ok().and_then(|i| self.order.get(i)).map_or(element, |at| i64::from(*at))
     }
 
-    /// Returns the number of elements in one destination operand: as many as fill a 32-bit word, or all of them if they do
-    /// not fill one.
+    /// Returns the number of elements in one destination operand: as many as fill a 32-bit word, or all of them if they do not
+    /// fill one; 1 for wider elements.
     pub fn each(&self) -> u32 {
         (32 / self.to.bits()).clamp(1, self.values.max(1))
     }
@@ -97,7 +97,8 @@ impl ExchangeRow {
     }
 }
 
-/// An instruction on groups of asynchronous copies: `commit` or `wait`.
+/// An instruction that commits groups of asynchronous instructions, waits for them, or is a fence: `commit`, `wait`,
+/// `proxy.fence`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupRow {
@@ -263,7 +264,8 @@ impl Catalogue {
         self.exchanges.iter().find(|r| r.name == name)
     }
 
-    /// Returns the instruction that exchanges registers of this width between lanes whose numbers differ by a mask.
+    /// Returns the instruction that exchanges registers of `bits` bits between lanes whose numbers differ by a mask; `None` if
+    /// the target has none.
     pub fn exchange_of(&self, bits: u32) -> Option<&ExchangeRow> {
         self.exchanges.iter().find(|r| r.reach == Reach::Xor && r.bits == bits)
     }
@@ -304,13 +306,13 @@ impl Catalogue {
         self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values == 1)
     }
 
-    /// Reports whether a product of this type and a sum with it are one instruction, which rounds once. A thread program then fuses
-    /// them; integers wrap, so nothing is gained for them.
+    /// Reports whether one instruction computes a product of this type and its sum with a third number, and rounds once. A
+    /// thread program then fuses product and sum; integers wrap, so nothing is gained for them.
     pub fn fuses(&self, dtype: DType) -> bool {
         dtype.is_float() && self.compute(Operator::Fma, dtype).is_some()
     }
 
-    /// Returns the row of an operator on several elements at once.
+    /// Returns the row of an operator on several elements at once, which are packed in a word; `None` if the type has none.
     pub fn compute_packed(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
         self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values > 1)
@@ -351,7 +353,7 @@ impl Catalogue {
         self.gemms.iter().filter(has_types)
     }
 
-    /// Returns a way to reach an operand in shared memory.
+    /// Returns the reach of this name, a way in which an instruction reads an operand from shared memory.
     pub fn reach(&self, name: &str) -> Option<&ReachRow> {
         self.reaches.iter().find(|r| r.name == name)
     }

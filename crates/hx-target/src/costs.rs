@@ -20,7 +20,7 @@ pub struct Costs {
     pub meeting: f64,
     /// From the store of a partial result until other warps have it: the part for each result.
     pub meeting_value: f64,
-    /// Each further line of shared memory that a phase of an asynchronous copy writes to.
+    /// The cycles for each line of shared memory after the first that a phase of an asynchronous copy writes to.
     pub further_line: f64,
     /// Bytes that a multiprocessor moves from and to the L2 cache in a cycle.
     pub global_bytes: f64,

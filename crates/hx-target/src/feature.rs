@@ -36,7 +36,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Returns its name in a message.
+    /// Returns the noun by which messages name the feature, such as `bulk copies`.
     pub fn name(self) -> &'static str {
         match self {
             Feature::Fp8 => "8-bit floats",

@@ -5,10 +5,10 @@ use crate::Limits;
 /// The number of registers of a thread beyond which consumers gain nothing.
 const ENOUGH: u32 = 240;
 
-/// A role, as far as registers go.
+/// The facts about a role by which it gets a share of the registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// The number of groups of 128 threads.
+    /// The number of groups of 128 threads ([`Limits::group`]).
     pub groups: u32,
     /// The role moves data and needs few registers.
     pub producer: bool,
@@ -19,16 +19,18 @@ pub struct Share {
 /// The roles ask for more registers than a launch gives their block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterError {
-    /// The sum over all groups of the registers of a thread, the least ones for roles without a number.
+    /// The registers that the roles need at least: the sum over all groups of the registers of one thread of each. A role
+    /// without a number counts with the least that a thread may have.
     pub wanted: u32,
-    /// The sum that the launch gives.
+    /// The registers that the launch gives, summed in the same way.
     pub given: u32,
     /// The registers of each thread when the block starts.
     pub at_entry: u32,
 }
 
-/// Returns the registers of a thread of each role. Roles without a number share what is left: consumers get the most that
-/// leaves producers the least number, and producers the rest.
+/// Returns for each role the registers of one of its threads. Roles without a number share the rest: consumers get the most
+/// that leaves producers the least number, but at most 240, and producers get the remainder. Every role keeps the registers
+/// that it has at entry if none has a number and there are no producers, no consumers, or at least 240 registers at entry.
 ///
 /// # Errors
 /// If the roles need more registers than the block has.

@@ -31,7 +31,7 @@ impl<T: Named> From<&'static T> for Row<T> {
 }
 
 impl<T: Named> Row<T> {
-    /// Reports whether it is one of these rows.
+    /// Reports whether the reference is to an element of this very slice. An equal row of another target does not count.
     pub fn is_of(self, rows: &[T]) -> bool {
         rows.iter().any(|row| std::ptr::eq(row, self.0))
     }

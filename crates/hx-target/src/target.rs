@@ -24,7 +24,7 @@ pub struct Description {
     pub forward: Forward,
     pub features: BTreeSet<Feature>,
     pub limits: Limits,
-    /// The instructions that it has, and no others.
+    /// The instructions that GPUs of the target have, and no others.
     pub rows: Catalogue,
     pub costs: Costs,
 }
@@ -73,7 +73,7 @@ impl Target {
         }
     }
 
-    /// Returns the instructions that it has.
+    /// Returns the instructions that GPUs of the target have.
     pub fn rows(self) -> &'static Catalogue {
         &self.0.rows
     }

@@ -83,7 +83,8 @@ pub struct Described {
 }
 
 impl<N> TensorMap<N> {
-    /// Returns a map without dimensions, of the plainest kind: the rest of a literal that names the fields which matter to it.
+    /// Returns a map without dimensions and swizzle, whose elements outside are 0. Struct literals end with it, and name the
+    /// other fields.
     pub fn plain(param: u32, name: &str, element: DType) -> TensorMap<N> {
         TensorMap {
             param,

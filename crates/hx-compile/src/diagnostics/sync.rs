@@ -141,7 +141,7 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
 }
 
 /// Returns the finding about a copy that fills a stage of a pipeline and does not signal it: no wait for the stage waits for the copy.
-/// It is the same whatever shows it, so that it is reported once.
+/// The finding names the copy alone, so all accesses that show the fault give the same one, which is reported once.
 pub(super) fn unsignalled(places: &Places<'_>, lowered: &Lowered, copy: OpId) -> Option<Diagnostic> {
     let program = &lowered.program;
     let OpKind::CopyAsync { dst, signal: None, .. } = &program.op(copy)?.kind else { return None };
