@@ -94,7 +94,8 @@ fn steps(param: &TensorParam, stride: &Expr, n: i64) -> String {
     }
 }
 
-/// Returns the least that a number of elements must be, so that more than one is accessed at once.
+/// Returns, as text, the property that a number of elements needs so that an access moves several: `even`, or `divisible by 4`
+/// for elements of 2 bits.
 fn wanted(param: &TensorParam) -> String {
     match param.dtype.bits() {
         bits if bits < 4 => format!("divisible by {}", 8 / bits),
@@ -191,7 +192,10 @@ fn last_coordinate(view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
 }
 
-/// Returns the widest access to global memory for a register tensor with this layout, and why it is not wider.
+/// Returns the widest access to global memory for a register tensor with this layout, and the reason why it is not wider.
+///
+/// # Errors
+/// `NoInstruction` if no instruction makes the transfer, or if elements narrower than a byte do not move by whole bytes.
 pub(crate) fn best(
     (program, pool): (&TileProgram, &Pool),
     transfer: &Transfer<'_>,

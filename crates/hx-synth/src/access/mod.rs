@@ -73,7 +73,7 @@ impl<'p> Transfer<'p> {
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) row: &'static CopyRow,
-    /// The numbers of the target.
+    /// The limits of the target.
     pub(crate) limits: &'static Limits,
     pub(crate) tile: Vec<i64>,
     /// The coordinates that threads address, by thread.
@@ -198,6 +198,9 @@ impl Access {
     }
 
     /// Returns the choice of a copy that bypasses the registers.
+    ///
+    /// # Errors
+    /// A [`LayoutError`] if the layout of the accesses is too large.
     fn to_memory_choice(&self, reason: Reason) -> Result<CopyChoice, LayoutError> {
         Ok(CopyChoice {
             row: self.row.into(),
@@ -212,7 +215,10 @@ impl Access {
         })
     }
 
-    /// `[thread, value, issue]` → index in the tile.
+    /// Returns the layout that maps `[thread, value, issue]` to the index in the tile.
+    ///
+    /// # Errors
+    /// A [`LayoutError`] if it is too large.
     fn memory_layout(&self) -> Result<Layout, LayoutError> {
         let issue: Vec<TileMode> = self.issue.iter().map(|p| p.mode.clone()).collect();
         Layout::concat(&[

@@ -98,7 +98,7 @@ impl<'p> Gemm<'p> {
         [Some(self.c), a, b]
     }
 
-    /// Returns the element types of A, B and the accumulator.
+    /// Returns the element types of A, B and the accumulator; `None` if A or B lies in global memory.
     pub(crate) fn types(&self, program: &TileProgram) -> Option<[DType; 3]> {
         let of = |view: &View| match view.base {
             Base::Register(tensor) | Base::Shared(tensor) => Some(program.tensor(tensor).dtype),
@@ -220,7 +220,7 @@ pub(crate) fn arranged(target: Target, [m, n, batch]: [i64; 3], warps: [i64; 3],
     }
 }
 
-/// Returns by which factors a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
+/// Returns the factors by which a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
 fn runs(target: Target, row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
     let mut out = vec![1];
     let k_modes = row.a.fragment().and_then(|a| KModes::of(a, [row.shape[0], row.shape[2]]));
@@ -265,7 +265,8 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }
 
-/// Tiles `C` with an instruction that reads both operands from registers: [`tile_with`]. Returns `None` if it does not.
+/// Tiles `C` as [`tile_with`] does, with an instruction that reads both operands from registers. Returns `None` also if the
+/// instruction reads an operand from shared memory.
 pub(crate) fn tile(
     row: &'static GemmRow,
     arrangement: [i64; 3],
@@ -298,7 +299,8 @@ pub(crate) fn tile_with(
     let along_batch = shape.step(issues[3], 2, wl);
     let warps =
         |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
-    // The rows of A or the columns of B that one instruction takes, all of them, the warps along them, and the issues.
+    // Deals the rows of A or the columns of B: `atom` of them to one instruction, `extent` of them in all. `warps` and `issue`
+    // are the modes along them.
     let held = |fragment, atom, extent, warps, issue| {
         let (tv, by_issue) = factor(
             fragment,

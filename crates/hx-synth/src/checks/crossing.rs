@@ -5,8 +5,11 @@ use hx_tile::{Op, TensorId, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Rejects a program with an operation on a register tensor of another scope than its own, or on a shared tensor of a scope that
-/// does not contain its own.
+/// Rejects a program with an operation on a register tensor of another scope than its own, or on a shared tensor of a scope
+/// that does not contain its own.
+///
+/// # Errors
+/// `Conflict` at the first such operation.
 pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     for (op, _) in program.ops(1.0) {
         if let Some(tensor) = op.kind.tensors().into_iter().find(|tensor| !reaches(program, op, *tensor)) {

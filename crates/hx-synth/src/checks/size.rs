@@ -22,6 +22,9 @@ const REGISTER_BYTES: i64 = 4;
 const SHARED_TIMES: i64 = 16;
 
 /// Rejects a program with a tensor beyond these limits.
+///
+/// # Errors
+/// `Registers` or `Resource` for the first such tensor.
 pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);

@@ -26,7 +26,10 @@ use crate::shared::buffer::{Buffer, Chosen};
 use crate::shared::{By, Demanded};
 use crate::{cost, shared};
 
-/// Returns the positions that the instructions of a gemm read, given the final layouts of its tensors.
+/// Returns the choice for a gemm: its instruction, and the positions at which the instructions read the final layouts.
+///
+/// # Errors
+/// `Conflict` if no layout describes the positions of a fragment's values.
 pub(crate) fn gemm(
     cx: &Cx<'_, '_>,
     gemm: &Gemm<'_>,
@@ -88,7 +91,7 @@ pub(crate) fn gemm(
     })
 }
 
-/// Returns the sides of the instruction to which a gemm's constraints refer.
+/// Returns the demand of a gemm's instruction: the layouts of its sides A, B and C, to which the gemm's constraints refer.
 pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
     let row = &tiling.row;
     let [a, b] = gemm.registers();
@@ -115,7 +118,10 @@ pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
     Ok(())
 }
 
-/// Adds to a choice where each thread holds the companions of the elements that it moves.
+/// Adds to a choice the positions at which each thread holds the companions of the elements that it moves.
+///
+/// # Errors
+/// `Conflict` if the companions and the moved elements lie in no common order.
 fn accompanied(
     cx: &Cx<'_, '_>,
     known: &Layouts,
@@ -140,7 +146,7 @@ fn accompanied(
     Ok(choice)
 }
 
-/// Returns the sides of the instruction to which a copy's constraint refers.
+/// Returns the demand of a copy's instruction: the layouts of its two sides, to which the copy's constraint refers.
 fn copy_demand(op: OpId, row: &CopyRow) -> Demand {
     let sides = match (&row.memory, &row.register) {
         (Some(p), Some(q)) => format!(": p = {p}, q = {q}"),
@@ -192,7 +198,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
     Ok(())
 }
 
-/// The accesses to shared memory, and the cycles that exchanges stall the block.
+/// The accesses to shared memory, and the cycles for which exchanges stall the block.
 pub(crate) struct Uses<'p> {
     of: BTreeMap<TensorId, Vec<shared::Use<'p>>>,
     held_up: BTreeMap<OpId, f64>,
@@ -223,6 +229,9 @@ pub(crate) type Rows = BTreeMap<OpId, &'static GemmRow>;
 
 /// Collects the accesses to shared memory. The search has counted each access as if it alone determined the layout: subtracts
 /// these cycles from the solution's cost.
+///
+/// # Errors
+/// `NoInstruction` if no instruction makes a copy between registers and shared memory.
 pub(crate) fn uses<'p>(
     cx: &Cx<'_, 'p>,
     known: &Layouts,
@@ -273,6 +282,9 @@ pub(crate) fn uses<'p>(
 
 /// Solves the layouts of shared memory with the instructions of their accesses. Returns false if the solution takes `limit`
 /// cycles or more.
+///
+/// # Errors
+/// The failure of the first tensor that no layout serves, or `Cancelled`.
 pub(crate) fn shared(
     cx: &Cx<'_, '_>,
     known: &Layouts,
@@ -448,6 +460,9 @@ fn exchanged(
 }
 
 /// Checks that the block has the shared memory that the solution needs.
+///
+/// # Errors
+/// `Resource` if it needs more than the target has, with the bytes of each shared tensor.
 pub(crate) fn fits(program: &TileProgram, solution: &Solution) -> Result<(), Failure> {
     let target = program.target;
     let limit = target.limits.shared_bytes;
@@ -500,7 +515,7 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
 pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     let program = cx.program();
     // Each reduction begins with a barrier of its scope, so all reductions of a scope share one place for scratch memory. No
-    // barrier separates the reductions of two scopes.
+    // barrier separates the reductions of two scopes, so their places are disjoint.
     for scope in program.scopes_within(ScopeId::BLOCK) {
         let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target().limits()));
         for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
@@ -557,8 +572,8 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
     slices(program, known, solution)
 }
 
-/// Chooses how parts are taken and inserted. Each way through shared memory begins with a barrier of its scope, so all of a scope
-/// share one place. No barrier separates those of two scopes.
+/// Chooses how each slice is taken and each insertion made. Those through shared memory begin with a barrier of their scope, so
+/// all of a scope share one place. No barrier separates those of two scopes, so their places are disjoint.
 fn slices(program: &TileProgram, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     for scope in program.scopes_within(ScopeId::BLOCK) {
         let offset = solution.shared_bytes.next_multiple_of(shared::align(program.target.limits()));

@@ -48,7 +48,8 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Returns the stream of a product after these copies. The last two copies feed it, or else the last one alone.
+    /// Returns the stream of a product after these copies, whose last two, or whose last one alone, feed it. `None` if the
+    /// product does not take its operands slice by slice.
     fn stream(&self, op: &'p Op, copies: &[&'p Op]) -> Option<Stream> {
         let OpKind::Gemm { a, b, .. } = &op.kind else { return None };
         let Some(Choice::Gemm(choice)) = self.solution.choices.get(&op.id) else { return None };
@@ -90,7 +91,8 @@ impl<'p> Finder<'p> {
     }
 }
 
-/// Returns the steps of K of one instruction, if exactly one mode of the copy's issues walks along K, over all of it.
+/// Returns the steps of K of one instruction. `None` unless exactly one mode of the copy's issues walks along K, and over all
+/// of it.
 fn along_k(choice: &CopyChoice, extent: i64) -> Option<i64> {
     tile_modes(&choice.memory.mode(0), &choice.tile)?;
     let issue = tile_modes(&choice.memory.mode(2), &choice.tile)?;

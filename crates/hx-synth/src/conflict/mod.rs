@@ -96,7 +96,7 @@ fn enough(
     Some(enough)
 }
 
-/// Reports whether a tensor is too large: no choice of claims changes that.
+/// Reports whether a failure says that a tensor is too large, which no choice of claims changes.
 fn is_size(failure: &Failure) -> bool {
     matches!(failure.kind, FailureKind::Resource | FailureKind::Registers)
 }

@@ -299,8 +299,8 @@ fn arrange_warps(program: &mut TileProgram, gemm: OpId, arrangement: Option<[i64
     });
 }
 
-/// Replaces an asynchronous copy by a load to registers and a store. Returns `None` if the operation is none, or if it signals
-/// a pipeline, whose stage would then never be full.
+/// Replaces an asynchronous copy by a load to registers and a store. Returns `None` if the operation is no asynchronous copy,
+/// or if it signals a pipeline, whose stage would then never be full.
 fn synchronous(program: &mut TileProgram, id: OpId) -> Option<()> {
     let Op { kind: OpKind::CopyAsync { src, dst, signal: None, .. }, scope, .. } = program.op(id)?.clone()
     else {

@@ -43,7 +43,8 @@ impl<'p> Component<'p> {
         self.ops.iter().filter(|(op, _)| matches!(op.kind, OpKind::Gemm { .. })).copied()
     }
 
-    /// Returns the bits of the narrowest elements, of at most a byte, that a conversion of the component widens.
+    /// Returns the bits of the narrowest elements, of at most a byte, that a conversion of the component widens; `None` if no
+    /// conversion does.
     pub(crate) fn packed(&self, program: &TileProgram) -> Option<u32> {
         let widened = self.ops.iter().filter_map(|(op, _)| {
             let OpKind::Cast { dst, src } = op.kind else { return None };

@@ -27,8 +27,8 @@ pub(crate) enum Constraint {
     /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, or an operand that is broadcast. Only `to`
     /// follows from `from`: many layouts of `from` have the same projection.
     Project { from: TensorId, to: TensorId, axes: Vec<usize> },
-    /// `f_to = f_from ∘ view`: a part of a register tensor. If both are known and disagree, elements move between threads. Of a tensor
-    /// that parts are `inserted` into, the layout also follows from that of a part.
+    /// `f_to = f_from ∘ view`: a part of a register tensor. If both are known and disagree, elements move between threads. The
+    /// layout of `from` also follows from that of `to`, if `to` is `inserted` or is all of `from` under other dimensions.
     Part { from: TensorId, to: TensorId, view: View, inserted: bool },
     /// Three equations along M, N and K between the fragments of one instruction. An operand in shared memory has no fragment.
     Gemm { c: TensorId, a: Option<TensorId>, b: Option<TensorId> },
@@ -102,14 +102,14 @@ impl<'p> System<'p> {
         System { program, constraints, touching, orders: order::orders(program), ops }
     }
 
-    /// Returns the operation with this number.
+    /// Returns the operation with this number, or `None` if the program has none.
     pub(crate) fn op(&self, id: OpId) -> Option<&'p Op> {
         self.ops.get(&id).copied()
     }
 
-    /// Derives the layout of a tensor that has none from a narrower tensor: its reduction, or an operand that is broadcast to it.
-    /// Only a tensor that neither a copy, a gemm nor a pin deals is lifted. Of several the one with the largest narrow tensor is
-    /// returned, with its layout and the operation.
+    /// Derives the layout of a tensor that has none from a narrower tensor: its reduction, or an operand that is broadcast to
+    /// it. Lifts only a tensor that neither a copy, a gemm nor a pin deals. Returns the tensor with the largest narrow tensor,
+    /// its layout and the operation, or `None` if there is no such tensor.
     pub(crate) fn lift(&self, known: &Layouts) -> Option<(TensorId, Tv, OpId)> {
         let mut best: Option<(i64, (TensorId, Tv, OpId))> = None;
         for demanded in &self.constraints {
@@ -244,7 +244,7 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
             parts.iter().map(|part| Constraint::Equal { a: *x, b: *part }).collect()
         }
         OpKind::Fill { .. }
-        // The destination is pinned.
+        // The destination of `ReadNumber` is pinned.
         | OpKind::ReadNumber { .. } | OpKind::Sync(_) | OpKind::Store { .. }
         // These read each element from whichever thread holds it.
         | OpKind::Print { .. }
@@ -266,7 +266,7 @@ fn copy(src: &View, dst: &View) -> Option<(TensorId, Base)> {
 fn moved(op: &Op, register: TensorId, memory: Base) -> Vec<Constraint> {
     let companions = op.kind.companions().into_iter().filter(|companion| *companion != register);
     let equal = companions.map(|b| Constraint::Equal { a: register, b });
-    // Results are set where the values are, so their threads may not hold more elements either.
+    // A thread sets results only where it holds the values, so the layout of the results may give it no further elements.
     let old = if let OpKind::Atomic(atomic) = &op.kind { atomic.old } else { None };
     let old = old.map(|a| Constraint::Equal { a, b: register });
     std::iter::once(Constraint::Copy { register, memory }).chain(equal).chain(old).collect()

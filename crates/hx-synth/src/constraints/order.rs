@@ -56,8 +56,8 @@ fn of_global(program: &TileProgram, view: &View) -> Option<Run> {
     global::alignment(program, view, param).run.filter(|run| !run.is_plain())
 }
 
-/// Returns a run through a tensor along the modes of its view that walk the dimensions: the first steps, as far as the view walks them.
-/// `None` if they are in ascending order.
+/// Returns a run through a tensor along the modes of its view that walk the dimensions: the first steps, as far as the view
+/// walks them. `None` if the elements of the run lie along one dimension in ascending order.
 fn within(view: &View, run: &Run) -> Option<Run> {
     let walks = |mode: &hx_tile::ViewMode, dim: usize| mode.dim == dim && mode.factor.as_const() == Some(1);
     let step = |step: &Step| {

@@ -112,7 +112,8 @@ impl System<'_> {
         }
     }
 
-    /// Returns the layout that a tensor gets from one that holds the same elements, under the same shape or another one.
+    /// Returns the layout that `to` gets from `from`, which holds the same elements under the same shape or another one.
+    /// Returns a conflict if no layout of the shape of `to` deals them equally.
     fn follows(&self, pool: &Pool, known: &Known, [from, to]: [TensorId; 2], ops: Vec<OpId>) -> Fired {
         match self.reshaped(pool, &known.tv, [from, to]) {
             Some(tv) => Fired::Follows(to, self.equal(to, pool, &Known { tv, ..known.clone() }, ops)),
@@ -120,7 +121,8 @@ impl System<'_> {
         }
     }
 
-    /// Returns a layout of the first tensor as one of the second, whose elements have the same row-major indices.
+    /// Returns a layout of the first tensor as one of the second, whose elements have the same row-major indices. `None` if no
+    /// layout of the second shape deals them equally.
     pub(crate) fn reshaped(&self, pool: &Pool, tv: &Rc<Tv>, [from, to]: [TensorId; 2]) -> Option<Rc<Tv>> {
         let [from, to] = [from, to].map(|tensor| &self.program.tensor(tensor).shape);
         if from == to { Some(tv.clone()) } else { tv.reshaped(from, to).map(|tv| pool.keep(tv)) }

@@ -12,12 +12,18 @@ use crate::search::context::Cx;
 use crate::{cost, shared};
 
 impl<'p> Cx<'_, 'p> {
-    /// Returns the cycles of one execution of an operation that is not a gemm, if its layouts are known.
+    /// Returns the cycles of one execution of an operation that is not a gemm; `None` while its layouts are not all known.
+    ///
+    /// # Errors
+    /// The failure of the operation, if it has no instruction for its layouts.
     pub(crate) fn cycles(&self, op: &'p Op, known: &Layouts) -> Result<Option<f64>, Failure> {
         self.cycles_with(op, &op.kind.registers(), known)
     }
 
     /// Returns [`Cx::cycles`], given the register tensors of the operation.
+    ///
+    /// # Errors
+    /// As [`Cx::cycles`].
     pub(crate) fn cycles_with(
         &self,
         op: &'p Op,

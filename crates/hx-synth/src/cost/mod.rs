@@ -319,7 +319,7 @@ pub(crate) fn part(threads: u32, values: f64, target: Target) -> f64 {
     barriers(target, threads) + part_wavefronts(target, threads, values) + shared_latency(target)
 }
 
-/// Returns the accesses to shared memory of all warps for such a part.
+/// Returns the accesses to shared memory of all warps for a part whose threads store and load `values` elements each.
 pub(crate) fn part_wavefronts(target: Target, threads: u32, values: f64) -> f64 {
     2.0 * values * warps(target, threads)
 }

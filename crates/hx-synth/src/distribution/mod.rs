@@ -80,7 +80,7 @@ impl Tv {
         projected
     }
 
-    /// Returns [`Tv::project`] with all values in number and order, so that several values may be one element.
+    /// Returns the layout of [`Tv::project`] with all values in number and order, so that several values may be one element.
     pub(crate) fn project_values(&self, axes: &[usize], lanes: u32) -> Tv {
         let flat = |mode: &TileMode| {
             let strides =
@@ -149,7 +149,7 @@ impl Tv {
         [&self.thread, &self.value].map(|modes| offsets(modes, radix))
     }
 
-    /// Returns thread and value modes as the language writes layouts.
+    /// Returns the thread and the value modes in the language's notation for layouts, `(thread, value)`.
     pub(crate) fn text(&self) -> String {
         match (self.thread_layout(), self.value_layout()) {
             (Ok(t), Ok(v)) => format!("({t}, {v})"),
@@ -252,7 +252,8 @@ pub(crate) fn layout_of_table(extents: &[i64], table: &[i64]) -> Option<Layout> 
     same.then_some(layout)
 }
 
-/// Returns a list of numbers that starts at 0 as modes of a layout.
+/// Returns the `(extent, stride)` modes of a layout whose values are these numbers. `None` if there is no such layout, or if
+/// the first number is not 0.
 fn line_modes(line: &[i64]) -> Option<Vec<(i64, i64)>> {
     if line.first() != Some(&0) {
         return None;

@@ -1,4 +1,4 @@
-//! The clock of one group of threads: the cycles at which its operations end, of which products, stores and copies are in flight.
+//! The clock of one group of threads: the cycle that it has reached, and the products, stores and copies that it has in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +19,7 @@ impl Flight {
         self.ends.push_back((self.free, latency));
     }
 
-    /// Returns when at most `leave` operations are in flight.
+    /// Returns the cycle at which at most `leave` operations are in flight.
     fn wait(&mut self, now: f64, leave: usize) -> f64 {
         let mut then = now;
         while self.ends.len() > leave {
@@ -51,7 +51,7 @@ pub(super) struct Clock {
     products: Flight,
     stores: Flight,
     copies: Flight,
-    /// The ends of the groups of copies without a pipeline: the copies that have started when a group closes.
+    /// Numbers of the copies without a pipeline in each closed group, oldest group first.
     groups: VecDeque<usize>,
 }
 

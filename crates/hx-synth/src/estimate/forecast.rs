@@ -117,8 +117,8 @@ fn together(a: f64, b: f64) -> f64 {
     if most == 0.0 { 0.0 } else { most * (1.0 + (a.min(b) / most).powi(KNEE)).powf(1.0 / f64::from(KNEE)) }
 }
 
-/// Returns the cycles of a block in which a loop waits for copies, because its ring has few stages. A stage is filled again while
-/// the loop goes through the others.
+/// Returns the cycles for which a loop of a block waits for copies because its ring has few stages. A stage is filled again
+/// while the loop goes through the others.
 fn exposed(estimator: &Estimator<'_>, found: &LoopEstimate) -> f64 {
     let of = |pipe: &PipeId| {
         let others = f64::from(estimator.program.pipe(*pipe).stages) - 1.0;

@@ -160,8 +160,8 @@ impl<'p> Estimator<'p> {
         if alone { 0.0 } else { 2.0 * self.program.target.costs().cluster_barrier }
     }
 
-    /// Returns the cycles of a block whose busiest resource never waits between the first stage and the end of the loops along
-    /// pipelines: before and after, it has less to do.
+    /// Returns the cycles of a block whose busiest resource idles only until the first stage arrives, and after the end of the
+    /// loops along pipelines, where it has less to do than the threads.
     fn busiest(&self, takes: &Takes, walks: &[Walk<'_>]) -> f64 {
         let (resource, most) = takes.most();
         let first = self.arrivals().into_values().fold(f64::INFINITY, f64::min);

@@ -234,7 +234,7 @@ impl Recorder<'_> {
         cost
     }
 
-    /// Adds the work of an expression. Returns for how many elements a thread evaluates it.
+    /// Adds the work of an expression. Returns the number of elements for which a thread evaluates it.
     fn scalar(&self, map: &Map, value: &Scalar, work: &mut Work) -> f64 {
         match value {
             Scalar::Input { index, .. } => self.values(map.inputs[*index as usize]),
@@ -284,7 +284,8 @@ impl Recorder<'_> {
     }
 }
 
-/// Returns the cost of a product. An asynchronous one occupies no thread: its cycles are those of the resources.
+/// Returns the cost of a product. An asynchronous product by descriptor occupies no thread: its cycles are those of the
+/// resources.
 fn gemm(target: Target, choice: &GemmChoice, threads: u32, asynchronous: bool) -> Cost {
     let row = choice.row.get();
     let count = choice.issues.iter().product::<i64>() as f64;

@@ -153,7 +153,7 @@ impl<'p> Walk<'p> {
         if count > WALKED as f64 {
             let (end, taken) = (self.clock.now, self.clock.takes);
             self.clock.repeat(&before, count - WALKED as f64);
-            // A loop along a pipeline in the last round ends as much later.
+            // If the last round has an inner loop along a pipeline, that loop ends later by the same cycles.
             if self.last.0 > before.now {
                 self.last.0 += self.clock.now - end;
                 self.last.1 += self.clock.takes - taken;

@@ -197,8 +197,8 @@ pub(crate) fn lifted(target: Target, narrow: &Tv, shape: &[i64], axes: &[usize])
     wide
 }
 
-/// The source of each element of a part: value `v` lies at position `first + table[v]` of the thread whose number results from
-/// setting the digits `lanes`, each `(unit, extent, digit)`, of the own number.
+/// The source of each element of a part: value `v` lies at position `first + table[v]` of another thread. The number of that
+/// thread is the number of the reading thread with the digits `lanes`, each `(unit, extent, digit)`, set.
 struct Places {
     first: i64,
     table: Vec<i64>,
@@ -422,6 +422,9 @@ fn digit(level: &ScanLevel) -> (i64, i64) {
 }
 
 /// Chooses how a scan runs. Scratch memory starts at byte `offset`; the second result is the byte at which it ends.
+///
+/// # Errors
+/// `Conflict` if the tensors of the scan lie in no common regular order.
 pub(crate) fn scan(
     program: &TileProgram,
     op: &Op,

@@ -100,7 +100,7 @@ fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], src: TensorId) -> Option
     ways.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)
 }
 
-/// Returns the exchange instructions of each warp, and the selects among their results.
+/// Returns the number of exchange instructions of each warp, and the number of selects among their results.
 fn steps(lanes: &Lanes, row: &ExchangeRow, dtype: DType) -> (i64, i64) {
     let threads = &lanes.position[0];
     let apart: BTreeSet<i64> = (0..threads.size()).map(|t| threads.eval(t)).collect();
@@ -109,7 +109,8 @@ fn steps(lanes: &Lanes, row: &ExchangeRow, dtype: DType) -> (i64, i64) {
     (values / lanes.together * apart * registers, values * (apart - 1))
 }
 
-/// The elements of both ends as numbers, with the same numbering for both.
+/// The elements of both ends as numbers, with the same numbering for both: one list by thread, one by value. The sum of the two
+/// numbers is the number of the element that the thread holds as that value.
 struct Ends {
     /// Lanes of a warp.
     warp: usize,
@@ -127,6 +128,7 @@ impl Ends {
     }
 
     /// Returns the source position of each instruction, as a layout of `[value, instruction]`, and the number of instructions.
+    /// `None` if the instruction does not bring every thread its elements, or if no layout describes the positions.
     fn matrices(&self, row: &'static ExchangeRow, dtype: DType) -> Option<(Layout, i64)> {
         let sources = row.sources()?;
         let (each, warp) = (sources.len(), self.warp);

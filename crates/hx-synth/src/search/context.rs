@@ -24,7 +24,7 @@ pub(crate) struct Cx<'s, 'p> {
     /// Branches and layouts that were tried.
     pub(crate) steps: Cell<u64>,
     pub(crate) together: Together,
-    /// Cycles that an exchange through shared memory stalls the block.
+    /// Cycles for which an exchange through shared memory stalls the block.
     pub(crate) drain: f64,
 }
 

@@ -1,5 +1,5 @@
-//! The search: chooses instruction and arrangement of each gemm, and how copies are dealt. It is depth-first branch and bound on
-//! the cycles; the constraints determine the other layouts.
+//! Searches the instruction and the arrangement of each gemm, and the deal of each copy to threads, by depth-first branch and
+//! bound on the cycles. The constraints determine the other layouts.
 
 pub(crate) mod context;
 pub(crate) mod pool;
@@ -51,6 +51,9 @@ const FEW: usize = 256;
 
 impl<'p> Cx<'_, 'p> {
     /// Returns the cycles of all executions of the operations with known layouts, and of the moves.
+    ///
+    /// # Errors
+    /// The failure of an operation that has no instruction for its layouts.
     fn cost(&self, component: &Component<'p>, branch: &Branch<'p>) -> Result<f64, Failure> {
         let mut cost = branch.moves.iter().map(|m| self.move_cost(component, *m)).sum();
         let mut paid = branch.paid.borrow_mut();
@@ -68,7 +71,10 @@ impl<'p> Cx<'_, 'p> {
         Ok(cost)
     }
 
-    /// Returns the cycles of one execution of an operation with known layouts. No deeper branch changes them.
+    /// Returns the cycles of one execution of an operation, which no deeper branch changes; `None` while its layouts are open.
+    ///
+    /// # Errors
+    /// The failure of the operation, if it has no instruction for its layouts.
     fn paid(&self, op: &'p Op, registers: &[TensorId], branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
         let target = self.target();
         if let OpKind::Gemm { .. } = &op.kind {
@@ -144,7 +150,7 @@ pub(crate) fn freeing(program: &TileProgram, known: &Layouts, op: &Op) -> Vec<Mo
 pub(crate) struct Wanted {
     /// Limit on the number of leaves.
     pub(crate) keep: usize,
-    /// Limit on the cycles of a leaf beyond the cheapest one.
+    /// Limit on the cycles by which a leaf exceeds the cheapest one.
     pub(crate) within: f64,
     pub(crate) conflicts: Conflicts,
     /// Limit on the cycles of a leaf.
@@ -220,6 +226,9 @@ pub(crate) fn search<'p>(
 }
 
 /// Returns the gemms of a component, each with the ways to compute it, cheapest first.
+///
+/// # Errors
+/// `NoInstruction` if the target cannot compute one of the gemms.
 fn ways<'p>(
     cx: &Cx<'_, 'p>,
     component: &Component<'p>,
@@ -330,14 +339,14 @@ impl<'p> Search<'_, '_, 'p> {
             && self.leaves.first().is_none_or(|best| bound < best.cost + self.within)
     }
 
-    /// Reports whether the budget is spent. Without moves there may be no choice at all, so the search soon gives up. With moves
-    /// there is one, unless the user's pins exclude it.
+    /// Reports whether the budget is spent. A search without moves may have no leaf at all, so it soon gives up. A search with
+    /// moves has one, unless the user's pins exclude it.
     fn is_over(&self) -> bool {
         // A limit on the cycles shows that the run has a solution, so such a search goes on as one with a leaf.
         let has_leaf = !self.leaves.is_empty() || self.below.is_finite();
         let most = match (self.conflicts, !has_leaf) {
             (Conflicts::Leave, true) => 2 * FEW,
-            // The remainder of the run; the last attempts have a few branches each.
+            // As many branches as remain for the run, but at least `FEW`, so that the last attempts have some too.
             (Conflicts::Leave, false) => BUDGET.min(FEW.max(self.most)),
             (Conflicts::Mend, true) => BUDGET,
             (Conflicts::Mend, false) => FEW,
@@ -384,7 +393,10 @@ impl<'p> Search<'_, '_, 'p> {
         Ok(())
     }
 
-    /// Continues if the constraints hold, or are mended, and the cost bound is below that of the kept leaves.
+    /// Goes on with a branch if its constraints hold, or moves mend them, and a leaf of its lower bound can still be kept.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
     fn enter(&mut self, mut branch: Branch<'p>, changed: &[TensorId]) -> Result<(), Failure> {
         if self.is_over() {
             self.left += 1;
@@ -421,8 +433,11 @@ impl<'p> Search<'_, '_, 'p> {
         self.settle(branch)
     }
 
-    /// Continues if every operation has an instruction, or moves give it tensors for which it has one, and the cost bound allows
-    /// it.
+    /// Goes on with a branch if every operation has an instruction, or moves give it tensors for which it has one, and a leaf
+    /// of the branch's lower bound can still be kept.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
     fn settle(&mut self, mut branch: Branch<'p>) -> Result<(), Failure> {
         loop {
             match self.cx.cost(self.component, &branch) {
@@ -531,7 +546,10 @@ impl<'p> Search<'_, '_, 'p> {
         failure.help("`rearrange` moves a tensor to another layout")
     }
 
-    /// Anchors the tensors that no gemm reaches: branches over the ways in which a copy can be dealt.
+    /// Anchors the tensors that no gemm reaches: enters one branch for each way to deal the elements of a copy to threads.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
     fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
         let (tensor, mut ways, reason) = self.anchor_copy(missing, &branch.known);
         ways.extend(self.as_reduced(tensor, &branch.known).filter(|tv| !ways.contains(tv)));
@@ -553,7 +571,8 @@ impl<'p> Search<'_, '_, 'p> {
         Ok(())
     }
 
-    /// Returns the layout of the tensor's reduction, if known, with the whole axis in each thread.
+    /// Returns a layout of a tensor that is reduced: the layout of the result, with the whole reduced axis in each thread.
+    /// `None` if no operation reduces the tensor, or if the result has no layout yet.
     fn as_reduced(&self, tensor: TensorId, known: &Layouts) -> Option<Tv> {
         let program = self.cx.program();
         let (result, axis) = self.component.ops.iter().find_map(|(op, _)| {
@@ -567,7 +586,8 @@ impl<'p> Search<'_, '_, 'p> {
         Some(Tv::covering(shape, result.tv.thread.clone(), value.collect()))
     }
 
-    /// Returns the copy that moves most bytes among those of tensors without a layout; global memory comes before shared.
+    /// Returns a tensor without a layout, the layouts to try for it, and their reason. It is the tensor of the copy that moves
+    /// most bytes, where copies of global memory come before those of shared memory; the largest tensor if no copy is left.
     fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Vec<Tv>, Reason) {
         let program = self.cx.program();
         let unknown = self.component.copies().filter_map(|(op, trips)| Some((Transfer::of(op)?, trips)));

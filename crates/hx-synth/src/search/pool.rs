@@ -24,7 +24,6 @@ use crate::shared::measured::{Measured, MeasuredOf};
 /// all attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    /// The target of the program.
     target: Target,
     layouts: RefCell<FxHashSet<Rc<Tv>>>,
     projections: RefCell<FxHashMap<Projection, Rc<Tv>>>,
@@ -32,7 +31,7 @@ pub(crate) struct Pool {
     accesses: RefCell<FxHashMap<Moved, Rc<[Access]>>>,
     regular: RefCell<FxHashMap<[LayoutKey; 2], bool>>,
     tilings: RefCell<FxHashMap<Tiled, Tilings>>,
-    /// Whether instructions can read an operand.
+    /// True for operands that the instructions of a product can read: [`Tiling::reads`].
     pub(crate) read: RefCell<FxHashMap<ReadOf, bool>>,
     alignments: RefCell<FxHashMap<OpId, Rc<Alignment>>>,
     pub(crate) costs: RefCell<FxHashMap<CostOf, f64>>,
@@ -61,11 +60,12 @@ pub(crate) type ReadOf = ([LayoutKey; 2], [i64; 4]);
 type Moved = (LayoutKey, Vec<i64>, DType, *const CopyRow);
 
 /// The inputs of the cycles of one execution: an operation, the layouts of its tensors, whether collective copies are excluded
-/// and, if warps may meet in the operation, the bits of the cycles that an exchange through shared memory stalls the block.
+/// and, if warps may meet in the operation, the bits of the cycles for which an exchange through shared memory stalls the
+/// block.
 pub(crate) type CostOf = (OpId, Vec<LayoutKey>, bool, u64);
 
-/// A route between two layouts: the element type, the number of elements, and the bits of the cycles that an exchange through
-/// shared memory stalls the block.
+/// A route between two layouts: the element type, the number of elements, and the bits of the cycles for which an exchange
+/// through shared memory stalls the block.
 pub(crate) type RouteOf = ([LayoutKey; 2], DType, i64, u64);
 
 /// An exchange through shared memory between two layouts: the element type, the number of elements, the bits of the trip count,

@@ -1,5 +1,5 @@
 //! Bulk copies: one thread moves a tile between global and shared memory box by box. A box is compact in shared memory, under a
-//! swizzle of the closed set. The sister module cuts tiles into runs.
+//! swizzle of the closed set. [`super::runs`] cuts tiles into runs.
 
 use hx_dtype::DType;
 use hx_index::Expr;
@@ -24,15 +24,16 @@ pub(crate) struct Boxes {
     pub(crate) dims: Vec<usize>,
     /// The extent of a box or run along each of `dims`.
     pub(crate) extents: Vec<u32>,
-    /// Bytes of the unit to whose multiples boxes or runs are aligned.
+    /// Alignment of the start of each box or run in shared memory, in bytes.
     pub(super) align: u32,
     /// The mode of the tile whose boxes the blocks of a cluster deal out: [`hx_tile::BulkChoice::share`].
     pub(crate) share: Option<usize>,
-    /// Why each block of the cluster copies the whole tile although the copy is for all of them.
+    /// The reason why each block of the cluster copies the whole tile although the copy is for all of them.
     pub(super) alone: Option<String>,
 }
 
-/// The rows of the swizzles that a box is tried with, widest first. `None` is a whole row of the tile without a swizzle.
+/// The widths of a box's rows, in the order in which they are tried: the width of a swizzle, or `None` for whole rows of the
+/// tile without a swizzle.
 const WIDTHS: [Option<SwizzleMode>; 5] = [
     Some(SwizzleMode::Bytes128),
     Some(SwizzleMode::Bytes64),
@@ -226,8 +227,11 @@ fn dealt(
 /// The extents of a box along the dimensions, its alignment in bytes, and the constraint on the shared tensor.
 type Cut = (Vec<u32>, u32, Constraint);
 
-/// Returns the boxes of a copy. A box has rows as wide as the swizzle, or whole rows of the tile. With `share`, a mode of the tile
-/// and a number of blocks, the part of each block along the mode consists of whole boxes.
+/// Returns the boxes of a copy. A box has rows as wide as the swizzle, or whole rows of the tile. With `share`, a mode of the
+/// tile and a number of blocks, the part of each block along the mode consists of whole boxes.
+///
+/// # Errors
+/// The reason why the tile is not made of such boxes.
 fn cut(
     cx: &Cx<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),

@@ -17,7 +17,7 @@ use crate::access::{Access, Transfer};
 use crate::distribution::{LayoutKey, Tv};
 use crate::failure::Failure;
 
-/// A copy to or from the tensor.
+/// An access of an operation to a shared tensor: one end of a copy or of an exchange, or an operand that a product reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Use<'p> {
     pub(crate) op: &'p Op,
@@ -30,7 +30,7 @@ pub(crate) struct Use<'p> {
     pub(super) trips: f64,
 }
 
-/// The other end of a copy.
+/// The end of a use that is not the shared tensor.
 #[derive(Clone, Debug)]
 pub(super) enum End<'p> {
     /// A register tensor with its layout.
@@ -48,7 +48,7 @@ pub(crate) enum By {
     Access(Access),
     /// By descriptor: the operand (0 for A, 1 for B) and its form in memory.
     Reach(usize, &'static ReachRow),
-    /// By one thread, in boxes.
+    /// By one thread, in boxes or runs.
     Boxes(Boxes),
 }
 
@@ -115,7 +115,7 @@ impl<'p> Use<'p> {
         Use { op, shape: view.shape(), view: Cow::Borrowed(view), reads: true, end, trips }
     }
 
-    /// Returns the shared tensor.
+    /// Returns the shared tensor; `None` if the view shows another memory.
     pub(super) fn tensor(&self) -> Option<TensorId> {
         match self.view.base {
             Base::Shared(tensor) => Some(tensor),
@@ -149,7 +149,7 @@ pub(crate) struct Chosen {
     pub(crate) by: By,
     pub(crate) constraint: Constraint,
     pub(crate) conflicts: Conflicts,
-    /// Why the access is not wider.
+    /// The reason why the access is not wider.
     pub(crate) why: String,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Candidate {
     pub(super) global: f64,
     /// Cycles of one execution without that part.
     pub(super) alone: f64,
-    /// Looked up at the first use.
+    /// The addresses of the lanes, computed when they are first asked for.
     pub(super) measured: OnceCell<Rc<Measured>>,
 }
 
@@ -192,9 +192,9 @@ pub(super) struct Options {
     pub(super) usable: Vec<Candidate>,
     /// Widest first.
     pub(super) barred: Vec<Barred>,
-    /// Why a copy is not made in boxes, although its source could have it so.
+    /// The reason why a copy is not made in boxes, although its source could have it so.
     pub(super) unboxed: Option<String>,
-    /// The copy is for all blocks of a cluster along an axis.
+    /// True if the copy is for all blocks of a cluster along an axis.
     pub(super) multicast: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::access::global;
 use crate::failure::{Failure, FailureKind};
 use crate::search::context::Cx;
 
-/// Adds the ways in which one thread makes a copy in boxes or runs, or the reasons why it does not.
+/// Adds the ways in which one thread makes a copy in boxes or runs, or the reasons why there are none.
 ///
 /// # Errors
 /// `NoInstruction` for a store that can be made in neither.

@@ -23,7 +23,7 @@ pub(crate) struct Places {
     lanes_per_phase: usize,
     /// Bytes that one address covers.
     bytes: u32,
-    /// The numbers of the target.
+    /// The limits of the target.
     limits: &'static Limits,
 }
 
@@ -99,7 +99,7 @@ impl Places {
         self.phases().nth(SAMPLE).is_none()
     }
 
-    /// Returns the number of phases.
+    /// Returns the number of phases in which some lane addresses an element.
     pub(crate) fn count(&self) -> i64 {
         self.phases().count() as i64
     }
@@ -139,8 +139,8 @@ struct Patterns {
     ends: Vec<(usize, usize)>,
     /// The index of each pattern.
     known: FxHashMap<Vec<i64>, u32>,
-    /// Addresses of recent phases, relative to the first lane and in lane order, each with the index of its pattern and its least
-    /// address.
+    /// Addresses of recent phases, relative to the first lane and in lane order, each with the index of its pattern and its
+    /// least address, which is relative to the first lane as well.
     recent: Vec<(Vec<i64>, u32, i64)>,
 }
 
@@ -200,7 +200,7 @@ pub(crate) struct Requests {
     classes: Vec<Class>,
     /// Every phase on its own, for swizzles larger than a block.
     every: Vec<Class>,
-    /// Addresses of all phases.
+    /// Number of addresses in all phases.
     addresses: u64,
     /// Elements of a block.
     block: i64,
@@ -208,7 +208,7 @@ pub(crate) struct Requests {
     element_bits: u32,
     /// Base-2 logarithm of the elements of an access, if every access is aligned to its elements and covers whole words.
     unit: Option<u32>,
-    /// The numbers of the target.
+    /// The limits of the target.
     limits: &'static Limits,
 }
 

@@ -53,7 +53,7 @@ impl Measured {
         *self.are_few.get_or_init(|| self.places.are_few())
     }
 
-    /// Returns the number of all phases.
+    /// Returns the number of phases in which some lane addresses an element.
     pub(super) fn phases(&self) -> i64 {
         self.places.count()
     }

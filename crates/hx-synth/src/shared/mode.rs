@@ -96,8 +96,8 @@ fn meet(inside: &mut [Mode], x: Stride, y: Stride) -> Option<Stride> {
     }
 }
 
-/// Gives the last of these modes the stride with which it ends at `end`, and so the modes that it follows. Reports whether such
-/// strides are whole numbers that agree with the known ones.
+/// Gives the last of these modes the stride with which it ends at `end`, and the modes that it follows the strides with which
+/// they end at its stride. Reports whether these strides are whole numbers that agree with the known ones.
 fn ends_at(modes: &mut [Mode], end: i64) -> bool {
     let Some((mode, inside)) = modes.split_last_mut() else { return false };
     if end % mode.extent != 0 {

@@ -76,8 +76,8 @@ pub(super) fn options(program: &TileProgram, tensor: TensorId, u: &Use<'_>, issu
     options
 }
 
-/// Returns the constraint of an operand on its tensor: along the rows or columns and along K the modes of the reach, and its
-/// swizzle. Nothing else is demanded, because each instruction has a start of its own.
+/// Returns the constraint of an operand on its tensor: the modes of the reach along the rows or columns and along K, and the
+/// swizzle of the reach. Nothing else is demanded, because each instruction has a start of its own.
 ///
 /// # Errors
 /// The reason why no layout can meet it.
@@ -110,8 +110,11 @@ fn constraint(
     Ok(constraint)
 }
 
-/// Returns the modes of one dimension. An instruction takes `extent` elements along it and starts at multiples of `extent` from the
-/// start of the view, which is a multiple of `step`.
+/// Returns the modes of one dimension. An instruction takes `extent` elements along it and starts at multiples of `extent` from
+/// the start of the view, which is a multiple of `step`.
+///
+/// # Errors
+/// The reason why no layout of the dimension serves the instruction.
 fn along(
     info: &Tensor,
     dim: usize,

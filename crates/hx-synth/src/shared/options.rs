@@ -56,7 +56,10 @@ pub(crate) fn solve(
     }
 }
 
-/// Solves a shared tensor under a demand of its own.
+/// Solves a shared tensor as if it demanded `demand` itself.
+///
+/// # Errors
+/// As [`solve`].
 #[cfg(test)]
 pub(crate) fn solve_under(
     cx: &Cx<'_, '_>,
@@ -72,7 +75,7 @@ pub(crate) fn solve_under(
 /// otherwise the cycles without bank conflicts of instructions whose constraints unify.
 ///
 /// # Errors
-/// `NoInstruction` if no instruction implements one of the copies.
+/// `NoInstruction` if no instruction serves one of the uses, or `Conflict` if only the pinned swizzle excludes an operand.
 pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<f64, Failure> {
     let Asked { options, joints, answer, more_than } = &*asked(cx, tensor, uses)?;
     if let Some((Ok(buffer), _)) = &*answer.borrow() {
@@ -85,7 +88,7 @@ pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) 
     Ok(least.max(more_than.get()))
 }
 
-/// Returns the question that the pool keeps an answer to.
+/// Returns the key under which the pool keeps the solution of a shared tensor.
 fn question(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
     let asked = |u: &Use<'_>| {
         let end = match &u.end {
@@ -99,6 +102,9 @@ fn question(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
 }
 
 /// Returns the candidate instructions of a shared tensor's uses, computed once.
+///
+/// # Errors
+/// As [`least_cycles`].
 fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked>, Failure> {
     let (question, info) = (question(cx, tensor, uses), cx.program().tensor(tensor));
     let known = cx
@@ -202,6 +208,9 @@ pub(crate) fn check_pins(program: &TileProgram) -> Result<(), Failure> {
 
 /// Checks that a pinned layout fits the tensor: one mode for each dimension, no place used twice, and none before the tensor's
 /// memory.
+///
+/// # Errors
+/// `Pin` if the layout does not fit.
 fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result<(), Failure> {
     let info = program.tensor(tensor);
     let extents: Vec<i64> = pin.layout.modes().iter().map(Layout::size).collect();
@@ -260,7 +269,8 @@ fn overlap(layout: &Layout) -> Option<String> {
 /// Returns every instruction that can serve a use, and those that could with other addresses.
 ///
 /// # Errors
-/// `NoInstruction` if no instruction can serve the use under any layout of the tensor.
+/// `NoInstruction` if no instruction can serve the use under any layout of the tensor, or `Conflict` if only the pinned swizzle
+/// excludes an operand.
 fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
     let (program, target) = (cx.program(), cx.target());
     let info = program.tensor(tensor);
@@ -308,7 +318,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
     Ok(options)
 }
 
-/// Adds an access to the options, or to those that are barred.
+/// Adds an access to the usable options or, with the reason, to the barred ones.
 fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options: &mut Options) {
     let target = cx.target();
     let program = cx.program();
@@ -440,7 +450,7 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
     })
 }
 
-/// The note on a copy for all blocks of a cluster that they do not share.
+/// The note on a multicast copy whose tile the blocks of a cluster do not share.
 const EACH_BLOCK: &str = "each block of the cluster copies the whole tile";
 
 /// Adds to each access the reason why it is not wider.
@@ -544,8 +554,9 @@ fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], option
     })
 }
 
-/// Says that the parts of a shared tensor that boxes fill have no multiple of the bytes at which a box begins, with the next number of
-/// rows that has, if only boxes serve the use.
+/// Explains, for a use that only boxes serve, that the parts of the shared tensor do not all begin at multiples of a box's
+/// alignment, because their bytes are no multiple of it. Names a tile that fits. `None` if the parts fit, or if another
+/// instruction serves the use.
 fn torn_slots(
     program: &TileProgram,
     tensor: TensorId,

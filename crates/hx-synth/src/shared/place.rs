@@ -4,7 +4,8 @@
 use hx_target::Limits;
 use hx_tile::{Completion, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
 
-/// Least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's start.
+/// Returns the least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's
+/// start.
 pub(crate) fn align(limits: &Limits) -> u32 {
     limits.wavefront_bytes()
 }

@@ -1,7 +1,7 @@
 //! Bulk copies without a tensor map: one thread moves a tile in runs that are contiguous in both memories.
 //!
-//! Unlike a box, a run has no limit on its length or on the strides of its tensor. But nothing bounds it: the whole tile must be
-//! known to lie inside of the tensor.
+//! Unlike a box, a run has no limit on its length or on the strides of its tensor. But the hardware does not stop a run at the
+//! end of the tensor: the whole tile must be known to lie inside.
 
 use hx_index::Expr;
 use hx_target::{BulkRow, SwizzleMode};

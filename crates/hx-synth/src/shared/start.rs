@@ -9,8 +9,8 @@ use super::{pin_of, swizzle};
 use crate::access::Access;
 use crate::access::alignment::Widest;
 
-/// Returns why an access cannot be used through the view: for some iteration or launch, its address is not a multiple of its
-/// width. Returns `None` if the access is aligned.
+/// Returns the reason why an access cannot be used through the view: for some iteration or launch, its address is not a
+/// multiple of its width. Returns `None` if the access is aligned.
 ///
 /// Without a pin, the constraint of the access makes it contiguous from every multiple of its width on, so only the start of the
 /// view matters. Under a pinned layout every address is checked.

@@ -12,7 +12,7 @@ use super::conflicts::Requests;
 #[derive(Debug)]
 pub(crate) struct Served<'a> {
     pub(crate) ways: Vec<Way<'a>>,
-    /// Trip count of the use.
+    /// Number of executions of the use.
     pub(crate) trips: f64,
 }
 

@@ -65,6 +65,9 @@ pub(crate) struct Family<'a> {
 
 impl<'s> Solver<'s> {
     /// Calls `body` with the constraints and components of the program after the family's moves.
+    ///
+    /// # Errors
+    /// The failure of the pinned layouts if they conflict, else the failure of `body`.
     pub(crate) fn on_ground<R>(
         &self,
         family: Family<'_>,
@@ -134,7 +137,10 @@ impl<'p> Ground<'_, 'p> {
         (self.solver.cancelled)()
     }
 
-    /// Returns the leaves of a component.
+    /// Returns the cheapest leaves of a component.
+    ///
+    /// # Errors
+    /// The failure that the search met first if the component has no leaf, or `Cancelled`.
     pub(crate) fn search(&self, component: &Component<'p>, wanted: Wanted) -> Result<Found<'p>, Blocked> {
         if self.is_cancelled() {
             return Err(Failure::cancelled().into());

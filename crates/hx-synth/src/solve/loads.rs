@@ -12,7 +12,7 @@ use crate::anchor::gemm::Gemm;
 pub(crate) struct Means {
     /// Instructions read operands from shared memory by descriptor.
     pub(crate) by_descriptor: bool,
-    /// Copies that signal a pipeline, and stores, are made in boxes.
+    /// Copies that signal a pipeline may be made in boxes, as stores always are.
     pub(crate) in_boxes: bool,
 }
 
@@ -21,7 +21,7 @@ impl Means {
     pub(crate) const ALL: Means = Means { by_descriptor: true, in_boxes: true };
 }
 
-/// The products that read operands by descriptor. `true` for one whose instruction cannot read A there, so that A is loaded.
+/// The products that read B by descriptor; `true` for a product whose A is loaded into registers.
 type ByDescriptor = BTreeMap<OpId, bool>;
 
 /// Returns the loads of all operands in shared memory, so that every product reads registers. Failures, conflicts and constraints

@@ -31,7 +31,7 @@ pub fn solve(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Solu
     counted(program, cancelled).0
 }
 
-/// Returns what [`solve`] returns, and the number of branches that were searched.
+/// Returns the result of [`solve`] and the number of branches that were searched.
 pub(crate) fn counted(
     program: &TileProgram,
     cancelled: &dyn Fn() -> bool,
@@ -41,7 +41,7 @@ pub(crate) fn counted(
     (found.map(|found| found.solution), run.branches.get())
 }
 
-/// Returns what [`solve`] returns if it may use these means.
+/// Returns the result of [`solve`] with only these means.
 #[cfg(test)]
 pub(crate) fn solve_with(program: &TileProgram, means: Means) -> Result<Solution, Failure> {
     Run::new(program, means, &|| false).best().map(|found| found.solution)
@@ -105,7 +105,7 @@ impl<'r> Run<'r> {
     /// Returns the cheapest solution for a route. Each route has the whole budget of branches.
     ///
     /// # Errors
-    /// The failure of the route. It may be any if the route has no solution of fewer cycles than `below`.
+    /// The failure of the route. If all its solutions take `below` cycles or more, the failure tells nothing about the route.
     fn on(&self, route: &Edits, loaded: &TileProgram, below: f64) -> Result<Routed, Failure> {
         check(loaded)?;
         self.pool.branches.set(0);
@@ -119,6 +119,9 @@ impl<'r> Run<'r> {
     }
 
     /// Returns the other solutions of a route's program, cheapest first.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
     fn others(&self, routed: &Routed) -> Result<Vec<Solution>, Failure> {
         let route = Edits { loads: routed.solution.edits.loads.clone(), ..Edits::default() };
         let loaded = route.loaded(self.program);
@@ -153,6 +156,9 @@ fn routed(mut solution: Solution, route: &Edits) -> Solution {
 }
 
 /// Rejects programs that no search can solve.
+///
+/// # Errors
+/// The first failure that the pins, scopes, sizes, pipelines or element types of the program cause.
 fn check(program: &TileProgram) -> Result<(), Failure> {
     shared::check_pins(program)?;
     crossing::check(program)?;
@@ -191,7 +197,7 @@ pub fn candidates(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result
     Ok(std::iter::once(best.solution).chain(others).collect())
 }
 
-/// Relative difference of costs that counts as none.
+/// Relative difference up to which two costs count as equal.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// The result of an attempt.
@@ -239,8 +245,13 @@ impl Solver<'_> {
 }
 
 impl Solver<'_> {
-    /// Returns a solution in which all rearrangements may move values. Elements narrower than a byte cannot move between threads
-    /// one by one. If there is no solution, rearrangements of such elements with a free target keep their values in place.
+    /// Returns a solution in which all rearrangements may move values. Elements narrower than a byte cannot move between
+    /// threads one by one. If there is no solution, rearrangements of such elements with a free target keep their values in
+    /// place: the second result.
+    ///
+    /// # Errors
+    /// The failure of the attempt in which all rearrangements may move values, if neither attempt has a solution, or
+    /// `Cancelled`.
     fn first(&self, tries: &mut usize) -> Result<(Solution, BTreeSet<OpId>), Blocked> {
         let blocked = match self.mended(&BTreeSet::new(), tries) {
             Ok(found) => return Ok((found, BTreeSet::new())),
@@ -332,6 +343,9 @@ impl Solver<'_> {
 
     /// Returns the cheaper of `best`, which spills, and a solution with moves at several places at once. The layouts of a
     /// solution without conflicts may leave too many elements in each thread.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
     fn spread(&self, best: Solution, still: &BTreeSet<OpId>) -> Result<Solution, Blocked> {
         match self.exchanged(still, best.cost.min(self.below)) {
             Ok(Some(other)) if other.cost < best.cost => Ok(other),
@@ -347,8 +361,11 @@ impl Solver<'_> {
         may
     }
 
-    /// Returns a solution with a move wherever layouts conflict. It exists unless the user's pins or the size of shared memory
-    /// exclude it, or if it takes `below` cycles or more.
+    /// Returns a solution with a move wherever layouts conflict. `None` if the user's pins or the size of shared memory exclude
+    /// it, or if it takes `below` cycles or more.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
     fn exchanged(&self, still: &BTreeSet<OpId>, below: f64) -> Result<Option<Solution>, Blocked> {
         let mut moves: Vec<Move> = Vec::new();
         loop {
@@ -394,8 +411,10 @@ impl Solver<'_> {
         best
     }
 
-    /// Returns the cheapest solution with exactly these moves, and the moves that may lead to a cheaper one. Fails if it takes
-    /// `below` cycles or more.
+    /// Returns the cheapest solution with exactly these moves, and the moves that may lead to a cheaper one.
+    ///
+    /// # Errors
+    /// The failure of the search or of the chosen layouts; a failure also if every solution takes `below` cycles or more.
     pub(crate) fn attempt(
         &self,
         moves: &[Move],

@@ -16,7 +16,7 @@ pub(crate) struct Solver<'s> {
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Lets signalled copies be made in boxes, as stores always are.
     pub(crate) in_boxes: bool,
-    /// Only solutions of fewer cycles are of use: those of the best solution for another route.
+    /// Only solutions of fewer cycles are of use: the cycles of the best solution for another route.
     pub(crate) below: f64,
     /// The constraints of the last attempt that failed, as far as they were built.
     pub(crate) built: RefCell<Vec<Demand>>,

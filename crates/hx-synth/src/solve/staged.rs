@@ -39,7 +39,8 @@ impl Solver<'_> {
         Ok(found)
     }
 
-    /// Returns the moves of the sources of stores that are narrower than 16 bytes, each with the bytes of an access.
+    /// Returns the moves of the sources of stores that are narrower than the target's widest access, each with the bytes of an
+    /// access.
     fn narrow_stores(&self, best: &Solution) -> Vec<(Move, u32)> {
         let widest = self.program.target.limits.access_bytes;
         let narrow = |op: &Op| {

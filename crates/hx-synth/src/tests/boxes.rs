@@ -17,7 +17,7 @@ use crate::solve::loads::Means;
 use crate::solve::solve_with;
 use crate::{Failure, solve};
 
-/// Returns what the first copy of a product reads.
+/// Returns the view that the first copy of a product reads.
 fn source(program: &mut TileProgram) -> &mut View {
     let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
     match body.first_mut() {

@@ -101,7 +101,7 @@ fn a_tile_that_is_no_run_says_why() {
             Stored { tile: [6, 33], ..Stored::default() },
             Stored { offset: [6, 0], ..Stored::default() },
             Stored { dtype: DType::U4, columns: 64, tile: [8, 64], ..Stored::default() },
-            // Rows apart are no run, and nobody expects one.
+            // Rows apart are no run, so no reason against runs is reported.
             Stored { tile: [8, 32], ..Stored::default() },
         ],
         expect![[r#"

@@ -149,7 +149,7 @@ fn reductions_of_two_scopes_have_scratch_memory_of_their_own() {
         #10 of the group of threads 128..256: 16 B at 128
         #12 of the group of threads 128..256: 16 B at 128"#]]
     .assert_eq(&scratch(&program, &solution).join("\n"));
-    // The verifier has an account of its own.
+    // The verifier checks the places of scratch memory by itself: it finds two scopes that share one place.
     let mut wrong = solution.clone();
     for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == GROUP) {
         if let Some(Choice::Reduce(ReduceChoice { across: Some(across), .. })) = wrong.choices.get_mut(&op.id)
