@@ -1,9 +1,10 @@
-//! Decides which commas a text can do without.
+//! Decides which commas of a text the formatter may add and remove.
 
 use hx_syntax::{Direction, SyntaxKind::*, SyntaxNode, SyntaxToken, T};
 
-/// Reports whether a comma may be omitted: the last comma of a list, except in a tuple of one, and the comma after the last
-/// predicate of a `where`, axis of a `tune` or variable of a `forall`. A list gets it if it takes several lines; a clause never does.
+/// Reports whether a comma is optional: the last comma of a list, except in a tuple of one element; and the comma after the last
+/// predicate of a `where`, axis of a `tune` or variable of a `forall`. The formatter puts one into a list that takes several
+/// lines, and never into a clause.
 pub(crate) fn is_optional_comma(token: &SyntaxToken) -> bool {
     if token.kind() != T![,] {
         return false;
@@ -29,7 +30,7 @@ fn is_after_open_range(comma: &SyntaxToken) -> bool {
     last.is_some_and(|it| it.kind() == T![..])
 }
 
-/// Reports whether the list is a tuple of one. `(8,)` needs its comma; `(warp: 8)` is a tuple without one.
+/// Reports whether the list is a tuple of one element that needs its comma: `(8,)` does, `(warp: 8)` is a tuple without one.
 fn is_tuple_of_one(list: &SyntaxNode) -> bool {
     let mut fields = list.children();
     let (Some(only), None) = (fields.next(), fields.next()) else { return false };

@@ -9,16 +9,16 @@ use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T, TextSize};
 
 use crate::commas::is_optional_comma;
 
-/// A comment, and its position between its neighbours.
+/// A comment, and its place in the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Comment {
     pub(crate) text: String,
     pub(crate) place: Place,
     /// Whether a blank line precedes the comment.
     pub(crate) after_blank: bool,
-    /// The column, in characters, at which it starts.
+    /// The column at which the comment starts, in characters.
     pub(crate) column: usize,
-    /// The number of spaces before it on its line.
+    /// The number of spaces between the comment and the text before it on its line.
     pub(crate) spaces: usize,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Place {
     Inline,
 }
 
-/// The trivia before a token.
+/// The comments before a token, and the blank line before it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Before {
     pub(crate) comments: Vec<Comment>,
@@ -40,7 +40,8 @@ pub(crate) struct Before {
     pub(crate) after_blank: bool,
 }
 
-/// Returns the trivia before each token of a tree, keyed by the offset of the token. The end of the text counts as a token.
+/// Returns the comments and blank lines before each token of a tree, keyed by the offset of the token in bytes. The end of the
+/// text counts as a token.
 pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
     let mut map = BTreeMap::new();
     let mut gap = Gap { is_start: true, ..Gap::default() };
@@ -53,7 +54,7 @@ pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
             }
             SyntaxKind::COMMENT => gap.comment(&token, column),
             _ if is_optional_comma(&token) => gap.spaces = 0,
-            // A comment that ends its line is moved after the comma or semicolon, so that no line starts with one of these.
+            // Move a comment that ends its line behind the comma or semicolon, so that no line starts with one of these.
             T![,] | T![;] if gap.has_ended_line() => {
                 map.insert(token.text_range().start(), Before::default());
             }
@@ -68,13 +69,13 @@ pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
     map
 }
 
-/// The trivia read so far between two tokens.
+/// The comments and whitespace since the last token.
 #[derive(Default)]
 struct Gap {
     is_start: bool,
     /// The number of line breaks since the last comment or token.
     newlines: usize,
-    /// The number of spaces since then, on the current line.
+    /// The number of spaces since the last comment, token or line break.
     spaces: usize,
     /// The comments, each with the number of line breaks before it.
     comments: Vec<(Comment, usize)>,

@@ -1,9 +1,9 @@
-//! A document whose line breaks are still open, and the printer that chooses them.
+//! A document whose line breaks are not decided yet, and the printer that decides them.
 //!
-//! A group is printed on one line if it fits; otherwise each of its own line breaks is taken. This module knows characters and
-//! widths only.
+//! A group is printed on one line if it fits; otherwise all of its own line breaks are taken. This module knows only characters
+//! and widths.
 
-/// A piece of a document.
+/// An element of a document.
 #[derive(Debug, Clone)]
 pub(crate) enum Doc {
     Text(String),
@@ -18,13 +18,13 @@ pub(crate) enum Doc {
     Blank,
     /// Text that is printed only if the group is broken.
     IfBroken(&'static str),
-    /// A comment after code, its original column, and whether the author chose that column (more than one space is before it).
+    /// A comment after code, its column in the source, and whether the author chose that column by more than one space before it.
     Trailing {
         text: String,
         column: usize,
         is_aligned: bool,
     },
-    /// A comment before a closing bracket. If the bracket gets a line of its own, the comment stays after the code.
+    /// A comment before a closing bracket. It stays on the line of the code before it, even if the bracket gets a line of its own.
     Tail(String),
     Group(Block),
     Indent(Block),
@@ -34,7 +34,7 @@ pub(crate) enum Doc {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Block {
     docs: Vec<Doc>,
-    /// Whether the block contains a line break in any case.
+    /// Whether the block contains a line break even if its group is flat, as after a comment.
     must_break: bool,
 }
 
@@ -50,7 +50,7 @@ impl Block {
     }
 }
 
-/// The width of one level of indentation.
+/// The width of one level of indentation, in spaces.
 const INDENT: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,23 +98,23 @@ fn push<'a>(steps: &mut Vec<Step<'a>>, indent: usize, mode: Mode, docs: &'a [Doc
 
 struct Printer {
     out: String,
-    /// The current column, and the indentation that the line gets once it has a text.
+    /// The current column in characters. A line gets `line_indent` spaces before its first text.
     column: usize,
     line_indent: usize,
-    /// The number of the current line.
+    /// The number of the current line, from 0.
     line: usize,
     width: usize,
     trailing: Vec<Trailing>,
 }
 
-/// A comment after code. Its distance from the code is chosen when the whole text is printed.
+/// A comment after code. Its distance from the code is chosen after the whole text is printed, so that comments can be aligned.
 struct Trailing {
-    /// The position of the comment in the text, which has no space before it yet.
+    /// The byte offset in `out` at which the spaces before the comment are inserted.
     at: usize,
     line: usize,
     /// The column at which the code before it ends.
     code_end: usize,
-    /// The original column, and whether the author chose it.
+    /// The column in the source, and whether the author chose it.
     column: usize,
     is_aligned: bool,
 }
@@ -152,7 +152,7 @@ impl Printer {
         self.text(text);
     }
 
-    /// Reports whether the pieces fit on the rest of the line, together with the text after them up to the next possible line
+    /// Reports whether `docs` fit flat on the rest of the line, together with the text of `rest` up to the next possible line
     /// break.
     fn fits(&self, docs: &[Doc], rest: &[Step<'_>]) -> bool {
         let start = if self.column == 0 { self.line_indent } else { self.column };
@@ -202,8 +202,8 @@ impl Printer {
     }
 }
 
-/// Returns the column of each comment after code. Comments on consecutive lines that shared a column share one again, to the
-/// right of the longest line. A comment alone keeps its chosen column if the code on its line leaves room.
+/// Returns the column of each comment after code. Comments on consecutive lines that started in one column get one column again,
+/// right of the longest of these lines. If the author chose the column, it is kept where the code leaves room.
 fn columns(trailing: &[Trailing]) -> Vec<usize> {
     let mut columns = Vec::new();
     let in_one_run = |a: &Trailing, b: &Trailing| a.line + 1 == b.line && a.column == b.column;

@@ -45,10 +45,10 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// Formats the text of a file. Its lines end as the first line does.
+/// Formats the text of a file. If the first line ends with a carriage return and a line feed, all lines do.
 ///
 /// # Errors
-/// [`FormatError::Syntax`] if the text does not parse.
+/// [`FormatError::Syntax`] if the text does not parse, [`FormatError::Internal`] if the formatter has a bug.
 pub fn format(text: &str) -> Result<String, FormatError> {
     let parts = format_parts(&parse(text), None)?;
     let formatted: String = parts.into_iter().map(|part| part.text).collect();
@@ -67,7 +67,7 @@ fn format_whole(before: &GreenNode) -> Result<String, FormatError> {
     Ok(formatted)
 }
 
-/// Reports whether two trees have the same tokens and comments, except for commas before a closing bracket.
+/// Reports whether two trees have the same tokens and comments, except for commas before a closing bracket, `{`, `|` or a keyword.
 fn is_same_code(a: &GreenNode, b: &GreenNode) -> bool {
     comments_of(a) == comments_of(b) && code_of(a) == code_of(b)
 }

@@ -19,17 +19,17 @@ pub struct Part {
     pub text: String,
 }
 
-/// The number of bytes for which another thread is worth its start.
+/// The number of bytes for which one more thread saves more time than its start costs.
 const WORTH_A_THREAD: usize = 64 << 10;
 
 /// The stack of a thread, because the layout recurses into nested expressions. The memory is reserved, not committed.
 const STACK: usize = 64 << 20;
 
-/// Formats the parts of a file that touch a range, or all parts. The parts are in text order; all of them together are the formatted
-/// file.
+/// Formats the parts of a file that touch a range, or all parts. The parts are in text order, and all of them joined are the
+/// formatted file.
 ///
 /// # Errors
-/// [`FormatError::Syntax`] if any part of the file has a syntax error.
+/// [`FormatError::Syntax`] if the file has a syntax error anywhere, [`FormatError::Internal`] if a thread fails.
 pub fn format_parts(tree: &Parse, touching: Option<TextRange>) -> Result<Vec<Part>, FormatError> {
     if let Some(error) = tree.errors().first() {
         return Err(FormatError::Syntax(error.clone()));
@@ -73,10 +73,10 @@ fn shares(pieces: Vec<Piece>, bytes: usize) -> Vec<Vec<Piece>> {
     shares
 }
 
-/// A range of a file that can be formatted alone.
+/// A range of a file whose layout does not depend on the rest of the file.
 struct Piece {
     range: TextRange,
-    /// The tree of its code. Blanks follow, and then the next piece.
+    /// The tree of the code in the range, without the blank lines at its end.
     code: GreenNode,
     is_last: bool,
 }
@@ -85,14 +85,15 @@ impl Piece {
     fn format(&self) -> Result<Part, FormatError> {
         let mut text = format_whole(&self.code)?;
         if !self.is_last {
-            // Items have an empty line between them.
+            // The text ends with a line end; this one makes the empty line before the next item.
             text.push('\n');
         }
         Ok(Part { range: self.range, text })
     }
 }
 
-/// Divides a file between those items that the layout always separates by an empty line, and that have only blanks between them.
+/// Divides a file between items. A border needs two items that the layout always separates by an empty line, and only whitespace
+/// between them, apart from a comment that ends the line of the first item.
 fn pieces(tree: &Parse) -> Vec<Piece> {
     let root = tree.syntax_node();
     let green: Vec<_> = tree.green().children().map(|child| child.to_owned()).collect();
@@ -102,9 +103,9 @@ fn pieces(tree: &Parse) -> Vec<Piece> {
         is_last: false,
     };
     let mut pieces = Vec::new();
-    // The offset and the first child of the current piece.
+    // The offset at which the current piece starts, and the index of its first child of the root.
     let (mut start, mut first) = (TextSize::new(0), 0);
-    // The last item, and the child behind it and its comment.
+    // The kind of the last item, and the index after the item and its trailing comment. `None` if no border may follow the item.
     let mut before: Option<(SyntaxKind, usize)> = None;
     let (mut has_line_end, mut is_first_comment) = (false, true);
     for (index, child) in root.children_with_tokens().enumerate() {
@@ -122,7 +123,7 @@ fn pieces(tree: &Parse) -> Vec<Piece> {
             NodeOrToken::Token(token) if token.kind() == WHITESPACE => {
                 has_line_end |= token.text().contains('\n');
             }
-            // A comment behind an item, alone on the rest of its line, belongs to the item. Others may belong to either item.
+            // A comment that follows an item on its line belongs to the item. Any other comment could belong to either item.
             NodeOrToken::Token(comment)
                 if !has_line_end && is_first_comment && comment.text().starts_with("//") =>
             {
@@ -137,14 +138,15 @@ fn pieces(tree: &Parse) -> Vec<Piece> {
     pieces
 }
 
-/// Reports whether a comment stands before the `;` of an item. The layout moves it behind the `;`, so it depends on the next item.
+/// Reports whether a comment precedes the `;` of an item. The layout moves the comment behind the `;`, where its column depends
+/// on the next item.
 fn has_comment_before_end(item: &SyntaxNode) -> bool {
     let Some(end) = item.last_token().filter(|token| token.kind() == T![;]) else { return false };
     let mut before = std::iter::successors(end.prev_token(), |token| token.prev_token());
     before.find(|token| token.kind() != WHITESPACE).is_some_and(|token| token.kind() == SyntaxKind::COMMENT)
 }
 
-/// Reports whether an empty line always separates two items.
+/// Reports whether the layout always has an empty line between two items of these kinds.
 fn is_apart(last: SyntaxKind, next: SyntaxKind) -> bool {
     between_items(last, next) == Sep::Blank
 }

@@ -1,7 +1,7 @@
 //! The layout of each node.
 //!
-//! Most nodes are their children with the right spaces between them ([`space`]). The others are lists, which take one line or one
-//! line for each element; blocks; headers; and operators.
+//! Most nodes print their children with the spaces of [`space`] between them. Lists take one line, or one line for each element.
+//! Blocks, headers and operators have rules of their own.
 
 use hx_syntax::{
     NodeOrToken, SyntaxElement,
@@ -34,12 +34,12 @@ pub(crate) fn file(root: &SyntaxNode) -> Block {
     w.finish()
 }
 
-/// Returns the separator between items. Imports may be on consecutive lines, and so may constants.
+/// Returns the separator between two items: an empty line, or between imports or between constants the author's choice.
 pub(crate) fn between_items(last: SyntaxKind, next: SyntaxKind) -> Sep {
     if last == next && matches!(next, USE | CONST) { Sep::Keep } else { Sep::Blank }
 }
 
-/// Returns the children that are not trivia.
+/// Returns the children of a node without whitespace and comments.
 fn elements(node: &SyntaxNode) -> Vec<SyntaxElement> {
     node.children_with_tokens().filter(|it| !it.kind().is_trivia()).collect()
 }
@@ -101,7 +101,7 @@ fn space(parent: SyntaxKind, left: SyntaxKind, right: SyntaxKind) -> Sep {
     if is_tight { Sep::None } else { Sep::Space }
 }
 
-/// Prints a function or a kernel. Clauses are on lines of their own; the brace then is too.
+/// Prints a function or a kernel. Each clause takes a line of its own; if there is a clause, the opening brace does too.
 fn with_header(w: &mut Writer, item: &SyntaxNode) {
     let mut last: Option<SyntaxKind> = None;
     let mut has_clauses = false;
@@ -121,7 +121,7 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
                 w.sep(if is_brace_line { Sep::Hard } else { space(item.kind(), last, kind) });
             }
             match &child {
-                // A body below clauses never shares the line of its brace.
+                // The body after clauses is never a one-liner.
                 NodeOrToken::Node(body) if kind == BLOCK && has_clauses => broken_block(w, body),
                 _ => element(w, &child),
             }
@@ -130,7 +130,7 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
     }
 }
 
-/// Prints a test or bench. If a `forall` does not fit on the line of the title, it takes a line of its own, and so does the brace.
+/// Prints a test or bench. If a `forall` does not fit on the line of the title, the clause and the opening brace take a line each.
 fn with_cases(w: &mut Writer, item: &SyntaxNode) {
     let body = item.children().find(|it| it.kind() == BLOCK).filter(|body| !is_one_liner(w, body));
     let (Some(body), true) = (body, item.children().any(|it| it.kind() == FORALL_CLAUSE)) else {
@@ -210,7 +210,7 @@ fn block(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// Prints `{ x }`, which breaks with the group around it.
+/// Prints `{ x }` without a group of its own: it takes one line or three with the group that contains it.
 fn one_line_block(w: &mut Writer, it: &SyntaxNode) {
     let (open, inside, close) = braces(it);
     if let Some(open) = open {
@@ -285,7 +285,7 @@ fn warp_groups(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// Prints all branches on one line, or none of them.
+/// Prints an `if`. Its one-line blocks stay on one line together, or all of them take several lines.
 fn if_expr(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
     branches(w, it);
@@ -305,7 +305,8 @@ fn branches(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// Returns the precedence of an operator. Operators of one level are laid out as one row.
+/// Returns the level of an operator in the layout. Operators of one level are laid out as one row; those on bits are on the level
+/// of products, unlike in the grammar.
 fn level(it: &SyntaxNode) -> u8 {
     let operator =
         it.children_with_tokens().filter_map(|it| it.into_token()).find(|it| !it.kind().is_trivia());
@@ -320,10 +321,10 @@ fn level(it: &SyntaxNode) -> u8 {
     }
 }
 
-/// Prints operands with their operators: on one line, or each operator at the start of a line.
+/// Prints a row of operands and operators: on one line, or with each operator at the start of a line.
 fn binary(w: &mut Writer, it: &SyntaxNode) {
     let level_here = level(it);
-    // Collects the row from the outermost operator to its innermost left operand.
+    // Collect the operators of the row, from the outermost one down its left operands.
     let mut row = vec![it.clone()];
     while let Some(left) = row.last().and_then(|it| it.children().next()) {
         if !matches!(left.kind(), BINARY_EXPR | LAYOUT_EXPR) || level(&left) != level_here {

@@ -1,6 +1,6 @@
 //! Writes tokens with their comments into a document.
 //!
-//! The separator of two tokens is set before the second is written, because a comment between them may change it.
+//! The separator between two tokens is set before the second token is written, because a comment between them may change it.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Writer {
         }
     }
 
-    /// Sets the separator of the last token and the next. A line break that a comment needs stays.
+    /// Sets the separator between the last token and the next. If a comment requires a line break, spaces cannot replace it.
     pub(crate) fn sep(&mut self, sep: Sep) {
         let is_needed = matches!(self.sep, Sep::Hard | Sep::Keep);
         let is_soft = !matches!(sep, Sep::Hard | Sep::Keep | Sep::Blank);
@@ -179,7 +179,7 @@ impl Writer {
         self.open.push((Open::Group, Block::default()));
     }
 
-    /// Opens a group that begins with a possible line break.
+    /// Opens a group before the separator, so that the line break before the group's first token belongs to the group.
     pub(crate) fn open_line_group(&mut self) {
         self.open.push((Open::Group, Block::default()));
     }

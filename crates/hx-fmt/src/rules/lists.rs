@@ -11,10 +11,10 @@ use super::{element, elements, node};
 use crate::commas::is_optional_comma;
 use crate::writer::{Sep, Writer, first_token};
 
-/// The number of elements above which literals share lines instead of taking one each.
+/// A list of literals with more elements than this puts several on a line instead of one.
 const MANY: usize = 8;
 
-/// An element, and the comma after it unless that comma is optional.
+/// An element with the comma after it; `None` if the comma is optional, because the layout decides about it.
 type Entry = (SyntaxElement, Option<SyntaxToken>);
 
 /// The elements of a list in order, and its brackets.
@@ -44,7 +44,7 @@ fn parts(list: &SyntaxNode, (open, close): (SyntaxKind, SyntaxKind)) -> Parts {
     parts
 }
 
-/// Prints `(a, b)` on one line, or each element on a line with a comma after it.
+/// Prints `(a, b)` on one line, or each element on a line of its own with a comma after it.
 pub(super) fn list(w: &mut Writer, it: &SyntaxNode, brackets: (SyntaxKind, SyntaxKind)) {
     let Parts { open, entries, close } = parts(it, brackets);
     let has_comments = close.as_ref().is_some_and(|close| w.has_comments_before(close));
@@ -97,7 +97,7 @@ fn inside(w: &mut Writer, list: &SyntaxNode, entries: &[Entry]) {
     }
 }
 
-/// Reports whether the only element has brackets of its own, which then take the line breaks: `f([` … `])`.
+/// Reports whether the only element of a list is itself a list. Then the line breaks are in the inner list, as in `f([` … `])`.
 fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
     let Some(child) = child.as_node() else { return false };
     let inner = match child.kind() {
@@ -109,7 +109,7 @@ fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
     brings_brackets && comma.is_none() && first_token(child).is_some_and(|it| !w.has_comments_before(&it))
 }
 
-/// Prints `where a, b` on one line, or each predicate, axis or variable on a line. No comma ends it.
+/// Prints `where a, b` on one line, or each predicate, axis or variable on a line of its own. There is no comma at the end.
 pub(super) fn predicates(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
     let all = elements(it);

@@ -25,7 +25,7 @@ fn spaces() {
     );
 }
 
-/// A file keeps the ends of its lines.
+/// A file whose lines end with carriage returns and line feeds keeps them.
 #[test]
 fn lines_end_as_the_first_one_does() {
     let formatted = |text: &str| hx_fmt::format(text).expect("it parses");

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use hx_fmt::format;
 use hx_test_support::PROGRAMS;
 
-/// The programs that are not written as they are formatted; their formatted forms are in `tests/formatted`.
+/// The programs that are not formatted in the repository; `tests/formatted` has their formatted forms.
 const WRITTEN_OTHERWISE: &[&str] = &["matmul", "selective_scan"];
 
 #[test]

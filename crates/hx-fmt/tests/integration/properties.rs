@@ -14,7 +14,7 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(150)
 }
 
-/// Formats a text that parses and checks the result. Reports whether the text parsed.
+/// Formats a text and checks the result. Returns false if the text does not parse.
 fn check(text: &str) -> Result<bool, TestCaseError> {
     match format(text) {
         Ok(formatted) => {
@@ -68,7 +68,7 @@ fn gap() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-/// Replaces the gaps of a program: one token in `every` gets one of `gaps` after it.
+/// Makes the whitespace of a program minimal, and inserts the `gaps` in turn, one after each `every`th token.
 fn spaced(program: &str, gaps: &[&str], every: usize) -> String {
     let mut out = String::new();
     let code = tokens(program);
