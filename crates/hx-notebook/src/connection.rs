@@ -19,7 +19,7 @@ pub struct Connection {
     pub signature_scheme: String,
 }
 
-/// Formats the connection without its key, which lets anybody run code.
+/// Formats the connection without its key: whoever has the key can run code.
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection")
@@ -29,7 +29,7 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// The reason why a connection file is of no use.
+/// The reason why a connection file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     #[error("cannot read the connection file `{}`: {reason}", path.display())]

@@ -15,7 +15,7 @@ impl History {
         self.inputs.push((number, code.to_owned()));
     }
 
-    /// Returns the content of the answer. Only the current session is known, which has the number 0.
+    /// Returns the content of a `history_reply`. Only the current session is known; its number is 0.
     pub(crate) fn reply(&self, request: &HistoryRequest) -> Value {
         let most = request.n.unwrap_or(usize::MAX);
         let mut found: Vec<&(u32, String)> = match request.hist_access_type.as_str() {
@@ -52,10 +52,10 @@ fn last<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
     all.split_off(all.len().saturating_sub(most))
 }
 
-/// Reports whether a pattern with `*` and `?` describes a whole text.
+/// Reports whether a pattern matches a whole text. `*` matches any characters, `?` matches one.
 fn is_match(pattern: &[char], text: &[char]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // The last star, and the place in the text up to which it reaches.
+    // The last `*` of the pattern, and the end of the text that it matches so far.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {

@@ -1,4 +1,4 @@
-//! The kernel and its language, for clients.
+//! The answer to `kernel_info_request`.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::message::VERSION;
 
 const HX: &str = env!("CARGO_PKG_VERSION");
 
-/// Describes the kernel and its language.
+/// Returns the content of a `kernel_info_reply`.
 pub(crate) fn kernel_info() -> Value {
     json!({
         "status": "ok",
@@ -22,7 +22,7 @@ pub(crate) fn kernel_info() -> Value {
             "version": HX,
             "mimetype": "text/x-hx",
             "file_extension": ".hx",
-            // The nearest language that highlighters know: comments, strings, numbers and most keywords agree.
+            // Of the languages that highlighters know, Rust is nearest: comments, strings, numbers and most keywords agree.
             "codemirror_mode": "rust",
             "pygments_lexer": "rust",
         },

@@ -1,4 +1,4 @@
-//! The kernel: requests in order, each answered by the session.
+//! The kernel: takes requests in order, and answers each with the session.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -18,7 +18,8 @@ use crate::outputs::{Failure, Outputs};
 use crate::sockets::{Flags, Incoming, Port, Sockets};
 use crate::{parent, requests};
 
-/// The style of outputs: errors in colour; the text form of a drawing fits a cell.
+/// The style of outputs. Diagnostics are coloured, and drawings as text are at most 120 columns wide and 46 lines high, which
+/// fits a cell.
 const STYLE: Style = Style {
     color: false,
     diagnostics: true,
@@ -26,8 +27,8 @@ const STYLE: Style = Style {
     pictures: true,
     format: hx_repl::Format::Human,
 };
-/// Time during which requests count as sent before the error of a cell. A client that sends several cells at once needs it, because
-/// the first may fail before the others arrive.
+/// After a cell fails, requests that arrive within this time count as sent before the failure and are aborted. Clients send
+/// several cells at once, and the first may fail before the others arrive.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// Settings that the surrounding process chooses.
@@ -37,7 +38,7 @@ pub struct Config {
     pub interrupt: &'static AtomicBool,
     /// Takes lines for the log of the process.
     pub log: fn(&str),
-    /// Findings of the start, which the first cell shows: nobody reads the log of a kernel.
+    /// Findings of the start. The first cell shows them, because users do not read the log of a kernel.
     pub notice: Option<String>,
 }
 
@@ -63,7 +64,7 @@ pub fn serve(session: Session, connection: Connection, config: Config) -> Result
     };
     kernel.run(&sockets);
     sockets.close();
-    // The shutdown stopped the entry that ran. It is no Ctrl-C, which would change the exit code.
+    // The shutdown has set the flag to stop the running entry. Clear it, because it also means Ctrl-C, which has another exit code.
     config.interrupt.store(false, Ordering::SeqCst);
     Ok(())
 }
@@ -76,7 +77,7 @@ struct Kernel {
     /// The number of the last counted cell.
     count: u32,
     history: History,
-    /// Requests that arrived while others were aborted.
+    /// Requests that arrived while the kernel gathered the cells to abort; they are answered before new ones.
     waiting: VecDeque<Incoming>,
     notice: Option<String>,
 }
@@ -89,7 +90,7 @@ impl Kernel {
             if self.flags.ended.load(Ordering::SeqCst) {
                 return;
             }
-            // An interrupt ends the entry that runs, never one that starts later.
+            // An interrupt stops only the entry that runs when it arrives: forget an earlier one.
             self.flags.interrupt.store(false, Ordering::SeqCst);
             let parent = request.raw_header();
             self.port.status(&parent, "busy");
@@ -101,7 +102,7 @@ impl Kernel {
         }
     }
 
-    /// Answers a request. Returns whether the executions that wait shall be aborted.
+    /// Answers a request. Returns whether the waiting executions must be aborted.
     fn answer(&mut self, request: &Message, parent: &Value, sockets: &Sockets) -> bool {
         let kind = request.header.msg_type.as_str();
         let content = match kind {
@@ -119,7 +120,7 @@ impl Kernel {
                 request.parse().map_or_else(|error| malformed(&error), |asked| self.history.reply(&asked))
             }
             "comm_info_request" => json!({ "status": "ok", "comms": {} }),
-            // No widget exists here, so the frontend must close its end again.
+            // The kernel has no widgets, so close the frontend's end.
             "comm_open" => {
                 if let Ok(open) = request.parse::<CommOpen>() {
                     self.port.publish(parent, "comm_close", json!({ "comm_id": open.comm_id, "data": {} }));
@@ -136,7 +137,7 @@ impl Kernel {
         false
     }
 
-    /// Answers a question about a place. A panic is an answer as well, so that the kernel goes on.
+    /// Answers a completion or an inspection. A panic becomes an error reply, so that the kernel continues.
     fn ask<T: for<'de> serde::Deserialize<'de>>(
         &mut self,
         request: &Message,
@@ -157,7 +158,7 @@ impl Kernel {
         }
     }
 
-    /// Runs a cell. Returns whether the executions that wait shall be aborted.
+    /// Runs a cell. Returns whether the waiting executions must be aborted.
     fn execute(
         &mut self,
         request: &Message,
@@ -202,7 +203,7 @@ impl Kernel {
         content.insert("payload".to_owned(), json!(payload));
         let aborts = failure.is_some() && execute.stop_on_error;
         if aborts {
-            // Before the reply: a request that answers the error is not aborted.
+            // Gather before the reply: a client may send a request in answer to the error, and that request must not be aborted.
             while let Ok(next) = sockets.incoming.recv_timeout(GATHER) {
                 self.waiting.push_back(next);
             }
@@ -211,13 +212,13 @@ impl Kernel {
         aborts
     }
 
-    /// Runs the entries of a cell up to the first that is not good.
+    /// Runs the entries of a cell until one has an outcome other than `Good`, and returns that outcome.
     fn enter_all(&mut self, code: &str, outputs: &mut Outputs<'_>) -> Outcome {
         self.session.number(usize::try_from(self.count.max(1)).unwrap_or(1));
         let found = entries(code);
         for (at, entry) in found.iter().enumerate() {
             outputs.is_last = at + 1 == found.len();
-            // Empty lines in place of the entries before, so that errors have the line numbers of the cell.
+            // Put empty lines in place of the entries before, so that errors have the line numbers of the cell.
             let lines = code[..entry.start].matches('\n').count();
             let text = format!("{}{}", "\n".repeat(lines), entry.text);
             let session = &mut self.session;
@@ -236,7 +237,7 @@ impl Kernel {
         Outcome::Good
     }
 
-    /// Evaluates the expressions that a client wants to know after a cell.
+    /// Evaluates the `user_expressions` of a request. Returns an object with a result or an error for each name.
     fn expressions(&mut self, wanted: &Map<String, Value>) -> Value {
         let nowhere = json!({});
         let mut found = Map::new();

@@ -40,7 +40,7 @@ pub enum SpecError {
     Undeletable { path: PathBuf, reason: std::io::Error },
 }
 
-/// The logos, which launchers show.
+/// The logos that Jupyter's launchers show.
 const LOGOS: [(&str, &[u8]); 3] = [
     ("logo-svg.svg", include_bytes!("../assets/logo-svg.svg")),
     ("logo-32x32.png", include_bytes!("../assets/logo-32x32.png")),
@@ -48,10 +48,10 @@ const LOGOS: [(&str, &[u8]); 3] = [
 ];
 const SPEC: &str = "kernel.json";
 
-/// Writes the kernelspec of an executable. Returns its folder.
+/// Writes the kernelspec that starts an executable. Returns its folder.
 ///
 /// # Errors
-/// If there is no such place, if the name is wrong or belongs to another language, or if a file cannot be written.
+/// If the place does not exist, the name is invalid or belongs to another language's kernel, or a file cannot be written.
 pub fn install(place: &Place, name: &str, executable: &Path) -> Result<PathBuf, SpecError> {
     install_in(&kernels_folder(place, &variable)?, name, executable)
 }
@@ -63,13 +63,13 @@ pub fn install(place: &Place, name: &str, executable: &Path) -> Result<PathBuf, 
 pub fn uninstall(place: &Place, name: &str) -> Result<PathBuf, SpecError> {
     let kernels = kernels_folder(place, &variable)?;
     let folder = uninstall_in(&kernels, name)?;
-    // `kernels` and Jupyter's data; in an environment `share` too.
+    // These folders may be ours alone: `kernels` and the data folder above it, in an environment also `share`.
     let own = if *place == Place::User { 2 } else { 3 };
     remove_empty(kernels.ancestors().take(own));
     Ok(folder)
 }
 
-/// Removes folders, innermost first, up to the first one that is not empty: an installation may have made them.
+/// Removes folders that an installation may have made, innermost first, up to the first that is not empty.
 fn remove_empty<'a>(folders: impl Iterator<Item = &'a Path>) {
     for folder in folders {
         if std::fs::remove_dir(folder).is_err() {
@@ -85,7 +85,7 @@ fn install_in(kernels: &Path, name: &str, executable: &Path) -> Result<PathBuf, 
         move |reason| SpecError::Unwritable { path, reason }
     };
     std::fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
-    // The specification comes last, because Jupyter lists a folder as a kernel once it is there.
+    // Write `kernel.json` last, because Jupyter lists a folder as a kernel once that file exists.
     let spec = format!("{:#}\n", spec(name, executable));
     for (file, bytes) in LOGOS.into_iter().chain([(SPEC, spec.as_bytes())]) {
         let path = folder.join(file);
@@ -100,7 +100,7 @@ fn uninstall_in(kernels: &Path, name: &str) -> Result<PathBuf, SpecError> {
         return Err(SpecError::Missing(folder));
     }
     let undeletable = |reason| SpecError::Undeletable { path: folder.clone(), reason };
-    // Only our own files: whatever else lies in the folder stays, and keeps the folder.
+    // Remove only the files that `install` writes. Any other file stays, and with it the folder.
     for file in LOGOS.iter().map(|(file, _)| *file).chain([SPEC]) {
         match std::fs::remove_file(folder.join(file)) {
             Err(reason) if reason.kind() != std::io::ErrorKind::NotFound => return Err(undeletable(reason)),
@@ -125,7 +125,10 @@ fn spec(name: &str, executable: &Path) -> Value {
     })
 }
 
-/// Returns the folder of a kernel, unless the name is wrong or the kernel of another language has it.
+/// Returns the folder of a kernel in `kernels`; it need not exist.
+///
+/// # Errors
+/// If the name is invalid, or the folder has the kernel of another language.
 fn checked(kernels: &Path, name: &str) -> Result<PathBuf, SpecError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     if name.is_empty() || !name.chars().all(fits) || name.chars().all(|c| c == '.') {
@@ -142,7 +145,7 @@ fn checked(kernels: &Path, name: &str) -> Result<PathBuf, SpecError> {
     Ok(folder)
 }
 
-/// Returns a variable of the process that has a value.
+/// Returns the value of an environment variable; `None` if it is unset or empty.
 fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -30,13 +30,13 @@ pub(crate) struct Message {
     /// The frames that name the receiver; of a publication, its topic.
     pub identities: Vec<Bytes>,
     pub header: Header,
-    /// The header of the request that the message answers, as it arrived; an empty object if there is none.
+    /// The header of the request that the message answers, as it was received; an empty object if the message answers none.
     pub parent: Value,
     pub metadata: Value,
     pub content: Value,
 }
 
-/// Makes the messages of this process.
+/// Makes messages with new ids and the id of this process's session.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     session: String,
@@ -52,7 +52,7 @@ impl Sender {
         Message { identities: to.identities.clone(), ..self.publication(&to.raw_header(), kind, content) }
     }
 
-    /// Makes a message to all clients, about the request with that header.
+    /// Makes a message to all clients. `parent` is the header of the request that caused it.
     pub(crate) fn publication(&self, parent: &Value, kind: &str, content: Value) -> Message {
         Message {
             identities: vec![Bytes::copy_from_slice(kind.as_bytes())],
@@ -93,15 +93,15 @@ fn yes() -> bool {
 #[derive(Debug, Deserialize)]
 pub(crate) struct ExecuteRequest {
     pub code: String,
-    /// Publish nothing, and count nothing.
+    /// Whether to publish no outputs and not count the cell.
     #[serde(default)]
     pub silent: bool,
     #[serde(default = "yes")]
     pub store_history: bool,
-    /// Names of expressions, and the expressions, which are evaluated after the code.
+    /// Expressions to evaluate after the code, by the names under which the reply has their values.
     #[serde(default)]
     pub user_expressions: Map<String, Value>,
-    /// After an error, abort the requests that wait.
+    /// Whether an error aborts the executions that wait.
     #[serde(default = "yes")]
     pub stop_on_error: bool,
 }
@@ -110,7 +110,7 @@ pub(crate) struct ExecuteRequest {
 #[derive(Debug, Deserialize)]
 pub(crate) struct PlaceRequest {
     pub code: String,
-    /// Offset in characters.
+    /// The offset of the cursor in characters.
     pub cursor_pos: usize,
 }
 

@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 use crate::sockets::Port;
 use crate::text::notebook_colors;
 
-/// The form of drawings: notebooks are light or dark, and a cell of a usual window is this wide.
+/// The style of drawings: legible on light and dark ground, because a notebook may have either, and 800 pixels wide like a usual
+/// cell.
 pub(crate) const SVG: SvgStyle = SvgStyle { ground: Ground::Unknown, width: Some(800) };
 
 /// An error that a cell reported.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
-    /// The code of the first error; a word if it has none.
+    /// The code of the first error, such as `HX0301`, or a word such as `interrupted` if it has none.
     pub name: String,
     pub message: String,
-    /// The drawn errors.
+    /// The rendered errors, with colours.
     pub traceback: Vec<String>,
 }
 
@@ -27,17 +28,17 @@ impl Failure {
     }
 }
 
-/// Publishes the outputs of a cell.
+/// Publishes the outputs of a cell as messages.
 #[derive(Debug)]
 pub(crate) struct Outputs<'a> {
-    /// `None` if nothing is published.
+    /// `None` if the outputs are not published, as in a silent cell.
     port: Option<&'a Port>,
     /// The header of the request.
     parent: &'a Value,
     count: u32,
-    /// The value of the last entry is the result of the cell; the values of the others are displayed.
+    /// Whether the entry is the last of the cell. Its value is the result of the cell; values of earlier entries are displayed.
     pub is_last: bool,
-    /// The errors after the last other output. They are drawn in the `error` message if the cell fails.
+    /// Rendered errors that no other output has followed. If the cell fails, the `error` message contains them.
     held: Vec<String>,
     /// Code and message of the first error.
     first: Option<(String, String)>,
@@ -48,7 +49,7 @@ impl<'a> Outputs<'a> {
         Outputs { port, parent, count, is_last: false, held: Vec::new(), first: None }
     }
 
-    /// Publishes the errors that are held, and returns the error of a cell that ended so; `None` if it was good.
+    /// Publishes the errors that are held, and returns the error of a cell with this outcome; `None` if the cell did not fail.
     pub(crate) fn end(&mut self, outcome: Outcome) -> Option<Failure> {
         let failure = match outcome {
             Outcome::Good => {
@@ -72,7 +73,7 @@ impl<'a> Outputs<'a> {
                     first.unwrap_or_else(|| ("failed".to_owned(), "the entry failed".to_owned()));
                 let mut traceback = std::mem::take(&mut self.held);
                 if traceback.is_empty() {
-                    // The errors were published before other output, so name only the first of them.
+                    // Other output followed the errors, so they are published already: name only the first of them.
                     traceback.push(format!("{}: {message}", red(&format!("error[{name}]"))));
                 }
                 Failure { name, message, traceback }
@@ -99,7 +100,7 @@ impl<'a> Outputs<'a> {
         self.print(name, &text);
     }
 
-    /// Publishes errors that other output follows.
+    /// Publishes the held errors on stderr, because other output follows them.
     fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
@@ -148,13 +149,13 @@ impl Display for Outputs<'_> {
             }
             Shown::Finding(finding) => self.finding(finding),
             Shown::Usage(text) => self.hold("usage", text, format!("{}: {text}", red("error"))),
-            // `end` reports it.
+            // `end` reports the interrupt.
             Shown::Interrupted => {}
         }
     }
 }
 
-/// Returns the forms of a picture, from which the client takes the best that it can show.
+/// Returns the data of a picture as text and, if it has a drawing, as SVG. The client shows the best form that it can.
 pub(crate) fn bundle(picture: &Picture) -> Value {
     let text = picture.text.trim_end_matches('\n');
     match &picture.drawing {

@@ -1,9 +1,9 @@
-//! Watches the process that started the kernel: without it nobody could end the kernel.
+//! Ends the kernel if the process that started it is gone, because then no client could end it.
 
 use crate::sockets::Flags;
 
-/// Ends the kernel when the process of Jupyter is gone. Jupyter asks for this with a variable that names the process; a kernel
-/// started otherwise may outlive its parent.
+/// Starts to watch the parent process, and ends the kernel once that process is gone. Does nothing unless Jupyter has set
+/// `JPY_PARENT_PID`: a kernel that was started otherwise may outlive its parent.
 #[cfg(unix)]
 pub(crate) fn watch(flags: &Flags, wake: impl Fn() + Send + 'static) {
     use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) fn watch(flags: &Flags, wake: impl Fn() + Send + 'static) {
         flags.end();
         wake();
     };
-    // Without the thread the kernel works as well; it may only outlive its parent.
+    // Without the thread the kernel works too, but it may outlive its parent.
     let _ = std::thread::Builder::new().name("parent".to_owned()).spawn(body);
 }
 

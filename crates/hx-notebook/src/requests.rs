@@ -9,7 +9,8 @@ use crate::message::{IsCompleteRequest, PlaceRequest};
 use crate::outputs::SVG;
 use crate::text::{byte_offset, character_offset};
 
-/// Returns the entry of a cell around an offset, without the space before it, and the offset in it. Both in bytes.
+/// Returns the entry of a cell that contains a byte offset, without the whitespace before it, and the offset within the entry in
+/// bytes.
 fn entry_at(code: &str, at: usize) -> (Entry<'_>, usize) {
     let found = entries(code).into_iter().rfind(|entry| entry.start <= at);
     let entry = found.unwrap_or(Entry { start: 0, text: code });
@@ -46,7 +47,7 @@ pub(crate) fn inspect(session: &mut Session, request: &PlaceRequest) -> Value {
     let found = session.inspect(entry.text, at, DrawingStyle::Svg(SVG));
     let data = match &found {
         Some(markdown) => {
-            // A terminal shows no images, so its form has the drawing as text.
+            // A terminal shows no images, so the plain text has the drawing as characters.
             let drawn = session.inspect(entry.text, at, DrawingStyle::Unicode);
             let text = plain_text(drawn.as_deref().unwrap_or(markdown));
             json!({ "text/markdown": markdown, "text/plain": text })
@@ -56,7 +57,7 @@ pub(crate) fn inspect(session: &mut Session, request: &PlaceRequest) -> Value {
     json!({ "status": "ok", "found": found.is_some(), "data": data, "metadata": {} })
 }
 
-/// Tells whether the return key shall run a text.
+/// Decides whether the return key runs a text or starts a new line.
 pub(crate) fn is_complete(request: &IsCompleteRequest) -> Value {
     match completeness_of(&request.code) {
         Completeness::Complete => json!({ "status": "complete" }),

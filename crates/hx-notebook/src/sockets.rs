@@ -27,11 +27,11 @@ use crate::wire::Signer;
 
 /// Time during which lines of output are collected into one message.
 const COLLECT: Duration = Duration::from_millis(25);
-/// Size in bytes after which collected output is sent.
+/// Number of bytes of collected output above which it is sent without waiting for more.
 const CHUNK: usize = 64 << 10;
-/// Number of waiting lines of output from which on the program that prints has to wait.
+/// Number of waiting stream messages at which the program that prints has to wait.
 const BACKLOG: usize = 4096;
-/// Time after which a client that reads no answers is given up, so that it does not block the others.
+/// Time after which a message to a client that does not read is dropped, so that the client does not block the others.
 const STALLED: Duration = Duration::from_secs(10);
 /// Time for the last messages to leave before the process ends.
 const FLUSH: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ const RETRY: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Request(Box<Message>),
-    /// The kernel shall end.
+    /// End the kernel.
     Shutdown,
 }
 
@@ -61,7 +61,7 @@ enum Outgoing {
 pub(crate) struct Port {
     sender: Sender,
     outgoing: UnboundedSender<Outgoing>,
-    /// Number of stream messages that wait.
+    /// Number of stream messages that are not sent yet.
     backlog: Arc<AtomicUsize>,
 }
 
@@ -75,13 +75,13 @@ impl Port {
         self.send(Outgoing::Control(self.sender.reply(to, kind, content)));
     }
 
-    /// Sends a message to all clients, about the request with that header.
+    /// Sends a message to all clients. `parent` is the header of the request that caused it.
     pub(crate) fn publish(&self, parent: &Value, kind: &str, content: Value) {
         self.send(Outgoing::Publish(self.sender.publication(parent, kind, content)));
     }
 
-    /// Publishes output of the program. Waits while too much output waits, so that a program that prints without end takes no
-    /// memory. Only the session's thread calls this.
+    /// Publishes output of the program. While [`BACKLOG`] messages wait, blocks, so that a program that prints without end needs
+    /// no memory. Only the session's thread calls this.
     pub(crate) fn stream(&self, parent: &Value, name: &str, text: &str) {
         while self.backlog.load(Ordering::Relaxed) >= BACKLOG && !self.outgoing.is_closed() {
             std::thread::sleep(Duration::from_millis(1));
@@ -113,7 +113,7 @@ impl Port {
     }
 
     fn send(&self, message: Outgoing) {
-        // The thread of the sockets ends only after the session's thread; then nobody listens.
+        // The thread of the sockets outlives the session's thread. If it is gone, nobody can receive the message.
         let _ = self.outgoing.send(message);
     }
 }
@@ -123,12 +123,12 @@ impl Port {
 pub(crate) struct Flags {
     /// Stops the entry that runs.
     pub interrupt: &'static AtomicBool,
-    /// The kernel shall end.
+    /// Set once the kernel has to end.
     pub ended: Arc<AtomicBool>,
 }
 
 impl Flags {
-    /// Ends the kernel: stops the entry that runs, and keeps waiting requests from starting.
+    /// Ends the kernel: stops the running entry, and keeps waiting requests from starting.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.interrupt.store(true, Ordering::SeqCst);
@@ -140,12 +140,12 @@ impl Flags {
 pub(crate) struct Sockets {
     pub port: Port,
     pub incoming: mpsc::Receiver<Incoming>,
-    /// Makes `incoming` return.
+    /// Sends messages to `incoming`, so that its receiver wakes up.
     pub wake: mpsc::Sender<Incoming>,
     thread: JoinHandle<()>,
 }
 
-/// The parts of the sockets' thread.
+/// The state that the tasks of the sockets' thread share.
 struct Inside {
     signer: Signer,
     port: Port,
@@ -171,7 +171,7 @@ impl Sockets {
         let (after_panic, to_session) = (inside.flags.clone(), wake.clone());
         let body = move || {
             let served = || runtime.block_on(run(&connection, inside, queue, &ready));
-            // Nobody could reach a kernel without sockets: end it, so that Jupyter starts another one.
+            // No client can reach a kernel without sockets: end it, so that Jupyter starts another one.
             if catch_unwind(AssertUnwindSafe(served)).is_err() {
                 after_panic.end();
                 let _ = to_session.send(Incoming::Shutdown);
@@ -220,7 +220,7 @@ async fn run(
     tokio::spawn(beat(heartbeat));
     tokio::spawn(receive(Arc::clone(&inside), shell_in, forward));
     tokio::spawn(receive(inside, control_in, answer));
-    // The kernel asks for no input, so nothing that arrives here has a meaning.
+    // The kernel never requests input, so drop messages that arrive here.
     tokio::spawn(async move { while stdin.recv().await.is_ok() {} });
     let senders = Senders { signer, shell: shell_out, control: control_out, publications };
     send_all(senders, queue, &backlog).await;
@@ -229,14 +229,15 @@ async fn run(
 
 async fn bound<S: Socket>(connection: &Connection, port: u16) -> Result<S, String> {
     let failed = |error: &dyn Display| format!("cannot listen at `{}`: {error}", connection.address(port));
-    // A listener, because an address as text would link an engine for regular expressions, half of the size of this crate.
+    // Bind with a listener of the standard library: to parse an address from text, the crate of the sockets would link an engine
+    // for regular expressions that is half as large as this crate.
     let listener = TcpListener::bind((connection.ip.as_str(), port)).map_err(|error| failed(&error))?;
     let mut socket = S::new();
     socket.bind_listener(listener).await.map_err(|error| failed(&error))?;
     Ok(socket)
 }
 
-/// Returns every heartbeat.
+/// Sends each heartbeat back.
 async fn beat(mut socket: RepSocket) {
     loop {
         match socket.recv().await {
@@ -246,7 +247,7 @@ async fn beat(mut socket: RepSocket) {
     }
 }
 
-/// Passes the messages of a socket to `handle`. Broken ones are logged and dropped.
+/// Passes the messages of a socket to `handle`. A message that cannot be decoded is logged and dropped.
 async fn receive(inside: Arc<Inside>, mut socket: RouterRecvHalf, handle: fn(&Inside, Message)) {
     loop {
         match socket.recv().await {
@@ -293,7 +294,7 @@ struct Senders {
     publications: PubSocket,
 }
 
-/// Sends messages in order until `Outgoing::End`. Output that follows quickly is sent as one message.
+/// Sends messages in order until `Outgoing::End`. Output that arrives in quick succession is sent as one message.
 async fn send_all(mut senders: Senders, mut queue: UnboundedReceiver<Outgoing>, backlog: &AtomicUsize) {
     let mut next = queue.recv().await;
     while let Some(message) = next.take() {
@@ -312,7 +313,8 @@ async fn send_all(mut senders: Senders, mut queue: UnboundedReceiver<Outgoing>, 
     }
 }
 
-/// Appends the output that follows within [`COLLECT`] to a stream message. Returns the first other message.
+/// Appends to a stream message the output that follows within [`COLLECT`]. Returns the first message that is not part of the
+/// stream, if there was one.
 async fn collect(
     message: &mut Message,
     queue: &mut UnboundedReceiver<Outgoing>,
@@ -348,7 +350,7 @@ fn is_same_stream(message: &Message, other: &Message) -> bool {
 }
 
 impl Senders {
-    /// Sends a message. A client that has gone does not miss it, so a failure is ignored.
+    /// Sends a message. Ignores a failure, because the client has disconnected.
     async fn send(&mut self, message: Outgoing) {
         let sent = async {
             match message {

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::outputs::Outputs;
 use crate::sockets::Port;
 
-/// Shows outputs as the last entry of a cell that ends so, and compares the messages.
+/// Shows outputs as those of the last entry of a cell with this outcome, and compares the published messages.
 fn check(shown: &[Shown<'_>], outcome: Outcome, expected: Expect) {
     let (port, mut published) = Port::for_tests();
     let parent = json!({});
@@ -65,7 +65,7 @@ fn errors_before_other_output_keep_their_place() {
             HX0612: one
         "#]],
     );
-    // An entry that is accepted may report that a definition from before does not fit.
+    // An accepted entry may report an error: a dependent definition that does not fit the new one.
     check(
         &[finding("one", "error: one\n")],
         Outcome::Good,

@@ -1,22 +1,22 @@
 //! Offsets in characters, and texts with ANSI escapes.
 
-/// Returns the offset in bytes of an offset in characters; the end of a shorter text.
+/// Converts an offset in characters to one in bytes; beyond the end of the text it is the end.
 pub(crate) fn byte_offset(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)
 }
 
-/// Returns the offset in characters of an offset in bytes.
+/// Converts an offset in bytes to one in characters.
 pub(crate) fn character_offset(text: &str, bytes: usize) -> usize {
     text.get(..bytes).unwrap_or(text).chars().count()
 }
 
-/// Returns the colour that a notebook shows well, light or dark. The drawn greys are made for a dark terminal, and themes show bold
-/// colours darker.
+/// Returns the escape that replaces a colour of diagnostics, empty for no colour. The greys of diagnostics are made for a dark
+/// terminal, but a notebook may be light, and its themes show bold colours darker.
 fn notebook_escape(escape: &str) -> &str {
     match escape {
-        // The text of the program: as other text.
+        // The program's text gets the colour of other text.
         "\x1b[38;5;249m" => "",
-        // The margin.
+        // The margin with line numbers.
         "\x1b[38;5;240m" => "\x1b[38;5;246m",
         // "Note" and "Help".
         "\x1b[38;5;115m" | "\x1b[38;5;147m" => "\x1b[32m",
@@ -27,12 +27,12 @@ fn notebook_escape(escape: &str) -> &str {
     }
 }
 
-/// Replaces colours by those of a notebook, and joins neighbouring parts of one colour: drawn diagnostics colour each character on
-/// its own, which would make a saved notebook several times larger.
+/// Replaces the colours of diagnostics by those of a notebook, and joins neighbouring parts of one colour. Diagnostics colour each
+/// character separately, which would make a saved notebook several times larger.
 pub(crate) fn notebook_colors(text: &str) -> String {
     const RESET: &str = "\x1b[0m";
     let mut out = String::with_capacity(text.len());
-    // The escapes since the last reset, and whether a reset comes before the next text.
+    // The escapes since the last reset, and whether a reset has to precede the next text.
     let (mut current, mut resets) = (String::new(), false);
     let mut rest = text;
     while let Some(start) = rest.find("\x1b[") {

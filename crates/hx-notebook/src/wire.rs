@@ -25,7 +25,7 @@ impl std::fmt::Debug for Signer {
     }
 }
 
-/// The reason why frames are dropped.
+/// The reason why the frames of a message are dropped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum WireError {
     #[error("a message was dropped: its frames are not those of a Jupyter message")]
@@ -38,7 +38,7 @@ pub(crate) enum WireError {
 
 impl Signer {
     pub(crate) fn new(key: &str) -> Signer {
-        // A key of HMAC may have any length, so that this never fails.
+        // HMAC accepts keys of any length, so this never fails.
         let key = (!key.is_empty()).then(|| Hmac::new_from_slice(key.as_bytes()).ok()).flatten();
         Signer { key }
     }
@@ -50,7 +50,8 @@ impl Signer {
         hex::encode(mac.finalize().into_bytes())
     }
 
-    /// Compares a signature in a time that does not depend on where the difference is.
+    /// Reports whether a signature is right, in a time that does not depend on where it is wrong. Without a key every signature
+    /// is.
     fn accepts(&self, signature: &[u8], parts: &[Bytes]) -> bool {
         let Some(key) = &self.key else { return true };
         let Ok(signature) = hex::decode(signature) else { return false };
@@ -71,10 +72,10 @@ impl Signer {
         frames
     }
 
-    /// Returns the message in frames.
+    /// Decodes the frames of a message, and checks its signature.
     ///
     /// # Errors
-    /// If a frame is missing or no JSON, or the signature is wrong.
+    /// If a frame is missing or not JSON, or the signature is wrong.
     pub(crate) fn decode(&self, frames: Vec<Bytes>) -> Result<Message, WireError> {
         let at = frames.iter().position(|frame| &frame[..] == DELIMITER).ok_or(WireError::Frames)?;
         let (identities, rest) = frames.split_at(at);
