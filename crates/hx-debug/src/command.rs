@@ -13,7 +13,7 @@ impl Way {
     }
 }
 
-/// A command.
+/// A command of the console, with its arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Command {
     /// Moves by this number of operations.
@@ -21,11 +21,11 @@ pub(crate) enum Command {
     /// Moves by this number of lines.
     Next(Way, u32),
     Out(Way),
-    /// To a breakpoint, or to an end.
+    /// Moves to the next breakpoint, or to the end of the record in that direction.
     Continue(Way),
-    /// To an operation by its number or a part of its text.
+    /// Moves to an operation, named by its number or a part of its text.
     Operation(Way, String),
-    /// To the previous or the next access to an element.
+    /// Moves to the previous or the next access to an element.
     Access {
         way: Way,
         reads: bool,
@@ -57,16 +57,16 @@ pub(crate) enum Moment {
     Step(u64),
 }
 
-/// A tensor, or a part of it: `acc`, `acc[3, 4]`, `sa[8.., 0.., 1]`.
+/// A tensor, an element or a window of it: `acc`, `acc[3, 4]`, `sa[8.., 0.., 1]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reference {
     pub(crate) name: String,
     pub(crate) at: Vec<i64>,
-    /// Whether each coordinate is that of an element, rather than the beginning of a window.
+    /// Whether the reference is an element, as in `acc[3, 4]`; otherwise the coordinates are the start of a window.
     pub(crate) exact: bool,
 }
 
-/// One line for each command: its forms, and what it does.
+/// The forms of each command, and its description.
 pub(crate) const HELP: &[(&str, &str)] = &[
     ("step [N], s", "to the next operation; `S` or `step back` to the previous one"),
     ("next [N], n", "to the next line, over calls; `N` or `next back` to the previous one"),
@@ -94,10 +94,10 @@ pub(crate) const HELP: &[(&str, &str)] = &[
 ];
 
 impl Command {
-    /// Parses a command.
+    /// Parses a line as a command.
     ///
     /// # Errors
-    /// The reason, with a way out.
+    /// The reason as text, with an example of what is expected.
     pub(crate) fn parse(line: &str) -> Result<Command, String> {
         let line = line.trim();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -152,7 +152,7 @@ impl Command {
     }
 }
 
-/// Parses a number of times; 1 if there is none.
+/// Parses how often a command is repeated; 1 if the text is empty.
 fn count(text: &str) -> Result<u32, String> {
     if text.is_empty() { Ok(1) } else { number(text, "a number of times, as in `step 3`") }
 }

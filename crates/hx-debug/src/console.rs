@@ -11,7 +11,7 @@ use hx_sim::{AccessKind, AgentId};
 use crate::command::{Command, HELP, Moment, Reference, Way};
 use crate::show::{self, Look, listed};
 
-/// The largest window of a tensor that is printed.
+/// The largest window of a tensor that is printed, in rows and columns.
 const WINDOW: [usize; 2] = [16, 64];
 
 /// The result of a command.
@@ -29,7 +29,7 @@ pub struct Answer {
 pub struct Console {
     look: Look,
     breaks: BTreeSet<(SourceFile, u32)>,
-    /// The tiles that were printed last, to mark changes.
+    /// For each agent and tensor, the tile that was printed last: values that have changed since are marked.
     printed: BTreeMap<(AgentId, String), Tile>,
 }
 
@@ -44,7 +44,7 @@ impl Console {
         self.breaks = breaks;
     }
 
-    /// Describes the record and the moment at which it begins.
+    /// Describes the record and the moment at which the session begins.
     pub fn greeting(&self, stepper: &Stepper<'_>) -> String {
         let (took, held) = stepper.cost();
         let [_, length] = stepper.progress();
@@ -63,7 +63,7 @@ impl Console {
         out
     }
 
-    /// Describes the moment.
+    /// Describes the current moment: the operation, the lines around it, and the fault if it happened here.
     pub fn stop(&self, stepper: &Stepper<'_>) -> String {
         let mut out = show::moment(stepper, self.look) + "\n" + &show::excerpt(stepper, self.look);
         if stepper.is_at_fault() {
@@ -72,7 +72,7 @@ impl Console {
         out
     }
 
-    /// Runs a line.
+    /// Runs a line as a command; an empty line does nothing.
     pub fn run(&mut self, stepper: &mut Stepper<'_>, line: &str) -> Answer {
         if line.trim().is_empty() {
             return Answer { text: String::new(), moved: false, quits: false };
@@ -90,7 +90,7 @@ impl Console {
         }
     }
 
-    /// Runs a command. Returns its answer, without the moment that it leads to.
+    /// Runs a command. Returns its answer without the description of the new moment.
     fn done(&mut self, stepper: &mut Stepper<'_>, command: Command) -> Result<String, String> {
         Ok(match command {
             Command::Step(way, times) => {
@@ -225,7 +225,7 @@ impl Console {
             Some(path) => Path::new(&file.path(stepper.db())).ends_with(path),
             None => here.map_or_else(|| stepper.kernel_file(), |here| here.0) == *file,
         };
-        // A line without operations stands for the next line that has some.
+        // A breakpoint on a line without operations moves to the next line that has one.
         let found = lines.iter().filter(fits).find(|(_, at)| *at + 1 >= line).copied();
         let found = found.ok_or_else(|| {
             format!("there is no operation at or after line {line}: `where` names the files")
@@ -267,7 +267,7 @@ impl Console {
     }
 }
 
-/// Says why a move has not found its goal, if it has not.
+/// Explains why a move stopped before its goal; empty if it reached the goal (`went`).
 fn end(stepper: &Stepper<'_>, went: bool, way: Way) -> String {
     let [step, length] = stepper.progress();
     match way {
@@ -284,7 +284,10 @@ fn thread_of(access: &hx_sim::MemoryAccess, thread: u32) -> [u32; 2] {
     if (first..end).contains(&thread) { [thread, thread + 1] } else { access.threads }
 }
 
-/// Describes an element: its value, the thread that holds it or its place in memory.
+/// Describes an element: its value, and the thread that holds it or its byte and bank in shared memory.
+///
+/// # Errors
+/// If the coordinates are outside of the tensor, as text.
 fn element(stepper: &Stepper<'_>, named: &Named, at: &[i64]) -> Result<String, String> {
     stepper.place(named, at).ok_or_else(|| outside(named, at))?;
     let tile = stepper.tile(named, at, [1, 1]);
@@ -359,7 +362,7 @@ fn calls(stepper: &Stepper<'_>) -> String {
     spot.frames.iter().map(line).collect()
 }
 
-/// Describes the fault.
+/// Describes the fault of the record: messages, notes, the element, and the places that are involved.
 fn fault(stepper: &Stepper<'_>) -> String {
     let mut out = String::new();
     for found in stepper.fault() {

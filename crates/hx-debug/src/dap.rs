@@ -23,15 +23,15 @@ use self::session::Session;
 pub struct LaunchArguments {
     /// The file of the test or of the program.
     pub program: String,
-    /// The name of the test, or a part of it; the file's `main` runs if there is none.
+    /// The name of the test, or a part of it; without one the file's `main` runs.
     pub test: Option<String>,
-    /// The kernel to record; the launch that fails if there is none.
+    /// The kernel to record; without one the launch that fails.
     pub kernel: Option<String>,
     /// The number of the launch among those of the evaluation, from 1.
     pub launch: Option<usize>,
-    /// The index of the block.
+    /// The index of the block along x, y and z; without one the block that fails.
     pub block: Option<[u32; 3]>,
-    /// The thread to follow.
+    /// The number of the thread to follow in the block.
     pub thread: Option<u32>,
     #[serde(default)]
     pub order: u64,
@@ -50,18 +50,18 @@ pub struct OpenError(pub String);
 pub(crate) type Open<'o> =
     dyn FnMut(&LaunchArguments, &mut dyn FnMut(&mut Stepper<'_>)) -> Result<(), OpenError> + 'o;
 
-/// A breakpoint that the client wants.
+/// A breakpoint that the client has requested.
 #[derive(Clone, Debug)]
 struct Wanted {
     id: u64,
-    /// From 1.
+    /// The line, from 1.
     line: u64,
 }
 
-/// The state before the session begins.
+/// The breakpoints that the client has requested, and its `launch` request until the session begins.
 #[derive(Debug, Default)]
 struct Setup {
-    /// By path.
+    /// The breakpoints by the path of their file.
     breaks: BTreeMap<String, Vec<Wanted>>,
     last_id: u64,
     launch: Option<(Request, LaunchArguments)>,
@@ -138,7 +138,7 @@ fn run(
     if let Err(OpenError(message)) = opened {
         channel.fail(request, &message)?;
         channel.event("terminated", Value::Null)?;
-        // The client disconnects.
+        // The session could not begin, so answer every request until the client disconnects.
         while let Some(request) = channel.read()? {
             channel.respond(&request, Value::Null)?;
             if request.command == "disconnect" {
@@ -160,7 +160,7 @@ fn capabilities() -> Value {
 }
 
 impl Setup {
-    /// Replaces the breakpoints of a file. They are verified when the session has begun.
+    /// Replaces the breakpoints of a file. The session verifies them once it has a record.
     fn set_breaks(&mut self, arguments: &Value) -> Value {
         let path = arguments["source"]["path"].as_str().unwrap_or_default().to_owned();
         let lines =

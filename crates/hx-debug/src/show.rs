@@ -3,10 +3,10 @@
 use hx_driver::{StepSpot, Stepper, Tile};
 use hx_sim::AgentState;
 
-/// The lines around an operation that are shown.
+/// The number of lines that are shown before and after the line of an operation.
 const AROUND: u32 = 3;
 
-/// The look of a console.
+/// The colour and width of a console.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     pub(crate) color: bool,
@@ -64,7 +64,7 @@ pub(crate) fn moment(stepper: &Stepper<'_>, look: Look) -> String {
     all
 }
 
-/// Returns the text around the operation in focus, with a mark at its line.
+/// Returns the source lines around the operation in focus, with a mark at its own line; empty between operations.
 pub(crate) fn excerpt(stepper: &Stepper<'_>, look: Look) -> String {
     let Some(spot) = stepper.spot() else { return String::new() };
     let here = spot.here();
@@ -97,7 +97,8 @@ pub(crate) fn agent(stepper: &Stepper<'_>, number: usize, agent: &AgentState, is
     }
 }
 
-/// Draws a tile as a table that fits the width. `[…]` marks the values of the thread in focus, `*` those that differ from before.
+/// Draws a tile as a table that fits the width; columns that do not fit are left out. `[…]` marks the values of the thread in
+/// focus, `*` the values that differ from `before`.
 pub(crate) fn tile(tile: &Tile, before: Option<&Tile>, thread: u32, look: Look) -> String {
     let [rows, columns] = tile.extents;
     let before = before.filter(|before| before.origin == tile.origin && before.extents == tile.extents);
@@ -147,8 +148,8 @@ pub(crate) fn tile(tile: &Tile, before: Option<&Tile>, thread: u32, look: Look) 
     out
 }
 
-/// Returns the coordinates of the next part of a tensor after a part of `[rows, columns]`: further columns, then further rows, then the
-/// next coordinate along another dimension. `None` after the last part.
+/// Returns the start of the part of a tensor after a part of `[rows, columns]`, as `print` takes it: first further columns, then
+/// further rows, then the next coordinate along another dimension. `None` after the last part.
 fn next(shape: &[i64], origin: &[i64], [rows, columns]: [usize; 2]) -> Option<String> {
     let mut at = origin.to_vec();
     let (column, row) = if at.len() == 1 { (0, None) } else { (1, Some(0)) };

@@ -14,7 +14,7 @@ pub trait Lines {
     /// If the source cannot be read.
     fn next(&mut self) -> io::Result<Option<String>>;
 
-    /// Reports whether the lines come from a script. The transcript then repeats each one.
+    /// Reports whether the lines come from a script. If they do, the transcript repeats each line.
     fn is_script(&self) -> bool;
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The largest message that is read, in bytes.
+/// The largest message that is accepted, in bytes.
 const LARGEST: usize = 64 << 20;
 
 /// A request of the client.
@@ -78,12 +78,12 @@ impl<'c> Channel<'c> {
         }))
     }
 
-    /// Refuses a request, and has the client show the reason.
+    /// Refuses a request; the client shows the reason to the user.
     pub(super) fn fail(&mut self, request: &Request, message: &str) -> io::Result<()> {
         self.refuse(request, message, true)
     }
 
-    /// Refuses a request without a message on the screen: a hover on a word that has no value is no error.
+    /// Refuses a request without showing the reason, because a hover on a word without a value is not an error.
     pub(super) fn fail_quietly(&mut self, request: &Request, message: &str) -> io::Result<()> {
         self.refuse(request, message, false)
     }

@@ -15,10 +15,10 @@ use super::{Setup, tile};
 use crate::console::Console;
 use crate::show;
 
-/// Columns of an answer in the debug console.
+/// The width of answers in the debug console, in columns.
 const WIDTH: usize = 100;
 
-/// The agents of a block in the number of a thread of the protocol.
+/// The distance between the thread ids of two blocks: agent `n` of the block with rank `r` has the id `1000 r + n + 1`.
 const AGENTS: usize = 1000;
 
 pub(super) struct Session<'s, 'r> {
@@ -26,11 +26,11 @@ pub(super) struct Session<'s, 'r> {
     setup: Setup,
     console: Console,
     variables: Variables,
-    /// Files that are not on disk; a reference is a position, from 1.
+    /// Files that are not on disk. The source reference of a file is its position here, from 1.
     sources: Vec<SourceFile>,
 }
 
-/// The number of an agent as a thread of the protocol.
+/// Returns the thread id of an agent in the protocol.
 fn number(id: AgentId) -> usize {
     id.rank * AGENTS + id.number + 1
 }
@@ -42,6 +42,9 @@ impl<'s, 'r> Session<'s, 'r> {
     }
 
     /// Answers requests until the client disconnects. `launch` is the request that began the session.
+    ///
+    /// # Errors
+    /// If the streams fail, or the input violates the protocol.
     pub(super) fn run(mut self, channel: &mut Channel<'_>, launch: &Request) -> io::Result<()> {
         channel.respond(launch, Value::Null)?;
         for breakpoint in self.verified(None) {
@@ -75,7 +78,7 @@ impl<'s, 'r> Session<'s, 'r> {
 
     fn answer(&mut self, channel: &mut Channel<'_>, request: &Request) -> io::Result<()> {
         let arguments = &request.arguments;
-        // A request about a frame is about the threads of that frame, so focus on them.
+        // A request about a frame means the agent of that frame: focus on it.
         if let Some(frame) = arguments["frameId"].as_u64() {
             self.choose(frame as usize / AGENTS);
         }
@@ -110,7 +113,7 @@ impl<'s, 'r> Session<'s, 'r> {
         }
     }
 
-    /// Moves, and reports the new moment.
+    /// Moves by the command of a request, and tells the client the new moment.
     fn moved(&mut self, channel: &mut Channel<'_>, request: &Request) -> io::Result<()> {
         if let Some(thread) = request.arguments["threadId"].as_u64() {
             self.choose(thread as usize);
@@ -131,7 +134,7 @@ impl<'s, 'r> Session<'s, 'r> {
         self.stopped(channel, if went { reason } else { "pause" })
     }
 
-    /// Focuses on the agent with this number.
+    /// Focuses on the agent with this thread id; keeps the focus if there is none.
     fn choose(&mut self, wanted: usize) {
         let agents = self.stepper.agents();
         if let Some(agent) = agents.iter().find(|agent| number(agent.id) == wanted)
@@ -201,7 +204,7 @@ impl<'s, 'r> Session<'s, 'r> {
         })
     }
 
-    /// Returns the reference of a file: its path, or a number if it is not on disk.
+    /// Returns the source of a file in the protocol: its path, or a source reference if the file is not on disk.
     #[expect(clippy::disallowed_methods, reason = "an editor opens files of the disk by their paths")]
     fn source_of(&mut self, file: SourceFile) -> Value {
         let path = file.path(self.stepper.db()).to_string();
@@ -226,7 +229,7 @@ impl<'s, 'r> Session<'s, 'r> {
         Ok(json!({ "content": file.text(self.stepper.db()).to_string() }))
     }
 
-    /// Returns the lines with breakpoints.
+    /// Returns the lines with breakpoints, from 0.
     fn lines(&self) -> BTreeSet<(SourceFile, u32)> {
         self.setup
             .breaks
@@ -235,7 +238,8 @@ impl<'s, 'r> Session<'s, 'r> {
             .collect()
     }
 
-    /// Returns the breakpoints of a file, each with the operation that it stops at: the first one at or after its line.
+    /// Returns the id of each breakpoint of a file, and the line at which it stops: the first line at or after the requested one
+    /// that has an operation.
     fn found(&self, path: &str) -> Vec<(u64, Option<(SourceFile, u32)>)> {
         let lines = self.stepper.lines();
         let db = self.stepper.db();
@@ -250,7 +254,7 @@ impl<'s, 'r> Session<'s, 'r> {
         wanted.map(at).collect()
     }
 
-    /// Describes the breakpoints of a file, or of all files.
+    /// Describes the breakpoints of a file, or of all files, with the lines at which they stop.
     fn verified(&self, path: Option<&str>) -> Vec<Value> {
         let paths = self.setup.breaks.keys().filter(|other| path.is_none_or(|path| path == **other));
         let describe = |(id, at): (u64, Option<(SourceFile, u32)>)| match at {
@@ -275,7 +279,7 @@ impl<'s, 'r> Session<'s, 'r> {
             if !answer.moved {
                 return Ok(());
             }
-            // A client that sees no movement keeps the exception and the description of the last stop.
+            // Without this event a client keeps showing the exception and the description of the last stop.
             let thread = number(self.stepper.focus().id);
             channel.event("continued", json!({ "threadId": thread, "allThreadsContinued": true }))?;
             return self.stopped(channel, "goto");

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::show;
 
-/// The largest window of a picture.
+/// The largest window of a tensor that a client gets, in rows and columns.
 const WINDOW: [usize; 2] = [64, 64];
 
-/// Lists the tensors that the agent in focus can name.
+/// Lists the tensors that are visible to the agent in focus.
 pub(super) fn tensors(stepper: &Stepper<'_>) -> Value {
     let one = |named: Named| json!({ "name": named.name, "memory": named.memory(), "dtype": named.dtype.to_string(), "shape": named.shape });
     json!({ "tensors": stepper.tensors().into_iter().map(one).collect::<Vec<_>>() })

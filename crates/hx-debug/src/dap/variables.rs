@@ -11,7 +11,7 @@ const WINDOW: [usize; 2] = [256, 256];
 /// The number of values in the preview of a row.
 const PREVIEW: usize = 16;
 
-/// A variable with others inside.
+/// A variable that can be expanded.
 #[derive(Clone, Debug)]
 enum Node {
     Integers,
@@ -19,20 +19,20 @@ enum Node {
     Tensors,
     Barriers,
     Tensor(Named),
-    /// A row of a tensor, from a coordinate on.
+    /// A row of a tensor, with the coordinate of its first element.
     Row(Named, Vec<i64>),
-    /// The values that the thread in focus holds.
+    /// The values of a tensor that the thread in focus holds.
     Values(Named),
 }
 
-/// The variables of one moment. A reference is a position, from 1.
+/// The variables that the client can expand at the current moment. The reference of a variable is its position, from 1.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     nodes: Vec<Node>,
 }
 
 impl Variables {
-    /// Forgets the references of the last moment.
+    /// Forgets all variables, because their references are valid for one moment only.
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
     }
@@ -86,7 +86,7 @@ impl Variables {
         }
     }
 
-    /// Describes the values that the thread in focus holds of a tensor.
+    /// Describes, in one variable, the values of a tensor that the thread in focus holds.
     fn values(&mut self, stepper: &Stepper<'_>, named: Named) -> Value {
         let texts: Vec<String> = stepper.values(&named).into_iter().map(|(_, _, text)| text).collect();
         let mut preview = texts.iter().take(PREVIEW).cloned().collect::<Vec<_>>().join(" ");
@@ -105,7 +105,7 @@ impl Variables {
         })
     }
 
-    /// Describes the rows of a tensor, at each of its other coordinates.
+    /// Describes the rows of a tensor. A tensor of more than two dimensions has rows for up to 64 coordinates of the others.
     fn rows(&mut self, stepper: &Stepper<'_>, named: &Named) -> Vec<Value> {
         let outer: Vec<i64> = named.shape.iter().skip(2).copied().collect();
         let planes = outer.iter().product::<i64>().clamp(0, 64);
@@ -117,7 +117,7 @@ impl Variables {
                 *at = rest % extent;
                 rest /= extent;
             }
-            // One column more than the preview shows tells whether there are others.
+            // Read one column more than the preview shows, to know whether the row goes on.
             let tile = stepper.tile(named, &origin, [WINDOW[0], PREVIEW + 1]);
             let [rows, columns] = tile.extents;
             for row in 0..rows {
@@ -140,10 +140,10 @@ impl Variables {
         out
     }
 
-    /// Evaluates a name or an element, for a hover or a watch.
+    /// Evaluates the name of an integer or tensor, or an element, for a hover or a watch.
     ///
     /// # Errors
-    /// If there is no such thing.
+    /// If the expression is invalid, names nothing here, or the element is outside of its tensor.
     pub(super) fn evaluate(&mut self, stepper: &Stepper<'_>, expression: &str) -> Result<Value, String> {
         let wanted = reference(expression)?;
         if let Some((_, value)) = stepper.integers().into_iter().find(|(name, _)| *name == wanted.name) {
@@ -184,7 +184,7 @@ fn cell(tile: &Tile, column: usize) -> Value {
     })
 }
 
-/// Describes the home of a cell.
+/// Describes where a cell is: `value 3 of thread 17`, or `byte 256, bank 0` in shared memory. `None` for other memory.
 fn holder(tile: &Tile, at: usize) -> Option<String> {
     let cell = &tile.cells[at];
     let held = cell.holder.map(|(thread, value)| format!("value {value} of thread {thread}"));
