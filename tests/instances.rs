@@ -1,5 +1,5 @@
 //! The instances that tests and mains launch, each with its CUDA text. Two suites read them: the hashes of `tests/emitted`, and
-//! the machine code of `compiled`.
+//! the machine code of `tests/compiled`.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, OnceLock};

@@ -3,7 +3,7 @@
 /// A program of which a fix uncovers another mistake.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// The program's name; for a text of a Rust file, its line may be another one by now.
+    /// The program's name. For a text in a Rust file only the file is compared, since the line may have changed.
     program: &'static str,
     /// The code of the mended finding.
     code: &'static str,

@@ -36,8 +36,7 @@ impl Draw {
     }
 
     /// Draws pipelines, asynchronous products and roles, with random numbers of their own, so that the rest of a program does
-    /// not
-    /// depend on them. Returns whether the program has roles.
+    /// not depend on them. Returns whether the program has roles.
     pub(super) fn in_flight(&mut self, seed: u64, case: u64) -> bool {
         self.random = Random::new(!seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         if self.percent(30) {

@@ -246,7 +246,7 @@ impl Input {
         let along = if self.transposed { [rows, self.tile[0]] } else { [columns, self.tile[1]] };
         let total = if self.transposed && self.per_block { self.tile[0] } else { 0 };
         let wide = self.around.is_none_or(|around| around.iter().all(|&n| even(n)));
-        // A stride is only known to be a multiple of 16.
+        // The compiler knows of a stride only that it is a multiple of at most 16, and 16 single bits are not 4 bytes.
         let known = self.dtype.bits() > 1;
         let axis = usize::from(!self.transposed);
         let starts = [self.skip, self.place]

@@ -41,7 +41,7 @@ fn accesses(sheet: &mut Sheet) {
     let mut after = Lines::default();
     for at in 0..count {
         let (form, shared) = rows[(sheet.turn as usize * ACCESSES + at) % rows.len()];
-        // Adjacent elements are added by one instruction for several.
+        // An odd width: otherwise one instruction would add several adjacent elements.
         let width = if form.op == AtomicOp::Add { 33 } else { sheet.choices.pick(&[32, 40, 7, 65]) };
         after.extend(access(sheet, &mut kernel, at, form, (shared, width, blocks)));
     }

@@ -74,7 +74,8 @@ impl Plan {
         let q = Tensor::new("q", dtype, &[("m", queries), (&literal(d), d)]);
         let k = Tensor::new("k", dtype, &[("t", keys), (&literal(d), d)]);
         let v = Tensor::new("v", dtype, &[("t", keys), (&literal(dv), dv)]);
-        // Scores of magnitude 64 times keys of magnitude 1: the sums stay exact, and so does a score in either type.
+        // A score has a magnitude of at most 64, and a value one of at most 1. So the sums stay exact, and so does a score in
+        // either type.
         for tensor in [&q, &k, &v] {
             sheet.input(&mut kernel, tensor, Range::new(-1, 1));
         }

@@ -248,8 +248,7 @@ impl Sheet {
         self.param(kernel, tensor, "");
     }
 
-    /// Adds a tensor that a kernel writes. Elements beside it, and all of it with `kept`, are a sentinel; with `zero` it
-    /// begins with zeros.
+    /// Adds a tensor that a kernel writes, with the elements that it has before the launch. Elements beside it are a sentinel.
     pub(crate) fn output(&mut self, kernel: &mut Kernel, tensor: &Tensor, start: Begin) {
         let Tensor { name, dtype, .. } = tensor;
         let extents = tensor.extents();

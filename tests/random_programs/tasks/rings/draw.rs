@@ -26,7 +26,7 @@ fn small(dtype: DType, most: i64) -> Range {
     Range::new(low.max(-most), high.min(most))
 }
 
-/// Returns the instruction whose types and columns a product takes. Products take turns with the instructions.
+/// Returns the instruction whose types and columns a product takes. Most programs take the families of instructions in turns.
 fn instruction(sheet: &mut Sheet) -> &'static GemmRow {
     let rows = Target::usual().rows().gemms.iter().filter(|row| row.is_by_descriptor());
     let mut families: Vec<(String, Vec<&GemmRow>)> = Vec::new();
@@ -216,7 +216,8 @@ fn trips(sheet: &mut Sheet, steps: i64) -> Trips {
     }
 }
 
-/// Draws the form of the kernel, and the stages of its rings. `held` says that a product in flight keeps the stage before.
+/// Draws the form of the kernel, and the stages of its rings. `held` says that products in flight still read the stage of the
+/// step before.
 fn shape(sheet: &mut Sheet, plan: &mut Plan, groups: i64, held: bool) {
     let rings = plan.sources.iter().map(|source| source.ring).max().unwrap_or(0) + 1;
     let bytes = |source: &Source| {

@@ -76,7 +76,8 @@ pub(crate) enum Work {
     Product {
         sums: DType,
         held: Held,
-        /// Products in flight: 0 of them with `gemm`, otherwise `gemm_wait` leaves one less than this.
+        /// The steps whose products may be in flight at once. With 0 the product is a `gemm`. With 1 a step waits for its own
+        /// products, with 2 for those of the step before.
         flight: i64,
         /// A second product, by the columns of source 2, that is added with this factor.
         second: Option<i64>,
@@ -116,9 +117,9 @@ pub(crate) enum Form {
     },
     /// Groups of one role take tiles in turns.
     Turns { groups: i64, counted: bool },
-    /// All threads do both, some stages ahead.
+    /// All threads copy and work. Copies are `ahead` steps ahead of the work.
     Together { threads: i64, ahead: i64 },
-    /// Copies in groups that are awaited, some stages ahead.
+    /// All threads copy and work, with groups of copies that are awaited. Copies are `ahead` steps ahead of the work.
     Groups { threads: i64, ahead: i64 },
     /// The threads write the stages themselves. `plus` is added on the way.
     Threads { threads: i64, stages: i64, plus: i64 },
@@ -150,7 +151,7 @@ pub(crate) enum Trips {
     /// A table has the number of steps for each row of tiles. Its length equals the number of rows or is at least that, the
     /// read is guarded, or the index is clamped.
     Table(Length),
-    /// One more than the number of the row of tiles, at most those of the extent.
+    /// One step more than the number of the row of tiles, but no more than the sources have.
     Causal,
     /// A remainder: `(bm + 1) % n` for the row `bm`.
     Odd(i64),
@@ -229,7 +230,7 @@ impl Plan {
         }
     }
 
-    /// Returns the number that is added to each element on its way.
+    /// Returns the number that is added to each element on its way into a stage.
     pub(crate) fn plus(&self) -> i64 {
         if let Form::Threads { plus, .. } = self.form { plus } else { 0 }
     }

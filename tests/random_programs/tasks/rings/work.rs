@@ -80,7 +80,7 @@ impl Plan {
         format!("{first}{ahead}")
     }
 
-    /// Writes a work. `own` is the position of its role.
+    /// Writes the lines of a work for the threads of a scope.
     pub(crate) fn work(&self, task: &Task, scope: Scope) -> Steps {
         match &task.work {
             Work::Product { .. } => self.product(task, scope),

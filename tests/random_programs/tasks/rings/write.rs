@@ -85,7 +85,7 @@ impl Plan {
             kernel.wheres.push("k >= 1".to_owned());
         }
         if self.sources.iter().any(|source| source.dtype.bits() == 1) {
-            // A dimension is known to be a multiple of 16 at most.
+            // The compiler knows of a dimension only that it is a multiple of at most 16, and 16 single bits are not 4 bytes.
             kernel.wheres.push("k % 32 == 0".to_owned());
         }
         match self.trips {
