@@ -101,8 +101,9 @@ pub fn assertion_word(log: &[LogEntry], entry: usize) -> usize {
 /// The words of an assertion that compares numbers: a lock, and the two sides.
 const SIDE_WORDS: usize = 3;
 
-/// Returns the lock of an assertion that compares two numbers. The two words after it have the sides of the first failure. A block
-/// changes them and the key of the first failure only while it holds the lock, so that all three belong to one failure.
+/// Returns the index of the word that holds the lock of an assertion that compares two numbers. The two words after it have the
+/// sides of the first failure. A block changes them and the key of the first failure only while it holds the lock, so that all
+/// three belong to one failure.
 pub fn sides_word(log: &[LogEntry], entry: usize) -> usize {
     let before = log.iter().take(entry).filter(|e| !e.sides.is_empty()).count();
     assertion_word(log, log.len()) + SIDE_WORDS * before

@@ -8,7 +8,8 @@ use hx_tile::{Cost, Op, OpId, OpKind, PipeId, Resource, SyncOp, Takes};
 /// Operations of one kind that run one after the other beside the threads.
 #[derive(Clone, Debug, Default)]
 struct Flight {
-    /// The ends of the operations in flight, in their order, each with the delay until a wait for it returns.
+    /// The cycles at which the operations in flight end, in their order, each with the delay until a wait for it returns, in
+    /// cycles.
     ends: VecDeque<(f64, f64)>,
     free: f64,
 }

@@ -8,7 +8,7 @@ use hx_tile::{Cost, CounterId, OpId, OpKind, PipeId, Rounds, Stmt, SyncOp, Takes
 use super::clock::Clock;
 use crate::constraints::component::UNKNOWN_TRIPS;
 
-/// A loop: its first operation on a pipeline.
+/// Identifies a loop by its first operation on a pipeline.
 pub(super) type LoopId = OpId;
 
 /// The steady state of a loop along pipelines.

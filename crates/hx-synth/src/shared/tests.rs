@@ -91,7 +91,7 @@ fn swizzles_agree_or_no_layout_meets_both() {
         for (j, other) in all.into_iter().enumerate() {
             let unified = one.unify(other);
             assert_eq!(unified, other.unify(one), "{one} and {other}");
-            // A free swizzle takes the other's; two that are demanded must be the same. No swizzle at all is a demand.
+            // Unification replaces a free swizzle; two demanded swizzles must be the same. The identity is a demand, too.
             let expected = match (i, j) {
                 (0, _) => Some(other.clone()),
                 (_, 0) => Some(one.clone()),
@@ -125,10 +125,10 @@ fn a_single_stride_follows_where_it_is_cut() {
     check(&[(8, 0), (2, 1024), (8, 0)], "((8,2,8),64):((64,1024,2048),1)");
     check(&[(16, 0), (8, 1024)], "((8,2,8),64):((64,512,1024),1)");
     check(&[(16, 0), (2, 0), (4, 4096)], "((8,2,2,4),64):((64,1024,2048,4096),1)");
-    // No whole number, and two strides that do not follow each other.
+    // The first stride of the single mode is no whole number; in the second case, two strides contradict each other.
     check(&[(16, 0), (8, 513)], "refused");
     check(&[(8, 0), (2, 1024), (8, 4096)], "refused");
-    // It is filled as one mode, also after it was cut.
+    // A mode with a single stride is filled as one mode, also after another access cut it.
     for constraint in [&first, &cut] {
         let filled = super::materialize::candidates(constraint, &[false; 2], &[], 0);
         assert!(filled.contains(&Layout::literal("(128,64):(64,1)")), "{filled:?}");
@@ -239,7 +239,7 @@ fn bank_conflicts_of_the_first_phase() {
     let pair = |lane: i64| lane / 4 + 64 * (lane % 4 * 2);
     let found = SWIZZLES.map(|s| degree("(64,64):(64,1)", s, &pair, 4, 16));
     assert_eq!(found, [8, 4, 2, 1, 2, 2]);
-    // A column of f32.
+    // The lanes read a column of f32 elements.
     let found = SWIZZLES.map(|s| degree("(32,32):(32,1)", s, &row(32), 4, 32));
     assert_eq!(found, [32, 16, 8, 8, 8, 8]);
     assert_eq!(degree("(32,32):(32,1)", Some((5, 0, 5)), &row(32), 4, 32), 1);

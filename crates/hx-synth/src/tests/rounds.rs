@@ -50,7 +50,7 @@ fn copy(solution: &Solution) -> String {
 #[test]
 fn the_last_round_may_be_partly_filled() {
     let text = [
-        // 160 vectors of 16 bytes; 120; 96 for fewer threads; 24 of the widest that are aligned.
+        // The tiles have 160, 120, 96 and 24 vectors of 16 bytes.
         copy(&solved(&staged([40, 32], 128))),
         copy(&solved(&staged([40, 24], 128))),
         copy(&solved(&staged([24, 32], 64))),
@@ -75,7 +75,8 @@ fn no_element_is_copied_twice_or_left_out() {
     };
     let all = [
         found("((4,32),8,2):((512,1),64,32)", &[64, 32]),
-        // Threads of two rows share one; the second round begins eight rows early, or is missing.
+        // In turn: pairs of threads copy the same vectors, which is allowed; the second round begins eight rows early; it is
+        // missing.
         found("((4,2,16),8,3):((384,0,1),48,16)", &[48, 32]),
         found("((4,32),8,2):((448,1),56,24)", &[56, 32]),
         found("((4,32),8,1):((320,1),40,0)", &[40, 32]),

@@ -79,9 +79,9 @@ fn a_tile_that_is_contiguous_is_one_run() {
         &[
             Stored::default(),
             Stored { offset: [16, 0], ..Stored::default() },
-            // More rows than a box has.
+            // The tile has more rows than one box can have.
             Stored { tile: [512, 64], rows: constant(512), columns: 64, ..Stored::default() },
-            // One box, and one run: the box is as good.
+            // The tile is one box as well as one run, and the box is as good.
             Stored { tile: [128, 64], rows: constant(512), columns: 64, ..Stored::default() },
         ],
         expect![[r#"

@@ -249,7 +249,7 @@ fn the_verifier_refuses_threads_of_other_scopes() {
         &|program| program.tensors[2].scope = GROUP,
         expect!["operation #1: the block uses `sa` of the group of threads 128..256"],
     );
-    // The layouts are those of other scopes.
+    // The layout of `ga` is for the threads of the block, not for those of the group.
     check(
         &|program| program.tensors[0].scope = GROUP,
         expect![[r#"

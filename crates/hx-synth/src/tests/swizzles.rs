@@ -46,7 +46,7 @@ fn a_demanded_swizzle_is_taken_and_a_free_one_is_searched_for() {
         served(&program, Constraint::free(&SHAPE)),
         served(&program, Constraint::pinned(&SHAPE, Swizzle::new(2, 3, 3).expect("a swizzle"))),
         served(&program, Constraint::pinned(&SHAPE, Swizzle::identity())),
-        // It moves single elements, so no access may be wider.
+        // This swizzle moves single elements, so no access may be wider.
         served(&program, Constraint::pinned(&SHAPE, Swizzle::new(2, 0, 3).expect("a swizzle"))),
     ];
     expect![[r#"

@@ -84,7 +84,7 @@ struct Original {
     layouts: [&'static str; 3],
 }
 
-/// Its instructions of 8 rows and 16 columns equal ours of 16 rows and 8 columns with exchanged operands.
+/// The original's instructions of 8 rows and 16 columns equal ours of 16 rows and 8 columns with exchanged operands.
 const ORIGINALS: [Original; 8] = [
     Original {
         dtype: DType::F16,
@@ -278,8 +278,8 @@ fn a_batch_is_dealt_to_warps_as_well() {
     check_batch(DType::F16, [16, 8, 8], Some(3), [1, 1, 2], [8, 4, 8], 2);
 }
 
-/// Returns a matrix instruction of a warp group as the original defines it; the catalogue does not have it. Every thread holds
-/// operands in shared memory as a whole.
+/// Returns a matrix instruction of a warp group as the original defines it: every thread holds the whole of an operand that
+/// lies in shared memory. The catalogue has no such row.
 fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
     let fragment = |dtype, text: &str| Fragment { dtype, layout: Layout::literal(text) };
     Box::leak(Box::new(GemmRow {
