@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// The number of blocks of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Blocks {
-    /// As many as a cluster has: the multiprocessor and the L2 cache are otherwise idle.
+    /// One block, or the blocks of one cluster: other multiprocessors are idle.
     One,
     /// One block on each multiprocessor.
     All,

@@ -18,7 +18,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the number, if the probes ran; with three digits after the point.
+    /// Returns the number, rounded to three digits after the point; `None` if its probes have not run or give no finite number.
     pub fn value(&self, results: &Results, target: Target) -> Option<f64> {
         let value = (self.fit)(results, target)?;
         value.is_finite().then_some((value * 1e3).round() / 1e3)

@@ -1,5 +1,5 @@
-//! Tunes a kernel for shapes: candidates from its `tune` clause, best estimate first, compiled at the same time, checked against the
-//! defaults, and measured in rounds on a GPU.
+//! Tunes a kernel for shapes: candidates from its `tune` clause, best estimate first, compiled at the same time, checked
+//! against the results of one of them, and measured in rounds on a GPU.
 //!
 //! Times are kept on disk ([`store`]), so that an interrupted run goes on where it was.
 

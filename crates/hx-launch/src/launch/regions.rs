@@ -3,12 +3,12 @@
 /// The memory of a tensor: the address of its first element, and in each dimension the extent and the stride.
 #[derive(Clone, Copy, Debug)]
 pub struct Region<'a> {
-    /// In bytes.
+    /// The address of the first element.
     pub address: u64,
     /// Bits of an element.
     pub bits: u32,
     pub extents: &'a [i64],
-    /// In elements, never negative.
+    /// In each dimension the distance from one element to the next, in elements. Never negative.
     pub strides: &'a [i64],
 }
 
