@@ -11,13 +11,13 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
 use crate::errors::{Class, Problem};
 use crate::torch::{self, Torch};
 
-/// The most dimensions of a tensor.
+/// The largest number of dimensions of a tensor.
 const MOST_DIMS: usize = 8;
-/// The places that `hx._arrays.describe` gives a tensor without elements, and a number.
+/// The device numbers with which `hx._arrays.describe` marks a tensor without elements, and a number.
 const FAKE: i64 = -2;
 const NUMBER: i64 = -3;
 
-/// Extents or strides, in elements.
+/// The extents or the strides of a tensor, in elements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dims {
     count: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Dims {
 }
 
 impl Dims {
-    /// Returns the numbers of a list; `None` if there are too many.
+    /// Copies a list; `None` if it has more than [`MOST_DIMS`] numbers.
     fn of_slice(values: &[i64]) -> Option<Dims> {
         let mut dims = Dims { count: values.len(), ..Dims::default() };
         dims.values.get_mut(..values.len())?.copy_from_slice(values);
@@ -44,36 +44,39 @@ impl Dims {
         Ok(dims)
     }
 
-    /// Returns the values.
+    /// Returns the numbers, one for each dimension.
     pub(crate) fn as_slice(&self) -> &[i64] {
         &self.values[..self.count]
     }
 }
 
-/// The memory of a tensor.
+/// The place and form of a tensor's elements in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     /// The address of the first element.
     pub(crate) address: u64,
     pub(crate) dtype: DType,
     pub(crate) shape: Dims,
-    /// In elements.
+    /// The strides in elements.
     pub(crate) strides: Dims,
 }
 
 impl Memory {
-    /// Returns the alignment of the address in bytes, at most 16.
+    /// Returns the largest power of two, at most 16, by whose bytes the address is divisible.
     pub(crate) fn align(&self) -> u32 {
         1 << self.address.trailing_zeros().min(4)
     }
 
-    /// Returns the region that the tensor covers.
+    /// Returns the region of memory that the tensor covers, for comparisons with other tensors.
     pub(crate) fn region(&self) -> Region<'_> {
         let (extents, strides) = (self.shape.as_slice(), self.strides.as_slice());
         Region { address: self.address, bits: self.dtype.bits(), extents, strides }
     }
 
-    /// Reinterprets bytes as elements of another width, along the last dimension.
+    /// Reinterprets the elements as elements of another type. If its width differs, the last extent and the outer strides change.
+    ///
+    /// # Errors
+    /// If the last dimension is not contiguous, or a row or stride is not a whole number of new elements.
     fn viewed(mut self, dtype: DType) -> Result<Memory, HostError> {
         let (from, to) = (i64::from(self.dtype.bits()), i64::from(dtype.bits()));
         self.dtype = dtype;
@@ -119,7 +122,7 @@ pub(crate) enum Argument<'py> {
 }
 
 impl Argument<'_> {
-    /// Returns the memory of a tensor.
+    /// Returns the memory of a tensor; `None` for numbers and tensors without elements.
     pub(crate) fn memory(&self) -> Option<&Memory> {
         match self {
             Argument::Device { memory, .. } | Argument::Host { memory, .. } => Some(memory),
@@ -127,8 +130,8 @@ impl Argument<'_> {
         }
     }
 
-    /// Appends what a launch depends on besides addresses: kind, element type, shape, strides, alignment, integers. Floats only
-    /// change the bytes of a parameter, so their values are left out.
+    /// Appends to `key` everything that a prepared launch depends on: kind, element type, shape, strides, alignment, integers.
+    /// Addresses and the values of floats are left out, because a launch fills them in.
     pub(crate) fn identify(&self, key: &mut Vec<u64>) {
         let (kind, memory) = match self {
             Argument::Device { device, memory } => (1 + (u64::from(*device) << 8), memory),
@@ -146,6 +149,9 @@ impl Argument<'_> {
 }
 
 /// Reads an argument. `which` names it in errors.
+///
+/// # Errors
+/// An exception if the object is neither a tensor, an array nor a number, or no kernel can use its memory.
 pub(crate) fn read<'py>(
     object: &Bound<'py, PyAny>,
     torch: Option<&Torch>,
@@ -165,7 +171,7 @@ pub(crate) fn read<'py>(
     described(object, which)
 }
 
-/// Reads a number of Python.
+/// Reads a bool, an integer or a float; `None` for other objects.
 fn number<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResult<Option<Argument<'py>>> {
     if object.is_instance_of::<PyBool>() {
         return Ok(Some(Argument::Bool(object.extract()?)));
@@ -206,7 +212,7 @@ fn viewed<'py>(
     })
 }
 
-/// Returns the element type of that name.
+/// Returns the element type with this name, or an exception that lists all names.
 pub(crate) fn parse(py: Python<'_>, name: &str) -> PyResult<DType> {
     DType::parse(name).ok_or_else(|| {
         let known: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
@@ -231,7 +237,7 @@ fn tensor<'py>(
         return Ok(Argument::Fake);
     }
     if !torch.is_plain(object) {
-        // A class of its own may have no memory, or memory elsewhere.
+        // An object of a subclass may have no memory, or memory in another place than its attributes say.
         return described(object, which);
     }
     let device = torch::device(object)?;
@@ -250,7 +256,7 @@ fn unknown(element: &Bound<'_, PyAny>, which: &dyn Fn() -> String) -> PyErr {
     error.raise(element.py())
 }
 
-/// Refuses memory that no kernel can use.
+/// Returns the memory, or an exception if no kernel can use it: negative strides, no address, or an unaligned one.
 fn usable(py: Python<'_>, memory: Memory, which: &dyn Fn() -> String) -> PyResult<Memory> {
     let is_empty = memory.shape.as_slice().contains(&0);
     let width = u64::from(memory.dtype.bits()).div_ceil(8);
@@ -271,7 +277,7 @@ fn usable(py: Python<'_>, memory: Memory, which: &dyn Fn() -> String) -> PyResul
     Ok(memory)
 }
 
-/// Reads an array of another library, through the protocols that it offers.
+/// Reads an array of a library other than PyTorch, through the protocols that it supports.
 fn described<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResult<Argument<'py>> {
     let py = object.py();
     let found = py.import("hx._arrays")?.call_method1("describe", (object,))?;

@@ -30,12 +30,12 @@ fn front(db: &Database, file: SourceFile, manifest: Option<&Manifest>) -> Result
     }
 }
 
-/// Returns the key of a file: its absolute path, or `std/gemm.hx`.
+/// Returns the key by which Python names a file: its absolute path, or `std/gemm.hx`.
 fn key(db: &Database, file: SourceFile) -> String {
     db.path_on_disk(file).map_or_else(|| file.path(db).to_owned(), str::to_owned)
 }
 
-/// Number, name and compute capability of a GPU.
+/// The number, the name and the compute capability of a GPU, as in `(0, "NVIDIA H200", (9, 0))`.
 type Device = (u32, String, (u32, u32));
 
 #[pymethods]
@@ -65,7 +65,7 @@ impl Engine {
                 }
                 let key = key(db, file);
                 if db.path_on_disk(file).is_some() {
-                    // A file that was loaded before may have changed.
+                    // The database keeps the text of a file that was loaded before, so read it again.
                     db.reload(&key).map_err(|error| Problem::open(&error))?;
                     db.load_uses(&key);
                 }

@@ -11,7 +11,7 @@ use hx_worker::RemoteError;
 use hx_workspace::{Database, OpenError};
 use pyo3::prelude::*;
 
-/// The class of an exception.
+/// The exception class of `hx._errors` that an error becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
     /// The text has errors, or the kernel has no program for these arguments.
@@ -28,16 +28,16 @@ pub(crate) enum Class {
     File,
 }
 
-/// An error with everything that an exception shows, independent of the database.
+/// An error with the texts of its exception, so that it needs no database.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     class: Class,
     code: &'static Code,
     message: String,
     rendered: String,
-    /// The diagnostics as JSON.
+    /// Each diagnostic as a JSON object.
     json: Vec<String>,
-    /// The lines that the kernel printed before.
+    /// The lines that the kernel printed before it failed.
     pub(crate) printed: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Problem {
         Problem::placeless(class, &in_python(HostError::new(code, message)))
     }
 
-    /// Makes an error of the host. The first place that it names, such as the declaration of a parameter, becomes its own.
+    /// Makes an error of the host. Its first label, such as the declaration of a parameter, becomes the place of the error.
     pub(crate) fn host(db: &Database, class: Class, error: &HostError) -> Problem {
         let Some((first, rest)) = error.labels.split_first() else { return Problem::placeless(class, error) };
         let mut found = Diagnostic::new(error.code, first.file, first.range, error.message.clone());
@@ -80,7 +80,7 @@ impl Problem {
         }
     }
 
-    /// Makes an error of diagnostics. Warnings among them are left out.
+    /// Makes an error from diagnostics. Warnings are left out.
     pub(crate) fn found(db: &Database, class: Class, found: &[Diagnostic]) -> Problem {
         let mut renderer = Renderer::new(db, Config::default());
         let errors: Vec<&Diagnostic> = found.iter().filter(|found| found.is_error()).collect();
@@ -97,7 +97,7 @@ impl Problem {
         }
     }
 
-    /// Makes an error of a launch. `class` is that of diagnostics in the kernel's text.
+    /// Makes an error of a launch. `class` is the class for diagnostics in the kernel's text.
     pub(crate) fn launch(db: &Database, class: Class, error: LaunchError) -> Problem {
         match error {
             LaunchError::After { printed, error } => {
@@ -125,7 +125,7 @@ impl Problem {
         Problem::new(Class::File, error.code(), error.to_string())
     }
 
-    /// Makes an error of the driver. `recent` are the kernels that were launched last.
+    /// Makes an error of the driver. `recent` are the names of the last launched kernels, one of which may have caused it.
     pub(crate) fn driver(error: &RemoteError, recent: &[String]) -> Problem {
         let RemoteError::Cuda(fault) = error else {
             return Problem::new(Class::Device, &codes::LAUNCH_FAILED, error.to_string());
@@ -146,7 +146,7 @@ impl Problem {
         Problem::placeless(Class::Device, &error)
     }
 
-    /// Makes the exception.
+    /// Makes the Python exception.
     pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         let build = || {
             let errors = py.import("hx._errors")?;
@@ -170,7 +170,7 @@ impl Problem {
     }
 }
 
-/// Returns the error of a launch with advice for a caller in Python, where that of hx would not help.
+/// Replaces the help of an error by advice for a caller in Python, if its help is about the command `hx`.
 fn in_python(error: HostError) -> HostError {
     let help = match error.code {
         code if code == &codes::LAUNCH_DTYPE => "`x.to(…)` of PyTorch and `x.astype(…)` of NumPy convert",
@@ -187,7 +187,7 @@ fn in_python(error: HostError) -> HostError {
     HostError { help: Some(help.to_owned()), ..error }
 }
 
-/// Raises the exception of a result's error.
+/// Converts the error of a result to its exception.
 pub(crate) fn raised<T>(py: Python<'_>, result: Result<T, Problem>) -> PyResult<T> {
     result.map_err(|problem| problem.raise(py))
 }

@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 
 /// The name of the capsule with the table.
 const CAPSULE: &CStr = c"dlpack_exchange_api";
-/// The version of the interface whose table has this form.
+/// The major version of the interface that [`Table`] describes.
 const MAJOR: u32 = 1;
-/// `kDLCUDA`.
+/// The value of `kDLCUDA` in DLPack.
 const CUDA: i32 = 2;
 
 #[repr(C)]
@@ -26,7 +26,7 @@ struct Device {
     id: i32,
 }
 
-/// `DLTensor`.
+/// The C struct `DLTensor`.
 #[repr(C)]
 struct RawTensor {
     data: *mut c_void,
@@ -40,7 +40,7 @@ struct RawTensor {
     byte_offset: u64,
 }
 
-/// `DLPackExchangeAPI`, after its header.
+/// The C struct `DLPackExchangeAPI`.
 #[repr(C)]
 struct Table {
     major: u32,
@@ -60,7 +60,7 @@ pub(crate) struct Exchange {
     stream: unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int,
 }
 
-/// A tensor on a CUDA device.
+/// A tensor on a CUDA device. `address` is that of the first element, strides count elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<'a> {
     pub(crate) device: u32,
@@ -71,10 +71,10 @@ pub(crate) struct Seen<'a> {
 }
 
 impl Exchange {
-    /// Returns the table of a class of tensors; `None` if it has none of this form.
+    /// Returns the table of a class of tensors; `None` if the class has no table of this major version.
     pub(crate) fn of(class: &Bound<'_, PyAny>) -> Option<Exchange> {
         let capsule = class.getattr("__dlpack_c_exchange_api__").ok()?;
-        // SAFETY: the object is live. Another object than a capsule, or another name, gives null and an exception.
+        // SAFETY: the object is live. If it is not a capsule, or has another name, the result is null and an exception is set.
         let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), CAPSULE.as_ptr()) };
         let Some(table) = NonNull::new(pointer.cast::<Table>()) else {
             drop(PyErr::take(class.py()));
@@ -89,7 +89,8 @@ impl Exchange {
         Some(Exchange { tensor_from: table.tensor_from?, stream: table.stream? })
     }
 
-    /// Reads a tensor of the class of this table; `None` if it is not on a CUDA device, or its elements have no counterpart.
+    /// Reads a tensor of the class to which the table belongs; `None` if it is not on a CUDA device, or hx has no such element
+    /// type.
     ///
     /// # Errors
     /// The exception of PyTorch.
@@ -109,8 +110,8 @@ impl Exchange {
             strides: std::ptr::null(),
             byte_offset: 0,
         };
-        // SAFETY: the object is a live tensor of the class that the table is of, the interpreter is held, and the result is a live
-        // place of the type that the function fills.
+        // SAFETY: the object is a live tensor of the class to which the table belongs, the interpreter is held, and `raw` has the
+        // type that the function fills.
         if unsafe { (self.tensor_from)(tensor.as_ptr().cast(), &raw mut raw) } != 0 {
             return Err(PyErr::fetch(tensor.py()));
         }
@@ -135,13 +136,13 @@ impl Exchange {
         })))
     }
 
-    /// Returns the current stream of a CUDA device.
+    /// Returns the handle of the current stream of a CUDA device.
     ///
     /// # Errors
     /// The exception of PyTorch.
     pub(crate) fn stream(&self, py: Python<'_>, device: u32) -> PyResult<u64> {
         let mut stream = std::ptr::null_mut();
-        // SAFETY: the interpreter is held, and the result is a live place.
+        // SAFETY: the interpreter is held, and `stream` has the type that the function fills.
         match unsafe { (self.stream)(CUDA, device as i32, &raw mut stream) } {
             0 => Ok(stream as u64),
             _ => Err(PyErr::fetch(py)),
@@ -149,7 +150,8 @@ impl Exchange {
     }
 }
 
-/// Returns the element type of a code of DLPack and a number of bits.
+/// Returns the element type for a type code and a number of bits of DLPack; `None` for vectors and for types that hx does not
+/// have.
 pub(crate) fn dtype(code: u8, bits: u8, lanes: u16) -> Option<DType> {
     if lanes != 1 {
         return None;

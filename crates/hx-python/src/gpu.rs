@@ -11,29 +11,32 @@ use rustc_hash::FxHashMap;
 use crate::errors::{Class, Problem};
 use crate::lock::lock;
 
-/// The number of kernels that errors of the driver name.
+/// The number of recently launched kernels that an error of the driver names.
 const RECENT: usize = 4;
 
-/// The GPUs that were used so far.
+/// The GPUs that calls have used so far, and the last kernels on them.
 #[derive(Debug, Default)]
 pub(crate) struct Gpus {
     opened: Mutex<BTreeMap<u32, Arc<Gpu>>>,
-    /// The kernels launched last, the newest at the end. Neighbours differ.
+    /// The names of the last launched kernels, the newest at the end. Repeated launches of one kernel count once.
     recent: Mutex<VecDeque<Arc<str>>>,
 }
 
-/// A GPU.
+/// A GPU, and the kernels that are loaded on it.
 #[derive(Debug)]
 pub(crate) struct Gpu {
     pub(crate) device: Device,
     /// The machine that kernels are compiled for.
     pub(crate) machine: Machine,
-    /// The loaded kernels by the hash of their code, their symbol and their sizes.
+    /// The loaded kernels, by a hash of their code, their symbol and their [`Shape`].
     loaded: Mutex<FxHashMap<[u8; 32], Arc<Kernel>>>,
 }
 
 impl Gpus {
     /// Returns a GPU, and opens it at its first use.
+    ///
+    /// # Errors
+    /// If the driver cannot open it, or hx has no code for it.
     pub(crate) fn get(&self, setup: &Setup, ordinal: u32) -> Result<Arc<Gpu>, Problem> {
         let mut opened = lock(&self.opened);
         if let Some(gpu) = opened.get(&ordinal) {
@@ -49,7 +52,7 @@ impl Gpus {
         Ok(gpu)
     }
 
-    /// Records a launch.
+    /// Records the launch of a kernel for later errors.
     pub(crate) fn launched(&self, kernel: &Arc<str>) {
         let mut recent = lock(&self.recent);
         if recent.back().is_some_and(|last| Arc::ptr_eq(last, kernel)) {
@@ -61,7 +64,7 @@ impl Gpus {
         recent.push_back(Arc::clone(kernel));
     }
 
-    /// Returns the problem of a driver's error.
+    /// Converts an error of the driver to a problem that names the last launched kernels.
     pub(crate) fn failed(&self, error: &hx_worker::RemoteError) -> Problem {
         let recent: Vec<String> = lock(&self.recent).iter().map(ToString::to_string).collect();
         Problem::driver(error, &recent)
@@ -69,7 +72,7 @@ impl Gpus {
 }
 
 impl Gpu {
-    /// Returns the loaded kernel of a launch.
+    /// Returns the kernel of a launch, and loads it at its first use.
     pub(crate) fn load(&self, gpus: &Gpus, launch: &DirectLaunch) -> Result<Arc<Kernel>, Problem> {
         let shape = Shape {
             cluster: launch.cluster,

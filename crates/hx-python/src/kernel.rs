@@ -32,7 +32,7 @@ pub(crate) struct Kernel {
     shared: Arc<Shared>,
     path: String,
     name: String,
-    /// Compile-time arguments that were fixed, as they are written.
+    /// The compile-time arguments that `specialize` fixed, as they are written in hx.
     fixed: Vec<(String, String)>,
     state: Mutex<State>,
 }
@@ -47,7 +47,10 @@ struct State {
 }
 
 impl Kernel {
-    /// Makes the object of a kernel that exists.
+    /// Makes the object of a kernel.
+    ///
+    /// # Errors
+    /// If the file has no kernel of this name.
     pub(crate) fn new(py: Python<'_>, shared: Arc<Shared>, path: &str, name: &str) -> PyResult<Kernel> {
         let (path, name) = (path.to_owned(), name.to_owned());
         let kernel = Kernel { shared, path, name, fixed: Vec::new(), state: Mutex::default() };
@@ -55,7 +58,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Forgets the plans of an earlier text, and reads the parameters of the current one.
+    /// Forgets the plans for the earlier text of the kernel, and reads the parameters of the current text.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let generation = self.shared.generation();
         let params = py.detach(|| {
@@ -89,7 +92,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the compile-time arguments for a stage of the default instance.
+    /// Returns the compile-time arguments of an instance: the fixed ones, and `more`.
     fn overrides(&self, more: &[(String, String)]) -> Result<Overrides, Problem> {
         let mut overrides = Overrides::new();
         for (name, value) in self.fixed.iter().chain(more) {
@@ -111,17 +114,17 @@ impl Kernel {
             let emitted = hx_inspect::emit(db, file, Some(&self.name), &overrides, kind, &self.shared.setup);
             let emitted = emitted.map_err(|error| Problem::emit(db, &self.name, error))?;
             let Some(emitted) = emitted.into_iter().next() else { return Ok(String::new()) };
-            // A kernel with a race has texts too, which show the race; its exception is that of the launch.
+            // Return the text even of a kernel with a race, because the text shows the race; launches raise the exception.
             Ok(emitted.text)
         })?;
         raised(py, text)
     }
 }
 
-/// Path, name and fixed arguments, from which a kernel is found again.
+/// The arguments of `restored`: path, name and fixed arguments, by which another process finds the kernel again.
 type Restored<'k, 'py> = (&'k str, &'k str, Bound<'py, PyDict>);
 
-/// Returns the kernel of a key.
+/// Finds the kernel with this key in the current text.
 fn kernel_of<'db>(db: &'db Database, key: &ItemKey) -> Result<hx_hir::Kernel<'db>, Problem> {
     match key.find(db) {
         Some(Item::Kernel(kernel)) => Ok(kernel),

@@ -14,35 +14,35 @@ use crate::errors::{Class, Problem};
 use crate::gpu::{Gpu, Gpus};
 use crate::lock::lock;
 
-/// The most tensor maps that a plan keeps for each parameter. A map that was dropped is encoded again.
+/// The largest number of encoded tensor maps that a plan keeps for each parameter. Above it, all are dropped and encoded again.
 const MOST_MAPS: usize = 256;
 
-/// A prepared launch. It serves all calls with the same key.
+/// A prepared launch of a kernel, for all calls with the same key.
 #[derive(Debug)]
 pub(crate) struct Plan {
     gpu: Arc<Gpu>,
     kernel: Arc<Kernel>,
     /// Name of the kernel in its text.
     name: Arc<str>,
-    /// The parameters, with those bytes that are the same in every launch.
+    /// The bytes of the parameters. Those of addresses, floats, tensor maps and the log are overwritten in each launch.
     params: Params,
     grid: [u32; 3],
-    /// Offsets of addresses, each with the position of its argument.
+    /// For each pointer among the parameters: its offset in bytes, and the position of its argument.
     tensors: Vec<(usize, usize)>,
-    /// Offsets of float parameters.
+    /// For each float parameter: its offset in bytes, the position of its argument, and its element type.
     floats: Vec<(usize, usize, DType)>,
     maps: Vec<Map>,
-    /// Offset and contents of the buffer for prints and assertions.
+    /// The offset in bytes of the pointer to the buffer for prints and assertions, and the buffer's initial contents.
     log: Option<(usize, Vec<u8>)>,
-    /// The arguments that the kernel writes.
+    /// The positions of the arguments that the kernel writes.
     written: Vec<usize>,
-    /// Pairs of an input and an output that may be the same tensor.
+    /// Pairs of an input and an output, by position, that may be the same tensor.
     in_place: Vec<[usize; 2]>,
-    /// Whether every launch waits for the kernel.
+    /// Whether each launch waits until the kernel has ended, as `CUDA_LAUNCH_BLOCKING=1` requests.
     is_blocking: bool,
 }
 
-/// A tensor map among the parameters, with the encoded forms for the addresses seen so far.
+/// A tensor map among the parameters, and its encoded bytes for each address seen so far.
 #[derive(Debug)]
 struct Map {
     offset: usize,
@@ -52,7 +52,8 @@ struct Map {
 }
 
 impl Plan {
-    /// Loads the kernel of a launch, and lays its parameters out.
+    /// Loads the kernel of a launch, and computes the offsets of its parameters. `args` has the kind of each number among the
+    /// arguments.
     pub(crate) fn new(
         gpus: &Gpus,
         gpu: &Arc<Gpu>,
@@ -103,7 +104,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Refuses arguments of which one that is written shares memory with another.
+    /// Refuses arguments if a written one shares memory with another; see [`overlaps`].
     pub(crate) fn check_overlaps(
         &self,
         args: &[Argument<'_>],
@@ -112,7 +113,7 @@ impl Plan {
         overlaps(&self.written, &self.in_place, args, names)
     }
 
-    /// Enqueues the launch. Returns the contents of the buffer for prints and assertions after the kernel, if there is one.
+    /// Enqueues the kernel on a stream. If it prints or asserts, waits for it and returns the contents of its log buffer.
     pub(crate) fn launch(
         &self,
         gpus: &Gpus,
@@ -166,14 +167,14 @@ impl Plan {
     }
 }
 
-/// The kind of a number among the arguments.
+/// The type of a number among the arguments. Floats are filled in at each launch; integers are part of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Number {
     Int,
     Float,
 }
 
-/// Refuses arguments of which one that is in `written` shares memory with another. A pair in `in_place` may be the same memory.
+/// Refuses arguments if one of `written` shares memory with another argument. A pair of `in_place` may be exactly the same memory.
 pub(crate) fn overlaps(
     written: &[usize],
     in_place: &[[usize; 2]],

@@ -19,16 +19,16 @@ use crate::errors::{Class, Problem};
 use crate::gpu::Gpus;
 use crate::lock::lock;
 
-/// The interval at which a waiting call looks for Ctrl-C.
+/// The interval at which a waiting call checks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(20);
-/// The stack of threads that compile and simulate, in bytes. It is that of the command.
+/// The stack of threads that compile and simulate, in bytes; the command `hx` has the same.
 const STACK: usize = 256 << 20;
 
-/// The state of the engine.
+/// The state of the engine that all threads share.
 pub(crate) struct Shared {
     db: Mutex<Database>,
-    /// Held for reading while a handle of the database is in use. A change of texts waits for all of them, because it would cancel
-    /// their queries.
+    /// Locked for reading while a handle of the database is in use. A change of texts would cancel the queries of these handles,
+    /// so it takes the lock for writing and waits for them.
     gate: RwLock<()>,
     /// The number of changes of texts so far.
     generation: AtomicU64,
@@ -81,7 +81,8 @@ impl Shared {
         done
     }
 
-    /// Runs work on a handle of the database, on a thread of its own, without the interpreter. Ctrl-C ends it.
+    /// Runs work with a handle of the database on another thread, and releases the interpreter meanwhile. Ctrl-C ends the work
+    /// and raises `KeyboardInterrupt`.
     pub(crate) fn interruptible<R: Send>(
         &self,
         py: Python<'_>,
@@ -94,7 +95,7 @@ impl Shared {
             let run = move || {
                 let until = Until { stop, deadline: None };
                 let result = self.read(|db| until.run(db, |db| work(db, until)));
-                // The receiver lives as long as this scope.
+                // The receiver outlives the thread, so sending cannot fail.
                 let _ = done.send(result);
             };
             let thread = std::thread::Builder::new().name("hx".to_owned()).stack_size(STACK);
@@ -106,7 +107,7 @@ impl Shared {
                     wait.recv_timeout(POLL)
                 });
                 match received {
-                    // The work may have ended by itself before it saw the request to stop; the interrupt is raised all the same.
+                    // Raise the interrupt even if the work ended before it saw the request to stop.
                     Ok(result) => {
                         break match (interrupted, result) {
                             (Some(error), _) => Err(error),
@@ -121,7 +122,7 @@ impl Shared {
                         }
                     }
                     Err(RecvTimeoutError::Timeout) => {}
-                    // The thread panicked, and has reported that on standard error.
+                    // The thread panicked. The panic hook has printed a report on standard error.
                     Err(RecvTimeoutError::Disconnected) => {
                         let _ = thread.join();
                         let text = "the compiler made an error, which its report on standard error describes";
@@ -133,14 +134,20 @@ impl Shared {
         })
     }
 
-    /// Returns the file of a key.
+    /// Returns the file with this key.
+    ///
+    /// # Errors
+    /// If the file is not loaded any more.
     pub(crate) fn file(db: &Database, path: &str) -> Result<SourceFile, Problem> {
         db.file(path).ok_or_else(|| {
             Problem::new(Class::File, &codes::FILE_NOT_FOUND, format!("`{path}` is not loaded any more"))
         })
     }
 
-    /// Returns the results of tuning for a file's kernels, if its project has any.
+    /// Returns the results of tuning for the kernels of a file; `None` if its project or folder has no `hx.tuned.toml`.
+    ///
+    /// # Errors
+    /// If the file of results cannot be read or has errors.
     pub(crate) fn tuned(&self, db: &Database, path: &str) -> Result<Option<Arc<Tuned>>, Problem> {
         let place = db.tuned_path(path);
         if let Some(known) = lock(&self.tuned).get(&place) {

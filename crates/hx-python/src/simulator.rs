@@ -10,16 +10,16 @@ use hx_workspace::Database;
 use crate::errors::{Class, Problem};
 use crate::shared::Shared;
 
-/// The results of a launch.
+/// The effects of a launch on the simulator.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     /// The lines that the kernel printed.
     pub(crate) printed: Vec<String>,
-    /// The arguments that the kernel writes, each with the bytes from its first element to its last.
+    /// The positions of the arguments that the kernel writes, each with the array's bytes from its first element to its last.
     pub(crate) written: Vec<(usize, Vec<u8>)>,
 }
 
-/// Checks a launch, before its arrays are read. Returns the arguments that it writes.
+/// Checks a launch before its arrays are read. Returns the positions of the arguments that the kernel writes.
 pub(crate) fn check(
     shared: &Shared,
     db: &Database,
@@ -48,7 +48,8 @@ pub(crate) fn run(
     Ok(Simulated { printed: report.printed, written })
 }
 
-/// Returns a request whose tensors hold these bytes, each from the first element of its array to the last.
+/// Returns the request with elements in its tensors: `contents` has the bytes of each array from its first element to its last,
+/// and `None` for numbers.
 pub(crate) fn filled(
     request: &LaunchRequest,
     contents: Vec<Option<Vec<u8>>>,

@@ -10,12 +10,12 @@ use pyo3::types::{PyTuple, PyType};
 
 use crate::exchange::{Exchange, Seen};
 
-/// Objects of the module `torch` that every launch needs.
+/// Objects of the module `torch`, looked up once because every launch needs them.
 #[derive(Debug)]
 pub(crate) struct Torch {
     tensor: Py<PyType>,
     parameter: Py<PyAny>,
-    /// The class of tensors without elements, with which PyTorch traces programs.
+    /// The class of tensors without elements with which PyTorch traces programs; `None` if this version has none.
     fake: Option<Py<PyAny>>,
     dtypes: Vec<(Py<PyAny>, DType)>,
     stream: Option<Py<PyAny>>,
@@ -25,7 +25,7 @@ pub(crate) struct Torch {
 static TORCH: OnceLock<Torch> = OnceLock::new();
 
 impl Torch {
-    /// Returns PyTorch if the program has imported it; it is never imported here.
+    /// Returns PyTorch if the program has imported it; `None` otherwise. Never imports it.
     pub(crate) fn loaded(py: Python<'_>) -> PyResult<Option<&'static Torch>> {
         if let Some(torch) = TORCH.get() {
             return Ok(Some(torch));
@@ -35,7 +35,7 @@ impl Torch {
         if torch.is_none() {
             return Ok(None);
         }
-        // While PyTorch is being imported, its parts are missing.
+        // `torch.nn` is missing while the program is importing PyTorch: try again at the next call.
         let Ok(parameter) = torch.getattr("nn").and_then(|nn| nn.getattr("Parameter")) else {
             return Ok(None);
         };
@@ -64,7 +64,7 @@ impl Torch {
         object.is_instance(self.tensor.bind(object.py()))
     }
 
-    /// Reports whether a tensor has a shape but no elements, as in a trace.
+    /// Reports whether a tensor has a shape but no elements, as in a trace of PyTorch.
     pub(crate) fn is_fake(&self, tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
         if self.is_plain(tensor) {
             return Ok(false);
@@ -73,12 +73,12 @@ impl Torch {
         self.fake.as_ref().map_or(Ok(false), |fake| tensor.is_instance(fake.bind(py)))
     }
 
-    /// Returns the element type of one of PyTorch's.
+    /// Returns the element type for one of PyTorch's; `None` if hx does not have it.
     pub(crate) fn dtype(&self, dtype: &Bound<'_, PyAny>) -> Option<DType> {
         self.dtypes.iter().find(|(known, _)| known.as_ptr() == dtype.as_ptr()).map(|(_, dtype)| *dtype)
     }
 
-    /// Returns the current stream of a device.
+    /// Returns the handle of the current stream of a device; 0, the default stream, if PyTorch has no CUDA.
     pub(crate) fn stream(&self, py: Python<'_>, device: u32) -> PyResult<u64> {
         match (&self.exchange, &self.stream) {
             (Some(exchange), _) => exchange.stream(py, device),
@@ -87,7 +87,7 @@ impl Torch {
         }
     }
 
-    /// Reads a tensor on a CUDA device with one call; `None` where that is not possible.
+    /// Reads a tensor on a CUDA device with one C call; `None` without PyTorch's table, or for tensors that it cannot describe.
     pub(crate) fn seen<R>(
         &self,
         tensor: &Bound<'_, PyAny>,
@@ -99,7 +99,7 @@ impl Torch {
         }
     }
 
-    /// Reports whether the class of a tensor is `torch.Tensor` or `torch.nn.Parameter`, whose objects have memory.
+    /// Reports whether the class of a tensor is exactly `torch.Tensor` or `torch.nn.Parameter`, whose objects always have memory.
     pub(crate) fn is_plain(&self, tensor: &Bound<'_, PyAny>) -> bool {
         let class = tensor.get_type();
         let class = class.as_any().as_ptr();
@@ -117,7 +117,7 @@ pub(crate) fn address(tensor: &Bound<'_, PyAny>) -> PyResult<u64> {
     tensor.call_method0(intern!(tensor.py(), "data_ptr"))?.extract()
 }
 
-/// Returns shape and strides of a tensor, in elements.
+/// Returns the shape of a tensor, and its strides in elements.
 pub(crate) fn extents<'py>(
     tensor: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
@@ -127,7 +127,7 @@ pub(crate) fn extents<'py>(
     Ok((shape, strides))
 }
 
-/// Returns the object of a tensor's element type.
+/// Returns PyTorch's object for the element type of a tensor.
 pub(crate) fn dtype<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     tensor.getattr(intern!(tensor.py(), "dtype"))
 }

@@ -23,15 +23,16 @@ use crate::plan::{Number, Plan, overlaps};
 use crate::simulator;
 use crate::torch::Torch;
 
-/// The most plans of a kernel. Calls with ever new integers or shapes would keep ever more of them.
+/// The largest number of plans of a kernel. Above it, all plans are dropped, so that calls with ever new shapes need no more
+/// memory.
 const MOST_PLANS: usize = 1024;
 
-/// The arguments of a call.
+/// A call of a kernel: its arguments, and the key of its plan.
 pub(super) struct Call<'py> {
     args: Vec<Argument<'py>>,
-    /// The name of each argument that was given by name.
+    /// For each argument, its name if it was given by name.
     names: Vec<Option<String>>,
-    /// Compile-time arguments, as they are written.
+    /// The compile-time arguments, as they are written in hx.
     generics: Vec<(String, String)>,
     stream: Option<u64>,
     key: Vec<u64>,
@@ -40,13 +41,16 @@ pub(super) struct Call<'py> {
 }
 
 impl Call<'_> {
-    /// Returns the name of the parameter of an argument.
+    /// Returns the name of the parameter that the argument at a position is for.
     fn name(&self, at: usize) -> String {
         let named = self.names.get(at).cloned().flatten();
         named.or_else(|| self.params.get(at).cloned()).unwrap_or_else(|| format!("argument {}", at + 1))
     }
 
-    /// Returns the device of the tensors, `None` for the host.
+    /// Returns the device of the tensors; `None` for the host, or without tensors.
+    ///
+    /// # Errors
+    /// If the tensors are in several places.
     fn place(&self) -> Result<Option<u32>, Problem> {
         let mut place: Option<(usize, Option<u32>)> = None;
         for (at, arg) in self.args.iter().enumerate() {
@@ -72,7 +76,7 @@ impl Call<'_> {
         Ok(place.and_then(|(_, place)| place))
     }
 
-    /// Returns the request of the launch. Its tensors have no elements.
+    /// Returns the launch as a request. Its tensors have types, shapes and strides, but no elements.
     fn request(
         &self,
         db: &Database,
@@ -114,7 +118,7 @@ impl Call<'_> {
     }
 }
 
-/// Returns a compile-time argument as it is written in hx.
+/// Converts a compile-time argument to its text in hx: `128`, `f16`, `(8,8):(8,1)`.
 pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = value.py();
     if value.is_instance_of::<PyBool>() {
@@ -134,7 +138,7 @@ pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
     py.import("hx._arrays")?.call_method1("written", (value,))?.extract()
 }
 
-/// Appends a text to a key, so that no two sequences of texts give the same words.
+/// Appends the length and the bytes of a text to a key, so that different sequences of texts give different keys.
 fn identify(text: &str, key: &mut Vec<u64>) {
     key.push(text.len() as u64);
     for part in text.as_bytes().chunks(8) {
@@ -200,7 +204,7 @@ impl Kernel {
         Ok((!is_fake).then_some(call))
     }
 
-    /// Launches the kernel.
+    /// Launches the kernel, on the GPU of its tensors or on the simulator.
     pub(super) fn called(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
         let Some(device) = raised(py, call.place())? else { return self.simulated(py, call) };
         let known = lock(&self.state).plans.get(call.key.as_slice()).map(Arc::clone);
@@ -221,7 +225,8 @@ impl Kernel {
         }
     }
 
-    /// Binds the arguments, compiles the kernel, loads it, and keeps the plan.
+    /// Prepares the launch of a call: binds the arguments, compiles the kernel, loads it, and keeps the plan for calls with the
+    /// same key.
     fn plan(&self, py: Python<'_>, call: &Call<'_>, device: u32) -> PyResult<Arc<Plan>> {
         let (align, numbers) = (call.align(), numbers(call));
         let request = self.requested(py, call)?;
@@ -245,11 +250,11 @@ impl Kernel {
     }
 
     fn requested(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<LaunchRequest> {
-        // The arguments hold Python's objects, so the interpreter is kept; binding names takes microseconds.
+        // Keep the interpreter locked, because the arguments hold Python's objects; binding names takes microseconds.
         raised(py, self.shared.read(|db| call.request(db, self.key(db)?, &self.fixed)))
     }
 
-    /// Prints what the kernel printed, and raises its failed assertions.
+    /// Prints the lines in the log buffer of a launch, and raises its failed assertions. `bytes` are the contents of the buffer.
     fn logged(&self, py: Python<'_>, call: &Call<'_>, device: u32, bytes: &[u8]) -> PyResult<()> {
         let (request, align) = (self.requested(py, call)?, call.align());
         let printed = self.shared.interruptible(py, |db, until| {
@@ -300,7 +305,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Checks the arguments of a launch.
+    /// Checks the arguments of a launch, and that written arguments share no memory, without launching.
     pub(super) fn checked(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
         let device = raised(py, call.place())?;
         let (request, align) = (self.requested(py, call)?, call.align());
@@ -314,7 +319,7 @@ impl Kernel {
         self.expect_apart(py, call, (&request, &align), (&written, device))
     }
 
-    /// Refuses arguments of which one that is written shares memory with another, unless the kernel updates it in place.
+    /// Raises an exception if a written argument shares memory with another one, unless the kernel updates that argument in place.
     fn expect_apart(
         &self,
         py: Python<'_>,
@@ -350,7 +355,8 @@ fn numbers(call: &Call<'_>) -> Vec<Option<Number>> {
     call.args.iter().map(number).collect()
 }
 
-/// Returns the handle of a stream: a number, an object with `cuda_stream` (PyTorch) or `__cuda_stream__`; `None` for the current one.
+/// Returns the handle of a stream, given as a number or as an object with `cuda_stream` (PyTorch) or `__cuda_stream__`. `None`
+/// means the current stream.
 fn stream(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     let py = value.py();
     if value.is_none() {
@@ -366,7 +372,7 @@ fn stream(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     value.extract().map(Some)
 }
 
-/// Raises the exception of a kernel that failed, after the lines that it had printed.
+/// Converts an error of a kernel to its exception, after printing the lines that the kernel printed before it failed.
 fn after_prints<T>(py: Python<'_>, result: Result<T, Problem>) -> PyResult<T> {
     if let Err(problem) = &result {
         print(py, &problem.printed)?;

@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 /// Name, text of the type, element type, extents, strides if they are named, and whether the kernel writes the parameter.
 pub(super) type ParamText = (String, String, String, Option<Vec<String>>, Option<Vec<String>>, bool);
 
-/// Returns the text of a range in the header.
+/// Returns the text of a range, which is relative to the kernel; empty without a range.
 fn text(db: &Database, kernel: Kernel<'_>, range: Option<TextRange>) -> String {
     let range = range.map(|range| range + kernel.offset(db));
     let text = range.and_then(|range| kernel.file(db).text(db).get(std::ops::Range::<usize>::from(range)));
@@ -54,7 +54,7 @@ pub(super) fn generics(db: &Database, kernel: Kernel<'_>) -> Vec<(String, Option
     signature.generics.iter().map(|g| (g.name.to_string(), g.default.and_then(default))).collect()
 }
 
-/// Returns the values of all compile-time parameters.
+/// Returns the value of each compile-time parameter of an instance, as text.
 pub(super) fn compile_time(
     db: &Database,
     kernel: Kernel<'_>,
@@ -66,7 +66,7 @@ pub(super) fn compile_time(
     Ok(lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
-/// The costs of an instance.
+/// The resources of a block, and the estimated cycles of a launch.
 #[derive(Debug)]
 pub(super) struct Cost {
     resources: Option<Resources>,
@@ -93,7 +93,7 @@ pub(super) fn cost(
     })
 }
 
-/// Returns costs as Python's values.
+/// Converts costs to a Python dictionary.
 pub(super) fn cost_dict<'py>(py: Python<'py>, cost: &Cost) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     if let Some(found) = &cost.resources {
