@@ -5,7 +5,7 @@ fn main() {
     if std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() != Ok("wasm32") {
         return;
     }
-    // The passes of the compiler recurse into nested expressions; the linker's default is 1 MiB.
+    // 16 MiB of stack, because the passes of the compiler recurse into nested expressions; the linker's default is 1 MiB.
     println!("cargo::rustc-link-arg-cdylib=-zstack-size=16777216");
     // salsa registers its queries in constructors. If they are exported, the page calls them once; otherwise the linker makes
     // every exported function call them.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::units::{Span, Units};
 
-/// The text of the page, and its offsets.
+/// Converts places in one text to UTF-16 units.
 pub(crate) struct Places<'a> {
     db: &'a Database,
     pub(crate) file: SourceFile,
@@ -48,7 +48,7 @@ impl<'a> Places<'a> {
         json!({ "path": file.path(self.db), "line": line + 1 })
     }
 
-    /// Converts a place; one in the standard library comes with the text of its file and the kinds of its words.
+    /// Converts a place. A place in the standard library also gets the text of its file, and the kinds of its words for colours.
     pub(crate) fn location_with_text(&self, at: FileRange) -> Cancellable<Value> {
         let mut location = self.location(at.file, at.range);
         if at.file != self.file {
@@ -73,7 +73,7 @@ impl<'a> Places<'a> {
         json!({ "from": from, "to": to, "insert": text })
     }
 
-    /// Converts a titled change of the page's text; edits of other files cannot be made in a page.
+    /// Converts a titled change. Edits of other files are left out, because a page has only its own text.
     pub(crate) fn change(&self, title: &str, edits: &[Edit]) -> Value {
         let own = edits.iter().filter(|edit| edit.file == self.file);
         json!({ "title": title, "edits": own.map(|edit| self.edit(edit.range, &edit.text)).collect::<Value>() })
@@ -176,7 +176,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Converts a drawing to its cells, as `hx/layout` with `cells` does.
+/// Converts a drawing to its cells, in the form of `hx/layout` with `"form": "cells"`.
 fn drawing(named: &NamedDrawing) -> Value {
     let drawing = &named.drawing;
     let cells = &drawing.cells;
@@ -195,7 +195,7 @@ fn drawing(named: &NamedDrawing) -> Value {
     })
 }
 
-/// Converts a header; the ranges of its parameters count UTF-16 units of the label.
+/// Converts the header of a called function. The ranges of its parameters count UTF-16 units of the label.
 pub(crate) fn signature(help: &SignatureHelp) -> Value {
     let units = Units::of(&help.label);
     let params = help.params.iter().map(|range| json!(units.span(*range)));

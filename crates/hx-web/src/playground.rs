@@ -23,13 +23,13 @@ const PATH: &str = "playground.hx";
 /// The width of a drawing in a hover, in pixels.
 const HOVER_WIDTH: usize = 470;
 
-/// One text, with everything that was computed of it.
+/// The compiler for the one text of a page.
 #[derive(Debug)]
 pub struct Playground {
     db: Database,
     file: SourceFile,
     shown: Shown,
-    /// The hints of kernels from before their errors.
+    /// The hints of kernels that now have errors, from their last text without errors.
     kept: LastGood,
 }
 
@@ -82,7 +82,7 @@ impl Playground {
                 let code = hx_base::code(code).ok_or_else(|| format!("there is no code `{code}`"))?;
                 Ok(json!({ "code": code.id, "name": code.name, "text": code.explanation() }))
             }
-            // Nobody writes while this one thread reads, so nothing is cancelled.
+            // Only a change of the text cancels a query, and this thread is the only one.
             request => self.read(request).unwrap_or_else(|_| Err("cancelled".to_owned())),
         }
     }
@@ -142,7 +142,7 @@ impl Playground {
                 })
             }
             Request::Emit { at, stage } => return self.emit(places.byte(*at), stage),
-            // The caller has answered these.
+            // `ask` has answered these.
             Request::Edit { .. }
             | Request::Target { .. }
             | Request::Tests
@@ -157,7 +157,7 @@ impl Playground {
         let (db, file) = (&self.db, self.file);
         let hints = hx_ide::inlay_hints(db, file, places.whole(), &self.shown, &self.kept)?;
         let lenses = hx_ide::lenses(db, file, &self.shown, true, &|_| None, &self.kept)?;
-        // PTX and machine code need the CUDA compiler, benches a GPU.
+        // A page can show no PTX or machine code, which need the CUDA compiler, and run no benches, which need a GPU.
         let is_here = |lens: &&Lens| match &lens.action {
             LensAction::Show { stage, .. } => *stage == "cuda",
             LensAction::Test { .. } | LensAction::Run | LensAction::Costs(_) => true,

@@ -1,8 +1,8 @@
-//! The questions of a page. Each is a JSON object whose `ask` names it; offsets count UTF-16 units.
+//! The requests of a page. The member `ask` of the JSON object names the request; offsets count UTF-16 units.
 
 use serde::Deserialize;
 
-/// A question about the text, or an order.
+/// A question about the text, or a command.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "ask", rename_all = "camelCase")]
 pub enum Request {
@@ -14,11 +14,11 @@ pub enum Request {
     Target {
         name: String,
     },
-    /// The kinds of the words, for their colours.
+    /// Asks for the kinds of the text's words, by which an editor colours them.
     Tokens,
-    /// The findings, with their fixes.
+    /// Asks for the diagnostics, with their fixes.
     Diagnostics,
-    /// The layouts and instructions within the text, and the lines above items.
+    /// Asks for the inlay hints with layouts and instructions, and for the lenses above items.
     Hints,
     Hover {
         at: u32,
@@ -27,7 +27,7 @@ pub enum Request {
     Complete {
         at: u32,
     },
-    /// The docs of an entry of a completion, by its `item`.
+    /// Asks for the docs of the item that an entry of a completion names.
     Docs {
         path: String,
         name: String,
@@ -38,22 +38,22 @@ pub enum Request {
     Definition {
         at: u32,
     },
-    /// The changes that may be made to a range: fixes of findings, and rewrites.
+    /// Asks for the changes that apply to a range: fixes of diagnostics, and rewrites.
     Actions {
         from: u32,
         to: u32,
     },
     Format,
-    /// The drawings of the tensor at an offset, and the reasons for its layout.
+    /// Asks for the drawings of the tensor at an offset, and the reasons for its layout.
     Layout {
         at: u32,
     },
-    /// A stage of the kernel at an offset: `tile`, `constraints`, `layouts`, `thread` or `cuda`.
+    /// Asks for a stage of the kernel at an offset: `tile`, `constraints`, `layouts`, `thread` or `cuda`.
     Emit {
         at: u32,
         stage: String,
     },
-    /// The cases of the tests, in the order of the text.
+    /// Asks for the cases of all tests, in the order of the text.
     Tests,
     /// Runs a case, on the simulator.
     Test {
@@ -61,7 +61,7 @@ pub enum Request {
     },
     /// Runs `main`, on the simulator.
     Run,
-    /// The page about a code: `HX0203`.
+    /// Asks for the page about a code: `HX0203`.
     Explain {
         code: String,
     },

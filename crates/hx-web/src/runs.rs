@@ -1,5 +1,5 @@
-//! Tests and `main`, on the simulator. One case a request: a page shows each result when it is there, and ends a run by ending its
-//! worker.
+//! Runs of tests and `main` on the simulator. A request runs one case, so that a page can show each result as it arrives, and can
+//! stop a run by ending its worker.
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,10 +29,10 @@ pub(crate) fn tests(db: &Database, places: &Places<'_>) -> Value {
     json!({ "cases": cases.collect::<Value>(), "broken": listing.broken })
 }
 
-/// Runs the case of that name.
+/// Runs the test case with this name.
 ///
 /// # Errors
-/// If there is no such case.
+/// If there is no such case, or its test has errors.
 pub(crate) fn test(db: &Database, places: &Places<'_>, target: Target, name: &str) -> Result<Value, String> {
     let filter = Filter { names: vec![name.to_owned()], exact: true, ..Filter::default() };
     let listing = list_tests(db, &[places.file], &filter, Each::unlimited());
@@ -66,7 +66,7 @@ fn case(places: &Places<'_>, report: &CaseReport) -> Value {
     })
 }
 
-/// Runs `main`: the lines that it printed, and the errors that refused or ended it.
+/// Runs `main`. Returns the printed lines, and the errors that prevented or ended the run.
 pub(crate) fn main(db: &Database, places: &Places<'_>, target: Target) -> Value {
     let (machine, mut lines) = (simulator(target), Vec::<String>::new());
     let (launches, options) = (Launches::default(), Options::default());

@@ -44,7 +44,7 @@ fn between(text: &str, from: &Value, to: &Value) -> String {
     String::from_utf16(&units[at(from)..at(to)]).expect("whole characters")
 }
 
-/// Makes the edits of a fix, as a page does.
+/// Applies the edits of a fix to a text, as a page does.
 fn edited(text: &str, edits: &Value) -> String {
     let units: Vec<u16> = text.encode_utf16().collect();
     let (mut out, mut done) = (String::new(), 0);
@@ -113,7 +113,7 @@ fn hints_stand_behind_names_and_statements() {
     .assert_eq(&out);
 }
 
-/// Nothing orders the copies before the product, nor the product before the copies of the next round.
+/// No barrier orders the copies before the product, or the product before the copies of the next iteration.
 const RACE: &str = r"/// c[m, n] = a[m, k] · b[n, k]ᵀ
 kernel product<BM = 64, BN = 64, BK = 32>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
     grid [cdiv(m, BM), cdiv(n, BN)]

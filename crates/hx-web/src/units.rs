@@ -10,7 +10,7 @@ pub(crate) struct Span {
     pub(crate) to: u32,
 }
 
-/// The offsets of one text.
+/// A table that converts between bytes and UTF-16 units of one text.
 #[derive(Debug)]
 pub(crate) struct Units {
     /// The characters outside of ASCII, in order.
@@ -18,7 +18,7 @@ pub(crate) struct Units {
     bytes: u32,
 }
 
-/// A character outside of ASCII: the byte and the unit at which it begins, and its length in both.
+/// A character outside of ASCII: its offset and its length, each in bytes and in UTF-16 units.
 #[derive(Clone, Copy, Debug)]
 struct Wide {
     byte: u32,
@@ -40,7 +40,7 @@ impl Units {
         Units { wide, bytes: text.len() as u32 }
     }
 
-    /// Returns the unit at a byte offset.
+    /// Converts a byte offset to an offset in UTF-16 units.
     pub(crate) fn unit(&self, byte: TextSize) -> u32 {
         let byte = u32::from(byte).min(self.bytes);
         match self.wide.iter().rev().find(|wide| wide.byte < byte) {
@@ -49,7 +49,8 @@ impl Units {
         }
     }
 
-    /// Returns the byte offset of a unit. Between the two units of a character it is the end of the character.
+    /// Converts an offset in UTF-16 units to a byte offset. An offset between the two units of a character becomes the end of the
+    /// character.
     pub(crate) fn byte(&self, unit: u32) -> TextSize {
         let byte = match self.wide.iter().rev().find(|wide| wide.unit < unit) {
             Some(wide) => wide.byte + wide.bytes + unit.saturating_sub(wide.unit + wide.units),
