@@ -25,8 +25,8 @@ pub struct Assist {
 /// Selects the changes to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AssistConfig {
-    /// Whether to look for accesses of other widths, too. This takes every candidate of the kernel, and longer than solving
-    /// it.
+    /// Whether to look for accesses of other widths, too. This solves for all candidates of the kernel and once more for each
+    /// change, which takes longer than solving the kernel.
     pub widths: bool,
 }
 
@@ -212,8 +212,8 @@ pub struct Staging {
     pub cycles: f64,
 }
 
-/// Returns the cheapest rearrangement of a store's source that makes its accesses wider, if there is one. Takes every candidate of
-/// the kernel, and longer than solving it.
+/// Returns the cheapest rearrangement of a store's source that makes its accesses wider; `None` if no candidate has one. Solves
+/// for all candidates of the kernel, which takes longer than solving the kernel.
 pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging> {
     let lowered = routed_program(db, instance).as_ref().ok()?;
     let own = copy_of(solution(db, instance).as_ref().ok()?, op)?.bytes;
@@ -227,7 +227,7 @@ pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging>
     Some(Staging { tensor: program.tensor(tensor).name.clone(), bytes, cycles })
 }
 
-/// Returns a way in words, and its edits.
+/// Returns the words of the title for a way, and its edits; `None` if the source text has no such edit.
 fn written(places: &Places<'_>, lowered: &Lowered, way: &Way) -> Option<(String, Vec<Edit>)> {
     let program = &lowered.program;
     match way {

@@ -13,7 +13,7 @@ use crate::{Db, Instance, solution, tile_program};
 pub(crate) struct Crowded {
     /// The tensors that on their own take more registers than a thread has.
     pub(crate) alone: Vec<Crowd<TensorId>>,
-    /// If no tensor does, the operation across which the most registers are held.
+    /// The operation across which the most registers are held, if no tensor takes too many on its own.
     pub(crate) together: Option<Crowd<Across>>,
 }
 

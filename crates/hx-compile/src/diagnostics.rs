@@ -130,7 +130,8 @@ struct Protocol<'a> {
     faults: &'a [Fault],
     open: &'a [Open],
     lowered: &'a Lowered,
-    /// Whether the operations are those of the instance.
+    /// Whether the operations are those of the instance. Otherwise the verdict was found on another instance, whose program
+    /// differs.
     own: bool,
 }
 

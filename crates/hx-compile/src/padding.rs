@@ -45,17 +45,17 @@ pub(crate) enum Way {
     Scan {
         axis: usize,
     },
-    /// As elements along K of a product.
+    /// A product sums it along K with elements.
     Product,
     /// An atomic access or an adding store combines it with an element of memory.
     Atomic(AtomicOp),
-    /// A sum over a cluster: the blocks have it elsewhere.
+    /// A sum over a cluster adds it to elements that other blocks have at the same coordinates.
     Cluster,
     /// The rounds of a loop combine it with elements of other rounds.
     Rounds,
-    /// A maximum or minimum of two tensors, of which the other one has elements there.
+    /// A maximum or minimum of two tensors combines it with an element of the other tensor.
     Elements(Operator),
-    /// As an index that names an element.
+    /// It is an index, and names an element that exists.
     Index,
 }
 

@@ -20,9 +20,9 @@ use crate::turn::{Turn, Until, Waiting};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Agent<'a> {
-    /// Its number among the agents of the block. The agent of all threads is 0.
+    /// The agent's number in the block. The agent of all threads is 0.
     pub(crate) number: usize,
-    /// The number of its first thread on the clock. The agent counts its threads from 0.
+    /// The number of the agent's first thread on the clock. The agent counts its threads from 0.
     pub(crate) first: usize,
     pub(crate) threads: usize,
     /// Lanes of a warp.

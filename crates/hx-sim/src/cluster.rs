@@ -49,7 +49,7 @@ pub(crate) struct Filled {
     pub(crate) proxy: Proxy,
     /// The places in shared memory, each with its bytes.
     pub(crate) pieces: Rc<[(usize, [u8; PIECE])]>,
-    /// The waits that its senders know to have been passed.
+    /// The waits that the sending threads know to have been passed.
     pub(crate) waits: Knowledge,
 }
 
@@ -63,7 +63,7 @@ pub(crate) enum Effect {
 /// A change of another block.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    /// The rank of that block.
+    /// The rank of the block that changes.
     to: usize,
     effect: Effect,
 }
@@ -211,7 +211,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Performs the next step of the running agent, with all that it does to other blocks.
+    /// Performs the next step of the running agent, and applies its effects on other blocks.
     fn advance(&mut self) -> Result<Turn, SimError> {
         let turn = self.blocks[self.running].advance()?;
         let here = self.running;

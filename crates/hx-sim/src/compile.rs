@@ -158,7 +158,7 @@ impl Local {
 struct Compilation<'a> {
     program: &'a ThreadProgram,
     numbers: &'a BTreeMap<String, f64>,
-    /// Parameters that are the tensors of others.
+    /// The parameters whose argument is the tensor of another parameter, with the position of that parameter.
     same: &'a BTreeMap<usize, usize>,
     changing: BTreeSet<Symbol>,
     threads: usize,

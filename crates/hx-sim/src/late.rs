@@ -2,7 +2,7 @@
 //!
 //! A wait compares parities, so it cannot tell a phase from the phase after the next. The simulator runs the warps of an agent together; on
 //! a GPU each warp goes on by itself. A warp that reaches its wait when the next phase is complete as well waits for one phase more, which
-//! may never end. So whoever completes the next phase must know that each warp has passed its wait.
+//! may never end. So the threads that complete the next phase must know that each warp has passed its wait.
 
 use hx_thread::{Epoch, Warps};
 
@@ -31,8 +31,7 @@ impl Block<'_> {
         self.phases.passed[barrier][stage].push(Passed { site, complete, times });
     }
 
-    /// Fails if a further phase is complete, but the threads that completed it do not know of a warp that it has passed its
-    /// wait.
+    /// Fails if a further phase is complete, but the threads that completed it do not know that every warp has passed its wait.
     pub(crate) fn expect_in_time(&mut self, barrier: usize, stage: usize) -> Result<(), SimError> {
         let complete = self.phases.complete(barrier, stage);
         let told = self.phases.told(barrier, stage);

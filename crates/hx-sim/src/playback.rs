@@ -227,7 +227,7 @@ impl<'p> Playback<'p> {
         while self.now.step < step && self.advance() {}
     }
 
-    /// Goes to the next moment that is wanted. Returns false, at the end, if there is none.
+    /// Goes to the next moment for which `wanted` returns true. Returns false, at the end, if there is none.
     pub fn forward(&mut self, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
         while self.advance() {
             if wanted(self) {
@@ -237,7 +237,8 @@ impl<'p> Playback<'p> {
         false
     }
 
-    /// Goes to the last moment before this one that is wanted. Returns false, at the beginning, if there is none.
+    /// Goes to the last moment before this one for which `wanted` returns true. Returns false, at the beginning, if there is
+    /// none.
     pub fn backward(&mut self, wanted: &mut dyn FnMut(&Playback<'p>) -> bool) -> bool {
         self.last_before(self.now.step, wanted)
     }

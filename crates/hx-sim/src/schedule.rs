@@ -1,8 +1,8 @@
 //! Runs the blocks of a launch whose atomic accesses let them see what others did.
 //!
-//! Each run, a block or the blocks of a cluster, is an agent of the grid. One run makes steps at a time, and it holds the memory that
-//! all share ([`Common`]). Another may take over before each atomic access to global memory: what happens between two such accesses
-//! is seen by nobody, unless the blocks race. So the orders of these accesses are all that there is to try. The seed selects one:
+//! Each run, a block or the blocks of a cluster, is an agent of the grid. One run makes steps at a time, and it holds the
+//! memory that all share ([`Common`]). Another may take over before each atomic access to global memory. No other run sees the
+//! steps between two such accesses, unless the blocks race, so only the order of these accesses matters. The seed selects one:
 //!
 //! - with 0 the first run of the grid goes on as long as it can, and the next begins when it ends or waits;
 //! - with 1 the runs begin in the reverse order, [`TOGETHER`] at a time, and take turns at each atomic access;
@@ -53,9 +53,9 @@ pub(crate) struct Launch<'a> {
 struct Run<'a> {
     number: u64,
     cluster: Cluster<'a>,
-    /// Whether it has begun and has not ended. A playback has its run in the list before and after, too.
+    /// Whether the run has begun and has not ended. A playback has its run in the list before and after, too.
     is_live: bool,
-    /// The value of [`Grid::turns`] when it was chosen last; 0 if it never was.
+    /// The value of [`Grid::turns`] when the run was chosen last; 0 if it never was.
     turn: u64,
     /// The value of `Grid::changes` when no agent of this run could step. The run is not tested again until memory changes.
     stuck: Cell<Option<u64>>,
@@ -64,11 +64,11 @@ struct Run<'a> {
 /// The reason to choose another run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Why {
-    /// The running one gives its turn to others.
+    /// The running run gives its turn to others.
     Turn,
-    /// The running one waits for others.
+    /// The running run waits for others.
     Stuck,
-    /// The running one has ended, or none runs yet.
+    /// The running run has ended, or none runs yet.
     End,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Grid<'a> {
         self.runs.get(self.running).is_some_and(|run| run.is_live) || self.choose(Why::End)
     }
 
-    /// Performs the next step, and chooses who makes the one after it. Returns false once all runs have ended.
+    /// Performs the next step, and chooses the run that makes the step after it. Returns false once all runs have ended.
     ///
     /// # Errors
     /// On the first fault, and if runs are left that wait for ever.
@@ -182,7 +182,8 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Runs all blocks to their end. Returns the results of those that ended, in that order, and what all shared.
+    /// Runs all blocks to their end. Returns the results of the runs in the order in which they ended, those that a fault
+    /// stopped last, and the state that all runs share.
     pub(crate) fn run(mut self) -> (Vec<Ran>, Common, Result<(), SimError>) {
         let outcome = loop {
             match self.tick() {

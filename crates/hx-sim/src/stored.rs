@@ -11,11 +11,11 @@ use crate::code::SiteId;
 use crate::error::Deed;
 use crate::who::Who;
 
-/// A store that an access must not meet.
+/// A store with which an access conflicts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Met {
     InFlight(Mark<SiteId>),
-    /// It is complete, and nothing orders the wait for it before the access.
+    /// The store is complete, and nothing orders the wait for it before the access.
     Unordered(Mark<SiteId>, Deed),
     /// Another run issued the store. The access is ordered after the issue, but not after the wait for the store's writes.
     OfRun(u32, Mark<SiteId>, Deed),

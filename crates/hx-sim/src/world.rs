@@ -133,7 +133,7 @@ impl World {
         before
     }
 
-    /// Returns the message that an update finds that changes nothing.
+    /// Returns the message that came with the last value of an element; `None` if no release passed one on.
     pub(crate) fn message(&self, key: (usize, usize)) -> Option<Rc<Message>> {
         self.places.get(&key)?.last().message.clone()
     }

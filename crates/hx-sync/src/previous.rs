@@ -31,7 +31,7 @@ pub enum Fault {
     Idle { wait: OpId, first: OpId },
 }
 
-/// An access to global memory before the wait.
+/// An access to global memory before the threads have waited for the launches before this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Early {
     pub origin: Origin,

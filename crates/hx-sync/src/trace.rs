@@ -293,7 +293,7 @@ impl<'a> Tracer<'a, '_> {
             }
             // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
             Stmt::Expect { .. } => {}
-            // They order launches.
+            // These statements order launches, not threads.
             Stmt::WaitPrevious | Stmt::AllowNext => {}
             // Nothing else accesses a ticket, and a ticket orders nothing.
             Stmt::Draw(_) => {}
@@ -349,7 +349,7 @@ impl<'a> Tracer<'a, '_> {
         self.data.insert(var.clone(), BTreeSet::from([var.clone()]));
     }
 
-    /// Returns the symbols, and for numbers that were computed from data those that they come from.
+    /// Returns the symbols, with each number that was computed from data replaced by the numbers that it was computed from.
     fn sources(&self, symbols: BTreeSet<Symbol>) -> BTreeSet<Symbol> {
         let of = |symbol: Symbol| match self.data.get(&symbol) {
             Some(sources) => sources.clone(),

@@ -185,7 +185,7 @@ struct Boxes<'a> {
     shape: &'a [i64],
     /// Bytes of an element.
     bytes: i64,
-    /// The blocks that divide the boxes among themselves.
+    /// The number of blocks that divide the boxes among themselves.
     blocks: i64,
     /// The bytes that the address of a box or run is a multiple of.
     align: i64,
@@ -233,7 +233,10 @@ impl Boxes<'_> {
         Ok(())
     }
 
-    /// Returns the number of each box along each mode, over all blocks that bring some, after checking that one block brings each.
+    /// Returns the coordinates of all boxes that the blocks bring, counted in boxes along each mode.
+    ///
+    /// # Errors
+    /// If not exactly one block brings each box of the tile.
     fn brought(&self, boxes: &[i64]) -> Result<Vec<Vec<i64>>, String> {
         let mut own = boxes.to_vec();
         if let Some(mode) = self.choice.share {

@@ -42,7 +42,10 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Finds how an operand is read.
+    /// Returns the place from which an instruction reads operand `number`: 0 for A, 1 for B.
+    ///
+    /// # Errors
+    /// If the choice and the operand do not fit the instruction.
     fn reached<'a>(
         &'a self,
         operand: &Operand,
@@ -170,7 +173,8 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Returns what the hardware adds to the start for one coordinate.
+    /// Returns the distance in bytes from the start that the hardware computes for coordinate `at`. A mode without an extent
+    /// has `whole` elements, and `fields` are the free strides: leading, then stride.
     fn distance(&self, modes: &[Reached], at: i64, whole: i64, fields: [Option<i64>; 2]) -> i64 {
         let mut left = at;
         let mut sum = 0;

@@ -227,7 +227,7 @@ impl Trial<'_> {
                 left.iter().zip(self.dtypes).chain(right.iter().zip(self.dtypes)).all(finite)
                     && self.components(&left, &right).any(|(l, r, d)| differ(l, r, d))
             }
-            // A result that is NaN shows that an operand was; a number hides it.
+            // NaN may follow from a NaN operand in any order. Only results that differ and are both numbers count.
             Tier::Nan | Tier::Infinite if any_nan(&operands) => self
                 .components(&left, &right)
                 .any(|(l, r, d)| differ(l, r, d) && !is_nan(l, d) && !is_nan(r, d)),

@@ -11,7 +11,8 @@ use super::number::{Number, is_neutral};
 use super::region::{Region, along};
 use super::walk::Walk;
 
-/// The coordinate along K of a product, as an axis: its operands and its result have at most 3.
+/// The number that stands for the axis K of a product among coordinates. Operands and results have at most 3 axes, so it is
+/// free.
 const K: usize = 8;
 
 impl<'a> Walk<'a> {
@@ -78,7 +79,7 @@ impl<'a> Walk<'a> {
         Some(region.map(|e| e.substitute(&self.ground.facts, &first)))
     }
 
-    /// Returns the elements of a reduction that combines nothing but elements of a region; `None` if there are none.
+    /// Returns the results of a reduction whose operands all lie in a region; `None` if there are none.
     fn all_along(&mut self, region: &Region, axis: usize, shape: &[i64]) -> Option<Region> {
         let last = shape.get(axis)? - 1;
         let least = Expr::constant(if region.direction(axis)? > 0 { 0 } else { last });

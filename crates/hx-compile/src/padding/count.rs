@@ -15,9 +15,8 @@ const MOST: u64 = 1 << 22;
 type Env<'e> = &'e dyn Fn(&Symbol) -> Option<i64>;
 
 impl Mixture {
-    /// Returns the number of elements of padding that the operation combines with each other and with others into one element; the
-    /// largest such number if it differs between the elements. `env` has the dimensions and the index of the block. `None` if only
-    /// data know it.
+    /// Returns the number of padded elements that enter one element of the operation's result; the largest such number if the
+    /// results differ. `env` has the dimensions and the index of the block. `None` if the number depends on data.
     pub(crate) fn count(&self, program: &TileProgram, env: Env<'_>) -> Option<u64> {
         let combined = match self.way {
             Way::Reduce { axis, .. } | Way::Scan { axis } => Some(axis),
@@ -31,7 +30,8 @@ impl Mixture {
             .cloned()
             .collect();
         let mut axes: Vec<usize> = self.region.axes().into_iter().collect();
-        // The axis that is combined comes last: its elements are added up, those along the others are compared.
+        // The axis that the operation combines is counted last: padding along it is summed, and the other axes are searched for
+        // the largest sum.
         axes.retain(|axis| Some(*axis) != combined);
         let others: u64 = axes.iter().map(|axis| self.extent(*axis)).product();
         let mut most = None;

@@ -18,9 +18,9 @@ pub(crate) struct Inputs<'i> {
     pub(crate) forms: Vec<Option<&'i Form>>,
     /// The extents of the result.
     pub(crate) shape: &'i [i64],
-    /// The elements; `None` for those that are no padding.
+    /// The region of the elements, if they are padding.
     pub(crate) region: Option<Region>,
-    /// Whether masks are taken to begin with the padding.
+    /// Whether a mask that data decide is assumed to begin where the padding begins ([`Ground::excludes`]).
     pub(crate) loose: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         Some(Pad { mixed, repeats, carried, ..pad.with(number, op.id) })
     }
 
-    /// Reports whether a region lies elsewhere in every round of a loop around.
+    /// Reports whether a region depends on the counter of a loop around, and thus lies elsewhere in every round.
     fn moves(&self, region: &Region) -> bool {
         self.ground.counters.iter().any(|(counter, _)| region.mentions(counter))
     }
@@ -130,8 +130,8 @@ impl<'a> Walk<'a> {
         region
     }
 
-    /// Returns the region of a padding without elements that are also padding along other axes: a row beyond the end has no elements of
-    /// the tensor to mix with.
+    /// Returns the region of a padding without the elements that are padding along another axis, too: a row beyond the end has
+    /// no elements of the tensor to mix with.
     fn alone(&self, inputs: &[Rc<Held>], pad: &Pad) -> Region {
         let axes = pad.region.axes();
         let mut region = pad.region.clone();
@@ -154,7 +154,8 @@ impl<'a> Walk<'a> {
         for pad in &held.pads {
             let equal = pad.region == *region;
             if equal || self.ground.covers(&pad.region, region) {
-                // Two tiles of the same coordinates are filled together.
+                // Elements in exactly this region come from a tile that was filled on the same path as the padding, so its
+                // value is certain.
                 let value = if equal || pad.certain { pad.value } else { pad.value.or(held.data) };
                 found = Some(found.map_or(value, |found| found.or(value)));
             }

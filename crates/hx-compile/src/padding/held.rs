@@ -55,11 +55,11 @@ pub(crate) struct Pad {
     pub(crate) ring: bool,
     /// The operation that acquired the stage in which the elements are.
     pub(crate) stage: Option<OpId>,
-    /// The counters and variables of which the region holds the value before the last change.
+    /// The counters and variables whose value before their last change the region mentions.
     pub(crate) aged: BTreeSet<Symbol>,
 }
 
-/// Tensors of the round before, each with the depth of its loop.
+/// Tensors whose values of an earlier round took part, each with the depth of the loop.
 pub(crate) type Carried = BTreeSet<(u32, TensorId)>;
 
 /// The elements of a tensor of integers or truth values, by their coordinates.
@@ -90,7 +90,7 @@ impl Held {
         Held { data, form: None, pads: Vec::new(), carried: BTreeSet::new() }
     }
 
-    /// Adds padding, unless the tensor has it.
+    /// Adds padding. Padding like it ([`Pad::is_like`]) is merged with it; a kind beyond [`MOST`] is dropped.
     pub(crate) fn add(&mut self, pad: Pad) {
         let more = self.pads.len() < MOST;
         match self.pads.iter_mut().find(|known| known.is_like(&pad)) {
@@ -175,7 +175,7 @@ impl Pad {
         Pad { value, at, ..self.clone() }
     }
 
-    /// Reports whether two are the same padding, as far as results tell.
+    /// Reports whether two paddings are equal but for the operation `at`, `certain`, `carried` and `aged`.
     fn is_like(&self, other: &Pad) -> bool {
         self.edge == other.edge
             && self.region == other.region

@@ -17,7 +17,7 @@ pub(crate) struct Guard {
     pub(crate) at: Expr,
     start: Expr,
     pub(crate) end: Expr,
-    /// Whether the view names the end.
+    /// Whether the view names the end. Otherwise it is the end of the tensor.
     part: bool,
 }
 
@@ -117,7 +117,8 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Returns the ends of a table that picks rows, as ends of the view.
+    /// Returns the ends of the index table that picks the rows of a view. The coordinates of these guards are those of the
+    /// table.
     fn table(&self, rows: &Rows, dim: usize, at: &Expr, start: &Expr) -> Vec<Guard> {
         let Base::Global(param) = rows.base else { return Vec::new() };
         let Some(table) = self.program.tensor_param(param) else { return Vec::new() };

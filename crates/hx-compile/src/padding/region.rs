@@ -42,10 +42,10 @@ pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
     }
 }
 
-/// The depth of nested quotients of which [`Ground::holds`] frees statements.
+/// The number of nested quotients that [`Ground::holds`] removes from a statement.
 const QUOTIENTS: usize = 2;
 
-/// The most work for one program, in proofs about small expressions. Results behind it are not judged.
+/// The most work for one program, in proofs about small expressions. Results that come later in the walk are not judged.
 const WORK: usize = 2500;
 
 /// The work of a proof about an expression with more terms and factors than this, the largest first.
@@ -406,7 +406,8 @@ impl Ground {
         (loose || self.is_decided_by_data(region, e)) && self.leads_into(region, e)
     }
 
-    /// As [`Ground::implies`], with some way to take each of the `others` for one of the counters around the place.
+    /// As [`Ground::implies`], with each of the earlier values `others` in the region replaced by one of the symbols `here`.
+    /// Tries all replacements.
     fn implies_now(&mut self, region: &Region, others: &[Symbol], here: &[Symbol], e: &Expr) -> bool {
         let Some((first, rest)) = others.split_first() else { return self.implies(region, e) };
         here.iter().any(|counter| {
@@ -425,7 +426,7 @@ impl Ground {
         of_region != of_mask
     }
 
-    /// Reports whether a mask grows with a coordinate in which the region begins.
+    /// Reports whether a mask and the region point the same way along an axis: both grow with its coordinate, or both shrink.
     fn leads_into(&self, region: &Region, e: &Expr) -> bool {
         let mask = Region(vec![e.clone()]);
         region

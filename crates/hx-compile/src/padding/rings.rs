@@ -1,7 +1,8 @@
 //! The stages of pipelines: which copies filled the stage that a wait returned.
 //!
-//! The stages of a pipeline arrive in the order in which they were acquired. The acquires of a pipeline and its waits are two sequences
-//! of places and loops. They are laid side by side: a place consumes a place, a loop as many rounds of a loop as it has.
+//! The stages of a pipeline arrive in the order in which they were acquired. The acquires of a pipeline and its waits are two
+//! sequences of places and loops. [`Side`] matches them from the start: an acquire with a wait, and each round of a loop of
+//! acquires with a round of a loop of waits.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use hx_tile::{Op, OpId, OpKind, PipeId, Rounds, ScopeId, Stmt, SyncOp, TileProgr
 
 use super::region::Ground;
 
-/// The most steps in which two sequences are laid side by side.
+/// The most steps in which two sequences are matched.
 const MOST: usize = 16;
 
 /// The acquires or the waits of a pipeline in one scope, in program order.
@@ -33,16 +34,16 @@ pub(crate) struct Filled {
     pub(crate) acquire: OpId,
     /// The counters around the acquire in terms of those around the wait.
     pub(crate) counters: Vec<(Symbol, Expr)>,
-    /// Expressions that are at least 0 in the rounds of the wait in which the stage is this one.
+    /// Expressions that are all at least 0 in those rounds of the wait whose stage this acquire filled.
     pub(crate) rounds: Vec<Expr>,
 }
 
-/// For each wait, what may have filled its stage.
+/// For each wait, the acquires that may have filled its stage.
 #[derive(Default, Debug)]
 pub(crate) struct Rings(BTreeMap<OpId, Vec<Filled>>);
 
 impl Rings {
-    /// Finds the copies of the stages of a program.
+    /// Matches acquires and waits for every pipeline that a single scope fills.
     pub(crate) fn of(program: &TileProgram, ground: &Ground) -> Rings {
         let (mut pipes, mut skipped) = (BTreeMap::new(), Vec::new());
         scopes_of(&program.body, &mut pipes, &mut skipped);
@@ -66,7 +67,7 @@ impl Rings {
         rings
     }
 
-    /// Returns what may have filled the stage that a wait returns; `None` if that is not known.
+    /// Returns the acquires that may have filled the stage that a wait returns; `None` if they are not known.
     pub(crate) fn filled(&self, wait: OpId) -> Option<&[Filled]> {
         self.0.get(&wait).map(Vec::as_slice)
     }
@@ -144,17 +145,18 @@ fn is_place(op: &Op, (of, scope): (PipeId, ScopeId), acquires: bool) -> bool {
     pipe == of && op.scope == scope
 }
 
-/// Two sequences that are laid side by side.
+/// Matches the acquires of a pipeline with the waits of one scope.
 struct Side<'g> {
     ground: &'g Ground,
     found: Vec<(OpId, Filled)>,
 }
 
-/// The counters around a place of the acquires in terms of those around a place of the waits, and the rounds of the waits.
+/// For each loop around an acquire: its counter, the counter's value in terms of the counters around the wait, and expressions
+/// that are at least 0 in the rounds of the wait that match.
 type Around = Vec<(Symbol, Expr, Vec<Expr>)>;
 
 impl Side<'_> {
-    /// Lays two sequences side by side. Returns `None` if they do not fit.
+    /// Matches two sequences and records the pairs. Returns `None` if they do not fit, or need more than [`MOST`] steps.
     fn by_side(
         &mut self,
         acquires: &[Node],
@@ -163,7 +165,7 @@ impl Side<'_> {
     ) -> Option<()> {
         let (mut acquires, mut waits) = (acquires.iter(), waits.iter());
         let (mut acquire, mut wait) = (acquires.next(), waits.next());
-        // The rounds of each loop that are already consumed.
+        // The rounds of the current loop of each sequence that are already matched.
         let (mut filled, mut read) = (Expr::default(), Expr::default());
         for _ in 0..MOST {
             match (acquire, wait) {
@@ -193,7 +195,7 @@ impl Side<'_> {
                         (acquire, wait) = (acquires.next(), waits.next());
                         (filled, read) = Default::default();
                     } else {
-                        // The waits of a loop that was split go on in the next one.
+                        // The rest of this loop of acquires matches the next loop of waits.
                         filled = filled + wanted;
                         (wait, read) = (waits.next(), Expr::default());
                     }
@@ -210,7 +212,8 @@ impl Side<'_> {
                     let [Node::Place(to)] = &body[..] else { return None };
                     let at = Expr::symbol(counter.clone()) - start.clone() - read.clone();
                     let mut inner = around.to_vec();
-                    // A round alone, which names no counter of the acquires.
+                    // A single round of the waits' loop matches. It determines no counter of the acquires, so a symbol that is
+                    // none takes its place.
                     inner.push((Symbol::Thread, Expr::default(), vec![at.clone(), -at]));
                     self.pair(*from, *to, &inner);
                     read = read + Expr::constant(1);

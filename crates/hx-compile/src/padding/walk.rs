@@ -213,7 +213,8 @@ impl<'a> Walk<'a> {
             ground.facts.forget(&stated);
             stated
         });
-        // A branch without a region does not remove it from the join if the region is empty under that branch's condition.
+        // Reports whether a region is empty under the condition of a branch. The join then keeps padding certain that this
+        // branch does not have.
         let mut empty = |first: bool, id: &TensorId, region: &Region| {
             let stated = ground.holds(if first { cond } else { &opposite });
             let empty = ground.is_empty(region, &program.tensor(*id).shape);
@@ -355,8 +356,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Marks the padding of tensors that each round of a loop adds to: it lies elsewhere in every round, so it meets elements of the
-    /// others.
+    /// Marks the padding of tensors that each round of a loop adds to: it lies elsewhere in every round, so it meets elements
+    /// of other rounds.
     fn mark(&mut self, counter: &Symbol) {
         let depth = self.depth;
         for (id, held) in &mut self.state {

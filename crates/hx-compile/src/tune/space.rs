@@ -99,8 +99,8 @@ impl<'db> Space<'db> {
         Ok(())
     }
 
-    /// Evaluates the conditions that are ready at this depth and not before. If one does not hold, counts the combinations behind
-    /// as refused.
+    /// Evaluates the conditions that are ready at this depth and not before. If one does not hold, counts as refused all
+    /// combinations that begin with the values of `args`.
     fn refuse(&self, depth: usize, args: &CtArgs, found: &mut Allowed) -> bool {
         if !self.ready.contains(&depth) {
             return false;

@@ -37,7 +37,7 @@ pub(crate) struct Access {
     pub(crate) by: By,
     pub(crate) write: bool,
     pub(crate) span: Span,
-    /// When the access is complete.
+    /// The time at which the access is complete.
     pub(crate) epoch: Epoch,
     /// The agent that made or issued it, and its step.
     pub(crate) agent: usize,

@@ -49,11 +49,11 @@ pub(crate) struct Coverage {
 
 #[derive(Debug)]
 struct Site {
-    /// In the order of the text.
+    /// The position among the statements, in the order of the text.
     number: usize,
     op: Option<OpId>,
     text: String,
-    /// The rounds to see, for a loop.
+    /// For a loop, the number of rounds that some launch has to run.
     wanted: i64,
     /// The most rounds that are possible, if that is known.
     most: Option<i64>,

@@ -30,7 +30,7 @@ pub struct Drawn {
 impl Drawn {
     /// Makes a counter that hands out the numbers below `limit` to clusters of `blocks` blocks. The symbols' names contain `name`.
     pub fn new(name: &str, limit: Expr, blocks: i64) -> Drawn {
-        // No dimension of a kernel has a name with spaces.
+        // No dimension of a kernel has a name with spaces, so no other symbol is equal to one of these.
         let symbol = |what: &str| Symbol::Dim(format!("{what} of {name}").into());
         let (rounds, first, rank) = (symbol("rounds"), symbol("first number"), symbol("rank"));
         Drawn { name: name.to_owned(), limit, blocks, rounds, first, rank }
@@ -46,7 +46,7 @@ impl Drawn {
         Stmt::For { var: round, start: Expr::constant(0), end: symbol(&self.rounds), body }
     }
 
-    /// Returns what a launch has to satisfy: there are enough numbers.
+    /// Returns the condition that the counter has a number for every draw of a launch.
     pub(crate) fn requirement(&self) -> Cond {
         Cond::Cmp(CmpOp::Le, Expr::symbol(self.rounds.clone()).scale(self.blocks), self.limit.clone())
     }

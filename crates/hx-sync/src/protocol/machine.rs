@@ -142,7 +142,7 @@ struct Agent {
 struct Stage {
     /// The operation that acquired it, with the time.
     acquired: Option<(OpId, Team, Epoch)>,
-    /// The copies that fill it, over all blocks that send, and those that were issued.
+    /// The number of copies that fill it, over all blocks that send, and the number of those issued so far.
     expected: u32,
     issued: u32,
     filled: Option<Knowledge>,
@@ -192,7 +192,7 @@ struct Machine<'a> {
     meetings: BTreeMap<(OpId, u32, Team), Vec<usize>>,
     /// By block.
     memory: Vec<Accesses>,
-    /// The atomic writes of shared tensors: by block and tensor the scope, and what it released.
+    /// The atomic writes of shared tensors: by block and tensor, the scope that wrote and the knowledge that it released.
     flags: BTreeMap<(u32, TensorId), Vec<(Team, Knowledge)>>,
     /// The waits for flags that several writes may end.
     undecided: BTreeSet<OpId>,

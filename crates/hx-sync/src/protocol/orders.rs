@@ -6,9 +6,9 @@
 //! part of a tensor. A launch is right if all orders come to their ends, no operation writes what another one in flight uses, and every
 //! read finds the same writer in all orders.
 //!
-//! It takes too long for an editor. The mutation tests judge with it what the machine accepts.
+//! This search takes too long for an editor. The mutation tests compare the verdict of the machine with it.
 //!
-//! Shares the scripts with the machine, and nothing else. Accesses of threads of one scope to each other's elements are not
+//! The module shares only the scripts with the machine. Accesses of threads of one scope to each other's elements are not
 //! compared: layouts decide them.
 
 mod memory;

@@ -190,7 +190,7 @@ pub struct Operands {
     pub asynchronous: bool,
 }
 
-/// A part of a shared tensor: in each dimension a coordinate and those that follow from it.
+/// A part of a shared tensor: in each dimension its first coordinate, and all its coordinates counted from that one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     pub tensor: TensorId,

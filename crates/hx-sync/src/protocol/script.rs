@@ -81,7 +81,7 @@ pub(crate) struct Span {
     pub(crate) tensor: TensorId,
     /// The group whose own tensor it is.
     pub(crate) owner: Option<u32>,
-    /// In each dimension the first coordinate and those that follow from it.
+    /// In each dimension the first coordinate, and all coordinates counted from that one.
     pub(crate) ranges: Vec<(i64, Reach)>,
 }
 

@@ -25,9 +25,9 @@ use super::{Act, Drawn, Launchable, Protocol, Stmt, periods};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
-/// The clusters behind the first one along an axis from which a launch is seen, too.
+/// The number of clusters after the first along an axis from whose first blocks a launch is seen, too.
 const CLUSTERS: i64 = 3;
-/// The most launches for a pattern that only shows elements that differ.
+/// As [`MOST`], for a pattern whose levels are not chosen for numbers of rounds ([`Pattern::decides_levels`]).
 const FEWER: usize = 12;
 
 /// Returns the launches to follow, those with fewer rounds first. Empty if no launch is found.

@@ -37,7 +37,7 @@ fn values(mixture: &Mixture, dtype: DType) -> Vec<f64> {
     };
     let mut all = vec![first];
     for value in [0.0, least, most, 1.0] {
-        // The source has no literal for the ends of 64 bits.
+        // An `f64` does not hold the ends of 64-bit integers exactly.
         let is_literal = dtype.is_float() || value.abs() < 9e15;
         if !all.contains(&value) && dtype.holds(value) && is_literal {
             all.push(value);
@@ -47,7 +47,7 @@ fn values(mixture: &Mixture, dtype: DType) -> Vec<f64> {
     all
 }
 
-/// Reports whether a changed program is without the mixture, and has no other that the program did not have.
+/// Reports whether the changed program has no mixture but those in `all`, and lacks the mixture `without`.
 fn is_better(changed: &Lowered, all: &[Mixture], without: &Mixture) -> bool {
     let key = |mixture: &Mixture| (mixture.op, mixture.way, mixture.edge);
     let before: BTreeSet<_> = all.iter().map(key).collect();
@@ -91,7 +91,8 @@ fn own(places: &Places<'_>, place: &Place) -> Option<(SourceFile, hx_base::TextR
     place.range(places.db)
 }
 
-/// Returns the program with another `pad:` of the views that a call made. `None` if a copy unit moves one of them: it fills with zeros.
+/// Returns the program with another `pad:` of the views that a call made. `None` if an asynchronous copy reads one of them and
+/// `value` is not 0: such copies fill with zeros.
 fn with_pad(lowered: &Lowered, call: &Place, value: f64) -> Option<Lowered> {
     let mut changed = lowered.clone();
     let mut views = Vec::new();

@@ -17,7 +17,7 @@ use super::memory::Writer;
 use super::state::{Event, State, threads};
 use super::table::{Slot, Table, has_passed, reached};
 
-/// The most steps of the others that are looked at for one set.
+/// The most steps of other agents that [`Ahead`] runs while one set grows.
 const MOST_STEPS: usize = 4_096;
 
 /// The counts and the parts of shared memory that an event reads and changes.
@@ -105,7 +105,7 @@ impl Effects {
         }
     }
 
-    /// Returns the effect of an event of a state, with what completes by it.
+    /// Returns the effect of an event of a state, together with the effects of the operations that it completes.
     fn of_event(&self, state: &State, table: &Table<'_>, event: Event) -> Effect {
         let completes = |block: usize, span: &Span, writes: bool| {
             (block, span.clone(), if writes { Use::Write(None) } else { Use::Read })

@@ -111,7 +111,10 @@ impl State {
         ops
     }
 
-    /// Makes the steps that no other agent can notice, and that notice no other.
+    /// Makes all next steps that neither affect another agent nor depend on one: every order of them leads to the same state.
+    ///
+    /// # Errors
+    /// The fault that a step shows.
     pub(super) fn run_alone(&mut self, table: &Table<'_>, reads: &mut Reads) -> Result<(), Wrong> {
         for agent in 0..self.agents.len() {
             while let Some(step) = table.step(agent, self.agents[agent].at) {

@@ -33,7 +33,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Returns the number of acquires that end with the phase of a slot, if all its copies may arrive.
+    /// Returns the number of groups that acquire the phase of a slot, if all of them have and all its copies are issued, so
+    /// that the copies can arrive; `None` otherwise.
     pub(super) fn arrives(&self, slot: u32, state: &Slot) -> Option<u32> {
         let n = state.filled * self.stages + slot;
         let expected = self.expected.get(&n).copied().unwrap_or(0);

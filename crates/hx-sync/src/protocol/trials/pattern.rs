@@ -1,10 +1,11 @@
-//! The patterns of data that a protocol is followed with.
+//! The patterns of data under which a protocol is followed.
 
 use hx_index::Expr;
 
 use super::{Pattern, Protocol, Stmt};
 
-/// Returns the patterns of data that a protocol is followed with.
+/// Returns the patterns of data under which a protocol is followed: equal data and, if statements read numbers, unequal data. If a `while`
+/// depends on data, also lists that end and flags that begin after each number of elements in `wanted`.
 pub(super) fn patterns(protocol: &Protocol, wanted: &[i64]) -> Vec<Pattern> {
     let (mut reads, mut ends) = (false, false);
     protocol.visit(&mut |stmt| {
