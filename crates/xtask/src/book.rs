@@ -1,7 +1,7 @@
 //! `cargo xtask book`: writes the generated parts of the book.
 //!
-//! The suite `tests/manual.rs` checks the book against the compiler: pages about codes, outputs of commands. On request the suite
-//! rewrites them, so only one place knows their form. This chore knows nothing about the book.
+//! The suite `tests/manual.rs` checks the book against the compiler: pages about codes, outputs of commands. With a variable set
+//! it rewrites them instead. This chore only sets the variable, so that the suite alone knows the form of the pages.
 
 use std::ffi::OsString;
 use std::process::Command;

@@ -1,9 +1,9 @@
-//! The counts of tests, and what brings the skipped ones.
+//! The counts of tests, and advice for running the skipped ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The variable that makes a skipped test a failure, and what a machine needs to run the test: a command, or a thing.
+/// For each variable that makes a skipped test a failure: what a machine needs to run the test, or the command that installs it.
 const NEEDS: [(&str, &str); 12] = [
     ("HX_REQUIRE_CC", "a C compiler: `apt-get install build-essential`, or that of your system"),
     ("HX_REQUIRE_CMAKE", "`python3 -m pip install cmake`"),
@@ -19,21 +19,21 @@ const NEEDS: [(&str, &str); 12] = [
     ("HX_REQUIRE_WHEEL", "`python3 -m pip install maturin mypy numpy pytest`"),
 ];
 
-/// The counts that the test programs reported.
+/// The sums of the counts that test programs have reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// The harness of Rust counts skipped tests as passed, so this number has them, too.
+    /// The number of passed tests, skipped ones included, because the harness of Rust counts them as passed.
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    /// The number of skipped tests for each thing that they need.
+    /// The number of skipped tests, by the thing that they need.
     pub(crate) skipped: BTreeMap<String, usize>,
 }
 
 impl Counts {
-    /// Returns the counts of `number` skipped tests, which the harness counts as passed elsewhere.
+    /// Returns the counts of `number` skipped tests. `passed` is 0, because the harness reports them as passed itself.
     ///
-    /// `reason` ends with the variable that makes the skip a failure: `the driver was not found (HX_REQUIRE_GPU)`. Without one, the
-    /// reason itself is what is missing.
+    /// `reason` ends with the variable that makes the skip a failure: `the driver was not found (HX_REQUIRE_GPU)`. Without a
+    /// variable, the whole reason stands for the need.
     pub(crate) fn skip(reason: &str, number: usize) -> Counts {
         let need = NEEDS.iter().find(|(variable, _)| reason.ends_with(&format!("({variable})")));
         let need = need.map_or(reason, |(_, need)| need).to_owned();
@@ -48,7 +48,7 @@ impl Counts {
         }
     }
 
-    /// Returns the counts as text. The last line has the sums; the lines before say what brings the skipped tests.
+    /// Returns the counts as text. The last line has the sums; the lines before it say how to run the skipped tests.
     pub(crate) fn summary(&self) -> String {
         let skipped: usize = self.skipped.values().sum();
         let mut text = String::new();

@@ -5,7 +5,7 @@ use hx_worker::{fetch, folders};
 
 use crate::say;
 
-/// Fetches the missing parts.
+/// Fetches the parts of the CUDA compiler that the user's data folder lacks.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if let Some(arg) = args.first() {
         return Err(format!("`{arg}` is not understood, there are no arguments"));

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     ))
 }
 
-/// Returns the inputs that threads were trying when the process ended.
+/// Returns the names of the files with inputs that threads were trying when the process ended.
 fn at_work(trace: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(trace).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,7 +1,8 @@
-//! `cargo xtask machine-code`: compiles every text whose machine code the test suite judges, and compares the reports with the ledger.
+//! `cargo xtask machine-code`: compiles every text whose machine code the test suite checks, and compares the reports with the
+//! ledger.
 //!
-//! The test suite compiles only texts that the ledger `tests/compiled/ledger.txt` does not know (`tests/ledger.rs`). This chore
-//! runs the same tests without the ledger, so it finds lines that are wrong and lines of texts that no test has any more.
+//! The test suite compiles only texts that are not in the ledger `tests/compiled/ledger.txt` (`tests/ledger.rs`). This chore runs
+//! the same tests without the ledger, so it finds wrong lines, and lines whose text no test has any more.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +14,7 @@ use crate::{root, say};
 
 const LEDGER: &str = "tests/compiled/ledger.txt";
 
-/// The tests that read the ledger. The lines of a test that is missing here are reported as lines of no text.
+/// The tests that read the ledger. If a test is missing here, its lines are reported as lines of no text.
 const TESTS: [&str; 8] = [
     "compiled::machine_code_on_sm_90a",
     "compiled::written::goldens_compile",
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         cargo
     };
     let cannot = |error: std::io::Error| format!("cannot run cargo: {error}");
-    // The tests compile in processes of the command.
+    // Build the command first, because the tests compile in its worker processes.
     if !cargo().args(["build", "--quiet", "-p", "hx"]).status().map_err(cannot)?.success() {
         return Err("the command does not build".to_owned());
     }
@@ -70,12 +71,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Err(format!("{LEDGER} differs in {} lines; `UPDATE_EXPECT=1` renews it", differences.len()))
 }
 
-/// Returns the reports by hash. Several tests may have the same text.
+/// Returns the report of each hash. If several tests have one text, the last line counts.
 fn lines(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.split_once(' ')).collect()
 }
 
-/// Returns a line for each hash whose report is missing, wrong, or of no text.
+/// Returns a line for each hash whose report is missing in the ledger, differs, or belongs to no text of the tests.
 fn differences(ledger: &str, found: &str) -> Vec<String> {
     let (ledger, found) = (lines(ledger), lines(found));
     let new = found.iter().filter_map(|(hash, report)| match ledger.get(hash) {

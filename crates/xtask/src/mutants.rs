@@ -1,6 +1,7 @@
-//! `cargo xtask mutants`: mutants of kernels with pipelines, each an error of `hx check` or shown to be harmless.
+//! `cargo xtask mutants`: makes mutants of kernels with pipelines. `hx check` must report each as an error, or it must be
+//! harmless.
 //!
-//! The suite `tests/mutants.rs` does the work; a normal test run judges a few of them. This chore judges more and prints the table.
+//! The suite `tests/mutants.rs` does the work; a normal test run tries a few mutants. This chore tries more, and prints the table.
 
 use crate::say;
 use crate::suite::Suite;

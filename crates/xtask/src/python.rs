@@ -10,7 +10,8 @@ use std::{env, fs};
 use crate::counts::Counts;
 use crate::{complain, root, say, wheel};
 
-/// The modules that the tests need besides Python itself. Others, such as PyTorch, are optional: a test without one is skipped.
+/// The modules that the tests need. Other modules, such as PyTorch, are optional: without them the tests that use them are
+/// skipped.
 const MODULES: [&str; 4] = ["maturin", "mypy", "numpy", "pytest"];
 /// The folder of the tests.
 const TESTS: &str = "crates/hx-python/tests";
@@ -23,7 +24,7 @@ const CHECKS: [(&str, &[&str]); 2] = [
     ("stubs", &["-m", "mypy.stubtest", "hx._hx", "--ignore-disjoint-bases"]),
 ];
 
-/// Tests the wheel.
+/// Builds and tests the wheel, and prints the counts.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if let Some(arg) = args.first() {
         return Err(format!("`{arg}` is not understood, there are no arguments"));
@@ -53,7 +54,7 @@ pub(crate) fn counts() -> Result<Counts, String> {
     }
     let folder = root().join("target/python");
     let wheels = folder.join("wheels");
-    // Only the new wheel is wanted.
+    // Remove older wheels, so that the folder has only the new one.
     let _ = fs::remove_dir_all(&wheels);
     let wheel = wheel::build_for_tests(&wheels)?;
     let python = install(&wheel, &folder.join("environment"))?;
@@ -72,7 +73,7 @@ pub(crate) fn counts() -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// Returns what is missing for the tests.
+/// Describes what the tests need and the machine lacks; `None` if nothing is missing.
 fn missing() -> Option<String> {
     let script =
         format!("import importlib.util as u; print(*[m for m in {MODULES:?} if u.find_spec(m) is None])");
@@ -90,7 +91,8 @@ fn missing() -> Option<String> {
     }
 }
 
-/// Installs a wheel into a fresh environment, and lets it see the packages of the outer Python. Returns its interpreter.
+/// Installs a wheel into a fresh environment, which also sees the packages of the outer Python. Returns the environment's
+/// interpreter.
 fn install(wheel: &Path, environment: &Path) -> Result<PathBuf, String> {
     let mut make = Command::new("python3");
     output_of(make.args(["-m", "venv", "--clear", "--without-pip"]).arg(environment))?;
@@ -109,7 +111,7 @@ fn install(wheel: &Path, environment: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Returns the number of tests of the package, counted in its files: a test with parameters is one.
+/// Counts the tests in the package's files; a test with parameters counts once.
 fn tests_of_package() -> Result<usize, String> {
     let folder = root().join(TESTS);
     let cannot = |error: std::io::Error| format!("cannot read `{}`: {error}", folder.display());
@@ -123,7 +125,7 @@ fn tests_of_package() -> Result<usize, String> {
     Ok(number)
 }
 
-/// Returns the number of tests in the text of a file.
+/// Counts the lines of a file that define a test.
 fn tests_in(text: &str) -> usize {
     text.lines().filter(|line| line.trim_start().starts_with("def test_")).count()
 }
@@ -133,7 +135,7 @@ fn tests(python: &Path) -> Result<Counts, String> {
     let folder = root().join(TESTS);
     let mut pytest = Command::new(python);
     pytest.args(["-B", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--color=no"]).arg(&folder);
-    // A command of the caller's, such as one that an editor uses, is not the one of the wheel.
+    // The tests must use the wheel's own command, not one that the caller has set.
     let output = output(pytest.current_dir(root()).env_remove("HX_COMMAND"))?;
     let told = text(&output);
     let mut counts = counts_in(&told);
@@ -141,7 +143,7 @@ fn tests(python: &Path) -> Result<Counts, String> {
         complain(&format!("skipped: python: {line}"));
         let file = |path: &str| fs::read_to_string(root().join(path)).ok();
         if let (Some(counts), Some((number, reason))) = (&mut counts, skipped_in(line, file)) {
-            // pytest counts a file that it leaves out as one test, and the harness of Rust counts skipped tests as passed.
+            // pytest counts a skipped file as one test. Count the skipped tests as passed too, as the harness of Rust does.
             counts.add(Counts { passed: number, ..Counts::skip(reason, number) });
         }
     }
@@ -158,7 +160,7 @@ fn tests(python: &Path) -> Result<Counts, String> {
     }
 }
 
-/// Returns the counts in pytest's last line: `60 passed, 10 skipped in 9.12s`.
+/// Reads the counts from pytest's last line: `60 passed, 10 skipped in 9.12s`. `None` if there is no such line.
 fn counts_in(told: &str) -> Option<Counts> {
     let last = told.lines().rev().find(|line| line.contains(" in ") && line.contains("passed"))?;
     let count = |word: &str| {
@@ -170,8 +172,8 @@ fn counts_in(told: &str) -> Option<Counts> {
     Some(Counts { passed: count("passed")?, failed: broken, ..Counts::default() })
 }
 
-/// Returns the number of tests that pytest skips in one place, and the reason: `[2] tests/test_torch.py:13: could not import 'torch'`. If
-/// the line of the place is not indented, pytest skips all tests of the file. `file` returns the text of a file.
+/// Reads a line of pytest about skipped tests: `[2] tests/test_torch.py:13: could not import 'torch'`. Returns their number and
+/// the reason. A skip at the top level of a file skips all of its tests. `file` returns the text of a file.
 fn skipped_in(line: &str, file: impl Fn(&str) -> Option<String>) -> Option<(usize, &str)> {
     let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
     let (place, reason) = rest.split_once(": ")?;
@@ -193,7 +195,7 @@ fn output(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|error| format!("{command:?}: {error}"))
 }
 
-/// Returns what a command prints.
+/// Runs a command, and returns its standard output; if it fails, its output is the error.
 fn output_of(command: &mut Command) -> Result<String, String> {
     let output = output(command)?;
     if output.status.success() {

@@ -1,6 +1,6 @@
 //! `cargo xtask site`: the book as a site, with the playground in its folder `playground`.
 //!
-//! The playground is `hx-web` as WebAssembly, in the page of `editors/web`. The tools are programs of their own: a Rust toolchain with
+//! The playground is `hx-web` as WebAssembly, in the page of `editors/web`. The chore runs other programs: a Rust toolchain with
 //! the library for wasm32, `wasm-bindgen` of the version in `Cargo.lock`, Node.js, and mdBook.
 
 use std::ffi::OsString;
@@ -13,9 +13,9 @@ use crate::{root, say};
 /// The variable that names the cargo whose toolchain has the library for wasm32.
 const CARGO: &str = "HX_WASM_CARGO";
 const TARGET: &str = "wasm32-unknown-unknown";
-/// The profile of a published module.
+/// The Cargo profile for the published module.
 const RELEASE: &str = "web";
-/// The largest module, in bytes after compression with brotli.
+/// The largest allowed size of the module, in bytes after compression with brotli.
 const MOST_BYTES: u64 = 4_000_000;
 
 const USAGE: &str = "usage: cargo xtask site [--out DIR] [--profile NAME] [--no-book] [--test]
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     module(&request.profile, &web.join("dist/parts"))?;
     run_in(&web, Command::new("node").arg("esbuild.js"), "Node.js")?;
-    // mdBook empties its folder, so the playground comes after the book.
+    // Build the book first, because mdBook empties its folder.
     if request.book {
         let book =
             Command::new("mdbook").arg("build").arg("book").arg("--dest-dir").arg(&request.out).status();
@@ -90,11 +90,11 @@ fn read(args: &[String]) -> Result<Request, String> {
     Ok(request)
 }
 
-/// Builds the module with its JavaScript into a folder.
+/// Builds the WebAssembly module and its JavaScript into a folder.
 fn module(profile: &str, out: &Path) -> Result<(), String> {
     let cargo =
         env::var_os(CARGO).or_else(|| env::var_os("CARGO")).unwrap_or_else(|| OsString::from("cargo"));
-    // A folder of its own: the toolchain may be another one than that of the workspace.
+    // Use a separate folder, because the toolchain may differ from the workspace's.
     let target = root().join("target/wasm");
     let mut build = Command::new(&cargo);
     build.args(["build", "--target", TARGET, "--package", "hx-web", "--lib", "--profile", profile]);
@@ -105,7 +105,7 @@ fn module(profile: &str, out: &Path) -> Result<(), String> {
             "the library for {TARGET}: `rustup target add {TARGET}`, or {CARGO} names a cargo that has it"
         ),
     )?;
-    // Cargo calls the folder of the profile `dev` by another name.
+    // Cargo writes the profile `dev` to the folder `debug`.
     let folder = if profile == "dev" { "debug" } else { profile };
     let built = target.join(TARGET).join(folder).join("hx_web.wasm");
     let bindgen = Command::new("wasm-bindgen")
@@ -117,7 +117,7 @@ fn module(profile: &str, out: &Path) -> Result<(), String> {
     finished(bindgen, &format!("wasm-bindgen: `cargo install wasm-bindgen-cli --version {version}`"))
 }
 
-/// Returns the version of wasm-bindgen in `Cargo.lock`: the command has to have the same.
+/// Returns the version of wasm-bindgen in `Cargo.lock`; the command `wasm-bindgen` must have the same version.
 fn bindgen_version() -> Result<String, String> {
     let text =
         fs::read_to_string(root().join("Cargo.lock")).map_err(|error| format!("Cargo.lock: {error}"))?;
@@ -129,7 +129,7 @@ fn bindgen_version() -> Result<String, String> {
     version.map(str::to_owned).ok_or_else(|| "Cargo.lock has no wasm-bindgen".to_owned())
 }
 
-/// Copies the files of the page. Its folder of parts stays: the files are bundled from it.
+/// Copies the files of the page. Its subfolder is left out, because its modules are bundled into the files.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let cannot = |error: std::io::Error| format!("cannot write `{}`: {error}", to.display());
     fs::create_dir_all(to).map_err(cannot)?;
@@ -142,7 +142,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the size of a file after compression with brotli, which Node.js has.
+/// Returns the size of a file in bytes after compression with brotli, by Node.js.
 fn compressed(file: &Path) -> Result<u64, String> {
     let script = "const bytes = require('node:fs').readFileSync(process.argv[1]);\
         console.log(require('node:zlib').brotliCompressSync(bytes).length)";
@@ -158,7 +158,7 @@ fn run_in(folder: &Path, command: &mut Command, what: &str) -> Result<(), String
     finished(command.current_dir(folder).status(), what)
 }
 
-/// Reports a program that failed, or that is missing: `what` says what it is and how to get it.
+/// Returns an error if a program has failed or is missing. `what` names the program and the way to install it.
 fn finished(status: std::io::Result<std::process::ExitStatus>, what: &str) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),

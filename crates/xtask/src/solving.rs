@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::typing::{build, say_load};
 use crate::{root, say};
 
-/// Number of processes for each time.
+/// The number of processes that measure each time; the minimum counts.
 const ROUNDS: usize = 11;
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     answer
 }
 
-/// A time in milliseconds that no program should exceed.
+/// The time in milliseconds above which a kernel counts as slow.
 const LONG: f64 = 300.0;
 
 fn say_quantiles(mut layouts: Vec<f64>) {
@@ -135,7 +135,7 @@ fn accesses(count: usize, dtype: &str, shape: &[usize]) -> String {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     let (mut params, mut reads) = (format!("x: {dtype}{}", list(shape)), String::new());
     for i in 1..count {
-        // Swap two neighbouring dimensions, a step further each time, so that every order occurs.
+        // Swap two neighbouring dimensions, a step further each time, so that consecutive reads have different orders.
         order.swap((i - 1) % (shape.len() - 1), (i - 1) % (shape.len() - 1) + 1);
         let extents: Vec<usize> = order.iter().map(|d| shape[*d]).collect();
         params.push_str(&format!(", y{i}: mut {dtype}{}", list(&extents)));
@@ -148,7 +148,7 @@ fn accesses(count: usize, dtype: &str, shape: &[usize]) -> String {
     )
 }
 
-/// Writes the program of a family that has this many buffers.
+/// Returns the program of a family that has this number of buffers.
 type Family = fn(u32) -> String;
 
 fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
@@ -167,7 +167,7 @@ fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a program with that many shared buffers, multiplied in pairs into one accumulator.
+/// Returns a program with `count` shared buffers, multiplied in pairs into one accumulator.
 fn products(count: u32) -> String {
     let mut text = String::from(
         "kernel products(a: f16[m, n], c: mut f32[m, n]) grid [1] threads 128 {\n    \
@@ -185,7 +185,7 @@ fn products(count: u32) -> String {
     text + "    copy(acc, tile(c, [32, 32])[.., .., 0, 0]);\n}\n"
 }
 
-/// Returns a program that moves tiles through that many shared buffers, each written by rows and read transposed.
+/// Returns a program that moves tiles through `count` shared buffers, each written by rows and read transposed.
 fn buffers(count: u32) -> String {
     let mut text = String::from(
         "kernel buffers(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {\n    \

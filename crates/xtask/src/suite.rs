@@ -1,4 +1,4 @@
-//! A suite of `tests/` that can run for any length of time. Flags become the environment variables that it reads.
+//! Runs a suite of `tests/` for longer than a normal test run. Flags of the chore become environment variables of the suite.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitStatus};
@@ -9,7 +9,7 @@ use crate::root;
 pub(crate) struct Suite {
     /// The name of the test that does the work.
     pub(crate) test: &'static str,
-    /// Pairs of a flag and its variable.
+    /// Pairs of a flag and the environment variable that gets its value.
     pub(crate) flags: &'static [(&'static str, &'static str)],
     /// Flags whose values are texts instead of numbers.
     pub(crate) texts: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! `cargo xtask targets`: every instance of the library and of the kernels of the tests, assembled for a target or for all.
+//! `cargo xtask targets`: assembles every instance of the library and of the kernels of the tests, for one target or for all.
 //!
 //! The suite `tests/targets.rs` does the work; a normal test run assembles two kernels for each target.
 

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         say(&summary);
         return Ok(());
     }
-    // The counts must be the last line in every case; `main` prints the error's first line before them.
+    // `main` prints the first line of the error, then the rest, so that the counts are always the last line.
     Err(format!("the test suite is not green\n{summary}"))
 }
 
@@ -74,7 +74,7 @@ fn cargo_test(args: &[String]) -> Result<(Counts, bool), String> {
     Ok((counts, status.success()))
 }
 
-/// Forwards every line, and adds up the counts in it.
+/// Prints every line of a stream, and returns the sum of the counts in them.
 fn pass_on(pipe: impl Read, print: fn(&str)) -> Counts {
     let mut counts = Counts::default();
     for line in BufReader::new(pipe).split(b'\n') {

@@ -23,18 +23,18 @@ use crate::{root, say};
 use client::{Client, Lines};
 use texts::{file_of, library, long_file, position};
 
-/// Kernels to type into; the first that the library has is used.
+/// The modules whose kernel is typed into; the first one that the library has is used.
 const EDITED: &[&str] = &["attention", "matmul_pipelined"];
 
 struct Options {
     edits: usize,
     rate: f64,
     release: bool,
-    /// The modules of the library that make up the file; none for the default file.
+    /// The modules of the library that make up the file; empty for the default file.
     of: Vec<String>,
-    /// The size of the workspaces to measure instead of the default file.
+    /// The number of lines of the workspaces that are measured instead of the default file.
     lines: Option<usize>,
-    /// A server that was built before, to compare with.
+    /// The path of an `hx` that is measured instead of a new build.
     server: Option<PathBuf>,
 }
 
@@ -82,7 +82,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     typing(&server, &options)
 }
 
-/// Makes that many random edits, with a fresh server after every forty. This runs the suite's own test for longer.
+/// Makes `edits` random edits, and compares the server with a fresh one after every forty. Runs the suite's own test with more
+/// edits.
 fn random(edits: usize) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -120,7 +121,7 @@ pub(crate) fn build(release: bool) -> Result<PathBuf, String> {
     Ok(root().join("target").join(profile).join(format!("hx{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// A change of the text at a place: the number of bytes to remove, and the text to insert.
+/// A keystroke at the end of the typed text: the number of bytes to remove before it, and the text to insert.
 struct Key {
     remove: usize,
     insert: String,
@@ -134,7 +135,7 @@ fn round() -> Vec<Key> {
     let back =
         |count: usize| -> Vec<Key> { (0..count).map(|_| Key { remove: 1, insert: String::new() }).collect() };
     let mut keys = typed("let q = 12;");
-    // The number affects the program but not its layouts.
+    // The number changes the program but not its layouts.
     keys.extend(back(1));
     keys.extend(typed("3;"));
     keys.extend(typed(" // a note"));
@@ -142,7 +143,7 @@ fn round() -> Vec<Key> {
     keys.push(Key { remove: " // a note".len() - 4, insert: String::new() });
     keys.extend(typed(" copy(q, "));
     keys.push(Key { remove: " copy(q, ".len(), insert: String::new() });
-    // Each additional barrier makes a different program, which has to be solved again.
+    // Each additional barrier changes the layouts' problem, so the kernel is solved again.
     keys.extend(typed(" sync(); sync();"));
     keys.extend(back(" sync();".len()));
     keys.push(Key { remove: "let q = 123; sync();".len(), insert: String::new() });
@@ -177,25 +178,25 @@ fn say_memory(memory: &BTreeMap<usize, u64>) {
     }
 }
 
-/// The lines of any file.
+/// A range that covers all lines of any file.
 const WHOLE: Lines = 0..100_000;
 
-/// The person who types into a kernel.
+/// A simulated user who types into a kernel.
 struct Typist {
     uri: String,
-    /// The place where typing begins.
+    /// The position at which the typed text begins, from 0.
     line: usize,
     column: usize,
     typed: String,
-    /// Number of edits so far, and of those that left a text typed halfway.
+    /// The number of edits so far; `broken` counts those that left an incomplete statement.
     edits: usize,
     broken: usize,
-    /// The memory of the server after some numbers of edits.
+    /// The memory of the server in bytes, by the number of edits before the measurement.
     memory: BTreeMap<usize, u64>,
 }
 
 impl Typist {
-    /// Begins a line after the first statement of a kernel of an open document.
+    /// Inserts a line after the first statement of a kernel in an open document, into which the typist types.
     fn new(client: &mut Client, uri: String, text: &str, kernel: &str) -> Result<Typist, String> {
         let header = text.find(&format!("kernel {kernel}")).ok_or("the kernel is not there")?;
         let body = text[header..].find("\n{\n").ok_or("its body is not there")? + header + 3;
@@ -205,7 +206,8 @@ impl Typist {
         Ok(Typist { uri, line: line + 1, column: 4, typed, edits: 0, broken: 0, memory })
     }
 
-    /// Makes edits at human speed, and asks after each for the hints of the lines that `shown` returns for the edited line.
+    /// Makes edits at the rate of the options, and requests hints after each, for the lines that `shown` returns for the edited
+    /// line.
     fn type_keys(
         &mut self,
         client: &mut Client,
@@ -229,7 +231,7 @@ impl Typist {
         }
         client.settle()?;
         self.memory.insert(self.edits, client.memory());
-        // The next round begins with an empty line.
+        // Remove the rest of the text, so that the next round begins with an empty line.
         if !self.typed.is_empty() {
             self.press(client, &Key { remove: self.typed.len(), insert: String::new() });
         }

@@ -9,9 +9,9 @@ use std::{env, fs};
 
 use crate::{root, say};
 
-/// The profile of releases.
+/// The Cargo profile for releases.
 const RELEASE: &str = "dist";
-/// The largest wheel of a release, in bytes.
+/// The largest allowed size of a wheel for release, in bytes.
 const MOST_BYTES: u64 = 15_000_000;
 
 /// Builds the wheel.
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the wheel of the workspace's tests into a folder: without optimization, from the build of `cargo test`. Returns its path.
+/// Builds a wheel for tests into a folder, from the unoptimized build of `cargo test`. Returns its path.
 ///
 /// # Errors
 /// If maturin cannot be installed, or a build fails.
@@ -49,19 +49,19 @@ fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
 
-/// Builds the module with a profile of Cargo, and packs it with the command of that profile. Returns the wheel's path.
+/// Builds the extension module with a Cargo profile, and packs it with the command `hx` of that profile. Returns the wheel's path.
 fn build(profile: &str, more: &[&str], out: &Path) -> Result<PathBuf, String> {
     let python = with_maturin()?;
     let data = root().join("crates/hx-python/hx.data");
     let packed = place_command(profile, &data).and_then(|()| pack(&python, profile, more, out));
-    // The copy of the command is only for maturin.
+    // Remove the copy of the command, which only maturin needs.
     let removed = fs::remove_dir_all(&data);
     let wheel = packed?;
     removed.map_err(|error| format!("cannot remove `{}`: {error}", data.display()))?;
     Ok(wheel)
 }
 
-/// Returns a Python that has maturin.
+/// Returns a Python with maturin: that on `PATH`, or one in an environment below `target`, into which it installs maturin.
 fn with_maturin() -> Result<PathBuf, String> {
     let has = |python: &Path| {
         let told = Command::new(python).args(["-m", "maturin", "--version"]).output();
@@ -81,9 +81,9 @@ fn with_maturin() -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Puts the command `hx` where maturin takes scripts from, without its symbols.
+/// Copies the command `hx`, without its symbols if `strip` works, to the folder from which maturin takes scripts.
 fn place_command(profile: &str, data: &Path) -> Result<(), String> {
-    // Cargo calls the folder of the profile `dev` by another name.
+    // Cargo writes the profile `dev` to the folder `debug`.
     let folder = if profile == "dev" { "debug" } else { profile };
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let (from, to) = (target.join(folder).join("hx"), data.join("scripts/hx"));

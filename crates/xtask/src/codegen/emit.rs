@@ -14,7 +14,7 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => { let _ = writeln!($out, $($arg)*); };
 }
 
-/// Returns the enum `SyntaxKind`, its tables, and the macro `T!`.
+/// Returns the text of `kind/generated.rs`: the enum `SyntaxKind`, its tables, and the macro `T!`.
 pub(super) fn kinds(model: &Model) -> String {
     let mut out = String::from(HEADER);
     put!(out, "/// The kind of a node or a token.");
@@ -85,7 +85,7 @@ fn word_table(out: &mut String, name: &str, words: &[Token]) {
     put!(out, "            _ => return None,\n        }})\n    }}");
 }
 
-/// Returns a wrapper for each node, and an enum for each alternative.
+/// Returns the text of `ast/generated.rs`: a struct for each node, and an enum for each rule of alternatives.
 pub(super) fn ast(model: &Model) -> String {
     let mut out = String::from(HEADER);
     put!(out, "use crate::{{");
@@ -138,7 +138,7 @@ fn node_struct(out: &mut String, node: &Node) {
     put!(out, "    fn syntax(&self) -> &SyntaxNode {{\n        &self.syntax\n    }}\n}}");
 }
 
-/// Returns for every enum the struct nodes below each of its variants.
+/// For each variant of each enum, returns the struct nodes that it can hold; a variant may be an enum itself.
 fn leaves(model: &Model) -> BTreeMap<&str, BTreeMap<&str, Vec<&str>>> {
     let enums: BTreeMap<&str, &Enum> = model.enums.iter().map(|it| (it.name.as_str(), it)).collect();
     fn walk<'a>(enums: &BTreeMap<&'a str, &'a Enum>, name: &'a str, out: &mut Vec<&'a str>) {
@@ -192,7 +192,7 @@ fn node_enum(out: &mut String, node: &Enum, leaves: &BTreeMap<&str, BTreeMap<&st
     }
 }
 
-/// Implements `HasName`, `HasAttrs` and other shared traits, which follow from the fields of a node.
+/// Implements `HasName`, `HasAttrs` and the other shared traits for the nodes whose fields have the accessors of the trait.
 fn shared_traits(out: &mut String, model: &Model) {
     let with_accessor = |wanted: &str| -> BTreeSet<&str> {
         let has = |node: &&Node| {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ungrammar::{Grammar, Rule};
 
-/// Punctuation: its spelling, the name of its kind, the name in accessors.
+/// Punctuation: its spelling, and the name of its kind, which its accessor has too.
 const PUNCTUATION: &[(&str, &str)] = &[
     ("(", "L_PAREN"),
     (")", "R_PAREN"),
@@ -58,7 +58,7 @@ const PUNCTUATION: &[(&str, &str)] = &[
     (">>=", "SHREQ"),
 ];
 
-/// Contextual keywords: words that are names, except in one place each.
+/// Contextual keywords: words that are keywords in one place each, and names elsewhere.
 const CONTEXTUAL: &[&str] = &[
     "baseline",
     "bytes",
@@ -87,16 +87,17 @@ const CLASSES: &[(&str, &str)] = &[
     ("string", "STRING"),
 ];
 
-/// Accessors that are written by hand: if a child is missing, the position of the others does not tell which is which.
+/// Accessors that `ext.rs` has by hand. `start` and `end` have one type, so if one is missing, the index among the children does
+/// not tell which one is there.
 const BY_HAND: &[(&str, &str)] = &[("RangeExpr", "start"), ("RangeExpr", "end")];
 
-/// A token kind; `text` is its spelling.
+/// A token: its spelling, and the name of its kind.
 pub(super) struct Token {
     pub(super) text: String,
     pub(super) kind: String,
 }
 
-/// A struct node.
+/// A node of the grammar that becomes a struct.
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) fields: Vec<Field>,
@@ -184,7 +185,7 @@ fn token_kinds(grammar: &Grammar) -> Result<BTreeMap<String, String>, String> {
     Ok(kinds)
 }
 
-/// Returns the variants, if every alternative of the rule is a node.
+/// Returns the names of the alternatives, if every alternative of the rule is a node; `None` for a rule that becomes a struct.
 fn enum_variants(grammar: &Grammar, rule: &Rule) -> Option<Vec<String>> {
     let Rule::Alt(alternatives) = rule else { return None };
     alternatives
@@ -209,7 +210,7 @@ struct Collector<'a> {
     grammar: &'a Grammar,
     kinds: &'a BTreeMap<String, String>,
     fields: Vec<Field>,
-    /// For each type, the number of single children so far.
+    /// For each type, the number of single children seen so far, which is the index of the next one.
     ones: BTreeMap<String, usize>,
 }
 
@@ -232,7 +233,7 @@ impl Collector<'_> {
             Rule::Token(token) => self.token(&self.grammar[*token].name, label),
             Rule::Seq(rules) => rules.iter().for_each(|rule| self.rule(rule, None)),
             Rule::Opt(rule) => self.rule(rule, label),
-            // Hand-written accessors (`op_kind`, `kind`) tell which of several tokens is present.
+            // Make no accessors for alternative tokens: `op_kind` and `kind`, written by hand, tell which token is present.
             Rule::Alt(rules) => {
                 for rule in rules {
                     if matches!(rule, Rule::Node(_)) {
@@ -254,7 +255,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Returns the type of the children, for `X*` and for `X (',' X)* ','?`.
+    /// Returns the type of the repeated children for `X*` and `X (',' X)* ','?`; `None` for other rules.
     fn repeated(&self, rule: &Rule) -> Option<String> {
         match rule {
             Rule::Rep(inner) => match &**inner {

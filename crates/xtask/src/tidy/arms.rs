@@ -1,19 +1,19 @@
-//! Forbids `_` arms in a `match` over the kinds of operations, statements or built-ins. So a new kind is a compile error in every
-//! place that has to handle it.
+//! Forbids `_` arms in a `match` over the kinds of operations, statements or built-ins. Then the compiler reports a new kind in
+//! every place that has to handle it.
 //!
-//! Tests of one kind (`matches!`, `if let`, `let … else`) are allowed, and so are arms that bind the rest to a name.
+//! Tests for one kind (`matches!`, `if let`, `let … else`) are allowed, and so are arms that bind the other kinds to a name.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use super::Finding;
 
-/// Enums whose kinds grow.
+/// A group of enums that get new kinds as the compiler grows.
 struct Growing {
     /// The names under which code imports them.
     enums: &'static [&'static str],
     what: &'static str,
-    /// Crates in which these names mean something else.
+    /// Paths of crates in which these names belong to other enums.
     elsewhere: &'static [&'static str],
 }
 
@@ -21,7 +21,7 @@ const GROWING: &[Growing] = &[
     Growing {
         enums: &["OpKind", "Stmt", "TileStmt"],
         what: "operations or statements",
-        // They have a `Stmt` of syntax or of bodies.
+        // These crates have a `Stmt` of their own.
         elsewhere: &["crates/hx-hir/", "crates/hx-syntax/", "crates/hx-fmt/"],
     },
     Growing {
@@ -40,10 +40,10 @@ const GROWING: &[Growing] = &[
     },
 ];
 
-/// Files of tests.
+/// Parts of the paths of tests, which the rule does not cover.
 const TESTS: &[&str] = &["/tests/", "/tests.rs"];
 
-/// Checks a file of library code.
+/// Checks a file, unless it belongs to tests or is not in a library.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let is_library = path.starts_with("crates/") && path.contains("/src/") && path.ends_with(".rs");
     if !is_library || TESTS.iter().any(|tests| path.contains(tests)) {
@@ -65,7 +65,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     .collect()
 }
 
-/// The lines of arms that violate the rule.
+/// Collects the lines of `_` arms in matches over `enums`.
 struct Matches {
     enums: &'static [&'static str],
     lines: Vec<usize>,

@@ -1,8 +1,8 @@
-//! Forbids circles between the files of a crate: a file that uses another one, which uses the first again, is read only with it.
+//! Forbids circles between the files of a crate: files that use each other can only be understood together.
 //!
-//! A file uses the file that defines an item which it names by path or import. Re-exports count for nobody: an item that
-//! `crate::Type` names is followed to the file that defines it. Tests do not count, nor do calls of methods: syntax does not show
-//! which file defines them.
+//! A file uses the file that defines an item which it names by path or import. Re-exports are followed: an item named
+//! `crate::Type` counts as a use of the file that defines it. Tests do not count. Nor do calls of methods, because the syntax
+//! does not show which file defines them.
 //!
 //! [`ALLOWED`] has the exceptions as data, each with its reason.
 
@@ -15,20 +15,20 @@ use super::Finding;
 use allowed::ALLOWED;
 use paths::Modules;
 
-/// A circle that is allowed: of these files and no others.
+/// A circle that is allowed, if it consists of exactly these files.
 struct Allowed {
     /// The crate's folder.
     folder: &'static str,
     /// The files below `src`, in order.
     files: &'static [&'static str],
-    /// The reason.
+    /// The reason for the exception, as a message shows it.
     because: &'static str,
 }
 
-/// The uses between files, by their paths below `src`, with the items that are used.
+/// For each pair of a file and a file that it uses, by their paths below `src`: the items that it uses.
 type Edges = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// Checks all crates. The map's keys are paths below the workspace's root.
+/// Checks all crates. `files` has the texts by their paths below the workspace's root.
 pub(super) fn check(files: &BTreeMap<String, String>) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     for (path, text) in files {
@@ -58,9 +58,9 @@ pub(super) fn check(files: &BTreeMap<String, String>) -> Vec<Finding> {
     findings
 }
 
-/// Returns who uses whom. The map has the files of one crate below `src`.
+/// Returns the uses between the files of one crate. `sources` has the texts by their paths below `src`.
 ///
-/// A file may name items of the modules that it lies in: a folder's own file has the words of the folder.
+/// A file may use the modules that contain it: a folder's own file defines the terms of the folder.
 fn edges(sources: &BTreeMap<&str, &str>) -> Edges {
     // Ignore a file that is not valid Rust: the compiler reports it.
     let parsed = sources.iter().filter_map(|(file, text)| Some((*file, syn::parse_file(text).ok()?)));
@@ -79,7 +79,7 @@ fn edges(sources: &BTreeMap<&str, &str>) -> Edges {
     edges
 }
 
-/// Returns the sets of files that use each other directly or indirectly, each in order.
+/// Returns the largest sets of files that use each other, directly or indirectly. Each set is in order.
 fn circles(edges: &Edges) -> Vec<Vec<&str>> {
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (from, to) in edges.keys() {
@@ -108,7 +108,7 @@ fn circles(edges: &Edges) -> Vec<Vec<&str>> {
     circles
 }
 
-/// Names the files of a circle, each with those that it uses and the items.
+/// Describes a circle: each file with the files that it uses, and the used items.
 fn describe(edges: &Edges, circle: &[&str]) -> String {
     let of = |from: &&str| {
         let used = edges.iter().filter(|((one, to), _)| one == from && circle.contains(&to.as_str()));

@@ -1,6 +1,7 @@
-//! The allowed directions of dependency as data, checked against the manifests.
+//! The allowed directions of dependencies as data, checked against the manifests.
 //!
-//! A crate may use lower rows only. Each exception has a line here, so every new edge is visible in the change that adds it.
+//! A crate may use only crates of lower rows. Each exception has a line here, so every new edge is visible in the change that
+//! adds it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use toml::{Table, Value};
 
 use super::Finding;
 
-/// The rows from the bottom up. A planned crate has its place before it exists.
+/// The rows, lowest first. A planned crate gets its place before it exists.
 const ROWS: &[&[&str]] = &[
     &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker", "hx-features", "hx-tensor-map"],
     &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base", "hx-judge"],
@@ -25,15 +26,15 @@ const ROWS: &[&[&str]] = &[
     &["hx"],
 ];
 
-/// Crates outside the rows, which may use any of them: chores, suites that cross crates, and the grammar for editors.
+/// Crates outside of the rows, which may use all crates: chores, suites that test several crates, and the grammar for editors.
 const BESIDE: &[&str] = &["xtask", "hx-tests", "tree-sitter-hx"];
 
-/// The crate that all tests may use. It uses none of our crates: otherwise some would be compiled twice, with types that do not
-/// match.
+/// The crate that all tests may use. It uses none of our crates. If it did, a crate would be compiled twice for its own tests,
+/// with types that do not match.
 const TEST_SUPPORT: &str = "hx-test-support";
 
-/// Allowed edges within a row. A tile program takes the accesses of asynchronous instructions from the table of the hardware. A tensor
-/// map has elements of a type, and travels to the worker.
+/// Allowed edges within a row. `hx-hir` reads the files and makes the diagnostics of `hx-base`. A tile program takes the accesses
+/// of asynchronous instructions from the table of the hardware. A tensor map has an element type, and is sent to the worker.
 const ALLOWED: &[(&str, &str)] = &[
     ("hx-hir", "hx-base"),
     ("hx-tile", "hx-target"),
@@ -41,11 +42,11 @@ const ALLOWED: &[(&str, &str)] = &[
     ("hx-worker", "hx-tensor-map"),
 ];
 
-/// Edges within a row or upwards that only tests may have: the solver's tests verify its solutions, the tests of the algebra read and
+/// Edges within a row or upwards that only tests may have. Tests of the solver verify its solutions; tests of the algebra read and
 /// judge the reference cases.
 const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-layout", "hx-judge")];
 
-/// Edges that the rows allow, but that are forbidden, with the reason.
+/// Edges to lower rows that are forbidden all the same, with the reason.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     (
         "hx-server",
@@ -70,14 +71,14 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 
 const KERNELS: &str = "it sees kernels through hx-thread only";
 
-/// The only crates that may use one of ours, with the reason.
+/// Crates that only certain of our crates may use, with the reason.
 const ONLY: &[(&str, &[&str], &str)] = &[(
     "hx-runtime",
     &["hx", "hx-python"],
     "only the worker process uses CUDA, and, as the one exception, `hx-python`, which launches on its caller's tensors",
 )];
 
-/// The highest row that a crate may use, if it may not use all rows below its own.
+/// The highest row that a crate may use, for crates that may not use all lower rows.
 const HIGHEST_ROW: &[(&str, usize)] = &[("hx-runtime", 0)];
 
 /// Third-party packages that only certain crates may use.
@@ -107,7 +108,7 @@ const USERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Checks every manifest. The map's keys are paths.
+/// Checks every manifest. `manifests` has the texts by their paths.
 pub(super) fn check(manifests: &BTreeMap<String, String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in manifests {
@@ -150,7 +151,7 @@ struct Edge {
     from_workspace: bool,
 }
 
-/// Returns every dependency, including those for single targets.
+/// Returns every dependency of a manifest, including those for single platforms.
 fn edges(manifest: &Table) -> Vec<Edge> {
     let mut tables = vec![manifest];
     let targets = manifest.get("target").and_then(Value::as_table);

@@ -2,16 +2,16 @@
 //!
 //! - Only the catalogue, the words of other languages, tests and goldens, `std/` and the manuals name instructions: the solver and
 //!   everything around it must work for instructions that do not exist yet.
-//! - A stage of the compiler works for the target that it is given. Where it takes one of its own, a comment says why.
+//! - A stage of the compiler works for the target that it gets. If it chooses a target itself, a comment says why.
 //! - No file names the host of a package registry; package managers know their sources.
-//! - A Rust file is short enough to be read.
+//! - A Rust file has at most 700 lines, unless it is generated.
 //! - No test is disabled, and no test passes by panicking.
-//! - Only the crate at the CUDA boundary and the binding of the generated C parser contain `unsafe`.
+//! - Only `hx-runtime`, the reader of PyTorch's tensors and the binding of the generated C parser contain `unsafe`.
 
 use super::Finding;
 
-/// Families of instructions in lower case. A name with digits after it counts as well. `mbarrier` is missing because the language
-/// itself has a type of that name.
+/// Families of instructions in lower case. Digits may follow the name. `mbarrier` is missing because the language has a type of
+/// that name.
 const INSTRUCTIONS: &[&str] =
     &["mma", "wgmma", "wmma", "tcgen", "ldmatrix", "stmatrix", "movmatrix", "cpasync"];
 
@@ -23,13 +23,13 @@ const INSTRUCTION_PAIRS: &[(&str, &str)] =
 const STAGES: &[&str] =
     &["codegen", "compile", "hir", "layout", "lower", "sim", "sync", "synth", "thread", "tile", "verify"];
 
-/// The expressions with which code takes a target of its own.
+/// The expressions with which code chooses a target itself.
 const OWN_TARGETS: &[&str] = &["Target::usual()", "Target::builtin(", "Target::default()"];
 
-/// The distance, in lines, from a target of its own to the comment that explains it.
+/// The largest distance, in lines, from such an expression back to the comment that explains it.
 const NEAR_LINES: usize = 4;
 
-/// The hosts that no file may name. They are split into parts, so that this file does not name them either.
+/// The hosts that no file may name, split into parts so that this file does not name them either.
 const HOSTS: &[&[&str]] = &[
     &["crates", "io"],
     &["pypi", "org"],
@@ -41,7 +41,7 @@ const HOSTS: &[&[&str]] = &[
     &["proxy", "golang", "org"],
 ];
 
-/// The maximal number of lines of a Rust file that is not generated.
+/// The largest number of lines of a Rust file that is not generated.
 const MAX_LINES: usize = 700;
 
 /// Attributes that disable a test, or make a panic its success.
@@ -105,7 +105,7 @@ fn check_attributes(path: &str, line: &str, report: &mut dyn FnMut(String)) {
     }
 }
 
-/// Whether a file is part of a stage and not one of its tests.
+/// Reports whether a file belongs to a stage of the compiler and not to its tests.
 fn is_stage(path: &str) -> bool {
     let Some((name, file)) = path.strip_prefix("crates/hx-").and_then(|rest| rest.split_once("/src/")) else {
         return false;
@@ -114,7 +114,7 @@ fn is_stage(path: &str) -> bool {
     STAGES.contains(&name) && !file.split('/').any(is_test)
 }
 
-/// Returns the numbers of the lines before the tests of a file that take a target without a comment about it.
+/// Returns the numbers, from 1, of the lines that choose a target without a comment about it. Lines of tests do not count.
 fn own_targets(text: &str) -> Vec<usize> {
     let lines: Vec<&str> =
         text.lines().take_while(|line| line.trim() != "#[cfg(test)]").map(str::trim).collect();

@@ -23,9 +23,9 @@ pub(super) struct Client {
     messages: Receiver<(Instant, Value)>,
     next: i64,
     version: i64,
-    /// The send time of each version, until its diagnostics or newer ones arrive.
+    /// The time at which each version of a document was sent, until diagnostics of it or of a later version arrive.
     versions: BTreeMap<i64, Instant>,
-    /// The subject and the send time of each unanswered request.
+    /// The subject of each unanswered request, and the time at which it was sent.
     questions: BTreeMap<i64, (&'static str, Instant)>,
     /// The time from each change to the first diagnostics of that text or of a newer one.
     pub(super) diagnostics_after: Vec<Duration>,
@@ -101,7 +101,7 @@ impl Client {
         let folders = json!([{ "uri": root, "name": "typing" }]);
         let params = json!({ "processId": null, "rootUri": null, "workspaceFolders": folders, "capabilities": encodings });
         let id = client.request("initialize", params);
-        // Before its answer to `initialize` a server refuses all other messages.
+        // A server refuses all messages before its answer to `initialize`, so wait for the answer.
         let (begin, mut answered) = (Instant::now(), false);
         while !answered {
             let left = PATIENCE.saturating_sub(begin.elapsed());
@@ -152,7 +152,7 @@ impl Client {
         self.notify("textDocument/didChange", params);
     }
 
-    /// Asks for the hints of some lines; `subject` names the request in the results.
+    /// Requests the hints of some lines; `subject` names the request in the results.
     pub(super) fn ask_hints(&mut self, uri: &str, subject: &'static str, lines: Lines) {
         let place = |line: usize| json!({ "line": line, "character": 0 });
         let range = json!({ "start": place(lines.start), "end": place(lines.end) });
@@ -167,7 +167,7 @@ impl Client {
         self.questions.insert(id, (subject, sent));
     }
 
-    /// Returns the times to the answers about a subject.
+    /// Returns the time to each answer about a subject.
     pub(super) fn answered(&self, subject: &str) -> Vec<Duration> {
         self.answered_after.get(subject).cloned().unwrap_or_default()
     }
@@ -179,7 +179,7 @@ impl Client {
         self.answered_after.clear();
     }
 
-    /// Handles one message, if it arrives before `until`.
+    /// Waits until `until` for a message, and handles it.
     pub(super) fn listen(&mut self, until: Instant) -> Result<(), String> {
         let left = until.saturating_duration_since(Instant::now());
         let Ok((when, message)) = self.messages.recv_timeout(left) else { return Ok(()) };
@@ -204,7 +204,7 @@ impl Client {
         if message["method"] == "textDocument/publishDiagnostics"
             && let Some(version) = params["version"].as_i64()
         {
-            // These diagnostics also answer for every earlier version, whose own diagnostics will not come.
+            // The server sends no diagnostics for earlier versions any more, so these count for them too.
             let later = self.versions.split_off(&(version + 1));
             for sent in std::mem::replace(&mut self.versions, later).into_values() {
                 self.diagnostics_after.push(when.saturating_duration_since(sent));
@@ -216,7 +216,7 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until everything is answered.
+    /// Waits until every change has its diagnostics and every request its answer.
     pub(super) fn settle(&mut self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         while !self.versions.is_empty() || !self.questions.is_empty() {
@@ -228,9 +228,9 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until the server has done nothing for a while. Returns when it became idle.
+    /// Waits until the server has used no processor time for a while. Returns the time at which it became idle.
     ///
-    /// A file without findings sends no message, so the end of the work is visible only in the time of the processor.
+    /// The server sends no message for a file without findings, so only its processor time shows the end of its work.
     pub(super) fn idle(&mut self) -> Result<Instant, String> {
         const QUIET: Duration = Duration::from_millis(600);
         let (mut used, mut since) = (self.processor_time(), Instant::now());
@@ -244,9 +244,9 @@ impl Client {
         Ok(since)
     }
 
-    /// Returns the time that the server has spent on all cores, in its own code; 0 if the system does not report it.
+    /// Returns the processor time that the server has spent in user mode on all cores; 0 if the system does not report it.
     pub(super) fn processor_time(&self) -> Duration {
-        // Linux counts in hundredths of a second, whatever the frequency of its clock.
+        // Linux reports the time in hundredths of a second.
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
         // The name of the process may contain spaces; the fields follow its closing bracket. The 12th is the time in user mode.
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);

@@ -13,10 +13,10 @@ use super::texts::{Workspace, many_files, one_file};
 use super::{Options, Typist, WHOLE, quantiles, say_memory};
 use crate::say;
 
-/// Number of lines that an editor shows above and below the edited one.
+/// The number of lines that an editor shows on each side of the edited line.
 const SHOWN: usize = 30;
 
-/// The number of times that a file is formatted.
+/// The number of formatting requests that are measured.
 const FORMATTED: usize = 10;
 
 pub(super) fn measure(server: &Path, options: &Options, lines: usize) -> Result<(), String> {

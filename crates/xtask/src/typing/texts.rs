@@ -1,4 +1,4 @@
-//! The texts that the chore types into: files and workspaces made of the standard library.
+//! The texts into which the chore types: files and workspaces made of the standard library.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +23,7 @@ pub(super) fn library() -> Result<Vec<(String, String)>, String> {
     Ok(library)
 }
 
-/// Returns a file of these modules of the library, and the name of its first kernel.
+/// Returns one file that contains these modules of the library, and the name of its first kernel.
 pub(super) fn file_of(names: &[String]) -> Result<(String, String), String> {
     let library = library()?;
     let mut text = String::new();
@@ -75,14 +75,14 @@ pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count(), at - before.rfind('\n').map_or(0, |i| i + 1))
 }
 
-/// A workspace: files with their paths, and the kernel to type into.
+/// A workspace: its files by path, and the name of the kernel to type into.
 pub(super) struct Workspace {
-    /// The first file has the kernel.
+    /// The files; the first one contains the kernel.
     pub(super) files: Vec<(String, String)>,
     pub(super) kernel: String,
 }
 
-/// A copy of a module of the library.
+/// A module in one of several copies of the library.
 struct Copy<'a> {
     module: &'a str,
     text: &'a str,
@@ -105,8 +105,8 @@ fn copies(library: &mut [(String, String)], lines: usize) -> Vec<Copy<'_>> {
     copies
 }
 
-/// Returns at least `lines` lines of copies of the library, each module in a file of its own. A copy uses the items of the same
-/// copy, as `use std::gemm::feed` does in the library.
+/// Returns copies of the library with at least `lines` lines in all, each module in a file. The modules of a copy use items of the
+/// same copy: `use gemm_1::feed` instead of `use std::gemm::feed`.
 pub(super) fn many_files(lines: usize) -> Result<Workspace, String> {
     let mut library = library()?;
     let copies = copies(&mut library, lines);
@@ -124,7 +124,7 @@ pub(super) fn many_files(lines: usize) -> Result<Workspace, String> {
     Ok(Workspace { files, kernel })
 }
 
-/// Returns one file of copies of the library, at least `lines` lines. Every item of every copy has a name of its own.
+/// Returns one file with copies of the library, of at least `lines` lines. Each item of each copy has a name of its own.
 pub(super) fn one_file(lines: usize) -> Result<Workspace, String> {
     let mut library = library()?;
     let copies = copies(&mut library, lines);
@@ -140,7 +140,7 @@ pub(super) fn one_file(lines: usize) -> Result<Workspace, String> {
             let used = line.strip_prefix("use std::").and_then(|rest| rest.split_once("::"));
             let used = used.and_then(|(module, rest)| Some((there.get(&(module, copy.number))?, rest)));
             match used {
-                // The used items are in this file, under their new names.
+                // Drop the `use`: the items are in this file, with the number of their copy in their names.
                 Some((number, rest)) => names.extend(words(rest).map(|word| (word, *number))),
                 None => text += &format!("{line}\n"),
             }
@@ -168,7 +168,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_word(c)).filter(|word| !word.is_empty())
 }
 
-/// Appends to each of these names its number, and to the title of each test and bench `number`.
+/// Appends `_` and its number to each of `names` in a text, and `number` to the title of each test and bench.
 fn renamed(text: &str, names: &BTreeMap<&str, usize>, number: usize) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {

@@ -7,7 +7,7 @@ use syn::visit::{self, Visit};
 /// The modules of a crate, by their paths: `["shared", "place"]`. The root has no segments.
 pub(super) type Modules = BTreeMap<Vec<String>, Module>;
 
-/// A module that is a file, as its syntax shows it. Modules inside of the file belong to it.
+/// A module that has a file of its own. Modules inside of the file belong to it.
 #[derive(Default)]
 pub(super) struct Module {
     /// The file below `src`.
@@ -15,19 +15,19 @@ pub(super) struct Module {
     /// Names of items that the file defines.
     defined: BTreeSet<String>,
     imports: Vec<Import>,
-    /// Paths in signatures and bodies.
+    /// The paths in the signatures and bodies of the file.
     named: BTreeSet<Vec<String>>,
 }
 
-/// One name of a `use`; a glob has the name `*`.
+/// A name that a `use` imports; a glob has the name `*`.
 struct Import {
     name: String,
     path: Vec<String>,
-    /// True if other modules see the name: then the file may only pass it on.
+    /// Whether other modules see the name. Then the import may be a re-export, which is not a use.
     is_public: bool,
 }
 
-/// Returns the path of a file's module; `None` for files of tests.
+/// Returns the path of a file's module: `tidy/rows.rs` is `["tidy", "rows"]`. `None` for files of tests.
 pub(super) fn name(file: &str) -> Option<Vec<String>> {
     let module = file.strip_suffix(".rs")?;
     let mut segments: Vec<String> = module.split('/').map(str::to_owned).collect();
@@ -75,7 +75,7 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(is_test)
 }
 
-/// Returns the name that an item defines.
+/// Returns the name that an item defines; `None` for items without a name, such as `impl`.
 fn defined(item: &syn::Item) -> Option<String> {
     let name = match item {
         syn::Item::Const(item) => &item.ident,
@@ -88,7 +88,7 @@ fn defined(item: &syn::Item) -> Option<String> {
         syn::Item::TraitAlias(item) => &item.ident,
         syn::Item::Type(item) => &item.ident,
         syn::Item::Union(item) => &item.ident,
-        // A module inside of the file; one without content is a file of its own.
+        // A module with a body is part of this file; one without has a file of its own.
         syn::Item::Mod(item) if item.content.is_some() => &item.ident,
         _ => return None,
     };
@@ -129,21 +129,21 @@ pub(super) fn uses(modules: &Modules, of: &[String]) -> BTreeSet<(Vec<String>, S
     paths.filter_map(|path| Search { modules, seen: BTreeSet::new() }.definition(of, path)).collect()
 }
 
-/// No path of our crates has as many segments.
+/// A bound on the length of paths, which no path of our crates reaches.
 const MAX_SEGMENTS: usize = 16;
 
 /// A search for the module that defines an item.
 struct Search<'m> {
     modules: &'m Modules,
-    /// The names that are searched for already: imports may refer to each other.
+    /// The lookups so far, each a module and a path: imports may refer to each other without end.
     seen: BTreeSet<(Vec<String>, Vec<String>)>,
 }
 
 impl Search<'_> {
-    /// Returns the item of a path as written in `from`, with the module that defines it; `None` if the path names a module, a
-    /// local or another crate.
+    /// Resolves a path as written in the module `from`. Returns the module that defines the item, and the item's name. `None` if
+    /// the path names a module, a local or another crate.
     fn definition(&mut self, from: &[String], path: &[String]) -> Option<(Vec<String>, String)> {
-        // An import that begins with its own name, as `use serde::serde`, grows with every step.
+        // An import that begins with its own name, as `use serde::serde`, makes the path longer with every step.
         if path.len() > MAX_SEGMENTS || !self.seen.insert((from.to_vec(), path.to_vec())) {
             return None;
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Compares the circles of a crate with that text. Each file is its path below `src` and its code.
+/// Compares the messages about circles in a crate. Each file is its path below `src` and its code.
 fn check_files(files: &[(&str, &str)], expected: &[&str]) {
     let path = |file: &str| format!("crates/hx-made-up/src/{file}");
     let files = files.iter().map(|(file, text)| (path(file), (*text).to_owned())).collect();
@@ -23,7 +23,7 @@ fn files_that_use_each_other_are_named() {
 
 #[test]
 fn an_item_is_followed_to_its_file() {
-    // The root passes on items of its files, which name them by the root.
+    // The root re-exports items of its files, which name them by the root.
     check_files(
         &[
             ("lib.rs", "mod a; mod b; pub use a::A; pub use b::*;"),
