@@ -10,7 +10,7 @@ use hx_base::{Db as _, SourceFile, System, SystemError, Workspace};
 
 use crate::{OpenError, OsSystem, paths, std_files};
 
-/// The one concrete database. Clones are snapshots for readers. The original is the only writer; its setters wait until all
+/// The only concrete database. Clones are snapshots for readers. Only the original is written; its setters wait until all
 /// snapshots are dropped.
 #[salsa::db]
 #[derive(Clone)]
@@ -20,10 +20,10 @@ pub struct Database {
     files: Arc<Files>,
 }
 
-/// State of the files that is not in the inputs. Snapshots share it, and only the writer changes it.
+/// The files of the user by path, which the inputs of queries do not contain. Snapshots share it, and only the writer changes it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    /// Every user file that was ever loaded, by absolute path.
+    /// Every user file that was ever loaded, removed ones included, by absolute path.
     by_path: BTreeMap<String, SourceFile>,
     /// The absolute paths of files whose text comes from an editor.
     overlaid: BTreeSet<String>,
@@ -83,7 +83,8 @@ impl Database {
         &*self.system
     }
 
-    /// Finds a file by a path as users write it: of the standard library (`std/matmul.hx`), relative, or absolute.
+    /// Finds a loaded file by a path as users write it: in the standard library (`std/matmul.hx`), relative, or absolute. `None`
+    /// if no such file is loaded.
     pub fn file(&self, path: &str) -> Option<SourceFile> {
         let loaded =
             self.files.by_path.get(&self.absolute(path)).copied().filter(|&file| self.is_listed(file));
@@ -100,7 +101,8 @@ impl Database {
         self.files.by_path.values().copied().filter(|&file| self.is_listed(file)).collect()
     }
 
-    /// Overlays a file with a text, as an editor does while the file is open. The file need not exist on disk.
+    /// Gives a file a text that replaces its text on disk, as an editor does while the file is open. The file need not exist on
+    /// disk.
     pub fn set_overlay(&mut self, path: &str, text: &str) -> SourceFile {
         let path = self.absolute(path);
         Arc::make_mut(&mut self.files).overlaid.insert(path.clone());
@@ -116,9 +118,10 @@ impl Database {
         }
     }
 
-    /// Reads a file again after it changed on disk. An editor's overlay keeps its text.
+    /// Reads a file again after it changed on disk. If an editor overlays the file, it keeps the editor's text.
     ///
-    /// # Errors If the file cannot be read; it then leaves the workspace.
+    /// # Errors
+    /// If the file cannot be read; it then leaves the workspace.
     pub fn reload(&mut self, path: &str) -> Result<(), OpenError> {
         let path = self.absolute(path);
         self.reload_absolute(&path).map_err(|reason| OpenError { path, reason })
@@ -180,7 +183,7 @@ impl Database {
         file
     }
 
-    /// Removes a file from the workspace. An input cannot be destroyed, so a file that comes back has the same input.
+    /// Removes a file from the workspace. A file that comes back gets its earlier input, because inputs cannot be destroyed.
     fn forget(&mut self, path: &str) {
         if let Some(&file) = self.files.by_path.get(path) {
             self.workspace().remove_file(self, file);

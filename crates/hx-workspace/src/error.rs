@@ -5,7 +5,7 @@ use hx_base::{Code, SystemError, codes};
 /// The reason why a path cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError {
-    /// The path as given, or that of the unreadable file in it.
+    /// The path as the caller wrote it, or the path of the unreadable file below it.
     pub path: String,
     /// The error of the file system.
     pub reason: SystemError,

@@ -1,7 +1,7 @@
 //! `hx.toml`: its contents and their errors. An unknown key is an error, with a suggestion of the nearest known key.
 //!
-//! A user may open a project without having read its `hx.toml`. Therefore it cannot name a library to load unless the user
-//! trusts the project, and it cannot name a folder to write to outside of the project and the user's cache.
+//! A user may open a project without having read its `hx.toml`. So the file can name a library to load only if the user trusts the
+//! project, and a folder to write to only inside of the project or of the user's cache.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,29 +21,29 @@ pub struct Manifest {
     pub file: SourceFile,
     /// The folder of the project, an absolute path.
     pub root: String,
-    /// `package.name`
+    /// `package.name`; `None` if the file does not state it, as for the keys below.
     pub name: Option<String>,
-    /// `package.version`
+    /// `package.version`, as it is written.
     pub version: Option<String>,
-    /// `build.target`
+    /// `build.target`: the architecture for which kernels are built.
     pub target: Option<Target>,
-    /// Whether the user trusts the project, so that its contents may be loaded or run.
+    /// Whether the user trusts the project, so that libraries and programs in it may be loaded and run.
     pub trusted: bool,
     /// `build.nvrtc` of a trusted project: the absolute path of NVRTC.
     pub nvrtc: Option<PathBuf>,
     /// `build.cache`: the folder of compiled kernels, in the project or in the user's cache. An absolute path.
     pub cache: Option<PathBuf>,
-    /// `run.device`: `auto`, `sim`, `cuda` or `cuda:N`.
+    /// `run.device`: `auto`, `sim`, `cuda` or `cuda:N`, where `N` is the number of the GPU.
     pub device: Option<String>,
     /// `run.memory`: the memory limit of host tensors, in bytes.
     pub memory: Option<u64>,
-    /// `test.seed`
+    /// `test.seed`: the seed of random functions whose call names none.
     pub seed: Option<u64>,
     /// `test.cases`: the number of cases that are drawn for a test with a `forall`.
     pub cases: Option<u32>,
-    /// `test.timeout` in seconds.
+    /// `test.timeout`: the time limit of one test, in seconds.
     pub timeout: Option<f64>,
-    /// The errors in the file. The other entries are usable.
+    /// The errors in the file. Entries without errors are usable, unless the file has a syntax error.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -77,7 +77,7 @@ impl Manifest {
             let at = error.span().unwrap_or_default();
             manifest.report(at, error.message().to_owned());
         }
-        // After a syntax error the recovered entries may not be what the user meant, so none is used.
+        // After a syntax error use no entry, because the recovered ones may not be what the user meant.
         if manifest.diagnostics.is_empty() {
             manifest.read_tables(table.get_ref());
         }
@@ -227,7 +227,10 @@ impl Manifest {
     }
 }
 
-/// Returns the folder that `build.cache` names, if it lies in the project or in the user's cache after links are followed.
+/// Returns the absolute folder that `build.cache` names.
+///
+/// # Errors
+/// If links lead it out of both the project and the user's cache, as text.
 fn cache_place(root: &Path, text: &str) -> Result<PathBuf, String> {
     let mut folder = PathBuf::new();
     for part in root.join(text).components() {
@@ -248,7 +251,7 @@ fn cache_place(root: &Path, text: &str) -> Result<PathBuf, String> {
     Err(format!("found `{text}`{leads}, expected a folder in the project or in your cache folder"))
 }
 
-/// Resolves the links in the existing part of a path; the rest is appended unchanged.
+/// Resolves links in the part of a path that exists, and appends the rest unchanged.
 fn real_path(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
     match there {

@@ -4,7 +4,7 @@ use std::{env, fs, path::Path};
 
 use hx_base::{DirEntry, System, SystemError, read_regular_file};
 
-/// The largest size of a source file in bytes. Text ranges count in 32 bits, and hand-written files stay far below this limit.
+/// The largest size of a source file in bytes. Text ranges have 32 bits, and hand-written files are far smaller than this limit.
 pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// The file system of the operating system.
@@ -14,7 +14,7 @@ pub struct OsSystem;
 impl System for OsSystem {
     fn read_to_string(&self, path: &str) -> Result<String, SystemError> {
         match read_regular_file(Path::new(path), MAX_SOURCE_BYTES) {
-            // `read_dir` lists such a file so that reading it is an error: no file is left out without a word.
+            // `read_dir` lists a file whose name is not text, with replacement characters, so that reading it reports the name.
             Err(_) if path.contains(char::REPLACEMENT_CHARACTER) => Err(SystemError::NameNotText),
             read => Ok(String::from_utf8(read?)?),
         }
@@ -24,12 +24,12 @@ impl System for OsSystem {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            // A broken or circular link cannot be read.
+            // Skip broken and circular links, which cannot be read.
             let Ok(data) = fs::metadata(entry.path()) else { continue };
             let is_link = entry.file_type()?.is_symlink();
             let name = match entry.file_name().into_string() {
                 Ok(name) => name,
-                // Only a file that would be a module is of interest.
+                // List a file with such a name, because it may be a module. Skip a folder.
                 Err(name) if !data.is_dir() => name.to_string_lossy().into_owned(),
                 Err(_) => continue,
             };

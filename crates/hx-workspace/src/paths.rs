@@ -1,6 +1,6 @@
 //! Paths as text, separated by `/`.
 
-/// Returns an absolute path without `.` and `..`. Links are not followed.
+/// Returns an absolute path without `.` and `..`. A relative `path` starts at `current_dir`. Links are not followed.
 pub(crate) fn absolute(current_dir: &str, path: &str) -> String {
     let path = path.replace('\\', "/");
     let whole = if is_absolute(&path) { path } else { format!("{current_dir}/{path}") };
@@ -18,7 +18,7 @@ pub(crate) fn absolute(current_dir: &str, path: &str) -> String {
     format!("{prefix}/{}", parts.join("/"))
 }
 
-/// Returns the path to show: relative if it lies below the current folder, otherwise absolute.
+/// Returns a path for messages: relative if it lies below the current folder, otherwise absolute.
 pub(crate) fn display(current_dir: &str, absolute_path: &str) -> String {
     let inside = match current_dir {
         "/" => absolute_path.strip_prefix('/'),
@@ -35,7 +35,7 @@ pub(crate) fn parent(path: &str) -> &str {
     }
 }
 
-/// Returns a path inside a folder.
+/// Appends a name to a folder: `/` and `a` give `/a`, not `//a`.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     if folder.ends_with('/') { format!("{folder}{name}") } else { format!("{folder}/{name}") }
 }
@@ -44,7 +44,7 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || !split_prefix(path).0.is_empty()
 }
 
-/// Splits off the drive of a Windows path.
+/// Splits off the drive of a Windows path, `C:`; it is empty for other paths.
 fn split_prefix(path: &str) -> (&str, &str) {
     let bytes = path.as_bytes();
     let drive = bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';

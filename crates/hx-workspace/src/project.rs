@@ -31,7 +31,7 @@ pub struct OpenedFolder {
     pub unreadable: Vec<OpenError>,
 }
 
-/// The largest nesting of folders. Deeper folders are treated as a loop of links and skipped.
+/// The largest number of nested folders. Deeper folders are treated as a loop of links and skipped.
 const MAX_DEPTH: usize = 64;
 
 impl Database {
@@ -45,9 +45,9 @@ impl Database {
         let absolute = self.absolute(path);
         let is_dir = self.system().is_dir(&absolute);
         if !is_dir && !self.system().is_file(&absolute) {
-            // The path may still name a file that only an editor holds, or one of the embedded standard library.
+            // The path may still name a file that exists only in an editor, or a file of the embedded standard library.
             let known = self.file(path).ok_or_else(|| {
-                // For a pipe or a device, the error says what it is instead of `not found`.
+                // For a pipe or a device, report what it is instead of `not found`.
                 fail(self.system().read_to_string(&absolute).err().unwrap_or(SystemError::NotFound))
             })?;
             return Ok(Opened { files: vec![known], manifest: None, unreadable: Vec::new() });
@@ -61,7 +61,7 @@ impl Database {
                 Ok(found) => manifest = Some(found),
                 Err(reason) => unreadable.push(self.unreadable(&paths::join(root, MANIFEST_NAME), reason)),
             }
-            // Only the path itself was requested, so errors elsewhere in the project are not reported.
+            // Ignore errors elsewhere in the project, because the user named only this path.
             let _ = self.load_folder(root, &mut Vec::new());
         }
         let files = if is_dir {
@@ -132,7 +132,7 @@ impl Database {
             let inner = paths::join(folder, &entry.name);
             if self.system().is_file(&paths::join(&inner, MANIFEST_NAME)) {
                 roots.insert(inner.clone());
-                // A folder without read permission only hides its own files.
+                // Ignore a folder that cannot be listed, because only its own files are missing then.
                 let _ = self.find_all_files(&inner, depth + 1, found, roots);
             } else {
                 self.find_projects(&inner, depth + 1, found, roots);
@@ -140,7 +140,7 @@ impl Database {
         }
     }
 
-    /// Loads the files that a known file names in paths, and transitively those that these name.
+    /// Loads the files that a loaded file uses, directly or indirectly. A use is a path of a module in its text.
     pub fn load_uses(&mut self, path: &str) {
         let absolute = self.absolute(path);
         if let Some(file) = self.file(&absolute) {
@@ -148,7 +148,7 @@ impl Database {
         }
     }
 
-    /// Returns the folder of the project that contains a path.
+    /// Returns the folder of the project that contains a path; `None` if no folder above the path has an `hx.toml`.
     pub fn project_of(&self, path: &str) -> Option<String> {
         self.project_root(paths::parent(&self.absolute(path)))
     }
@@ -159,14 +159,13 @@ impl Database {
         self.read_manifest(&root).ok()
     }
 
-    /// Loads the files that a REPL entry names in paths, resolved from the current folder, and transitively those that these
-    /// name.
+    /// Loads the files that a REPL entry uses, directly or indirectly. The entry's paths start at the current folder.
     pub fn load_used_by_cell(&mut self, cell: SourceFile) {
         let path = self.absolute("cell");
         self.load_used(cell, &path, &mut Vec::new());
     }
 
-    /// Finds the nearest folder with an `hx.toml`, from this folder upwards.
+    /// Finds the nearest folder with an `hx.toml`, from this folder upwards; `None` if there is none.
     fn project_root(&self, folder: &str) -> Option<String> {
         let mut folder = folder;
         loop {
@@ -184,7 +183,7 @@ impl Database {
     fn read_manifest(&mut self, root: &str) -> Result<Manifest, SystemError> {
         let path = paths::join(root, MANIFEST_NAME);
         let text = self.system().read_to_string(&path)?;
-        // The manifest is an input so that its errors have places. It is not a module, so the workspace does not list it.
+        // Make the manifest an input, so that its errors have places. The workspace does not list it, because it is not a module.
         let shown = paths::display(&self.system().current_dir(), &path);
         let file = SourceFile::workspace(self, shown, text.as_str());
         Ok(Manifest::read(self, file, root, &Trust::of_user()))
@@ -218,7 +217,7 @@ impl Database {
         for entry in self.system().read_dir(folder)? {
             let path = paths::join(folder, &entry.name);
             if !entry.is_dir {
-                // An `hx.toml` that is not a regular file makes no project. It is listed as found, so that loading it reports
+                // An `hx.toml` that is not a regular file does not make a project. Add it to `found`, so that loading it reports
                 // the error.
                 let is_no_manifest = entry.name == MANIFEST_NAME && !self.system().is_file(&path);
                 if entry.name.ends_with(".hx") || is_no_manifest {
@@ -231,15 +230,14 @@ impl Database {
                 || depth >= MAX_DEPTH
                 || self.system().is_file(&paths::join(&path, MANIFEST_NAME));
             if !skipped {
-                // A folder without read permission only hides its own files.
+                // Ignore a folder that cannot be listed, because only its own files are missing then.
                 let _ = self.find_files(&path, depth + 1, found);
             }
         }
         Ok(())
     }
 
-    /// Loads the files that a file names in paths, and transitively those that these name. Name resolution reports the files
-    /// that do not exist.
+    /// Loads the files that a file uses, directly or indirectly. Skips paths without a file: name resolution reports them.
     fn load_used(&mut self, file: SourceFile, path: &str, unreadable: &mut Vec<OpenError>) {
         let mut work = vec![(file, path.to_owned())];
         let mut seen = BTreeSet::from([path.to_owned()]);
@@ -258,7 +256,8 @@ impl Database {
         }
     }
 
-    /// Finds the file of a module on disk. It searches from the folder of the file outwards, like `hx_base::resolve_module`.
+    /// Finds the file of a module on disk, in the folder of the file `from` or in a folder above it, up to the project or the
+    /// current folder. The order is that of `hx_base::resolve_module`. `None` if there is no such file.
     pub fn find_module(&self, from: &str, module: &[String]) -> Option<String> {
         let relative = format!("{}.hx", module.join("/"));
         let mut folder = paths::parent(from);
@@ -278,7 +277,7 @@ impl Database {
     }
 }
 
-/// Returns the module paths that a tree may mean: for `use a::b::c;` both `a::b` and `a::b::c`.
+/// Returns the paths in a tree that may be modules: `use a::b::c;` may name the module `a::b` or `a::b::c`.
 fn modules_named(tree: &SyntaxNode) -> BTreeSet<Vec<String>> {
     let mut modules = BTreeSet::new();
     let mut add = |words: &[String]| {

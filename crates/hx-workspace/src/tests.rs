@@ -193,11 +193,11 @@ fn the_standard_library_has_no_errors() {
     for &file in db.workspace().files(&db) {
         for target in ["sm_80", "sm_89", "sm_90a"].map(hx_target::Target::builtin) {
             let found = hx_compile::check_file(&db, file, target);
-            // Kernels with roles are refused before the first target that has them, and nothing else is.
+            // Targets without roles refuse kernels with roles. Nothing else has errors.
             let has_roles = file.text(&db).contains("    warp_groups {");
             let expected =
                 if has_roles && !target.has(hx_target::Feature::Roles) { Some("HX0504") } else { None };
-            // The conditions on which the padding of this kernel depends are too large to decide, and a note says so.
+            // This kernel has a note that the conditions on its padding are too large to decide.
             let is_told = |id: &str| id == "HX0311" && file.path(&db).ends_with("attention_varlen.hx");
             let found: Vec<_> = found.iter().filter(|one| !is_told(one.code.id)).collect();
             let unexpected = found.iter().any(|one| Some(one.code.id) != expected);

@@ -15,7 +15,7 @@ use crate::{Database, OpenError, paths};
 
 /// The name of the file, beside `hx.toml` or beside the `.hx` files.
 pub const TUNED_NAME: &str = "hx.tuned.toml";
-/// The version of the format: raised by every incompatible change.
+/// The version of the format; every incompatible change raises it.
 const FORMAT: i64 = 1;
 /// The line that begins each result.
 const TABLE: &str = "[[tuned]]";
@@ -29,52 +29,52 @@ pub struct TunedFile {
     pub file: SourceFile,
     /// The folder from which the kernels' paths start, an absolute path.
     pub folder: String,
-    /// In the order of the text.
+    /// The results, in the order of the text.
     pub entries: Vec<TunedEntry>,
     /// The errors in the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One result of tuning.
+/// One result of tuning: the arguments that are fastest for a kernel, a device and a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TunedEntry {
-    /// `path::name` of the kernel; the path starts at the file's folder, or is `std/…`.
+    /// `path::name` of the kernel. The path is relative to the file's folder, or is `std/…`.
     pub kernel: String,
-    /// The hash of the kernel's text when it was tuned.
+    /// The hash of the kernel's text at the time of tuning; if the text has changed, the result is out of date.
     pub text: String,
     /// The name of the device.
     pub device: String,
     /// The architecture of the device.
     pub target: String,
-    /// Dimensions, and compile-time arguments that were not tuned. A name that is left out may have any value.
+    /// The dimensions, and the compile-time arguments that were not tuned. A name that is missing may have any value.
     pub shape: BTreeMap<String, Extent>,
     /// The tuned arguments.
     pub arguments: BTreeMap<String, CtValue>,
-    /// The median time in microseconds.
+    /// The median time of a launch in microseconds.
     pub median_us: f64,
-    /// The baseline's time divided by this time.
+    /// The baseline's time divided by the time of the result; `None` without a baseline.
     pub ratio: Option<f64>,
     pub baseline: Option<String>,
-    /// The version of the toolchain that measured it.
+    /// The version of the toolchain that measured the result.
     pub hx: String,
-    /// The place of the table in the file.
+    /// The range of the `[[tuned]]` table in the file.
     pub range: TextRange,
 }
 
-/// The values of a name for which a result holds.
+/// The values of a dimension or argument for which a result holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extent {
     Is(CtValue),
-    /// A function of that name.
+    /// The tile function with this name.
     Function(String),
-    /// `"*"`
+    /// Any value, written `"*"`.
     Any,
-    /// `"65..=128"`
+    /// The integers of a range, both ends included, written `"65..=128"`.
     Between(i64, i64),
 }
 
 impl Extent {
-    /// Returns the extent that holds one value.
+    /// Returns the extent that holds only this value.
     pub fn of(value: &CtValue) -> Extent {
         match value {
             CtValue::Function(key) => Extent::Function(key.name.to_string()),
@@ -82,12 +82,12 @@ impl Extent {
         }
     }
 
-    /// Reports whether there is one value.
+    /// Reports whether the extent holds a single value.
     pub fn is_exact(&self) -> bool {
         matches!(self, Extent::Is(_) | Extent::Function(_))
     }
 
-    /// Reports whether a value is one of these.
+    /// Reports whether the result holds for a value.
     pub fn holds(&self, value: &CtValue) -> bool {
         match (self, value) {
             (Extent::Is(wanted), value) => wanted == value,
@@ -136,7 +136,7 @@ impl fmt::Display for Extent {
 #[cfg(test)]
 mod tests;
 
-/// A value of the file that is a compile-time value, or a text that may be one.
+/// A value of the file: already a compile-time value, or text that has to be parsed as one.
 enum CtValueText<'t> {
     Value(CtValue),
     Text(&'t str),
@@ -168,7 +168,7 @@ impl Database {
         } else if self.system().is_file(&absolute) {
             paths::parent(&absolute)
         } else {
-            // A file of the standard library has no folder: its results belong to the current one.
+            // A file of the standard library has no folder, so its results belong to the current folder.
             return self.tuned_path(".");
         };
         let root = self.project_of(&paths::join(folder, "file"));
@@ -197,7 +197,7 @@ impl TunedFile {
         for error in errors {
             out.report(error.span().unwrap_or_default(), error.message().to_owned());
         }
-        // After a syntax error the recovered entries may not be what the user meant, so none is used.
+        // After a syntax error use no entry, because the recovered ones may not be what the user meant.
         if out.diagnostics.is_empty() {
             out.read_document(document.get_ref());
         }
@@ -353,7 +353,7 @@ pub fn shape_text(shape: &BTreeMap<String, Extent>) -> String {
     shown.join(", ")
 }
 
-/// Returns the names of a shape with the dimensions, which are in lower case, before the compile-time arguments.
+/// Returns the names of a shape in the order of display: dimensions, which are in lower case, then compile-time arguments.
 fn in_order(shape: &BTreeMap<String, Extent>) -> Vec<(&String, &Extent)> {
     let mut out: Vec<_> = shape.iter().collect();
     out.sort_by_key(|(name, _)| name.starts_with(char::is_uppercase));
@@ -369,8 +369,8 @@ fn range(at: Range<usize>) -> TextRange {
     TextRange::new((at.start as u32).into(), (at.end as u32).into())
 }
 
-/// Returns the text of a tuned file with some results added. A result replaces the one of the same kernel, device and shape. All
-/// other lines stay as they are. `file` is the file's contents; `None` makes a new file.
+/// Returns the text of a tuned file with `results` added. A result replaces the earlier result of the same kernel, device and
+/// shape. All other lines stay as they are. `None` for `file` starts a new file.
 pub fn updated(db: &dyn hx_base::Db, file: Option<&TunedFile>, results: &[TunedEntry]) -> String {
     let mut text = match file {
         Some(file) => file.file.text(db).to_owned(),
@@ -380,14 +380,14 @@ pub fn updated(db: &dyn hx_base::Db, file: Option<&TunedFile>, results: &[TunedE
         ),
     };
     let old = file.map(|file| file.entries.as_slice()).unwrap_or_default();
-    // From the end of the text, so that the places of earlier results stay valid.
+    // Replace from the end of the text, so that the ranges of earlier results stay valid.
     let same =
         |a: &TunedEntry, b: &TunedEntry| (&a.kernel, &a.device, &a.shape) == (&b.kernel, &b.device, &b.shape);
     let mut added = vec![true; results.len()];
     for entry in old.iter().rev() {
         let Some(at) = results.iter().position(|new| same(entry, new)) else { continue };
         let block = block(&text, entry.range);
-        // Several results of one shape: the first place gets the new one, the others go.
+        // If the file has several results of one shape, replace the first and remove the others.
         let is_first =
             !old.iter().any(|other| other.range.start() < entry.range.start() && same(entry, other));
         let new = if is_first { results[at].to_toml() } else { String::new() };
