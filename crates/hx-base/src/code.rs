@@ -2,7 +2,7 @@
 
 use crate::{Severity, codes, nearest};
 
-/// A kind of finding: its number, which never changes its meaning, its name, and the page that explains it.
+/// A kind of finding, with its number, its name, and the page that explains it. The number never changes its meaning.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code {
     /// `HX` and four digits; the first two name the family.
@@ -14,23 +14,23 @@ pub struct Code {
     /// A line that says what was found. Lower-case start, no final stop.
     pub summary: &'static str,
     pub status: Status,
-    /// Markdown from a doc comment: each line may begin with one space.
+    /// The page in Markdown. It comes from a doc comment, so each line may begin with a space that is no part of the text.
     pub(crate) doc: &'static str,
 }
 
-/// Whether a code is in use. A number is never given to another finding.
+/// Whether findings of this code exist. The number of a code is never given to another kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// Findings have it, since this version of hx.
+    /// Stages report findings of this code since this version of hx.
     Reported { since: &'static str },
-    /// A page of advice that this command shows; no finding has it.
+    /// The code is a page of advice that this command shows; no finding has the code.
     Shown { by: &'static str },
-    /// Its meaning is fixed, and no stage reports it yet.
+    /// The meaning of the code is fixed, but no stage reports it yet.
     Reserved,
 }
 
 impl Status {
-    /// Returns the remark behind a summary in a list, such as ` (not reported yet)`; empty for a reported code.
+    /// Returns the remark that a list adds to the summary, such as ` (not reported yet)`; empty for a reported code.
     pub fn aside(self) -> String {
         match self {
             Status::Reported { .. } => String::new(),
@@ -62,7 +62,7 @@ impl Code {
         text
     }
 
-    /// Returns the `.hx` blocks of the page, each with whether it must produce the finding.
+    /// Returns the `.hx` examples of the page, each after a flag that is true if the example must produce the finding.
     pub fn examples(&self) -> Vec<(bool, String)> {
         let mut examples = Vec::new();
         let mut open: Option<(Option<bool>, String)> = None;
@@ -97,14 +97,14 @@ pub fn all_codes() -> impl Iterator<Item = &'static Code> {
     codes::FAMILIES.iter().flat_map(|family| family.codes.iter().copied())
 }
 
-/// Returns the code with this number or name, ignoring case. The number may lack its `HX`.
+/// Returns the code with this number or name, ignoring case. The number may lack its `HX`. `None` if no code has it.
 pub fn code(id: &str) -> Option<&'static Code> {
     let number = |code: &Code| code.id.strip_prefix("HX") == Some(id);
     all_codes()
         .find(|code| code.id.eq_ignore_ascii_case(id) || code.name.eq_ignore_ascii_case(id) || number(code))
 }
 
-/// Returns the code whose number or name is nearest to a text that is neither, if one is near enough.
+/// Returns the code whose number or name is nearest to a text that is neither. `None` if [`nearest`] finds none near enough.
 pub fn nearest_code(text: &str) -> Option<&'static Code> {
     nearest(text, all_codes().flat_map(|code| [code.name, code.id])).and_then(code)
 }

@@ -1,5 +1,5 @@
-//! Every code of the toolchain, one module a family: the head of the module has the digits, the page and the title. The doc
-//! comment of a code is its page: `hx explain` and the book show it as it stands here. Blocks marked `hx fails` have the
+//! Every code of the toolchain, in one module for each family: the head of the module has the digits, the page and the title. The
+//! doc comment of a code is its page, which `hx explain` and the book show unchanged. Blocks marked `hx fails` produce the
 //! finding, blocks marked `hx` have no error.
 
 use crate::Code;
@@ -9,17 +9,17 @@ use crate::Code;
 pub struct Family {
     /// `HX` and two digits, with which every code of the family begins.
     pub prefix: &'static str,
-    /// The page of the book, without the ending.
+    /// The file name of the family's page in the book, without the ending, such as `synchronization`.
     pub page: &'static str,
     pub title: &'static str,
-    /// The file that declares the codes, from the root of the repository.
+    /// The path of the file that declares the codes, relative to the root of the repository.
     pub file: &'static str,
-    /// Ordered by number.
+    /// The codes, ordered by number.
     pub codes: &'static [&'static Code],
 }
 
-/// Declares the codes of one family, behind its digits, page and title. A code's doc comment is kept as its explanation. Behind
-/// the summary stands the status of a code that no finding has.
+/// Declares the codes of one family, after its digits, page and title. The doc comment of a code becomes its page. A code that no
+/// finding has declares its [`crate::Status`] after the summary.
 macro_rules! family {
     (@status) => { $crate::Status::Reported { since: "0.1" } };
     (@status $status:expr) => { $status };

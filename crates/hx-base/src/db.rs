@@ -7,15 +7,15 @@ use hx_syntax::Parse;
 
 use crate::{Applicability, Diagnostic, FileKind, SourceFile, Workspace, code, codes, divided};
 
-/// A database of source files. The next traits are `hx_hir::Db` and `hx_compile::Db`.
+/// A database that finds its source files. `hx_hir::Db` and `hx_compile::Db` extend this trait.
 #[salsa::db]
 pub trait Db: salsa::Database {
     /// Returns the list of known files.
     fn workspace(&self) -> Workspace;
 }
 
-/// Parses a file into a tree, always, and the errors. After an edit inside of one item, only that item is parsed. Each `tree()` makes
-/// new nodes, so keep the result, not the nodes.
+/// Parses a file. The result has a tree for every text, and the syntax errors. After an edit inside of one item of a user's file,
+/// only that item is parsed again. Each call of `tree()` makes new nodes, so keep the [`Parse`], not the nodes.
 #[salsa::tracked(lru = 256)]
 pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
     match file.kind(db) {
@@ -25,19 +25,21 @@ pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
     }
 }
 
-/// Reports whether a file has a syntax error. It is a query of its own, because the errors move with every edit.
+/// Reports whether a file has a syntax error. This is a query of its own, because an edit moves the errors but rarely changes this
+/// answer.
 #[salsa::tracked(returns(copy))]
 pub fn has_syntax_errors(db: &dyn Db, file: SourceFile) -> bool {
     !parse(db, file).is_ok()
 }
 
-/// Returns the starts of the lines of a file. Lines and columns count from zero, columns in bytes; the index converts to UTF-16.
+/// Returns the index that converts byte offsets in a file to lines and columns, and columns to UTF-16. Lines and columns count
+/// from zero, columns in bytes.
 #[salsa::tracked(lru = 256)]
 pub fn line_index(db: &dyn Db, file: SourceFile) -> LineIndex {
     LineIndex::new(file.text(db))
 }
 
-/// The syntax errors of a file as diagnostics, ordered by position.
+/// Returns the syntax errors of a file as diagnostics, ordered by position.
 #[salsa::tracked]
 pub fn syntax_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let errors = parse(db, file).errors();
@@ -62,7 +64,7 @@ pub fn module_files(db: &dyn Db, workspace: Workspace) -> BTreeMap<(FileKind, St
     workspace.files(db).iter().map(|&file| ((file.kind(db), file.path(db).to_owned()), file)).collect()
 }
 
-/// Finds the file of a module path, as seen from a file.
+/// Finds the file of a module path, as seen from a file. `None` if no known file has this path, or if the path is empty.
 ///
 /// `std::matmul` is the standard library's `std/matmul.hx`. Any other path is searched from the folder of `from` outwards,
 /// nearest first: in `kernels/main.hx`, `attention::fwd` is `kernels/attention/fwd.hx`, or else `attention/fwd.hx`. Files of the
@@ -76,7 +78,7 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
     if segments[0] == "std" {
         return files.get(&(FileKind::Std, relative)).copied();
     }
-    // A cell belongs to the current folder, whatever its name.
+    // A cell searches from the current folder, whatever the name of the cell is.
     let (kind, mut folder) = match from.kind(db) {
         FileKind::Cell => (FileKind::Workspace, ""),
         kind => (kind, from.path(db)),
@@ -99,7 +101,8 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
             break;
         }
     }
-    // If the current folder is inside a project, the folders above it have absolute paths.
+    // The current folder may be inside a project. Then the search goes on in the folders above it, whose files have absolute
+    // paths.
     let inside = kind == FileKind::Workspace && !from.path(db).starts_with('/');
     let mut above = if inside { current } else { "" };
     while let Some((folder, _)) = above.rsplit_once('/') {

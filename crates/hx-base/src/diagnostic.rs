@@ -31,7 +31,6 @@ impl Severity {
 /// A place with a remark, which may be empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// The file of the place.
     pub file: SourceFile,
     /// Byte range in the file.
     pub range: TextRange,
@@ -64,11 +63,9 @@ impl Applicability {
 /// A replacement of text. An empty range inserts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Edit {
-    /// The file to change.
     pub file: SourceFile,
-    /// The bytes to replace.
+    /// The bytes of the text before the edit that are replaced.
     pub range: TextRange,
-    /// The replacement.
     pub text: String,
 }
 
@@ -79,16 +76,15 @@ pub struct Fix {
     pub title: String,
     /// The edits, which do not overlap.
     pub edits: Vec<Edit>,
-    /// The certainty of the fix.
     pub applicability: Applicability,
 }
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
-    /// The code. `hx explain` shows its page.
+    /// The code, whose page `hx explain` shows.
     pub code: &'static Code,
-    /// The severity. It is that of the code unless changed.
+    /// The severity: that of the code, unless [`Diagnostic::with_severity`] replaced it.
     pub severity: Severity,
     /// A line that says what was found, then what was expected. Lower-case start, no final stop, code in backticks.
     pub message: String,
@@ -120,7 +116,7 @@ impl Diagnostic {
         }
     }
 
-    /// Changes the severity.
+    /// Replaces the severity of the code.
     #[must_use]
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.severity = severity;

@@ -1,10 +1,10 @@
-//! Texts in which a `//` was meant as a division of integers, as in Python. Here it begins a comment, which hides the rest of its line
-//! from the parser.
+//! Finds a `//` that was meant as a division of integers, as in Python. In hx it begins a comment, which hides the rest of its
+//! line from the parser.
 
 use text_size::{TextRange, TextSize};
 
-/// Returns the range of the `//` behind a syntax error that starts at `start`, if the comment reads as a divisor: `n // 2;`, but not
-/// `n // the number of rows`.
+/// Returns the range of a `//` that follows the start of a syntax error, possibly after spaces, if the comment reads as a divisor:
+/// `n // 2;`, but not `n // the number of rows`.
 pub(crate) fn slashes(text: &str, start: TextSize) -> Option<TextRange> {
     let line = text.get(usize::from(start)..)?.lines().next()?;
     let comment = line.trim_start().strip_prefix("//")?;
@@ -13,8 +13,8 @@ pub(crate) fn slashes(text: &str, start: TextSize) -> Option<TextRange> {
     reads_as_divisor(comment).then(|| TextRange::at(at, TextSize::new(2)))
 }
 
-/// Reports whether a comment begins with a number or name, and goes on as an expression does: with an operator, a bracket, a comma or a
-/// semicolon. A number may also be all of it.
+/// Reports whether a comment, given without its `//`, reads as an expression: it begins with `(`, or with a number or name before
+/// an operator, a bracket, a comma or a semicolon, or it is a number alone.
 fn reads_as_divisor(comment: &str) -> bool {
     let comment = comment.trim();
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -35,7 +35,7 @@ mod tests {
     use crate::testing::TestDb;
     use crate::{SourceFile, syntax_diagnostics};
 
-    /// Compares the fixes of a text's syntax errors with the expected texts.
+    /// Asserts that the fixes of the syntax errors of `text` make the texts `wanted`, one text for each fix.
     fn check(text: &str, wanted: &[&str]) {
         let db = TestDb::default();
         let file = SourceFile::workspace(&db, "a.hx", text);
@@ -53,7 +53,7 @@ mod tests {
     fn a_division_that_is_a_comment_is_found() {
         check("main { let a = 7 // 2;\n print(a); }", &["main { let a = 7 / 2;\n print(a); }"]);
         check("main { print(7 // 2);\n }", &["main { print(7 / 2);\n }"]);
-        // A semicolon that is missing before a comment is no division.
+        // The missing semicolon is the error here; the comment is no divisor.
         check("main { let a = 7 // the first prime;\n print(a); }", &[]);
         check("main { let a = 7; // 2;\n print(a); }", &[]);
     }

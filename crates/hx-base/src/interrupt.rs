@@ -1,8 +1,8 @@
-//! Ending work early: because somebody asked for it, or because its time is over.
+//! Ends work early, because somebody asked for it or because its time is over.
 //!
-//! Work runs inside [`Until::run`]. A thread beside it looks at the clock and at the caller's flag. When the work is to end, it
-//! cancels the work's queries, and raises the flag that everything else looks at: [`look`] in loops on the thread of the work,
-//! [`Flag`] on other threads. Both ways the work unwinds, as salsa's queries do, and `run` catches it. So one mechanism ends
+//! Work runs inside [`Until::run`]. A watcher thread looks at the clock and at the caller's flag. When the work must end, the
+//! watcher cancels the work's queries and raises a flag, which [`look`] reads in loops on the thread of the work, and [`Flag`] on
+//! other threads. In both cases the work unwinds, as salsa's queries do, and `run` catches the unwinding. So one mechanism ends
 //! queries, host arithmetic and launches.
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use salsa::{Cancelled, Database};
 use web_time::Instant;
 
-/// The interval at which the clock and the caller's flag are polled.
+/// The interval at which the watcher thread looks at the clock and at the caller's flag.
 const POLL: Duration = Duration::from_millis(5);
 
 thread_local! {
@@ -22,7 +22,7 @@ thread_local! {
     static CURRENT: RefCell<Flag> = RefCell::default();
 }
 
-/// The end of some work: when `stop` is true, or at the deadline.
+/// The condition that ends some work: `stop` is true, or the time has reached `deadline`. Without a deadline, only `stop` ends it.
 #[derive(Clone, Copy, Debug)]
 pub struct Until<'a> {
     pub stop: &'a AtomicBool,
@@ -33,55 +33,56 @@ pub struct Until<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ended;
 
-/// Whether the work of a thread is to end. It may be given to threads that work for that one; where no work has an end, it is
-/// never raised.
+/// A flag that is raised when the work of a thread must end. The threads that help this work may have a copy. Outside of
+/// [`Until::run`] the flag is never raised.
 #[derive(Clone, Default, Debug)]
 pub struct Flag(Option<Arc<AtomicBool>>);
 
 impl Flag {
-    /// The flag of the work that runs on this thread.
+    /// Returns the flag of the work that runs on this thread.
     pub fn current() -> Flag {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// True from the moment on at which the work is to end.
+    /// Reports whether the work must end. A raised flag stays raised.
     pub fn is_raised(&self) -> bool {
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 
-/// Unwinds if the work of this thread is to end. For loops that take longer than a few milliseconds.
+/// Unwinds if the work of this thread must end. Call this function in loops that take longer than a few milliseconds.
 pub fn look() {
     if CURRENT.with_borrow(Flag::is_raised) {
-        // It is no panic: nothing is reported.
+        // `resume_unwind` calls no panic hook, so no panic is reported.
         resume_unwind(Box::new(Cancelled::Local));
     }
 }
 
-/// Runs a part of some work and reports whether the work ended in it.
+/// Runs a part of some work and catches its interruption, so that the caller can say where the work ended.
 ///
 /// # Errors
-/// If the work was interrupted. The caller must end its own work, too.
+/// If the part was interrupted. The caller must then end the rest of the work, too.
 pub fn catch<T>(part: impl FnOnce() -> T) -> Result<T, Ended> {
     match Cancelled::catch(AssertUnwindSafe(part)) {
         Ok(value) => Ok(value),
         Err(Cancelled::Local) => Err(Ended),
-        // A newer text is waiting, or another thread failed: that is for whoever owns the database.
+        // A newer text is waiting, or another thread panicked. The owner of the database handles both.
         Err(other) => resume_unwind(Box::new(other)),
     }
 }
 
 impl Until<'_> {
-    /// True when the work is to end.
+    /// Reports whether `stop` is true or the deadline has passed.
     pub fn is_reached(self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 
-    /// Runs work until then at most, on a database handle of its own: nothing else is cancelled with it. Work inside other work
-    /// ends with it. Without threads, as in a browser, nothing watches the clock: the page ends its worker instead.
+    /// Runs work and ends it when the condition is met. The work has a database handle of its own, so no other work on the
+    /// database is cancelled. Work that runs inside of other work ends with the outer work, too. Where no thread can be started,
+    /// as in a browser, nothing looks at the clock: the page ends its worker instead.
     ///
     /// # Errors
-    /// If the work ended early. A part of it that said so by other means has a result.
+    /// If the work was interrupted. Work that catches the interruption by [`catch`] and then returns a value is no error.
     pub fn run<D: Database + Clone, T>(self, db: &D, work: impl FnOnce(&D) -> T) -> Result<T, Ended> {
         let handle = db.clone();
         let token = handle.cancellation_token();
@@ -92,7 +93,7 @@ impl Until<'_> {
             while !done.load(Ordering::Acquire) {
                 if self.is_reached() || outer.is_raised() {
                     raised.store(true, Ordering::Relaxed);
-                    // Each time: a query that comes to its end takes the request for its own.
+                    // The request is made again in each round, because a query that ends in the meantime clears it.
                     token.cancel();
                 }
                 std::thread::park_timeout(POLL);
@@ -107,7 +108,7 @@ impl Until<'_> {
     }
 }
 
-/// Ends the watching, also when the work panics.
+/// Ends the watcher thread when it is dropped, also when the work panics.
 struct Ending<'a> {
     done: &'a AtomicBool,
     watcher: Option<std::thread::Thread>,
@@ -122,7 +123,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Puts the flag of the work outside back.
+/// Restores the flag of the outer work when it is dropped.
 struct Inside(Flag);
 
 impl Drop for Inside {
@@ -164,10 +165,10 @@ mod tests {
             }
         };
         assert_eq!(soon().run(&db, queries), Err::<(), Ended>(Ended));
-        // A part that ends has the rest of the work go on, to say where it was.
+        // The work catches the interruption of its part, and goes on to say where it was.
         assert_eq!(soon().run(&db, |_| catch(endless)), Ok(Err(Ended)));
         assert_eq!(Until { stop: &NEVER, deadline: None }.run(&db, |_| 1), Ok(1));
-        // Outside nothing ends.
+        // Outside of `run`, no work ends.
         look();
         db.unwind_if_revision_cancelled();
         assert!(!Flag::current().is_raised());

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hx_syntax::Parse;
 
-/// The text and the tree of a file before its last edit.
+/// The text and the tree of the last parse of a file.
 ///
 /// `parse` reads this state although no query tracks it. That is sound because the result does not depend on it: a text has the
 /// same tree whether it is parsed as a whole or from the tree of another text. Debug builds compare both.
@@ -15,7 +15,8 @@ pub struct LastParse(Arc<Mutex<Option<Parsed>>>);
 type Parsed = (Arc<str>, Parse);
 
 impl LastParse {
-    /// Parses a text of the file. The tree shares the nodes of items that are as before.
+    /// Parses a new text of the file, and keeps both for the next call. The tree shares the nodes of unchanged items with the
+    /// last tree.
     pub(crate) fn parse(&self, text: &str) -> Parse {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let parse = match &last {

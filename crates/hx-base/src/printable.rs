@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Replaces every control character by an escape such as `\u{1b}`; line ends and tabs stay.
+/// Replaces every control character except line feeds and tabs by an escape such as `\u{1b}`, and likewise every character that
+/// changes the direction of text or has no width.
 ///
 /// A terminal acts on control characters: they move its cursor, recolour or hide earlier output, and set its title. Characters
 /// that change the direction of text make a name read as another one.
@@ -17,10 +18,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces each character on which a terminal acts, or which it does not show, by `�`, one for one, so that positions in the text stay
-/// valid.
+/// Replaces each character that [`printable`] escapes by `�`, so that positions in characters stay valid; positions in bytes do
+/// not. A carriage return at a line end stays.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    // A carriage return before a line feed is part of a line end, so it is not masked.
     let is_end = |at: usize| text[at..].starts_with("\r\n");
     let hides = |(at, c): (usize, char)| is_hidden(c) && !is_end(at);
     if !text.char_indices().any(hides) {

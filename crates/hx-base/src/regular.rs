@@ -9,8 +9,8 @@ use std::path::Path;
 /// Opens a regular file for reading. A link is followed.
 ///
 /// # Errors
-/// The system's error. A pipe, device or socket is an [`io::ErrorKind::InvalidInput`] that names its kind. It is not opened,
-/// because opening a pipe waits for a writer.
+/// The system's error, or [`io::ErrorKind::IsADirectory`] for a folder. A pipe, device or socket is an
+/// [`io::ErrorKind::InvalidInput`] that names its kind. It is not opened, because opening a pipe waits for a writer.
 pub fn open_regular_file(path: &Path) -> io::Result<File> {
     check(&fs::metadata(path)?)?;
     let file = File::open(path)?;
@@ -22,7 +22,7 @@ pub fn open_regular_file(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open_regular_file`], and an error of kind [`io::ErrorKind::FileTooLarge`] if the file is longer.
+/// The errors of [`open_regular_file`], and an error of kind [`io::ErrorKind::FileTooLarge`] if the file is longer.
 pub fn read_regular_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular_file(path)?;
     let mut bytes = Vec::new();

@@ -13,11 +13,11 @@ use tempfile::{NamedTempFile, TempPath};
 /// The prefix of the names of unfinished files.
 const PREFIX: &str = ".hx-";
 
-/// Replaces a file, or creates it. A link stays a link: its target is replaced. A pipe or a device cannot be replaced and is
-/// written to.
+/// Replaces a file, or creates it. A link stays a link: its target is replaced. The bytes are written to a pipe or a device, which
+/// cannot be replaced.
 ///
 /// # Errors
-/// The system's error. The file is then unchanged.
+/// The system's error. A file is then unchanged; a pipe or a device may have received some of the bytes.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(there) if !there.is_file() && !there.is_dir() => {
@@ -27,11 +27,11 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Replaces several files together or not at all. All are written before the first rename; if a rename fails, the earlier ones
-/// are undone. A link stays a link: its target is replaced.
+/// Replaces several files together or not at all. All are written under other names before the first rename; if a rename fails,
+/// the earlier renames are undone. A link stays a link: its target is replaced.
 ///
 /// # Errors
-/// The file at fault, and the system's error.
+/// The path of the file that failed, and the system's error.
 pub fn replace_files<'a>(files: &[(&'a Path, &[u8])]) -> std::result::Result<(), (&'a Path, Error)> {
     let mut drafts = Vec::with_capacity(files.len());
     for &(path, bytes) in files {
@@ -52,13 +52,13 @@ pub fn replace_files<'a>(files: &[(&'a Path, &[u8])]) -> std::result::Result<(),
     Ok(())
 }
 
-/// A file that is written but not yet renamed to its place.
+/// A file that is written under another name, but not yet renamed to `place`.
 struct Draft {
     place: PathBuf,
     file: NamedTempFile,
 }
 
-/// A file that is renamed to its place, and the old file.
+/// A file that is renamed to `place`, and a copy of the file before it, if an undo may need one.
 struct Replaced {
     place: PathBuf,
     before: Option<TempPath>,
@@ -88,7 +88,7 @@ impl Draft {
         Ok(Draft { place, file })
     }
 
-    /// Renames the draft to its place. `keeps` says whether the old file may be needed again.
+    /// Renames the draft to its place. If `keeps` is true, the result has a copy of the old file for an undo.
     fn replace(self, keeps: bool) -> Result<Replaced> {
         let folder = self.file.path().parent().unwrap_or(Path::new(".")).to_owned();
         let before = match keeps && self.place.exists() {
@@ -100,13 +100,14 @@ impl Draft {
             }
             false => None,
         };
-        // A failed rename changes nothing.
+        // If the rename fails, the old file is unchanged.
         self.file.persist(&self.place).map_err(|error| error.error)?;
         Ok(Replaced { place: self.place, before })
     }
 }
 
-/// Refuses to replace a file that could not be written in place.
+/// Returns an error for a folder, for anything else that is no regular file, and for a read-only file. A rename would replace a
+/// read-only file, although nobody can write to it.
 fn may_be_replaced(there: &Metadata) -> Result<()> {
     if there.is_dir() {
         return Err(Error::new(ErrorKind::IsADirectory, "it is a folder"));

@@ -25,13 +25,11 @@ pub struct SourceFile {
     /// The path for messages and for the lookup of modules: relative if possible, separated by `/`.
     #[returns(deref)]
     pub path: String,
-    /// The whole text.
     #[returns(deref)]
     pub text: Arc<str>,
-    /// The origin of the file.
     #[returns(copy)]
     pub kind: FileKind,
-    /// The text and the tree before the last edit, for files of the user.
+    /// The text and the tree of the last parse, for files of the user only.
     #[default]
     #[returns(ref)]
     pub(crate) parsed: LastParse,
@@ -40,27 +38,26 @@ pub struct SourceFile {
     pub outer: Option<Scope>,
 }
 
-/// A link of the chain of files that a cell sees: a cell or file before it, and the rest of the chain.
+/// The files whose names a cell sees, as a linked list: the nearest earlier cell or loaded file, and the list before it.
 ///
-/// Each link is an input of its own that never changes, so a new cell invalidates nothing that an earlier one has read.
+/// Each element is an input of its own that never changes, so a new cell invalidates no result of an earlier one.
 #[salsa::input(debug)]
 #[derive(PartialOrd, Ord)]
 pub struct Scope {
-    /// The cell or the loaded file.
     #[returns(copy)]
     pub file: SourceFile,
-    /// The rest of the chain.
+    /// The rest of the list. `None` at its end.
     #[returns(copy)]
     pub before: Option<Scope>,
 }
 
 impl Scope {
-    /// Appends a cell or file to a chain.
+    /// Makes the list that begins with `file` and continues with `before`.
     pub fn after(db: &dyn Db, before: Option<Scope>, file: SourceFile) -> Scope {
         Scope::builder(file, before).durability(Durability::HIGH).new(db)
     }
 
-    /// Yields the files of the chain, nearest first.
+    /// Yields the files of the list, nearest first.
     pub fn files(db: &dyn Db, scope: Option<Scope>) -> impl Iterator<Item = SourceFile> {
         std::iter::successors(scope, |scope| scope.before(db)).map(|scope| scope.file(db))
     }
@@ -116,21 +113,23 @@ impl SourceFile {
 /// All known files: the standard library, the files of the project, and single files that were opened.
 #[salsa::input(singleton, debug)]
 pub struct Workspace {
-    /// In the order in which they became known. A path occurs once.
+    /// The files in the order in which they became known, each once.
     #[returns(deref)]
     pub files: Vec<SourceFile>,
-    /// The candidate of every kernel that is built by default. 0 is the cheapest.
+    /// The number of the candidate that is built of every kernel, unless a kernel is built with another. 0 is the cheapest
+    /// candidate.
     #[default]
     #[returns(copy)]
     pub candidate: u32,
-    /// The current folder, where relative paths start; empty if there is none. Files outside of it have absolute paths.
+    /// The absolute path of the folder where relative paths start; empty if there is none. Files outside of it have absolute
+    /// paths.
     #[default]
     #[returns(deref)]
     pub current_dir: String,
 }
 
 impl Workspace {
-    /// Adds files. Their order is kept, and it affects only the order of reports.
+    /// Adds the files that the list lacks, at its end. The order affects only the order of reports.
     pub fn add_files(self, db: &mut dyn Db, files: impl IntoIterator<Item = SourceFile>) {
         let mut all = self.files(db).to_vec();
         let before = all.len();
@@ -144,14 +143,14 @@ impl Workspace {
         }
     }
 
-    /// Sets the candidate of every kernel that is built from now on.
+    /// Sets the number of the candidate that is built of every kernel from now on.
     pub fn choose(self, db: &mut dyn Db, candidate: u32) {
         if self.candidate(db) != candidate {
             self.set_candidate(db).to(candidate);
         }
     }
 
-    /// Removes a file from the list. Its input stays and may be added again.
+    /// Removes a file from the list. The [`SourceFile`] stays valid and may be added again.
     pub fn remove_file(self, db: &mut dyn Db, file: SourceFile) {
         let mut all = self.files(db).to_vec();
         all.retain(|&known| known != file);
@@ -160,7 +159,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the file with this display path.
+    /// Returns the file with this display path: a file of the user, or else one of the standard library. `None` for an unknown
+    /// path and for a cell.
     pub fn file(self, db: &dyn Db, path: &str) -> Option<SourceFile> {
         let files = crate::module_files(db, self);
         let of = |kind: FileKind| files.get(&(kind, path.to_owned())).copied();

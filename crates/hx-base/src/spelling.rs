@@ -1,6 +1,7 @@
 //! Suggests the name that was probably meant.
 
-/// Returns the candidate nearest to a misspelled name, if one is near enough to suggest; of equally near ones the first.
+/// Returns the candidate nearest to a misspelled name, the first of equally near ones. `None` if none is within a third of the
+/// name's characters, limited to 1 to 3 changes, or if as many changes as the candidate has characters are necessary.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     let scored = candidates.into_iter().map(|candidate| (edit_distance(name, candidate), candidate));
@@ -9,8 +10,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
 }
 
-/// Returns how many characters must be inserted, removed or replaced, or neighbours swapped, to turn one text into the other.
-/// Case is ignored.
+/// Returns the edit distance of two texts: the least number of steps that turn one into the other. A step inserts, removes or
+/// replaces a character, or swaps two neighbours. The case of ASCII letters is ignored.
 fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().map(|c| c.to_ascii_lowercase()).collect();
     let b: Vec<char> = b.chars().map(|c| c.to_ascii_lowercase()).collect();

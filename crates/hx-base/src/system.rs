@@ -17,7 +17,7 @@ pub struct DirEntry {
 pub enum SystemError {
     /// There is no such file or folder.
     NotFound,
-    /// The file is not UTF-8 text: the byte at this offset begins no character.
+    /// The file is not UTF-8 text: the byte at this offset, in bytes from the start, begins no character.
     NotText(usize),
     /// The name of the file is not UTF-8 text.
     NameNotText,

@@ -68,15 +68,15 @@ impl System for MemorySystem {
     }
 }
 
-/// A log of the executed queries, in order, and of the number of cancellation checks. Make the log first and give it to the
-/// storage: `Storage::new(Some(log.callback()))`.
+/// A log of the names of the executed queries, in order, and of the number of cancellation checks. Make the log first and give it
+/// to the storage: `Storage::new(Some(log.callback()))`.
 #[derive(Debug, Clone, Default)]
 pub struct EventLog {
     executed: Arc<Mutex<Vec<String>>>,
     checks: Arc<Mutex<Checks>>,
 }
 
-/// The number of cancellation checks so far, and the number of the check at which to cancel.
+/// The number of cancellation checks so far, and the number of the check at which a token is cancelled.
 #[derive(Debug, Default)]
 struct Checks {
     count: usize,
@@ -105,12 +105,12 @@ impl EventLog {
         })
     }
 
-    /// Returns the number of cancellation checks since the last call.
+    /// Returns the number of cancellation checks since the last call or [`EventLog::cancel_at`], and drops a pending cancellation.
     pub fn take_checks(&self) -> usize {
         std::mem::take(&mut *self.checks.lock().unwrap_or_else(PoisonError::into_inner)).count
     }
 
-    /// Cancels the running query at check `number`, counted from 1.
+    /// Cancels by `token` at the check `number` from now on, counted from 1.
     pub fn cancel_at(&self, number: usize, token: salsa::CancellationToken) {
         let checks = Checks { count: 0, cancel: Some((number, token)) };
         *self.checks.lock().unwrap_or_else(PoisonError::into_inner) = checks;
@@ -131,8 +131,8 @@ impl EventLog {
     }
 }
 
-/// Defines a database for tests, with the queries of `hx-base` and of the layers whose `Db` traits are listed. Its workspace is empty at
-/// first, and its field `log` has the executed queries.
+/// Defines a database for tests, with the queries of `hx-base` and of the layers whose `Db` traits are listed. Its workspace is
+/// empty, and its field `log` lists the executed queries.
 #[macro_export]
 macro_rules! test_database {
     ($(#[$meta:meta])* $vis:vis struct $name:ident: [$($layer:path),*]) => {
