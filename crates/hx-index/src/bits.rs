@@ -1,4 +1,4 @@
-//! Operators on the bits of integers, as far as expressions can state them.
+//! Bit operators on symbolic integers, for the operands whose result is a symbolic expression.
 
 use crate::{Expr, Facts};
 
@@ -34,7 +34,8 @@ impl BitOp {
         })
     }
 
-    /// Returns an expression with the value of `a op b`; `None` if none states it.
+    /// Returns an expression with the value of `a op b`. `None` if no such expression is known, for example for `x << y` with a
+    /// symbol `y`.
     pub fn apply(self, a: &Expr, b: &Expr, facts: &Facts) -> Option<Expr> {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
             return self.eval(x, y).map(Expr::constant);
@@ -46,13 +47,13 @@ impl BitOp {
                     return Some(a.xor(b));
                 }
                 let (x, mask) = b.as_const().map(|m| (a, m)).or_else(|| a.as_const().map(|m| (b, m)))?;
-                // The sum of a large number and a mask may not fit 64 bits, although the result does.
+                // The sum `x + mask` of a large number and a mask may not fit 64 bits, although `x | mask` does.
                 let is_small = |x: Option<i64>| x.is_some_and(|x| x.unsigned_abs() < 1 << 62);
                 let (low, high) = facts.launch_range(x);
                 let fits = self == BitOp::And || is_small(low) && is_small(high) && is_small(Some(mask));
                 fits.then(|| self.masked(x, mask, facts))
             }
-            // A shift is a product with a power of two, or a quotient that is rounded down.
+            // A shift to the left is a product with a power of two, and a shift to the right a quotient by one, rounded down.
             BitOp::Shl | BitOp::Shr => {
                 let power = Expr::constant(1i64.checked_shl(u32::try_from(b.as_const()?).ok()?)?);
                 power.as_const().filter(|power| *power > 0)?;
@@ -63,17 +64,17 @@ impl BitOp {
 }
 
 impl BitOp {
-    /// Returns `x op mask` for an operator that is no shift, as a sum.
+    /// Returns `x op mask` as a sum, for `&`, `|` and `^`.
     fn masked(self, x: &Expr, mask: i64, facts: &Facts) -> Expr {
         let common = if mask >= 0 {
             common_bits(x, mask, facts)
         } else {
-            // The bits of a negative mask are all but those of its complement.
+            // A negative mask has every bit except those of `!mask`.
             x.clone() - common_bits(x, !mask, facts)
         };
         match self {
             BitOp::And => common,
-            // Bits that both have count once, or not at all.
+            // The sum `x + mask` counts each common bit twice: `|` counts it once, and `^` not at all.
             BitOp::Or => x.clone() + Expr::constant(mask) - common,
             _ => x.clone() + Expr::constant(mask) - common.scale(2),
         }
@@ -87,7 +88,7 @@ fn common_bits(x: &Expr, mask: i64, facts: &Facts) -> Expr {
     let zeros = if low == 0 { i64::MAX } else { (low & low.wrapping_neg()) - 1 };
     match mask & !zeros {
         0 => Expr::default(),
-        // The remainder by a power of two is the form that proofs know.
+        // If the mask is 2ⁿ - 1, `x & mask` is `x % 2ⁿ`, a form that proofs can bound.
         _ if mask & (mask + 1) == 0 && mask < i64::MAX => x.rem(&Expr::constant(mask + 1), facts),
         _ => x.and(mask),
     }

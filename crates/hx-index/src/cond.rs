@@ -35,7 +35,8 @@ impl Cond {
         }
     }
 
-    /// Makes the comparison `a op b`. It is [`Cond::True`] or [`Cond::False`] if the facts decide it.
+    /// Makes the comparison `a op b`. It is [`Cond::True`] or [`Cond::False`] if the facts decide it: `==` is `True` only for
+    /// equal expressions.
     pub fn cmp(op: CmpOp, a: Expr, b: Expr, facts: &Facts) -> Cond {
         let known = |holds: bool, fails: bool| {
             if holds {

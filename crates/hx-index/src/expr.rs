@@ -12,20 +12,20 @@ use smol_str::SmolStr;
 use self::products::Products;
 use crate::{Facts, Width, floor_div, floor_mod};
 
-/// An integer whose value is unknown at compile time: it is known at launch, in a block, in a thread or in a loop.
+/// An integer whose value is unknown at compile time. It becomes known at the launch, in a block, in a thread or in a loop.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Symbol {
     /// A dimension or stride of a kernel parameter, bound at launch; never negative.
     Dim(SmolStr),
     /// An integer argument of the kernel, of any sign.
     Scalar(SmolStr),
-    /// The multiprocessors of the device, bound at launch; at least 1.
+    /// The number of multiprocessors of the device, bound at launch; at least 1.
     Multiprocessors,
     /// The number of blocks along grid axis 0, 1 or 2; at least 1, because some block runs.
     GridDim(u8),
-    /// The index of the block along grid axis 0, 1 or 2.
+    /// The index of the block along grid axis 0, 1 or 2, from 0.
     BlockIdx(u8),
-    /// The index of the thread in its block.
+    /// The index of the thread in its block, from 0.
     Thread,
     /// A loop counter or a local integer. The number distinguishes equal names.
     Var(SmolStr, u32),
@@ -55,14 +55,14 @@ pub type Monomial = Vec<Atom>;
 /// A symbolic integer as a sum of products. No coefficient is zero, so the empty sum is 0.
 #[derive(Clone, Default)]
 pub struct Expr {
-    /// Proofs copy expressions far more often than they change them.
+    /// Shared, because proofs copy expressions far more often than they change them.
     terms: Arc<Terms>,
 }
 
 #[derive(Clone, Default)]
 struct Terms {
     products: Products,
-    /// The hash of the products, once it was asked for.
+    /// The hash of the products, after its first use.
     hash: OnceLock<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Expr {
         Expr::symbol(Symbol::Dim(name.into()))
     }
 
-    /// Makes the sum of one product of a single atom.
+    /// Makes the expression of a single atom.
     pub fn atom(atom: Atom) -> Expr {
         Expr::product(vec![atom], 1)
     }
@@ -103,13 +103,13 @@ impl Expr {
         self.terms.products.0.iter().map(|(m, c)| (m, *c))
     }
 
-    /// Returns the coefficient of a product, if the sum has it.
+    /// Returns the coefficient of a product. `None` if the sum lacks the product.
     pub(crate) fn coefficient(&self, monomial: &Monomial) -> Option<i64> {
         let products = &self.terms.products;
         products.at(monomial).ok().map(|at| products.0[at].1)
     }
 
-    /// Returns the value, if no symbol occurs.
+    /// Returns the value of a constant expression. `None` if the sum has any other term.
     pub fn as_const(&self) -> Option<i64> {
         match self.terms.products.0.as_slice() {
             [] => Some(0),
@@ -118,7 +118,8 @@ impl Expr {
         }
     }
 
-    /// Returns `self - other` if the two sums differ in their constant terms only. It copies no terms, which matters if both are large.
+    /// Returns `self - other` if the two sums differ in their constant terms only; `None` otherwise, and if the difference
+    /// exceeds 64 bits. It copies no terms, which matters if both are large.
     pub fn constant_distance(&self, other: &Expr) -> Option<i64> {
         fn varying(e: &Expr) -> &[(Monomial, i64)] {
             match e.terms.products.0.as_slice() {
@@ -130,7 +131,7 @@ impl Expr {
         same.then(|| self.constant_term().checked_sub(other.constant_term())).flatten()
     }
 
-    /// Returns the atom, if the expression is a single one.
+    /// Returns the atom, if the expression is one atom with the coefficient 1.
     pub fn as_atom(&self) -> Option<&Atom> {
         match self.terms.products.0.as_slice() {
             [(monomial, 1)] if monomial.len() == 1 => Some(&monomial[0]),
@@ -138,7 +139,8 @@ impl Expr {
         }
     }
 
-    /// Reports whether the expression has more terms and factors than `limit`, including those inside of divisions and the like.
+    /// Reports whether the number of terms and factors exceeds `limit`. The operands of atoms, such as the dividend of a
+    /// quotient, count, too.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         fn count(expr: &Expr, left: &mut usize) -> bool {
             expr.terms().any(|(monomial, _)| {
@@ -169,9 +171,9 @@ impl Expr {
         self.terms.products.0.is_empty()
     }
 
-    /// Returns the constant part of the sum.
+    /// Returns the constant term of the sum; 0 if it has none.
     pub fn constant_term(&self) -> i64 {
-        // The empty product is the least.
+        // Products are sorted, and the empty product is the first.
         self.terms().next().filter(|(monomial, _)| monomial.is_empty()).map_or(0, |(_, c)| c)
     }
 
@@ -203,7 +205,8 @@ impl Expr {
         if let Some(d) = divisor.as_const() {
             return if d > 0 { self.div_const(d, facts) } else { self.opaque_div(divisor) };
         }
-        // If every product contains the whole divisor, cancel it, unless it may be 0: then the quotient is 0.
+        // If every product has all factors of the divisor, cancel them. A divisor that may be 0 stays, because its quotient is
+        // then 0.
         if let Some((monomial, 1)) = divisor.single_term().filter(|_| facts.is_nonzero(divisor)) {
             let mut quotient = Products::default();
             let mut rests = self.terms().map(|(m, c)| (remove_factors(m, monomial), c));
@@ -215,7 +218,8 @@ impl Expr {
         self.opaque_div(divisor)
     }
 
-    /// Returns `q` with `self = q · divisor`, if the products show it.
+    /// Returns the `q` with `self = q · divisor`, for a divisor that is a single product. `None` if a product of `self` lacks a
+    /// factor of the divisor, or has a coefficient that is no multiple of the divisor's.
     pub fn exact_quotient(&self, divisor: &Expr) -> Option<Expr> {
         let (factors, c) = divisor.single_term()?;
         self.terms().try_fold(Expr::default(), |sum, (monomial, coefficient)| {
@@ -224,7 +228,7 @@ impl Expr {
         })
     }
 
-    /// Returns the product, if the sum has one only.
+    /// Returns the product and its coefficient, if the sum is a single product.
     pub(crate) fn single_term(&self) -> Option<(&Monomial, i64)> {
         match self.terms.products.0.as_slice() {
             [(monomial, c)] => Some((monomial, *c)),
@@ -251,7 +255,7 @@ impl Expr {
             } else if !m.is_empty() && facts.divides_term(m, c, d) {
                 exact.add_term(m.clone(), c);
             } else {
-                // A large constant is split, so that the rest is small.
+                // The constant is split into a multiple of `d` and a remainder below `d`, so that the range of `rest` is small.
                 if m.is_empty() {
                     quotient.add_term(Vec::new(), c.div_euclid(d));
                     rest.add_term(Vec::new(), c.rem_euclid(d));
@@ -271,7 +275,7 @@ impl Expr {
         quotient + remainder.div_nested(d)
     }
 
-    /// Applies `⌊⌊x / a⌋ / d⌋ = ⌊x / (a·d)⌋`.
+    /// Returns `⌊self / d⌋`. If `self` is itself a quotient, it is `⌊⌊x / a⌋ / d⌋ = ⌊x / (a·d)⌋`.
     fn div_nested(&self, d: i64) -> Expr {
         if let Some(Atom::Div(inner, by)) = self.as_atom()
             && let Some(b) = by.as_const()
@@ -308,7 +312,7 @@ impl Expr {
         {
             return rest;
         }
-        // Uses (x % (n·d)) % d = x % d.
+        // If `d` divides the divisor of a remainder, `(x % (n·d)) % d = x % d`.
         match rest.as_atom() {
             Some(Atom::Mod(x, by)) if by.as_const().is_some_and(|by| by > 0 && by % d == 0) => {
                 x.rem(divisor, facts)
@@ -317,17 +321,17 @@ impl Expr {
         }
     }
 
-    /// Returns `⌈self / divisor⌉`.
+    /// Returns `⌈self / divisor⌉` for a divisor of at least 1; 0 if the divisor is 0.
     pub fn ceil_div(&self, divisor: &Expr, facts: &Facts) -> Expr {
         (self.clone() + divisor.clone() - Expr::constant(1)).div(divisor, facts)
     }
 
-    /// Returns `min(self, other)`: one of the two if the facts order them.
+    /// Returns `min(self, other)`. If the facts order the two, it is the lesser of them and not an [`Atom::Min`].
     pub fn minimum(&self, other: &Expr, facts: &Facts) -> Expr {
         self.least(other, |a, b| facts.proves_le(a, b))
     }
 
-    /// Returns `max(self, other)`: one of the two if the facts order them.
+    /// Returns `max(self, other)`. If the facts order the two, it is the greater of them and not an [`Atom::Max`].
     pub fn maximum(&self, other: &Expr, facts: &Facts) -> Expr {
         self.greatest(other, |a, b| facts.proves_le(a, b))
     }
@@ -354,7 +358,7 @@ impl Expr {
         }
     }
 
-    /// Returns the bitwise exclusive or of non-negative integers.
+    /// Returns the bitwise exclusive or. Both operands must be non-negative.
     pub fn xor(&self, other: &Expr) -> Expr {
         match (self.as_const(), other.as_const()) {
             (Some(a), Some(b)) => Expr::constant(a ^ b),
@@ -364,7 +368,7 @@ impl Expr {
         }
     }
 
-    /// Returns the bitwise and of a non-negative integer with a mask.
+    /// Returns the bitwise and with a mask, which must not be negative.
     pub fn and(&self, mask: i64) -> Expr {
         match self.as_const() {
             Some(a) => Expr::constant(a & mask),
@@ -380,7 +384,7 @@ impl Expr {
         if facts.fits(self, width) { self.clone() } else { Expr::atom(Atom::Wrap(self.clone(), width)) }
     }
 
-    /// Returns the expression with the numbers inside of every [`Atom::Wrap`] taken as unbounded integers.
+    /// Returns the expression without [`Atom::Wrap`]: each is replaced by its operand, as if integers were unbounded.
     pub fn unwrapped(&self) -> Expr {
         let mut sum = Expr::default();
         for (m, c) in self.terms() {
@@ -393,7 +397,7 @@ impl Expr {
         sum
     }
 
-    /// Replaces symbols by expressions, and simplifies the result under `facts`.
+    /// Replaces each symbol for which `with` returns an expression, and simplifies the result under `facts`.
     pub fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let mut kept = Products::default();
         let mut sum = Expr::default();
@@ -409,7 +413,7 @@ impl Expr {
         (sum + kept.into()).simplify(facts)
     }
 
-    /// Simplifies under `facts`: `k / 16 · 16` is `k` if 16 divides `k`.
+    /// Cancels factors against the divisors of divisions that `facts` prove exact: `k / 16 · 16` becomes `k` if 16 divides `k`.
     pub fn simplify(&self, facts: &Facts) -> Expr {
         let exact = |m: &Monomial, c: i64| {
             m.iter().enumerate().find_map(|(i, atom)| {
@@ -462,7 +466,7 @@ impl Expr {
         self.terms().flat_map(|(monomial, _)| monomial).for_each(|atom| atom.visit_symbols(f));
     }
 
-    /// Returns the quotients and remainders whose divisor may be 0, each once.
+    /// Returns the quotients and remainders whose divisor is 0 or no constant, each once. Facts are not consulted.
     pub fn divisions(&self) -> Vec<Atom> {
         let mut found = Vec::new();
         self.collect_divisions(&mut found);
@@ -487,7 +491,7 @@ impl Expr {
         }
     }
 
-    /// Reports whether the symbol occurs, also inside divisions and the like.
+    /// Reports whether the symbol occurs in a term, or in an operand of an atom such as a quotient.
     pub fn mentions(&self, symbol: &Symbol) -> bool {
         let mut found = false;
         self.visit_symbols(&mut |s| found |= s == symbol);
@@ -538,7 +542,7 @@ impl Atom {
                 | Symbol::BlockIdx(_)
                 | Symbol::Thread,
             ) => true,
-            // The start of a counter depends on its loop, so only facts can bound it.
+            // A counter may start below 0, so its form alone says nothing.
             Atom::Symbol(Symbol::Var(..)) => false,
             Atom::Div(a, b) | Atom::Min(a, b) | Atom::Xor(a, b) => a.is_nonnegative() && b.is_nonnegative(),
             Atom::Max(a, b) => a.is_nonnegative() || b.is_nonnegative(),
@@ -611,7 +615,7 @@ impl Atom {
     }
 }
 
-/// Returns `monomial` without the factors of `by`, if it has them all.
+/// Returns `monomial` without the factors of `by`. `None` if it lacks one of them.
 fn remove_factors(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
     let mut rest = monomial.clone();
     for factor in by {
@@ -630,7 +634,7 @@ impl From<i64> for Expr {
 impl Add for Expr {
     type Output = Expr;
     fn add(mut self, mut other: Expr) -> Expr {
-        // The order of the sums does not matter, because each product of one meets at most one of the other.
+        // Sums commute. The terms of the shorter sum are added to the longer one, which takes fewer insertions.
         if self.terms().len() < other.terms().len() {
             std::mem::swap(&mut self, &mut other);
         }

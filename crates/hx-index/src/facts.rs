@@ -1,4 +1,4 @@
-//! Facts about symbols, and the conclusions from them.
+//! Facts about symbols, and the divisors and ranges of expressions that follow from them.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,28 +7,29 @@ use std::sync::OnceLock;
 
 use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
 
-/// Divisors and ranges of symbols. Dimensions, block and thread indices are never negative even without an entry.
+/// Statements about symbols and expressions: divisors, bounds, orders, equalities and exact divisions. Without any statement,
+/// dimensions, strides, block and thread indices are at least 0, and grid sizes and multiprocessors at least 1.
 #[derive(Clone, Default)]
 pub struct Facts {
     stated: Stated,
-    /// The hash of the statements, computed at the first use.
+    /// The hash of `stated`, computed at its first use after a change.
     fingerprint: OnceLock<u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Stated {
     divisors: BTreeMap<Symbol, i64>,
-    /// The lowest value, if it is not the symbol's usual one.
+    /// The least value, where a statement replaces the default of the symbol's kind.
     lower: BTreeMap<Symbol, i64>,
     /// The greatest value (inclusive). It may depend on other symbols.
     upper: BTreeMap<Symbol, Expr>,
-    /// Expressions that are stated to be at least 0.
+    /// Expressions that are at least 0 for all values.
     nonnegative: BTreeSet<Expr>,
-    /// Expressions that are at least 0 where the variables that they mention have a value.
+    /// Expressions that are at least 0 wherever their variables have a value, such as inside of the loop of a counter.
     local: BTreeSet<Expr>,
-    /// Symbols that are equal to an expression of others, which mentions no symbol of this map.
+    /// Symbols that are equal to an expression. The expression mentions no key of this map.
     defined: BTreeMap<Symbol, Expr>,
-    /// Dividends and divisors that leave no remainder.
+    /// Dividends and divisors of divisions without a remainder.
     exact: BTreeSet<(Expr, Expr)>,
 }
 
@@ -53,7 +54,7 @@ impl std::fmt::Debug for Facts {
 }
 
 impl Facts {
-    /// Returns a hash of all facts, by which answers under them can be remembered. It is the same in every process.
+    /// Returns a hash of all facts, the key under which proofs are remembered. It is the same in every process.
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| {
             let mut hasher = DefaultHasher::new();
@@ -71,11 +72,12 @@ impl Facts {
     pub fn divisible(&mut self, symbol: Symbol, divisor: i64) {
         let known = self.change().divisors.entry(symbol).or_insert(1);
         let both = (*known / gcd(*known, divisor)).checked_mul(divisor);
-        // If the least common multiple overflows, keep the larger divisor: each of the two still divides the symbol.
+        // If the least common multiple exceeds 64 bits, the larger divisor is kept. It alone divides the symbol, too.
         *known = both.unwrap_or_else(|| (*known).max(divisor));
     }
 
-    /// States `0 <= symbol <= upper`. [`Facts::at_least`] sets another lower bound.
+    /// States `symbol <= upper`. It replaces an earlier upper bound. A variable without a lower bound is then at least 0, too; a
+    /// scalar is not.
     pub fn at_most(&mut self, symbol: Symbol, upper: Expr) {
         self.change().upper.insert(symbol, upper);
     }
@@ -85,7 +87,7 @@ impl Facts {
         self.change().lower.insert(symbol, lower);
     }
 
-    /// Copies the divisor and the bounds that are known of a symbol to a new symbol.
+    /// Copies the divisor and the bounds of the symbol `known` to the symbol `new`.
     pub fn like(&mut self, new: Symbol, known: &Symbol) {
         if let Some(divisor) = self.stated.divisors.get(known).copied() {
             self.change().divisors.insert(new.clone(), divisor);
@@ -98,8 +100,9 @@ impl Facts {
         }
     }
 
-    /// States `low <= high` wherever the variables of both have a value. Other proofs do not use it: a loop may have no round and a
-    /// branch may not be taken, and then nothing orders the bounds of what is defined there.
+    /// States `low <= high` wherever the variables of both have a value. A proof uses the statement only if its own expressions
+    /// imply that these variables have one: a loop may have no round and a branch may not be taken, and then the statement says
+    /// nothing.
     pub fn ordered_where_defined(&mut self, low: &Expr, high: &Expr) {
         let difference = high.clone() - low.clone();
         if difference.as_const().is_none() {
@@ -107,8 +110,8 @@ impl Facts {
         }
     }
 
-    /// Returns the statements about variables that have a value wherever the expression has one. The newest variable of a statement
-    /// decides: the older ones are in scope where it is.
+    /// Returns the statements of [`Facts::ordered_where_defined`] that hold wherever `expr` has a value. A statement holds if the
+    /// variable of it that was defined last has a value, because the variables defined before it are then in scope.
     pub(crate) fn local_to(&self, expr: &Expr) -> Vec<Expr> {
         let (mut open, mut defined) = (expr.symbols(), BTreeSet::new());
         let mut rest: Vec<(Symbol, &Expr)> =
@@ -131,7 +134,7 @@ impl Facts {
         found
     }
 
-    /// States `low <= high`, for expressions of any form.
+    /// States `low <= high` for all values of their symbols.
     pub fn ordered(&mut self, low: &Expr, high: &Expr) {
         let difference = high.clone() - low.clone();
         if difference.as_const().is_none() {
@@ -139,7 +142,8 @@ impl Facts {
         }
     }
 
-    /// States the order that a condition implies. Returns the statements that are new, for [`Facts::forget`].
+    /// States the inequalities that follow from a condition. An `||` states nothing. Returns the new statements, for
+    /// [`Facts::forget`].
     pub fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
         let at_least = |low: &Expr, high: &Expr| high.clone() - low.clone();
         let stated = match cond {
@@ -147,7 +151,7 @@ impl Facts {
             Cond::Cmp(CmpOp::Le, a, b) => vec![at_least(a, b)],
             Cond::Cmp(CmpOp::Eq, a, b) => vec![at_least(a, b), at_least(b, a)],
             Cond::And(all) => return all.iter().flat_map(|cond| self.holds(cond)).collect(),
-            // At the end of a range, an inequality is an order.
+            // If `a <= b` is known, `a != b` is `a < b`.
             Cond::Cmp(CmpOp::Ne, a, b) if self.proves_le(a, b) => vec![at_least(a, b) - Expr::constant(1)],
             Cond::Cmp(CmpOp::Ne, a, b) if self.proves_le(b, a) => vec![at_least(b, a) - Expr::constant(1)],
             Cond::Cmp(CmpOp::Ne, ..) | Cond::True | Cond::False | Cond::Or(_) => Vec::new(),
@@ -156,21 +160,21 @@ impl Facts {
         stated.filter(|difference| self.change().nonnegative.insert(difference.clone())).collect()
     }
 
-    /// Withdraws the statements of [`Facts::holds`].
+    /// Withdraws statements that [`Facts::holds`] returned.
     pub fn forget(&mut self, stated: &[Expr]) {
         stated.iter().for_each(|difference| _ = self.change().nonnegative.remove(difference));
     }
 
-    /// Withdraws the statements about a symbol, because its value changes.
+    /// Withdraws the statements of [`Facts::ordered`] and [`Facts::holds`] that mention a symbol, because its value changes.
     pub fn forget_symbol(&mut self, symbol: &Symbol) {
         self.change().nonnegative.retain(|difference| !difference.mentions(symbol));
     }
 
-    /// Replaces the range of a symbol, whose value has changed.
+    /// Replaces the bounds of a symbol whose value has changed. Without a lower bound, no upper bound is stated, either.
     pub fn set_range(&mut self, symbol: &Symbol, (low, high): (Option<i64>, Option<i64>)) {
         self.change().lower.remove(symbol);
         self.change().upper.remove(symbol);
-        // An upper bound alone would imply the lower bound 0.
+        // For a variable, an upper bound alone would imply the lower bound 0.
         if let Some(low) = low {
             self.change().lower.insert(symbol.clone(), low);
             if let Some(high) = high {
@@ -189,7 +193,7 @@ impl Facts {
         self.stated.exact.iter()
     }
 
-    /// Reports whether a division by a divisor other than 0 is known to leave no remainder.
+    /// Reports whether the divisor is known to differ from 0 and to leave no remainder.
     pub(crate) fn is_exact(&self, dividend: &Expr, divisor: &Expr) -> bool {
         match divisor.as_const() {
             Some(by) => by != 0 && self.divisor(dividend) % by == 0,
@@ -200,7 +204,7 @@ impl Facts {
         }
     }
 
-    /// Returns the statements that mention one of the symbols, each an expression that is at least 0.
+    /// Returns the expressions that are stated to be at least 0 and mention one of the symbols.
     pub fn statements_about(&self, symbols: &BTreeSet<Symbol>) -> Vec<Expr> {
         let about = |e: &&Expr| e.symbols().iter().any(|symbol| symbols.contains(symbol));
         self.stated.nonnegative.iter().filter(about).cloned().collect()
@@ -211,12 +215,13 @@ impl Facts {
         self.stated.nonnegative.iter()
     }
 
-    /// Replaces the symbols that are equal to expressions, and simplifies.
+    /// Replaces defined symbols by their expressions, and simplifies the result.
     pub(crate) fn with_definitions(&self, e: &Expr) -> Expr {
         e.substitute(self, &|symbol| self.stated.defined.get(symbol).cloned())
     }
 
-    /// Defines a symbol by an expression that mentions no defined symbol.
+    /// Defines a symbol as equal to an expression, which must mention no defined symbol. Earlier definitions that mention the
+    /// symbol are rewritten.
     pub(crate) fn define(&mut self, symbol: Symbol, value: Expr) {
         let mut defined = std::mem::take(&mut self.change().defined);
         for other in defined.values_mut() {
@@ -226,7 +231,7 @@ impl Facts {
         self.change().defined = defined;
     }
 
-    /// Raises the lower bound of a symbol.
+    /// Raises the lower bound of a symbol to `low`. A greater bound stays.
     pub(crate) fn raise(&mut self, symbol: &Symbol, low: i64) {
         if self.lower_of(symbol).is_none_or(|known| known < low) {
             self.change().lower.insert(symbol.clone(), low);
@@ -242,12 +247,13 @@ impl Facts {
         self.stated.divisors.iter().map(|(s, d)| (s, *d))
     }
 
-    /// Returns the largest known divisor of the value; 0 for the expression 0, because everything divides 0.
+    /// Returns the largest number that is known to divide every value of the expression; 0 for the expression 0, because
+    /// everything divides 0.
     pub fn divisor(&self, expr: &Expr) -> i64 {
         expr.terms().fold(0, |g, (m, c)| gcd(g, self.term_divisor(m, c)))
     }
 
-    /// Reports whether `d` divides every value of `expr`.
+    /// Reports whether `d`, which must not be 0, is known to divide every value of `expr`.
     pub fn divides(&self, d: i64, expr: &Expr) -> bool {
         self.divisor(expr) % d == 0
     }
@@ -257,7 +263,7 @@ impl Facts {
     }
 
     fn term_divisor(&self, monomial: &Monomial, coefficient: i64) -> i64 {
-        // If a product overflows, skip the factor: the product so far still divides the value.
+        // If the product of the divisors exceeds 64 bits, a factor is left out: the rest still divides the value.
         let start = coefficient.checked_abs().unwrap_or(1 << 62);
         monomial.iter().fold(start, |p, a| p.checked_mul(self.atom_divisor(a)).unwrap_or(p))
     }
@@ -291,13 +297,13 @@ impl Facts {
         }
     }
 
-    /// Reports whether the value is never 0.
+    /// Reports whether the range of the value is known to exclude 0.
     pub fn is_nonzero(&self, expr: &Expr) -> bool {
         let (lo, hi) = self.range(expr);
         lo.is_some_and(|lo| lo > 0) || hi.is_some_and(|hi| hi < 0)
     }
 
-    /// Reports whether an integer of this width holds the value in every launch.
+    /// Reports whether the value is known to fit an integer of this width in every launch.
     pub fn fits(&self, expr: &Expr, width: Width) -> bool {
         match self.launch_range(expr) {
             (Some(lo), Some(hi)) => width.holds(lo) && width.holds(hi),
@@ -305,17 +311,20 @@ impl Facts {
         }
     }
 
-    /// As [`Facts::range`], with bounds that every launch satisfies: each dimension and block index is below 2³¹.
+    /// Returns bounds of the value that hold in every launch, where known. Unlike [`Facts::range`], it assumes that each
+    /// dimension, stride, grid size, block and thread index is below 2³¹.
     pub fn launch_range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
         self.range_below(expr, Some(i64::from(i32::MAX)))
     }
 
-    /// Returns bounds of the value as plain numbers, where known.
+    /// Returns the least and the greatest value (inclusive) as far as they follow from the bounds of symbols. `None` is an open
+    /// end.
     pub fn range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
         self.range_below(expr, None)
     }
 
-    /// As [`Facts::range`], but dimensions and block indices without an upper bound of their own are at most `greatest`.
+    /// Returns the range of the value if every symbol without an upper bound, except for scalars and variables, is at most
+    /// `greatest`.
     fn range_below(&self, expr: &Expr, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {
         let (mut lo, mut hi) = (Some(0i64), Some(0i64));
         for (m, c) in expr.terms() {
@@ -326,7 +335,7 @@ impl Facts {
         (lo, hi)
     }
 
-    /// Returns the upper end of the range of a sum without one of its products.
+    /// Returns the greatest value of a sum without one of its products. `None` if it is not known.
     pub(crate) fn most_without(&self, sum: &Expr, product: &Monomial) -> Option<i64> {
         let mut others = sum.terms().filter(|(monomial, _)| *monomial != product);
         others.try_fold(0i64, |most, (monomial, c)| {
@@ -336,7 +345,8 @@ impl Facts {
         })
     }
 
-    /// Returns the lower end of the range of `a - b`, term by term and without simplification, and without building the difference.
+    /// Returns the least value of `a - b`, term by term and without simplification. `None` if it is not known. It does not build
+    /// the difference, because proofs compare an expression with many statements.
     pub(crate) fn least_of_difference(&self, a: &Expr, b: &Expr) -> Option<i64> {
         let (mut a, mut b) = (a.terms().peekable(), b.terms().peekable());
         let mut least = 0i64;
@@ -370,7 +380,7 @@ impl Facts {
             }
             Atom::Div(a, b) => {
                 let ((lo, hi), Some(d)) = (range(a), b.as_const().filter(|d| *d > 0)) else {
-                    // The quotient of a non-negative dividend by an integer of at least 1 is at most the dividend; by 0 it is 0.
+                    // If dividend and divisor are at least 0, the quotient is at least 0 and at most the dividend; by 0 it is 0.
                     let ((least, most), by) = (range(a), range(b).0);
                     let nonneg = least.is_some_and(|l| l >= 0) && by.is_some_and(|l| l >= 0);
                     return if nonneg { (Some(0), most) } else { (None, None) };
@@ -403,7 +413,7 @@ impl Facts {
     }
 }
 
-/// Returns the largest power of two that divides `x`. Every power divides 0, so the result for 0 is the largest one.
+/// Returns the largest power of two that divides `x`; 2⁶², the largest in 64 bits, for 0.
 fn low_power(x: i64) -> i64 {
     if x == 0 { 1 << 62 } else { x & x.wrapping_neg() }
 }
@@ -424,7 +434,8 @@ fn some_max(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 
 type Range = (Option<i64>, Option<i64>);
 
-/// Returns the product of two ranges. An open end stays open unless the sign of the other factor decides it.
+/// Returns the range of the product of two factors with these ranges. An end is open where an operand's end is open, unless the
+/// sign of the other factor decides it.
 fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
     if let (Some(al), Some(ah), Some(bl), Some(bh)) = (alo, ahi, blo, bhi) {
         let corners = [al.checked_mul(bl), al.checked_mul(bh), ah.checked_mul(bl), ah.checked_mul(bh)];
@@ -435,7 +446,7 @@ fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
         return (None, None);
     }
     match (alo, ahi, blo, bhi) {
-        // The left factor is a constant, as at the start of a product.
+        // One value on the left, such as the coefficient with which a product starts, scales the other range.
         (Some(a), Some(a2), lo, hi) if a == a2 => {
             let (x, y) = (lo.and_then(|l| l.checked_mul(a)), hi.and_then(|h| h.checked_mul(a)));
             if a >= 0 { (x, y) } else { (y, x) }
@@ -450,7 +461,8 @@ fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
     }
 }
 
-/// Returns the variable that is defined last of those that an expression mentions. Variables are numbered in the order of the text.
+/// Returns the variable of an expression that is defined last in the text, which is the one with the greatest number. `None` if
+/// the expression mentions no variable.
 fn newest(e: &Expr) -> Option<Symbol> {
     let number = |symbol: &Symbol| match symbol {
         Symbol::Var(_, number) => Some(*number),

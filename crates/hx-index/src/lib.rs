@@ -35,6 +35,6 @@ pub fn gcd(a: i64, b: i64) -> i64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    // Only 2⁶³ does not fit. Half of it is a common divisor too.
+    // Of all results, only 2⁶³ does not fit, and half of it divides both numbers, too.
     i64::try_from(a).unwrap_or(1 << 62)
 }

@@ -1,12 +1,12 @@
-//! The periods of the values of an expression.
+//! The periods with which the values of an expression repeat.
 
 use std::collections::BTreeSet;
 
 use crate::{Atom, Expr};
 
 impl Expr {
-    /// Returns the periods of the remainders and quotients by constants inside, in steps of the number that is divided: 8 for `i % 8`, 32
-    /// for `i / 4 % 8`.
+    /// Returns the periods of all remainders and quotients by constants that occur, in steps of the innermost dividend: `i % 8`
+    /// has the period 8 of `i`, and `i / 4 % 8` has 32 for the remainder and 4 for the quotient.
     pub fn periods(&self) -> BTreeSet<i64> {
         let mut found = BTreeSet::new();
         for atom in self.terms().flat_map(|(factors, _)| factors) {
@@ -15,7 +15,7 @@ impl Expr {
                 Atom::Mod(a, b) => (vec![a, b], b.as_const()),
                 Atom::And(a, mask) => (vec![a], mask.checked_add(1)),
                 Atom::Wrap(a, _) => (vec![a], None),
-                // `i - i / 8 * 8` is a remainder, too.
+                // A quotient has a period, too, because `i - i / 8 * 8` is the remainder `i % 8`.
                 Atom::Div(a, b) => (vec![a, b], b.as_const()),
                 Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => (vec![a, b], None),
             };

@@ -1,9 +1,9 @@
-//! Proofs of inequalities, as a reader of the text does them: by the bounds of symbols, the statements, and what minima, maxima,
-//! quotients and remainders lie between.
+//! Proofs of inequalities by the bounds of symbols, the statements of [`Facts`], and the bounds of minima, maxima, quotients and
+//! remainders, such as `x % n ≤ n - 1`.
 //!
-//! A proof of `d ≥ 0` replaces a part of `d` by something that is at most as large, until the range of the rest is not negative.
-//! The search tries the replacements in a fixed order and is bounded in depth and in steps, so a failure means only that no
-//! proof was found.
+//! A proof of `d ≥ 0` replaces parts of `d` by expressions that make it at most as large, until the range of the result is known
+//! to be at least 0. The search tries the replacements in a fixed order and is bounded in depth and in steps, so a failure means
+//! only that no proof was found.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,39 +11,42 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::refute::is_refuted;
 use crate::{Atom, Expr, Facts, Monomial, Symbol, Width};
 
-/// The largest number of replacements one after the other.
+/// The largest number of replacements in one proof.
 const DEPTH: usize = 10;
-/// The largest number of expressions that one search looks at.
+/// The largest number of expressions that one search examines.
 const STEPS: usize = 64;
-/// The steps that most proofs take. A search that takes more first tries to refute the inequality by values of its symbols.
+/// The number of steps that suffices for most proofs. A search that takes more first tries to refute the inequality by values of
+/// its symbols.
 const EASY: usize = 6;
-/// The steps of a proof that needs factors of a product to be positive: divisions by numbers of tiles make many expressions.
+/// The number of steps after a divisor was found positive only as a factor of a positive product: divisions by numbers of tiles
+/// make many expressions.
 const FACTORED: usize = 5;
-/// The largest coefficient. Sums saturate at the ends of 64 bits, where they would prove nothing.
+/// The largest coefficient in a search. Sums saturate at the ends of 64 bits, and a saturated sum proves nothing.
 const LARGEST: i64 = 1 << 50;
-/// The largest number of terms and factors of an expression worth looking at.
+/// The largest number of terms and factors of an expression that a search examines.
 const SIZE: usize = 96;
-/// The most answers that a thread remembers, and the most sets of statements.
+/// The largest numbers of entries of a thread: `MOST_KNOWN` in `KNOWN` and in `BOUNDED`, `MOST_STATED` in `STATED`. A full map is
+/// cleared.
 const MOST_KNOWN: usize = 1 << 16;
 const MOST_STATED: usize = 1 << 10;
 
-/// Expressions that are at least 0, each behind the upper end of its range.
+/// Expressions that are at least 0, each with its greatest value, where known.
 type Statements = Vec<(Option<i64>, Expr)>;
 
 thread_local! {
-    /// The answers to earlier questions, by the fingerprint of the facts and the difference. An answer depends on nothing else, and
-    /// the analyses of a kernel ask the same again in every round of a loop.
+    /// Whether `difference ≥ 0` was proven, by the fingerprint of the facts and the difference. An answer depends on nothing
+    /// else, and the analyses of a kernel repeat the question in every round of a loop.
     static KNOWN: RefCell<HashMap<(u64, Expr), bool>> = RefCell::default();
-    /// The answers of proofs by bounds alone, likewise.
+    /// Whether `difference ≥ 0` was proven by bounds alone, with the same key.
     static BOUNDED: RefCell<HashMap<(u64, Expr), bool>> = RefCell::default();
-    /// The simplified statements of facts, by their fingerprint.
+    /// The statements of facts, simplified, by the fingerprint of the facts.
     static STATED: RefCell<HashMap<u64, Statements>> = RefCell::default();
 }
 
-/// The answers to questions about facts, by the fingerprint of the facts and the expression.
+/// A map of answers, by the fingerprint of the facts and the expression that is at least 0 or not.
 type Answers = std::thread::LocalKey<RefCell<HashMap<(u64, Expr), bool>>>;
 
-/// Returns the answer that is known, or finds it.
+/// Returns the remembered answer, or calls `find` and remembers its answer.
 fn remembered(answers: &'static Answers, key: (u64, Expr), find: impl FnOnce() -> bool) -> bool {
     if let Some(known) = answers.with_borrow(|known| known.get(&key).copied()) {
         return known;
@@ -59,12 +62,12 @@ fn remembered(answers: &'static Answers, key: (u64, Expr), find: impl FnOnce() -
 }
 
 impl Facts {
-    /// Reports whether `a <= b` in every case.
+    /// Reports whether a proof is found that `a <= b` for all values that the facts allow. `false` does not mean `a > b`.
     pub fn proves_le(&self, a: &Expr, b: &Expr) -> bool {
         self.proves_nonnegative(b.clone() - a.clone())
     }
 
-    /// Reports whether `a < b` in every case.
+    /// Reports whether a proof is found that `a < b` for all values that the facts allow. `false` does not mean `a >= b`.
     pub fn proves_lt(&self, a: &Expr, b: &Expr) -> bool {
         self.proves_nonnegative(b.clone() - a.clone() - Expr::constant(1))
     }
@@ -109,14 +112,15 @@ impl Facts {
         statements
     }
 
-    /// Simplifies statements: they may mention quotients and the like, and simplifying those must not consult the statements again.
+    /// Replaces defined symbols in statements, and adds the greatest value of each. This simplifies the quotients and minima in
+    /// them by bounds alone, because a proof by statements would need the simplified statements.
     fn renewed(&self, statements: &mut dyn Iterator<Item = &Expr>) -> Statements {
         let renewed = statements.map(|e| self.with_definitions(e)).filter(|e| e.as_const().is_none());
         renewed.map(|known| (self.range(&known).1, known)).collect()
     }
 
-    /// Tries to prove `difference ≥ 0` by ranges and the bounds of symbols alone. Simplification uses this proof, so it consults
-    /// no statement, which would have to be simplified in turn.
+    /// Tries to prove `difference ≥ 0` by ranges and the bounds of symbols alone. Simplification uses this proof. It uses no
+    /// statement, because statements are themselves simplified by it.
     pub(crate) fn bounds_prove_nonnegative(&self, difference: Expr) -> bool {
         if let Some(value) = difference.as_const() {
             return value >= 0;
@@ -137,10 +141,10 @@ impl Facts {
         false
     }
 
-    /// Replaces a bounded symbol by the bound that makes the value least.
+    /// Replaces one symbol that has an upper bound by the bound that makes the value least. `None` if no symbol can be replaced.
     fn replace_worst(&self, d: &Expr) -> Option<Expr> {
-        // Symbols that are later in the order (counters, thread, block) may be bounded by earlier ones (dimensions), so they are
-        // substituted first.
+        // The bound of a later symbol in the order (a counter, thread or block) may mention an earlier one (a dimension), so the
+        // later ones are replaced first.
         let mut symbols: Vec<&Symbol> = Vec::new();
         d.visit_symbols(&mut |symbol| symbols.push(symbol));
         symbols.sort();
@@ -160,8 +164,8 @@ impl Facts {
 }
 
 impl Facts {
-    /// Returns 1 if a sum grows with a symbol, -1 if it falls; nothing if it is not a plain factor wherever it occurs, or if the signs
-    /// differ.
+    /// Returns 1 if a sum grows with a symbol, and -1 if it falls. `None` if the terms differ in this, if the symbol occurs
+    /// inside of an atom or as a square, or if another factor may be negative.
     fn direction(&self, d: &Expr, symbol: &Symbol) -> Option<i64> {
         let mut found = None;
         for (monomial, c) in d.terms() {
@@ -182,8 +186,8 @@ impl Facts {
         found
     }
 
-    /// Returns the symbols of an expression that have an upper bound, those of these bounds, and so on: all have a value where the
-    /// expression has one.
+    /// Returns the upper bounds of the symbols of an expression, of the symbols in these bounds, and so on. All of these symbols
+    /// have a value wherever the expression has one.
     fn bounded(&self, e: &Expr) -> BTreeMap<Symbol, Expr> {
         let (mut open, mut found) = (e.symbols(), BTreeMap::new());
         while let Some(symbol) = open.pop_first() {
@@ -199,12 +203,13 @@ impl Facts {
         self.atom_range(atom, None).0.is_some_and(|lo| lo >= 0)
     }
 
-    /// Reports whether a factor is at least 1 where a sum is at least 0.
+    /// Reports whether `sum ≥ 0` implies that a factor is at least 1: `a · b - 1 ≥ 0` does for `a` and `b` that are never
+    /// negative.
     fn makes_positive(&self, sum: &Expr, factor: &Atom) -> bool {
         if !has_product(sum, factor) {
             return false;
         }
-        // Without the product, the sum is negative.
+        // If the sum without the product is negative, `sum ≥ 0` implies that the product is at least 1.
         let is_positive = |sum: &Expr, monomial: &Monomial, c: i64| {
             c > 0
                 && self.most_without(sum, monomial).is_some_and(|most| most < 0)
@@ -212,7 +217,7 @@ impl Facts {
         };
         sum.terms().any(|(monomial, c)| match monomial.as_slice() {
             _ if monomial.contains(factor) => is_positive(sum, monomial, c),
-            // A quotient of at least 1 has a dividend of at least its divisor.
+            // If `x / by` is at least 1 and `by` is positive, `x - by` is at least 0.
             [Atom::Div(x, by)] if has_product(x, factor) => {
                 let more = x.clone() - by.clone();
                 let mut products = more.terms().filter(|(monomial, _)| monomial.contains(factor));
@@ -225,7 +230,7 @@ impl Facts {
     }
 }
 
-/// Reports whether a sum, or the dividend of a quotient in it, has a product with a factor.
+/// Reports whether a product with this factor occurs in a sum, or in the dividend of a quotient of the sum.
 fn has_product(sum: &Expr, factor: &Atom) -> bool {
     sum.terms().any(|(monomial, _)| {
         let divides =
@@ -234,36 +239,37 @@ fn has_product(sum: &Expr, factor: &Atom) -> bool {
     })
 }
 
-/// A search for one proof.
+/// The search for the proof of one inequality.
 struct Search<'f> {
     facts: &'f Facts,
-    /// Expressions that are at least 0, each behind the upper end of its range.
+    /// Expressions that are at least 0, each with its greatest value, where known.
     statements: Statements,
-    /// The expressions that were looked at. None of them was proven.
+    /// The expressions that were examined without a proof.
     seen: BTreeSet<Expr>,
     steps: usize,
-    /// The expression to prove.
+    /// The expression that the whole search is to prove at least 0.
     asked: Expr,
-    /// There is no proof.
+    /// Whether values make `asked` negative, so that no proof exists.
     is_refuted: bool,
-    /// Whether atoms are factors of products of at least 1, as far as that was asked for.
+    /// The results of `is_factor`.
     factors: BTreeMap<Atom, bool>,
 }
 
 impl Search<'_> {
-    /// Reports whether `d ≥ 0` is proven.
+    /// Reports whether a proof of `d ≥ 0` with at most `depth` replacements is found.
     fn holds(&mut self, d: Expr, depth: usize) -> bool {
         if self.is_refuted {
             return false;
         }
         let facts = self.facts;
         let d = d.simplify(facts);
-        // Statements are subtracted in any order.
+        // Different orders of subtracting the same statements lead to the same expression.
         if self.seen.contains(&d) {
             return false;
         }
         let is_at_least = |known: &Expr| facts.least_of_difference(&d, known).is_some_and(|lo| lo >= 0);
-        // Without a term that cancels, the lower end is that of `d` less the upper end of the statement, so it is below 0, too.
+        // If no term cancels, the least value of `d - known` is that of `d` less the greatest value of `known`. So a statement
+        // whose greatest value is not negative does not help where `d` alone is not proven.
         let may_help =
             |most: Option<i64>, known: &Expr| most.is_some_and(|most| most < 0) || cancels(&d, known);
         if is_at_least(&Expr::default())
@@ -285,7 +291,7 @@ impl Search<'_> {
         }
         self.seen.insert(d.clone());
         self.steps -= 1;
-        // A bound may mention symbols that are equal to expressions: `i < g` where `g == cdiv(k, 32)`.
+        // The bound may mention defined symbols: `i < g`, where `g == cdiv(k, 32)`.
         if let Some(next) = facts.replace_worst(&d)
             && self.holds(facts.with_definitions(&next), depth - 1)
         {
@@ -294,7 +300,7 @@ impl Search<'_> {
         self.by_atoms(&d, depth - 1) || self.by_statements(&d, depth - 1)
     }
 
-    /// Replaces a minimum, maximum, quotient or remainder.
+    /// Tries to prove `d ≥ 0` after one minimum, maximum, quotient, remainder or wrapped number is replaced.
     #[expect(clippy::mutable_key_type, reason = "an expression's cached hash does not affect its order")]
     fn by_atoms(&mut self, d: &Expr, depth: usize) -> bool {
         let atoms: BTreeSet<&Atom> = d.terms().flat_map(|(monomial, _)| monomial).collect();
@@ -308,8 +314,8 @@ impl Search<'_> {
         })
     }
 
-    /// Replaces a minimum or maximum by its operands. With the sign `easy`, either operand makes the value smaller; with any
-    /// sign, the value is that of one of them.
+    /// Replaces a minimum or maximum by its operands. If all its factors have the sign `easy`, each operand makes the value at
+    /// most as large, so one proof suffices. Otherwise both are necessary, because the value is that of one of them.
     fn between(&mut self, d: &Expr, atom: &Atom, [a, b]: [&Expr; 2], easy: i64, depth: usize) -> bool {
         let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
         if parts.sign() == Some(easy) {
@@ -319,8 +325,8 @@ impl Search<'_> {
         }
     }
 
-    /// Multiplies by the divisor: `x - by + 1 ≤ by · (x / by) ≤ x` for `by ≥ 1`. Then `by · d > -by` suffices, because `d` is an
-    /// integer.
+    /// Replaces a quotient after a multiplication by its divisor: `x - by + 1 ≤ by · (x / by) ≤ x` for `by ≥ 1`. `by · d > -by`
+    /// then suffices for `d ≥ 0`, because `d` is an integer.
     fn quotient(&mut self, d: &Expr, atom: &Atom, [x, by]: [&Expr; 2], depth: usize) -> bool {
         let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
         let Some(steps) = self.is_positive(by, depth) else { return false };
@@ -333,7 +339,7 @@ impl Search<'_> {
         self.within(steps, |search| search.holds(product, depth))
     }
 
-    /// Bounds a remainder: `0 ≤ x % by ≤ by - 1` for `by ≥ 1`, and `x % by ≤ x` for `x ≥ 0`.
+    /// Replaces a remainder by its bounds: `0 ≤ x % by ≤ by - 1` for `by ≥ 1`, and `x % by ≤ x` for `x ≥ 0`.
     fn remainder(&mut self, d: &Expr, atom: &Atom, [x, by]: [&Expr; 2], depth: usize) -> bool {
         let Some(parts) = Parts::of(d, atom, self.facts) else { return false };
         let Some(steps) = self.is_positive(by, depth) else { return false };
@@ -347,8 +353,9 @@ impl Search<'_> {
         })
     }
 
-    /// Replaces a number that may wrap by the exact one, if it stays in the range of its type here: `cast(k - 1, i32)` is `k - 1` where
-    /// `k > 0`. A range of 64 bits is too large for sums.
+    /// Replaces a number that may wrap by its operand, if the operand is proven to be in the range of the type:
+    /// `cast(k - 1, i32)` is `k - 1` where `k > 0`. Types of 64 bits are left alone, because sums with the ends of their range
+    /// would not fit 64 bits.
     fn unwrapped(&mut self, d: &Expr, atom: &Atom, x: &Expr, width: Width, depth: usize) -> bool {
         let Some(parts) = Parts::of(d, atom, self.facts).filter(|_| width.bits < 64) else { return false };
         let (low, high) = width.range();
@@ -357,7 +364,7 @@ impl Search<'_> {
             && self.holds(parts.with(x), depth)
     }
 
-    /// Returns the steps that a proof may take which needs a number to be positive; nothing if that is not known.
+    /// Returns the number of steps for a proof that needs `by ≥ 1`. `None` if `by ≥ 1` is not proven.
     fn is_positive(&mut self, by: &Expr, depth: usize) -> Option<usize> {
         let is_known = match by.as_const() {
             Some(value) => return (value > 0).then_some(STEPS),
@@ -369,7 +376,7 @@ impl Search<'_> {
         self.has_factors(by).then_some(FACTORED)
     }
 
-    /// Runs a search with at most `steps` steps.
+    /// Runs a part of the search with at most `steps` of the remaining steps. The others are kept for the rest of the search.
     fn within(&mut self, steps: usize, search: impl FnOnce(&mut Self) -> bool) -> bool {
         let kept = self.steps.saturating_sub(steps);
         self.steps -= kept;
@@ -378,8 +385,8 @@ impl Search<'_> {
         found
     }
 
-    /// Reports whether a number is a product of factors of products that are at least 1, such as `cdiv(m, 64)` and `cdiv(n, 64)` in a loop
-    /// over all `cdiv(m, 64) * cdiv(n, 64)` tiles.
+    /// Reports whether every factor of a product is known to be at least 1 as a factor of a positive product. In a loop over all
+    /// `cdiv(m, 64) * cdiv(n, 64)` tiles, `cdiv(m, 64)` and `cdiv(n, 64)` are.
     fn has_factors(&mut self, product: &Expr) -> bool {
         let Some((monomial, 1..)) = product.single_term() else { return false };
         monomial.iter().all(|atom| {
@@ -397,14 +404,15 @@ impl Search<'_> {
         if self.statements.iter().any(|(_, known)| facts.makes_positive(known, atom)) {
             return true;
         }
-        // A counter has a value wherever the expression to prove has one, so its loop has a round.
+        // A counter in `asked` has a value, so its loop has a round, and its upper bound is at least its value.
         facts.bounded(&self.asked).into_iter().any(|(counter, last)| {
             let last = facts.with_definitions(&last);
             has_product(&last, atom) && facts.makes_positive(&(last - Expr::symbol(counter)), atom)
         })
     }
 
-    /// Subtracts statements that cancel a term: `d ≥ 0` follows from `d - n · known ≥ 0`.
+    /// Tries to prove `d ≥ 0` by a proof of `d - n · known ≥ 0`, for a statement `known ≥ 0` and an `n` with which a term cancels
+    /// or shrinks.
     fn by_statements(&mut self, d: &Expr, depth: usize) -> bool {
         for at in 0..self.statements.len() {
             let known = self.statements[at].1.clone();
@@ -422,7 +430,7 @@ impl Search<'_> {
     }
 }
 
-/// Reports whether a product has the same sign in both sums, so that subtracting makes it smaller.
+/// Reports whether a product has coefficients of the same sign in both sums, so that it may cancel in their difference.
 fn cancels(a: &Expr, b: &Expr) -> bool {
     let (small, large) = if a.terms().len() < b.terms().len() { (a, b) } else { (b, a) };
     small.terms().any(|(monomial, c)| {
@@ -430,7 +438,7 @@ fn cancels(a: &Expr, b: &Expr) -> bool {
     })
 }
 
-/// A sum, split by an atom: `rest + Σ factor · atom`. Each factor has one sign.
+/// A sum, split by an atom: `rest + Σ factor · atom`. The sign of each factor is in `signs`: 1 or -1.
 struct Parts {
     rest: Expr,
     factors: Vec<Expr>,
@@ -438,7 +446,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Returns `None` if the sign of a factor is not known, or if a product holds the atom twice.
+    /// Splits a sum. `None` if the atom occurs in no product or twice in one, or if another factor beside it may be negative.
     fn of(d: &Expr, atom: &Atom, facts: &Facts) -> Option<Parts> {
         let mut parts = Parts { rest: Expr::default(), factors: Vec::new(), signs: Vec::new() };
         for (monomial, c) in d.terms() {
@@ -457,21 +465,21 @@ impl Parts {
         (!parts.factors.is_empty()).then_some(parts)
     }
 
-    /// Returns the sign that all factors have.
+    /// Returns the sign of all factors. `None` if their signs differ.
     fn sign(&self) -> Option<i64> {
         let first = *self.signs.first()?;
         self.signs.iter().all(|sign| *sign == first).then_some(first)
     }
 
-    /// Returns the sum with another expression in place of the atom.
+    /// Returns the sum with `value` in place of the atom.
     fn with(&self, value: &Expr) -> Expr {
         self.factors.iter().fold(self.rest.clone(), |sum, factor| sum + factor * value)
     }
 }
 
 impl Facts {
-    /// States that two expressions are equal. A symbol of the launch that is equal to an expression of others is replaced by it in
-    /// every proof.
+    /// States that two expressions are equal. If both mention only dimensions and scalars, and one of them is a symbol that the
+    /// other does not mention, every proof replaces the symbol by the other expression.
     pub fn equal(&mut self, a: &Expr, b: &Expr) {
         let [a, b] = [a, b].map(|e| self.with_definitions(e));
         if a == b {
@@ -496,7 +504,8 @@ impl Facts {
         }
     }
 
-    /// States that a kernel runs in this number of blocks: at least 1.
+    /// States that the number of blocks of a kernel is at least 1, because code that runs is in some block. If no factor of
+    /// the number can be negative, each factor is then at least 1.
     pub fn occupied(&mut self, blocks: &Expr) {
         self.ordered(&Expr::constant(1), blocks);
         let mut terms = blocks.terms();
@@ -505,7 +514,7 @@ impl Facts {
             return;
         }
         for atom in monomial {
-            // A quotient of at least 1 has a dividend of at least its divisor.
+            // If `x / by` is at least 1, `x` is at least `by`.
             let (sum, least) = match atom {
                 Atom::Div(x, by) => (x.clone(), by.as_const()),
                 atom => (Expr::atom(atom.clone()), Some(1)),

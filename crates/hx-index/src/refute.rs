@@ -1,19 +1,20 @@
-//! Refutes an inequality by values of its symbols, because a proof that does not exist takes the longest to look for.
+//! Refutes an inequality by values of its symbols, because a search takes longest where no proof exists.
 //!
-//! The values are drawn in a fixed way, so the same question has the same answer in every process. A refutation means that no proof
-//! can be found; without one, nothing is known.
+//! The values are drawn in a fixed way, so the same question has the same answer in every process. A refutation means that the
+//! inequality is false for some values; no refutation means nothing.
 
 use crate::{Atom, Expr, Facts, Symbol};
 
-/// The number of times that values are drawn, and of changes to the values drawn.
+/// The number of draws of values (`DRAWS`), and the largest number of changes to one draw (`CHANGES`).
 const DRAWS: u64 = 12;
 const CHANGES: usize = 12;
-/// Values for symbols without an upper bound, in steps of their divisors.
+/// The values of a symbol without an upper bound, counted from its least value in steps of its divisor.
 const OPEN: &[i64] = &[0, 1, 2, 3, 5, 8, 13, 40, 100, 1000];
-/// The least value of a symbol without a lower bound.
+/// The least value that is drawn for a symbol without a lower bound.
 const LEAST: i64 = -40;
 
-/// Reports whether values of the symbols that agree with all facts make `d` negative. `statements` are at least 0.
+/// Reports whether values are found that satisfy all facts and make `d` negative. `statements` are expressions that are at least
+/// 0.
 pub(crate) fn is_refuted<'a>(facts: &Facts, statements: impl Iterator<Item = &'a Expr>, d: &Expr) -> bool {
     let wanted = vec![-(d.clone()) - Expr::constant(1)];
     let mut drawing = Drawing { symbols: Vec::new(), open: Vec::new(), wanted, facts };
@@ -32,12 +33,12 @@ pub(crate) fn is_refuted<'a>(facts: &Facts, statements: impl Iterator<Item = &'a
     })
 }
 
-/// The symbols of a question, in order, with their bounds.
+/// The symbols of a question. A symbol comes after those that its upper bound mentions.
 struct Drawing<'a> {
     symbols: Vec<Drawn>,
-    /// The symbols whose bounds are being added.
+    /// The symbols whose upper bounds `add` is visiting.
     open: Vec<Symbol>,
-    /// The values that are drawn must make each of these expressions at least 0.
+    /// The values must make each of these expressions at least 0: `-d - 1`, the statements, and `upper - symbol` for each bound.
     wanted: Vec<Expr>,
     facts: &'a Facts,
 }
@@ -47,12 +48,12 @@ struct Drawn {
     /// The least value, a multiple of the divisor.
     least: i64,
     upper: Option<Expr>,
-    /// The largest number that is known to divide the symbol.
+    /// The largest number that is known to divide the symbol; at least 1.
     divisor: i64,
 }
 
 impl Drawing<'_> {
-    /// Adds the symbols of an expression, each behind those that its bound mentions.
+    /// Adds the symbols of an expression. The symbols of an upper bound are added before the symbol that has the bound.
     fn add(&mut self, e: &Expr) {
         for symbol in e.symbols() {
             if self.at(&symbol).is_some() || self.open.contains(&symbol) {
@@ -60,7 +61,8 @@ impl Drawing<'_> {
             }
             let upper = self.facts.upper_of(&symbol).map(|upper| self.facts.with_definitions(upper));
             if let Some(upper) = &upper {
-                // Two symbols may bound each other. Such a bound has no value in time, and the draw fails.
+                // Two symbols may bound each other. The bound that is evaluated first then mentions a symbol without a value, and
+                // every draw fails.
                 self.open.push(symbol.clone());
                 self.add(upper);
                 self.open.pop();
@@ -81,7 +83,7 @@ impl Drawing<'_> {
         e.eval(&|symbol| values.get(self.at(symbol)?).copied()).ok()
     }
 
-    /// Draws a value for each symbol: often the ends of its range, where most inequalities fail.
+    /// Draws a value for each symbol: often an end of its range, where most inequalities fail. `None` if a bound has no value.
     fn values(&self, chance: &mut Chance) -> Option<Vec<i64>> {
         let mut values = Vec::with_capacity(self.symbols.len());
         for Drawn { least, upper, divisor, .. } in &self.symbols {
@@ -102,7 +104,7 @@ impl Drawing<'_> {
         Some(values)
     }
 
-    /// Changes values until they agree with all facts. Reports whether they do.
+    /// Changes values until all `wanted` expressions are at least 0. Reports whether this succeeds and all exact divisions hold.
     fn agree(&self, mut values: Vec<i64>, chance: &mut Chance) -> bool {
         for _ in 0..CHANGES {
             let mut fails = None;
@@ -129,7 +131,8 @@ impl Drawing<'_> {
         false
     }
 
-    /// Changes one symbol so that a sum is no longer negative, as far as its plain terms decide.
+    /// Moves one symbol so that the sum `e` is no longer negative, if the symbol is a term of its own in the sum. `None` if no
+    /// such symbol can be moved.
     fn change(&self, values: &mut [i64], (e, value): (&Expr, i64), chance: &mut Chance) -> Option<()> {
         let plain = e.terms().filter_map(|(monomial, c)| match monomial.as_slice() {
             [Atom::Symbol(symbol)] => Some((self.at(symbol)?, c)),
@@ -147,7 +150,7 @@ impl Drawing<'_> {
     }
 }
 
-/// A sequence of numbers (SplitMix64).
+/// A generator of pseudo-random numbers (SplitMix64).
 struct Chance(u64);
 
 impl Chance {

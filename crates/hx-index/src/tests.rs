@@ -114,7 +114,7 @@ fn arb_expr() -> impl Strategy<Value = Expr> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Every fact derived for a value holds for every value that the facts allow.
+    /// The divisor, the range and the simplified forms of an expression hold for its value under all facts.
     #[test]
     fn facts_are_sound(e in arb_expr(), m in 0i64..6, n in 0i64..40, k in 0i64..40) {
         let mut facts = Facts::default();
@@ -151,11 +151,11 @@ fn what_wraps_is_no_unbounded_integer() {
     let next = (x.clone() + c(1)).wrap(i32, &facts);
     assert_eq!(next.to_string(), "cast(x + 1, i32)");
     assert!(!facts.proves_lt(&x, &next) && !facts.proves_le(&x, &next));
-    // Powers of two still divide the product, and its range is that of the type.
+    // The largest power of two that divides the product still divides the wrapped one, and the range is that of the type.
     let product = (&x.scale(24) * &y).wrap(i32, &facts);
     assert_eq!(facts.divisor(&product), 8);
     assert_eq!(facts.range(&product), (Some(i32.range().0), Some(i32.range().1)));
-    // A sum that fits its type does not wrap.
+    // A sum that is known to fit its type is not wrapped.
     facts.at_most(Symbol::Scalar("x".into()), c(100));
     facts.at_least(Symbol::Scalar("x".into()), 0);
     assert_eq!((x.clone() + c(1)).wrap(i32, &facts).to_string(), "x + 1");
@@ -169,7 +169,7 @@ fn a_divisor_that_may_be_0_is_not_cancelled() {
     let mut facts = Facts::default();
     let product = &dim("m") * &dim("n");
     assert_eq!(product.div(&dim("n"), &facts).to_string(), "(m * n) / n");
-    // A quotient of two non-negative values never exceeds its dividend, whatever the divisor.
+    // The quotient of two non-negative values is at most its dividend, also for the divisor 0.
     let mut short = facts.clone();
     short.at_most(Symbol::Dim("m".into()), c(100));
     assert_eq!(short.range(&dim("m").div(&dim("n"), &facts)), (Some(0), Some(100)));
@@ -181,7 +181,8 @@ fn a_divisor_that_may_be_0_is_not_cancelled() {
 }
 
 proptest! {
-    /// Ranges hold for divisors of any sign, and a wrapped value stays in the range of its width.
+    /// The value of a quotient or remainder by a divisor of any sign, and of a wrapped number, lies in the range of its
+    /// expression.
     #[test]
     fn ranges_hold_what_they_say(
         x in -40i64..40,

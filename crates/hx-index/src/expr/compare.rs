@@ -1,4 +1,5 @@
-//! The order, the equality and the hash of expressions. Most that meet are copies of one another.
+//! The order, the equality and the hash of expressions. Most compared expressions are copies that share their terms, so pointers
+//! are compared first.
 
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -11,7 +11,7 @@ fn block() -> Expr {
     Expr::symbol(Symbol::BlockIdx(0))
 }
 
-/// Facts of a kernel that runs in this number of blocks.
+/// Returns the facts of a kernel that runs in `blocks` blocks along the first axis.
 fn grid(blocks: &Expr) -> Facts {
     let mut facts = Facts::default();
     facts.at_most(Symbol::BlockIdx(0), blocks.clone() - c(1));
@@ -42,7 +42,7 @@ fn numbers_that_stay_in_their_type_do_not_wrap() {
     let last = (scalar("k") - c(1)).wrap(i32, &facts);
     let clamped = scalar("i").minimum(&last, &facts).maximum(&c(0), &facts);
     assert!(!facts.proves_lt(&clamped, &scalar("k")));
-    // `k` may be the least number, and then `k - 1` wraps to the greatest one.
+    // `k` may be the least `i32`, and then `k - 1` wraps to the greatest one.
     facts.holds(&Cond::Cmp(CmpOp::Le, scalar("k"), dim("n")));
     assert!(!facts.proves_lt(&clamped, &dim("n")));
     facts.holds(&Cond::Cmp(CmpOp::Lt, c(0), scalar("k")));
@@ -82,7 +82,7 @@ fn an_equality_holds_in_both_directions() {
     assert!(!facts.proves_lt(&block(), &dim("g")));
 }
 
-/// A number that is equal to an expression bounds counters and blocks as that expression does.
+/// If `g` is equal to an expression, counters and blocks below `g` are proven to be below the expression.
 #[test]
 fn an_equal_number_bounds_a_counter() {
     let none = Facts::default();
@@ -109,7 +109,7 @@ fn two_statements_make_one_proof() {
     assert!(!facts.proves_lt(&scalar("i"), &scalar("m")));
 }
 
-/// A loop from `s` to `n - 1` may have no round, so that its counter, which has no value then, does not order its bounds.
+/// A loop from `s` to `n - 1` may have no round. Its counter then has no value, so the counter does not prove `s < n`.
 #[test]
 fn a_counter_does_not_order_the_bounds_of_its_loop() {
     let mut facts = Facts::default();
@@ -124,7 +124,7 @@ fn a_counter_does_not_order_the_bounds_of_its_loop() {
     assert!(!facts.proves_lt(&scalar("s"), &dim("n")));
 }
 
-/// Statements about minima are simplified by proofs, which must not consult the statements again.
+/// Proofs simplify statements about minima, and this must not use the same statements, which would not end.
 #[test]
 fn a_statement_about_a_minimum_ends() {
     let mut facts = Facts::default();
@@ -162,7 +162,7 @@ fn arb_expr() -> impl Strategy<Value = Expr> {
     })
 }
 
-/// States facts that hold for the values in `env`, each built from two expressions.
+/// States facts that are true for the values in `env`. Each fact is built from two expressions, and a false one is left out.
 fn true_facts(stated: &[(u8, Expr, Expr)], env: &dyn Fn(&Symbol) -> Option<i64>) -> Facts {
     let mut facts = Facts::default();
     for (kind, a, b) in stated {
@@ -174,7 +174,7 @@ fn true_facts(stated: &[(u8, Expr, Expr)], env: &dyn Fn(&Symbol) -> Option<i64>)
             }
             1 if x <= y => facts.ordered(a, b),
             2 => {
-                // An equality that holds: the second side is moved by the distance.
+                // The distance of the two values is added to `b`, so that the equality is true.
                 facts.equal(a, &(b.clone() + c(x - y)));
             }
             3 if y != 0 && x.rem_euclid(y) == 0 => facts.exact(a, b),
@@ -210,7 +210,7 @@ proptest! {
         });
         let facts = true_facts(&stated, &env);
         let mut goals = vec![(a.clone(), b.clone()), (a.clone(), a.clone() + c(slack))];
-        // Goals near to what is stated are proven more often.
+        // Inequalities near the stated facts have a proof more often.
         for (_, x, y) in &stated {
             goals.extend([(x.clone(), y.clone() + c(slack)), (a.minimum(x, &facts), y.clone()), (x.clone() + a.clone(), y.clone() + b.clone())]);
         }
@@ -225,7 +225,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Values that refute an inequality agree with all facts: what follows from these is never refuted.
+    /// Values that refute an inequality satisfy all facts, so a sum of statements, which is at least 0, is never refuted.
     #[test]
     fn what_follows_is_not_refuted(
         stated in prop::collection::vec((0u8..6, arb_expr(), arb_expr()), 0..5),
@@ -268,7 +268,7 @@ fn symbols_that_bound_each_other_refute_nothing() {
     assert!(!crate::refute::is_refuted(&facts, std::iter::empty(), &(var("i") - dim("n") - c(1))));
 }
 
-/// A product of numbers of any sign says nothing about one of them.
+/// That the product of two scalars is at least 1 does not prove that either is positive: both may be negative.
 #[test]
 fn blocks_bound_only_factors_that_are_not_negative() {
     let facts = grid(&(&scalar("s") * &scalar("t")));
