@@ -94,7 +94,7 @@ impl Failure {
         self
     }
 
-    /// Adds the first later architecture that can do it as a help, if there is one.
+    /// Adds a help that names the first later architecture for which `can` holds, if there is one.
     pub(crate) fn or_later(self, target: Target, can: impl Fn(Target) -> bool) -> Failure {
         match first_later(target, can) {
             Some(text) => self.help(text),
@@ -103,7 +103,7 @@ impl Failure {
     }
 }
 
-/// Names, as text, the first architecture after `target` for which `can` holds.
+/// Returns a text that names the first architecture after `target` for which `can` holds; `None` if there is none.
 pub fn first_later(target: Target, can: impl Fn(Target) -> bool) -> Option<String> {
     let mut later = Target::all().iter().filter(|other| other.capability > target.capability);
     later.find(|other| can(**other)).map(|first| {

@@ -6,7 +6,7 @@ use hx_tile::View;
 
 use super::Run;
 
-/// More elements than any access has.
+/// The bound before any fact limits it, in elements: more than any access moves.
 const ANY: i64 = 1 << 20;
 
 /// The widest access that is aligned at all addresses of a view.
@@ -14,7 +14,7 @@ const ANY: i64 = 1 << 20;
 pub(crate) struct Widest {
     /// Largest power of two that divides every address, in elements. The widths of all accesses are powers of two.
     pub(crate) elements: i64,
-    /// The fact that sets the limit.
+    /// The fact that sets the limit, as text; empty if none does.
     pub(crate) limit: String,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Widest {
 pub(crate) struct Alignment {
     /// The elements of the view that are contiguous in memory, if there are any.
     pub(crate) run: Option<Run>,
-    /// Elements that one access may move.
+    /// The most elements that one access may move.
     pub(crate) elements: i64,
     /// The fact that sets that limit.
     pub(crate) limit: String,
@@ -113,13 +113,14 @@ pub(crate) fn amount(elements: i64, dtype: DType) -> String {
     }
 }
 
-/// Explains why elements narrower than a byte cannot be moved.
+/// Returns the help text that says why elements narrower than a byte cannot be moved. `why` names the fact that separates
+/// elements of one byte.
 pub(crate) fn parts_bytes(dtype: DType, why: &str) -> String {
     let whole = 8 / dtype.bits();
     format!("bytes are moved whole, {whole} neighbours from a multiple of {whole} on: {why}")
 }
 
-/// Suggests a cast to bytes for elements that cannot be moved.
+/// Returns the help text that suggests a cast to bytes, for elements that cannot be moved.
 pub(crate) fn by_way_of_bytes(dtype: DType) -> String {
     format!("bytes can be parted: `cast` to 8 bits first, and back to `{dtype}` last")
 }

@@ -36,8 +36,8 @@ pub(crate) fn collective(target: Target, tv: &Tv, row: &'static CopyRow, atom: &
     })
 }
 
-/// Returns the modes in their order, then with each mode moved to the end. A warp with three tiles along N needs this: matrices
-/// come in pairs.
+/// Returns the modes in their order, then once for each mode but the last the same list with this mode moved to the end. A
+/// warp with three tiles along N needs this: matrices come in pairs.
 fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
     let last = |i: usize| {
         let others = modes.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, m)| m.clone());
@@ -46,7 +46,8 @@ fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
     std::iter::once(modes.to_vec()).chain((0..modes.len().saturating_sub(1)).map(last)).collect()
 }
 
-/// Returns the access whose instructions move these values.
+/// Returns the access whose instructions move these values, one instruction for each index over `issue`. `None` if the
+/// instruction's addresses do not cover runs of `atom.access` neighbours along one dimension.
 fn made(
     target: Target,
     tv: &Tv,
@@ -86,7 +87,8 @@ fn made(
     })
 }
 
-/// Splits thread modes into the modes of the first `lanes` threads and those of the warps.
+/// Splits thread modes into the modes of the first `lanes` threads and those of the warps. `None` if `lanes` does not divide
+/// the modes.
 fn split_thread(modes: &[TileMode], lanes: i64) -> Option<(Vec<TileMode>, Vec<TileMode>)> {
     let placed: Vec<Placed> = modes.iter().map(|mode| Placed { mode: mode.clone(), position: 0 }).collect();
     let (first, rest) = split_placed(&placed, lanes)?;

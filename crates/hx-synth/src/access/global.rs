@@ -12,7 +12,7 @@ use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
 use crate::search::pool::Pool;
 
-/// Returns the tensor parameter of a view of global memory.
+/// Returns the tensor parameter of a view of global memory; `None` for a view of another memory.
 pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p TensorParam> {
     match view.base {
         Base::Global(p) => program.tensor_param(p),

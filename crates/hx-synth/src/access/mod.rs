@@ -69,7 +69,7 @@ impl<'p> Transfer<'p> {
     }
 }
 
-/// A way to implement a copy with one instruction.
+/// A way to implement a copy with one kind of instruction, which each thread executes once for each issue.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) row: &'static CopyRow,
@@ -80,9 +80,9 @@ pub(crate) struct Access {
     pub(crate) thread: Vec<TileMode>,
     /// The elements of one address, in their order in memory.
     pub(crate) run: Run,
-    /// Positions in registers of the values of one instruction, as modes.
+    /// Positions in registers of the values of one instruction, as `(extent, stride)` modes.
     pub(crate) values: Vec<(i64, i64)>,
-    /// The coordinates that successive instructions address, with the strides of their positions.
+    /// The coordinates that successive instructions address, with the strides of their positions among a thread's values.
     pub(crate) issue: Vec<Placed>,
     /// The cached result of [`Access::phases`].
     pub(crate) phases: OnceCell<i64>,
@@ -90,12 +90,12 @@ pub(crate) struct Access {
     pub(crate) busy: OnceCell<Busy>,
 }
 
-/// The part of an access that addresses elements of the tile, if the threads do not divide it.
+/// The numbers of threads and warps that address elements of the tile: fewer than all if the threads do not divide the tile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Busy {
-    /// For each issue, the threads that address an element.
+    /// For each issue, the number of threads that address an element.
     pub(crate) threads: Vec<i64>,
-    /// Over all issues, the warps with such a thread.
+    /// The number of warps with such a thread, summed over the issues.
     pub(crate) warps: i64,
 }
 

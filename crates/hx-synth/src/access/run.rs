@@ -65,7 +65,7 @@ impl Run {
         Run { steps: tv.value.iter().map_while(step).collect() }.first(width)
     }
 
-    /// Returns the dimension between the first neighbours.
+    /// Returns the dimension along which the first two elements of the run are neighbours; 0 for a run without steps.
     pub(crate) fn dim(&self) -> usize {
         self.steps.first().map_or(0, |step| step.dim)
     }
@@ -78,14 +78,14 @@ impl Run {
         dims
     }
 
-    /// Returns the length along a dimension after which the elements repeat: accesses begin at multiples of it, or between the
-    /// steps of the run.
+    /// Returns the length of the run along a dimension, in elements, gaps included; 1 if the run does not walk it. Other
+    /// accesses begin at multiples of this length, or in the gaps.
     pub(crate) fn period(&self, dim: usize) -> i64 {
         let along = self.steps.iter().filter(|step| step.dim == dim && step.extent > 1);
         along.map(|step| step.extent * step.by).max().unwrap_or(1)
     }
 
-    /// Reports whether the elements fill a box.
+    /// Reports whether the elements fill a box without gaps.
     pub(crate) fn is_box(&self) -> bool {
         self.dims().into_iter().map(|dim| self.period(dim)).product::<i64>() == self.width()
     }
@@ -137,8 +137,8 @@ impl Run {
         })
     }
 
-    /// Returns the run of the first `width` elements, or `None` if a step has no such part. Along a single dimension they are
-    /// `width` neighbours in some order.
+    /// Returns the run of the first `width` elements. `None` if `width` cuts a step unevenly, or if elements along a single
+    /// dimension would have gaps: there they must be `width` neighbours, in any order.
     pub(crate) fn first(&self, width: i64) -> Option<Run> {
         let (mut steps, mut need) = (Vec::new(), width);
         for &Step { dim, extent, by } in &self.steps {
@@ -195,7 +195,8 @@ impl Run {
         Some(out)
     }
 
-    /// Returns a thread-value layout with the same elements in every thread, with the elements of the run first, in its order.
+    /// Returns a thread-value layout with the same elements in every thread, with the elements of the run first, in its
+    /// order. `None` if a thread does not hold the run.
     pub(crate) fn order(&self, tv: &Tv) -> Option<Tv> {
         let mut rest = tv.placed();
         let first = self.take(&mut rest)?;
@@ -205,7 +206,8 @@ impl Run {
     }
 }
 
-/// Removes from the list the mode with step `step` along the dimension, cut off a finer mode where needed.
+/// Removes from the list the mode with step `step` along the dimension, cut off a finer mode where needed. `None` if no mode
+/// has such a step.
 fn starting_at(rest: &mut Vec<Placed>, dim: usize, step: i64) -> Option<Placed> {
     let along = |placed: &Placed| {
         let step = placed.mode.along().filter(|(d, _)| *d == dim).map(|(_, own)| own);

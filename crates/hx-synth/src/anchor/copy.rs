@@ -76,8 +76,8 @@ fn contiguous(program: &TileProgram, pool: &Pool, transfer: &Transfer<'_>) -> (R
 /// Length of a run in shared memory, in elements: longer than any vector, because nothing limits the run yet.
 const ANY: i64 = 1 << 20;
 
-/// Deals runs, which are boxes, one after the other along their dimension to `threads` threads, and returns the layouts with the
-/// best score, those with more threads along the dimension first.
+/// Deals runs, which are boxes, one after the other along their dimension to `threads` threads, and returns the layouts with
+/// the best score, those with more threads along the dimension first. `bits` is the width of an element.
 pub(crate) fn deal(target: Target, shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
     let (dim, width) = (run.dim(), run.width());
     let vectors = shape[dim] / run.period(dim);

@@ -58,7 +58,9 @@ pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool)
         && !ways(program, gemm, loads_a).is_empty()
 }
 
-/// Returns the instructions with their arrangements of groups along M, N and the batch, and the number of groups.
+/// Returns, for each way to compute the product, the instruction, its arrangement of groups along M, N and the batch, and the
+/// number of groups. With `loads_a`, A comes from registers, so its place in shared memory does not matter. Of one
+/// arrangement the list has at most [`SIZES`] instructions.
 fn ways(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
     let target = program.target;
     let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };

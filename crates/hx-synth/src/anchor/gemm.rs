@@ -108,7 +108,8 @@ impl<'p> Gemm<'p> {
     }
 }
 
-/// Returns all ways to tile the gemm, in the order of the catalogue and of the arrangements.
+/// Returns all ways to tile the gemm, in the order of the catalogue and of the arrangements. If B lies in shared memory,
+/// returns those by descriptor, cheapest first.
 ///
 /// If an operand is widened from elements of `packed` bits, threads may also hold longer runs along K than the instruction's own.
 /// This is correct because a sum does not depend on the order of its steps.
@@ -238,7 +239,8 @@ fn runs(target: Target, row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> 
     out
 }
 
-/// The order in which a fragment of an operand walks K: neighbours in one register, then threads, then further registers.
+/// The extents along K of a fragment of an operand, in the order in which it walks K: neighbours in one register, then
+/// threads, then further registers.
 #[derive(Clone, Copy, Debug)]
 struct KModes {
     neighbours: i64,
@@ -435,7 +437,7 @@ impl Tiling {
         }
     }
 
-    /// Returns the number of instructions that one warp issues.
+    /// Returns the number of instructions that one unit executes.
     pub(crate) fn count(&self) -> i64 {
         self.issues.iter().product()
     }

@@ -54,7 +54,8 @@ pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns a type that the expression computes with and that the target cannot convert.
+/// Returns the first type that the expression computes with and that the target cannot convert; `None` if there is no such
+/// type.
 fn inconvertible(value: &Scalar, target: Target) -> Option<DType> {
     let lacks = |dtype: DType| (!is_convertible(dtype, target)).then_some(dtype);
     match value {

@@ -21,6 +21,7 @@ pub(crate) fn row(table: &[i64], [from, to]: [DType; 2], target: Target) -> Opti
 }
 
 /// Returns the positions of the source and of the destination, `[value, issue]`, for instructions that convert `step` values.
+/// `None` if no layout describes them.
 pub(crate) fn layouts(table: &[i64], step: i64) -> Option<(Layout, Layout)> {
     let values = table.len() as i64;
     let identity: Vec<i64> = (0..values).collect();

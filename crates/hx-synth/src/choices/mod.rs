@@ -205,13 +205,19 @@ pub(crate) struct Uses<'p> {
 }
 
 impl Uses<'_> {
-    /// Returns a lower bound on the cycles of all uses under any layouts, or 0 if there is no limit.
+    /// Returns a lower bound on the cycles of all uses under any layouts; 0 if `limit` is infinite, which needs no bound.
+    ///
+    /// # Errors
+    /// The failure of a use that no instruction serves.
     pub(crate) fn least_cycles(&self, cx: &Cx<'_, '_>, limit: f64) -> Result<f64, Failure> {
         let least = |(tensor, uses): (&TensorId, &Vec<_>)| shared::least_cycles(cx, *tensor, uses);
         if limit.is_finite() { self.of.iter().map(least).sum() } else { Ok(0.0) }
     }
 
     /// Records lower bounds on the cycles of the exchanges through shared memory in the pool.
+    ///
+    /// # Errors
+    /// The failure of an exchange that no instruction serves.
     pub(crate) fn note_exchanges(&self, cx: &Cx<'_, '_>, known: &Layouts) -> Result<(), Failure> {
         for (op, trips) in cx.program().ops(component::UNKNOWN_TRIPS) {
             let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind else { continue };
@@ -341,8 +347,11 @@ pub(crate) fn shared(
     Ok(true)
 }
 
-/// Records the instruction with which an operation accesses a buffer. `cycles` are those of the exchange that the access belongs
-/// to, if it belongs to one.
+/// Records the instruction with which an operation accesses a buffer. `cycles` are those of the exchange that the access
+/// belongs to, if it belongs to one.
+///
+/// # Errors
+/// The failure of an access whose layout is too large, or that has no common order with its companions.
 fn accessed(
     cx: &Cx<'_, '_>,
     known: &Layouts,
@@ -572,8 +581,11 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
     slices(program, known, solution)
 }
 
-/// Chooses how each slice is taken and each insertion made. Those through shared memory begin with a barrier of their scope, so
-/// all of a scope share one place. No barrier separates those of two scopes, so their places are disjoint.
+/// Chooses how each slice is taken and each insertion made. Those through shared memory begin with a barrier of their scope,
+/// so all of a scope share one place. No barrier separates those of two scopes, so their places are disjoint.
+///
+/// # Errors
+/// As [`parts::chosen`].
 fn slices(program: &TileProgram, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     for scope in program.scopes_within(ScopeId::BLOCK) {
         let offset = solution.shared_bytes.next_multiple_of(shared::align(program.target.limits()));

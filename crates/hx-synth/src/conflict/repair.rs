@@ -241,7 +241,7 @@ fn plain_pins(bits: u32, rows: i64, columns: i64, pinned: &ComposedLayout) -> Ve
     layouts.map(ComposedLayout::plain).collect()
 }
 
-/// Returns the layout with the absolute values of its strides.
+/// Returns the layout with the absolute values of its strides; `None` if it is too large.
 fn upward(pinned: &ComposedLayout) -> Option<ComposedLayout> {
     let strides = pinned.layout.stride().map_leaves(|_, stride| IntTuple::Int(stride.saturating_abs()));
     let layout = Layout::new(pinned.layout.shape().clone(), strides).ok()?;

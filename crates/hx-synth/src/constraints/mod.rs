@@ -22,7 +22,9 @@ use crate::distribution::layouts::Layouts;
 pub(crate) enum Constraint {
     /// *f* is the layout that the user wrote.
     Pinned { tensor: TensorId },
-    /// `f_a = f_b`: two tensors of an elementwise operation or of a conversion. The widths of their elements do not matter.
+    /// `f_a = f_b`: two tensors of an elementwise operation, a conversion, a scan, a sum over a cluster or a rearrangement
+    /// that moves nothing; or the moved tensor and a companion of a copy. The widths of their elements do not matter. Their
+    /// shapes may differ by a `reshape`: the row-major indices of the elements are then equal.
     Equal { a: TensorId, b: TensorId },
     /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, or an operand that is broadcast. Only `to`
     /// follows from `from`: many layouts of `from` have the same projection.
@@ -252,7 +254,7 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
     }
 }
 
-/// Returns the register tensor and the memory of a copy.
+/// Returns the register tensor and the memory of a copy; `None` for a copy between two memories or two register tensors.
 fn copy(src: &View, dst: &View) -> Option<(TensorId, Base)> {
     match (src.register(), dst.register()) {
         (None, Some(register)) => Some((register, src.base)),

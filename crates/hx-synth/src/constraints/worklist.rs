@@ -13,7 +13,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::movement::parts;
 use crate::search::pool::Pool;
 
-/// The effect of looking at a constraint.
+/// The effect of a constraint on the layouts known so far: none, the layout of a further tensor, or a contradiction.
 enum Fired {
     Nothing,
     Follows(TensorId, Known),

@@ -49,6 +49,9 @@ impl<'p> Cx<'_, 'p> {
     }
 
     /// Returns the cycles of one execution of an operation that is not a gemm.
+    ///
+    /// # Errors
+    /// As [`Cx::cycles`].
     fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
         let target = self.target();
         let (program, op_id) = (self.program(), op.id);

@@ -198,7 +198,8 @@ pub(crate) fn cluster_sum(target: Target, threads: u32, values: i64, bits: u32, 
     target.costs().cluster_barrier + 2.0 * sent(target, threads, values as f64, bits, blocks)
 }
 
-/// Returns the wavefronts in which each thread sends its elements to all other blocks of a cluster.
+/// Returns the wavefronts of shared memory in which each thread sends `values` elements of `bits` bits to all other blocks of
+/// a cluster.
 pub(crate) fn sent(target: Target, threads: u32, values: f64, bits: u32, blocks: u32) -> f64 {
     let chunks = (values * f64::from(bits) / f64::from(8 * SUM_CHUNK)).ceil();
     let bytes = chunks * f64::from(threads) * f64::from(SUM_CHUNK);

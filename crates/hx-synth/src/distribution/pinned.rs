@@ -9,8 +9,11 @@ use crate::distribution::Tv;
 /// Limit on the values of all threads and on the elements of the tile: larger ones fit the registers of no device.
 const LIMIT: i64 = 1 << 22;
 
-/// Returns the layout over a tensor of shape `shape`, or the defect of the layout as text. Indices past the end of the last
-/// dimension are allowed and have no meaning, as if threads did not divide the tensor.
+/// Returns the layout over a tensor of shape `shape`. Indices past the end of the last dimension are allowed and have no
+/// meaning, as if threads did not divide the tensor.
+///
+/// # Errors
+/// The defect of the layout, as text.
 pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, String> {
     if layout.rank() != 2 {
         return Err(format!("it has {} modes, wanted two: threads, and the values of each", layout.rank()));
@@ -32,8 +35,8 @@ pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, S
     Ok(tv)
 }
 
-/// Checks that some thread holds every element, that no thread holds one twice, that two threads with one element are replicas of each
-/// other, and that the steps match the layout.
+/// Checks that some thread holds every element, that no thread holds one twice, that two threads with one element are
+/// replicas of each other, and that the steps match the layout. The error is the defect, as text.
 ///
 /// Threads are replicas if they differ in modes of stride 0 only. Sums, scans and stores count the elements of one of them. Threads that
 /// share some elements under other strides have no owner that could be counted.

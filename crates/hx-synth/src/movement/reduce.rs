@@ -35,6 +35,9 @@ pub(crate) fn steps(threads: u32, tv: &crate::distribution::Tv, axis: usize, tar
 }
 
 /// Returns the choice for a reduction. Scratch memory starts at byte `offset`.
+///
+/// # Errors
+/// `Conflict` if the values of the source lie in no regular order for the result.
 pub(crate) fn choice(
     program: &TileProgram,
     op: &Op,

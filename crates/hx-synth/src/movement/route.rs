@@ -61,7 +61,8 @@ pub(crate) fn differs(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2
     )
 }
 
-/// Returns the cheapest way that avoids shared memory, with the cycles of one execution, or `None` if shared memory is cheaper.
+/// Returns the cheapest way that avoids shared memory, with the cycles of one execution. `None` if there is none, or if
+/// shared memory is cheaper.
 fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option<(Route, f64)> {
     let (held, wanted, tensor) = (&known[src].tv, &known[dst].tv, cx.program().tensor(src));
     let route = ([key(held), key(wanted)], tensor.dtype, tensor.size(), cx.drain.to_bits());

@@ -102,7 +102,8 @@ impl<'p> Cx<'_, 'p> {
         Way { tiling, cycles, loads }
     }
 
-    /// Returns a lower bound on the cycles of moving an operand.
+    /// Returns a lower bound on the cycles of moving an operand, in all executions; infinite if the operation does not belong
+    /// to the component.
     fn move_cost(&self, component: &Component<'p>, m: Move) -> f64 {
         let target = self.target();
         let mut ops = component.ops.iter().zip(&component.registers);

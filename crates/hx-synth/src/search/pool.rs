@@ -151,6 +151,9 @@ impl Pool {
     }
 
     /// Returns [`gemm::tilings`], computed once.
+    ///
+    /// # Errors
+    /// As [`gemm::tilings`].
     pub(crate) fn tilings(
         &self,
         program: &TileProgram,

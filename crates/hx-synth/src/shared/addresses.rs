@@ -17,7 +17,8 @@ pub(super) struct Addressed<'c> {
     pub(super) addresses: &'c Rc<Measured>,
 }
 
-/// Returns a candidate's access with the addresses of its lanes, computed once; `None` if it is read by descriptor.
+/// Returns a candidate's access with the addresses of its lanes, computed once. `None` if no lane has an address: the
+/// candidate reads by descriptor, or moves boxes or runs.
 pub(super) fn measured<'c>(cx: &Cx<'_, '_>, candidate: &'c Candidate, u: &Use<'_>) -> Option<Addressed<'c>> {
     let access = candidate.by.access()?;
     let addresses = candidate.measured.get_or_init(|| {

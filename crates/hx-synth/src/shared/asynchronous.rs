@@ -16,7 +16,8 @@ use crate::search::pool::Pool;
 /// dealt for the best access to global memory, or to the warps that read the vectors.
 ///
 /// # Errors
-/// `NoInstruction` if the addresses are not multiples of the narrowest instruction.
+/// `NoInstruction` if the addresses are not multiples of the narrowest instruction's elements, or if no instruction moves the
+/// elements in their order in memory.
 pub(super) fn accesses(
     (program, pool): (&TileProgram, &Pool),
     (u, view): (&Use<'_>, &View),
@@ -96,8 +97,9 @@ pub(super) fn unaligned(
     failure.help(why).help("`copy` goes through registers and takes any alignment")
 }
 
-/// Returns the layout in which readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each warp must
-/// then copy the elements that it reads.
+/// Returns the layout in which readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each
+/// warp must then copy the elements that it reads. `None` if the program does not, or if no read holds the copied tile in
+/// registers.
 fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
     if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::Sync(SyncOp::Warp)) {
         return None;
@@ -105,8 +107,8 @@ fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
     uses.iter().filter(|other| other.reads).find_map(|other| held_by(u, other))
 }
 
-/// Returns the tile of a copy as another use of the tensor holds it. Threads hold all of every mode that the other use does not
-/// walk.
+/// Returns the tile of a copy as another use of the tensor holds it. Threads hold all of every mode that the other use does
+/// not walk. `None` if the other use holds no register tensor, or walks a mode that the copy lacks.
 fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
     let End::Register(tv) = &other.end else { return None };
     let modes = &u.view.modes;

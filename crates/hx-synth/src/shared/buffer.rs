@@ -23,7 +23,7 @@ pub(crate) struct Use<'p> {
     pub(crate) op: &'p Op,
     /// The view of the shared tensor.
     pub(super) view: Cow<'p, View>,
-    /// Extents of the tile that is copied.
+    /// Extents of the tile that the use accesses.
     pub(super) shape: Vec<i64>,
     pub(super) reads: bool,
     pub(super) end: End<'p>,
@@ -104,7 +104,7 @@ impl<'p> Use<'p> {
         Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
     }
 
-    /// Returns a store of a tile to global memory, in boxes.
+    /// Returns a store of a tile to global memory, in boxes or runs.
     pub(crate) fn store(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
         Use { op, view: Cow::Borrowed(src), shape: src.shape(), reads: true, end: End::Global(dst), trips }
     }
@@ -133,7 +133,7 @@ pub(crate) struct Buffer {
     /// Bytes of a whole block of the swizzle.
     pub(crate) block: u32,
     pub(crate) constraint: Constraint,
-    /// One for each use.
+    /// The choices, one for each use, in the order of the uses.
     pub(crate) accesses: Vec<Chosen>,
     pub(crate) cost: f64,
     /// Uses that would have a wider access without the other uses.
@@ -160,7 +160,7 @@ pub(super) struct Candidate {
     pub(super) constraint: Constraint,
     /// Cycles of all executions, without bank conflicts.
     pub(super) cost: f64,
-    /// The part of `cost` that an asynchronous copy spends on global memory.
+    /// The part of `cost` that an asynchronous copy or a bulk store spends on global memory; 0 for the other uses.
     pub(super) global: f64,
     /// Cycles of one execution without that part.
     pub(super) alone: f64,
@@ -176,7 +176,7 @@ impl Candidate {
     }
 }
 
-/// An instruction that could serve a use if its addresses were aligned or contiguous.
+/// An instruction that could serve a use under another view, another pin, or another alignment of the addresses.
 #[derive(Debug)]
 pub(super) struct Barred {
     pub(super) by: By,
@@ -192,14 +192,16 @@ pub(super) struct Options {
     pub(super) usable: Vec<Candidate>,
     /// Widest first.
     pub(super) barred: Vec<Barred>,
-    /// The reason why a copy is not made in boxes, although its source could have it so.
+    /// The reasons why no thread makes the copy in boxes or runs, although the operation allows this; `None` if there are
+    /// none.
     pub(super) unboxed: Option<String>,
     /// True if the copy is for all blocks of a cluster along an axis.
     pub(super) multicast: bool,
 }
 
 impl Options {
-    /// Returns the access that moves the fewest contiguous elements; `None` for an operand that is read by descriptor.
+    /// Returns the access that moves the fewest contiguous elements; `None` if no instruction takes an address from each
+    /// thread, as for an operand that is read by descriptor or a store in boxes.
     pub(super) fn least(&self) -> Option<&Access> {
         let usable = self.usable.iter().map(|candidate| &candidate.by);
         let all = usable.chain(self.barred.iter().map(|barred| &barred.by)).filter_map(By::access);
@@ -215,7 +217,8 @@ pub(super) struct Joint {
     pub(super) chosen: Vec<usize>,
     /// Cycles of that combination, without bank conflicts.
     pub(super) cost: f64,
-    /// Cycles of that combination without the time that asynchronous copies spend on global memory: a lower bound.
+    /// Cycles of that combination without the time that asynchronous copies and bulk stores spend on global memory: a lower
+    /// bound.
     pub(super) least: f64,
 }
 
@@ -224,7 +227,7 @@ pub(super) struct Joint {
 pub(super) struct Joints {
     /// Sorted by the cost of the combination, cheapest first.
     pub(super) all: Vec<Joint>,
-    /// Number of constraints that were pruned after all uses together.
+    /// Number of constraints that were pruned, summed over the uses after which pruning took place.
     pub(super) left: u64,
 }
 

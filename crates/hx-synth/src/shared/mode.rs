@@ -32,7 +32,7 @@ impl Mode {
         Mode { extent, stride: Stride::Single }
     }
 
-    /// Returns the known stride.
+    /// Returns the stride if it is known, otherwise `None`.
     pub(crate) fn stride(self) -> Option<i64> {
         match self.stride {
             Stride::Known(stride) => Some(stride),
@@ -76,7 +76,8 @@ pub(super) fn unify(a: &[Mode], b: &[Mode]) -> Option<Vec<Mode>> {
     (a.is_empty() && b.is_empty()).then_some(out)
 }
 
-/// Returns the stride of a mode that has both strides, after the modes `inside` it, which it may determine.
+/// Returns the stride of a mode that has both strides, after the modes `inside` it, which it may determine. `None` if the
+/// strides contradict each other.
 fn meet(inside: &mut [Mode], x: Stride, y: Stride) -> Option<Stride> {
     let known = match (x, y) {
         (Stride::Known(s), Stride::Known(t)) if s != t => return None,

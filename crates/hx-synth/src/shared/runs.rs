@@ -136,6 +136,9 @@ fn begins(
 }
 
 /// Returns the constraint of runs on the shared tensor: their elements lie one after the other there, without a swizzle.
+///
+/// # Errors
+/// The reason why no layout of the tensor has them so.
 fn demanded(
     cx: &Cx<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),

@@ -72,7 +72,7 @@ impl Served<'_> {
         self.ways.iter().any(|way| way.each > 1.0)
     }
 
-    /// Returns the addresses of the counted phases.
+    /// Returns the number of addresses in the counted phases of the first way.
     pub(crate) fn addresses(&self) -> u64 {
         self.ways.first().map_or(0, |way| way.requests.addresses())
     }

@@ -149,14 +149,21 @@ impl<'p> Ground<'_, 'p> {
     }
 
     /// Returns, for every component, the leaves within `within` cycles of its cheapest, cheapest first.
+    ///
+    /// # Errors
+    /// As [`Ground::search`].
     fn leaves(&self, within: f64) -> Result<Vec<Vec<Leaf<'p>>>, Blocked> {
         let wanted = Wanted { keep: LEAVES, within, ..Wanted::one(Conflicts::Leave).branches(BRANCHES) };
         self.components.iter().map(|component| Ok(self.search(component, wanted)?.leaves)).collect()
     }
 
-    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost. Every solution
-    /// takes `fixed` cycles besides those of its leaves, so only leaves that cost at most `within` cycles more than the cheapest may be
-    /// part of a cheaper one. Returns the lowest bound of the solutions that the budget excluded.
+    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost.
+    /// Every solution takes `fixed` cycles besides those of its leaves, so only leaves that cost at most `within` cycles more
+    /// than the cheapest may be part of a cheaper one. Returns the lowest sum of the leaves' cycles among the solutions that
+    /// the budget excluded; infinite if there are none.
+    ///
+    /// # Errors
+    /// As [`Ground::search`].
     fn better(
         &self,
         best: &mut Solution,
@@ -214,6 +221,9 @@ impl<'p> Ground<'_, 'p> {
 
     /// Adds the solutions that differ from `best` and from each other. Skips solutions with a lower bound of at least `ended`
     /// that may be cheaper than `best`: the choice did not try them.
+    ///
+    /// # Errors
+    /// As [`Ground::search`].
     fn list(&self, best: &Solution, ended: f64, others: &mut Vec<Solution>) -> Result<(), Blocked> {
         let leaves = self.leaves(f64::INFINITY)?;
         let firsts: Vec<&Leaf<'p>> = leaves.iter().filter_map(|leaves| leaves.first()).collect();
@@ -281,8 +291,11 @@ impl<'p> Ground<'_, 'p> {
         Ok(if made? { Made::Solution(Box::new(solution)) } else { Made::Dearer })
     }
 
-    /// Returns a lower bound on the cycles of a solution besides those of its leaves, for any layouts of shared memory. The bound
-    /// needs no program with exchanges, so it is computed before that program is built.
+    /// Returns a lower bound on the cycles of a solution besides those of its leaves, for any layouts of shared memory. The
+    /// bound needs no program with exchanges, so it is computed before that program is built.
+    ///
+    /// # Errors
+    /// The failure of an access to shared memory that no instruction serves.
     fn least(
         &self,
         (known, rows): (&Layouts, &choices::Rows),
@@ -317,8 +330,11 @@ impl<'p> Ground<'_, 'p> {
         Blocked { failure, moves }
     }
 
-    /// Builds the [`Ground::solution`] in place, so that a failed one keeps the parts that were built. Returns false if it is too
-    /// expensive.
+    /// Builds the [`Ground::solution`] in place, so that a failed one keeps the parts that were built. Returns false if it
+    /// takes `limit` cycles or more.
+    ///
+    /// # Errors
+    /// As [`Ground::solution`].
     fn made(&self, leaves: &[&Leaf<'p>], limit: f64, solution: &mut Solution) -> Result<bool, Blocked> {
         let (solver, cx) = (self.solver, &self.cx);
         let (known, rows) = (self.known(leaves), rows(leaves));
@@ -380,6 +396,9 @@ impl<'p> Ground<'_, 'p> {
 }
 
 /// Records the layouts of all register tensors.
+///
+/// # Errors
+/// The failure of a layout that is too large.
 fn held(known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     for (tensor, layout) in known.iter() {
         let distribution = layout.tv.to_distribution(layout.reason.clone());
@@ -414,6 +433,9 @@ fn alike(a: &Solution, b: &Solution) -> bool {
 }
 
 /// Returns the layouts that the user pinned, with the layouts that follow from them.
+///
+/// # Errors
+/// `Pin` if a pinned layout does not fit its tensor, `Conflict` if pinned layouts contradict each other.
 fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
     let program = cx.program();
     let mut start = Layouts::new(program.tensors.len());

@@ -42,6 +42,9 @@ pub(crate) fn counted(
 }
 
 /// Returns the result of [`solve`] with only these means.
+///
+/// # Errors
+/// As [`solve`].
 #[cfg(test)]
 pub(crate) fn solve_with(program: &TileProgram, means: Means) -> Result<Solution, Failure> {
     Run::new(program, means, &|| false).best().map(|found| found.solution)
@@ -209,6 +212,9 @@ enum Attempt {
 
 impl Solver<'_> {
     /// Returns the best solution, and the rearrangements that move nothing in it.
+    ///
+    /// # Errors
+    /// As [`solve`].
     pub(crate) fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
         let mut tries = TRIES;
         let (mut best, mut still) = self.first(&mut tries).map_err(|blocked| blocked.failure)?;
@@ -280,6 +286,9 @@ const DEPTH: usize = 4;
 
 impl Solver<'_> {
     /// Returns the cheapest solution found: without moves or, if layouts conflict, with few.
+    ///
+    /// # Errors
+    /// The failure of the attempt without moves, if no moves mend it, or `Cancelled`.
     fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
         let blocked = match self.attempt(&[], still, f64::INFINITY) {
             Ok((solution, ways)) => {
@@ -428,7 +437,10 @@ impl Solver<'_> {
         }
     }
 
-    /// Returns a solution made of the best leaf of every component.
+    /// Returns a solution made of the best leaf of every component, or the moves that these leaves need beyond `moves`.
+    ///
+    /// # Errors
+    /// As [`Solver::attempt`].
     fn attempt_with(
         &self,
         moves: &[Move],

@@ -78,7 +78,7 @@ struct Change<'a> {
     reads: &'a [OpId],
 }
 
-/// Repeats every write for the second buffer, and redirects the reads to it.
+/// Repeats every write of the tensor for the second buffer, and redirects the reads of `how` to it.
 fn change(body: &mut Vec<Stmt>, how: &Change<'_>, next: &mut u32) {
     let mut out = Vec::with_capacity(body.len());
     for mut stmt in body.drain(..) {
@@ -93,7 +93,7 @@ fn change(body: &mut Vec<Stmt>, how: &Change<'_>, next: &mut u32) {
     *body = out;
 }
 
-/// Redirects a read in place, or returns the repetition of a write.
+/// Redirects a read in place, or returns the repetition of a write for the second buffer. `None` if nothing is to be added.
 fn changed(op: &mut Op, how: &Change<'_>, next: &mut u32) -> Option<Op> {
     match access(op, how.tensor)? {
         Access::Read => {

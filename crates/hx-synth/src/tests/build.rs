@@ -7,7 +7,7 @@ use hx_tile::{
     Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
-/// The parameters of [`matmul`].
+/// The configuration of [`matmul`]: the tile's extents m, n and k, the threads of the block, and the type of the operands.
 #[derive(Clone)]
 pub(super) struct Matmul {
     pub(super) tile: [i64; 3],

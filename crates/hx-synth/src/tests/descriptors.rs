@@ -22,7 +22,7 @@ use crate::shared::{self, Issued, Use};
 use crate::solve::loads::Means;
 use crate::solve::solve_with;
 
-/// Solves with products by descriptor.
+/// Solves a program whose products may read by descriptor and whose copies are not made in boxes.
 fn solve_by_descriptor(program: &TileProgram) -> Result<Solution, Failure> {
     solve_with(program, Means { by_descriptor: true, in_boxes: false })
 }
@@ -144,7 +144,8 @@ pub(super) fn described(program: &TileProgram, solution: &Solution) -> String {
     out
 }
 
-/// Checks the operands of some products.
+/// Compares the instruction of each product, and the layouts of its operands in shared memory, with `expected`. Checks the
+/// addresses of their descriptors.
 fn check(configs: &[Tiles], expected: Expect) {
     let text = |config: &Tiles| {
         let program = tiles(config);

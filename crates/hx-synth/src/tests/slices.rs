@@ -64,7 +64,7 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
 
 const SLICED: OpId = OpId(3);
 
-/// Checks how the slice is read, and why not wider.
+/// Compares the instruction that reads the slice, and the reason why it is not wider, in a rolled and in an unrolled loop.
 fn check(dtype: DType, start: &Expr, expected: Expect) {
     let texts = [false, true].map(|unroll| {
         let program = sliced(dtype, start, 16, unroll);
@@ -150,7 +150,7 @@ fn the_start_of_a_slice_limits_its_accesses() {
     );
 }
 
-/// Checks what the verifier reports if the solution for start 0 is used for the program with `start`.
+/// Checks the violations that the verifier reports if the solution for start 0 is used for the program with `start`.
 fn check_wrong(start: &Expr, unroll: bool, expected: Expect) {
     let solution = solve(&sliced(DType::F16, &constant(0), 16, unroll), &|| false).unwrap();
     let program = sliced(DType::F16, start, 16, unroll);
