@@ -23,7 +23,7 @@ struct Ahead {
     description: Value,
 }
 
-/// A call of a launcher, and variables that the driver reads during it.
+/// A C expression that calls a launcher, and the environment variables that are set during the call, by name and value.
 struct Call {
     settings: &'static [(&'static str, &'static str)],
     code: &'static str,
@@ -59,7 +59,8 @@ impl Ahead {
         Some(Ahead { sandbox, description: serde_json::from_slice(&text).expect("JSON") })
     }
 
-    /// Returns the bytes of each parameter, as the driver reads them.
+    /// Returns the size of each kernel parameter in bytes, separated by spaces: the value of `HX_STUB_SIZES`, which the driver
+    /// reads.
     fn sizes(&self) -> String {
         let sizes = self.description["params"].as_array().expect("a list").iter().map(|param| {
             match (param["kind"].as_str().expect("a text"), param["dtype"].as_str()) {
@@ -92,7 +93,8 @@ impl Ahead {
         want.assert_eq(&self.named(first));
     }
 
-    /// Compiles a program with each compiler, and returns the outputs of all. `functions` are before `main`.
+    /// Compiles a program with each compiler of [`COMPILERS`], runs it, and returns what each wrote to stdout. `statements` is
+    /// the body of `main`, `functions` is C text before it.
     fn transcripts(&self, functions: &str, statements: &str) -> Vec<String> {
         let program = format!("{PREFACE}{functions}\nint main(void) {{\n{statements}return 0;\n}}\n");
         self.sandbox.write("main.c", program.as_bytes());
@@ -395,7 +397,7 @@ fn clusters_and_overlapping_launches_have_their_attributes() {
     "#]]);
 }
 
-/// A kernel that prints takes a buffer, which counts what it would say.
+/// The launcher of a kernel with `print` or `assert` takes a log buffer, whose words count the prints and the failed elements.
 #[test]
 fn a_log_is_a_parameter() {
     let text = "kernel shown(x: f32[n]) grid [1] threads 32 {
@@ -469,7 +471,8 @@ fn a_missing_or_old_driver_is_named() {
     );
 }
 
-/// Several kernels become one pair of files. Arguments and facts are of every kernel that has their names.
+/// Several kernels become one header and one source. An entry of `--set` or `--facts` applies to each kernel that has its name,
+/// and is refused if no kernel has it.
 #[test]
 fn every_kernel_of_a_file_is_built() {
     let text = format!("{TWICE}kernel nothing(x: f32[n]) grid [1] threads 32 {{ }}\n");

@@ -81,7 +81,7 @@ struct Verdict {
     has_families: bool,
 }
 
-/// Returns the question of the gate about a text.
+/// Returns the request for a report with opcodes on a text, for the judged architecture.
 fn asked(text: &str) -> Asked<'_> {
     Asked { text, target: judged(), extent: Extent::Code }
 }
@@ -111,7 +111,7 @@ fn families(text: &str) -> Vec<&'static Family> {
     FAMILIES.iter().filter(|family| literals.iter().any(|literal| family.is_in(literal))).collect()
 }
 
-/// Reports whether all instances are judged, which takes several times as long.
+/// Reports whether `HX_EVERY_INSTANCE=1` is set: then all instances are judged, which takes several times as long.
 pub(crate) fn every_instance() -> bool {
     std::env::var_os("HX_EVERY_INSTANCE").is_some_and(|value| value == "1")
 }
@@ -142,7 +142,8 @@ fn extremes(all: &[Launched]) -> Vec<&Launched> {
     judged
 }
 
-/// Returns the verdict on the first instance of each text.
+/// Returns the verdicts by the names of instances. Of instances with the same normalized text only the first is judged. Returns
+/// `None` after printing the reason if the CUDA compiler or its disassembler is missing.
 fn verdicts(test: &str) -> Option<BTreeMap<&'static str, Verdict>> {
     let mut texts: BTreeSet<String> = BTreeSet::new();
     let all =

@@ -110,7 +110,7 @@ fn one_gpu_is_all_and_none_is_an_error() {
         .assert_eq(&opened[0].warnings().into_iter().collect::<Vec<_>>().join("; "));
 }
 
-/// Two launches with one tensor each, of which the second is a part of a larger one.
+/// Two tests with one launch each. The second launch writes columns 0..4 of a tensor with 8 columns.
 const LEVELS: &str = "kernel filled<N = 4>(x: mut f32[m, n] : [ld, 1]) grid [1] threads 32 {
     let r = register_tensor(f32, [4, 8]);
     fill(r, 1.0);
@@ -127,8 +127,9 @@ test \"part\" {
 }
 ";
 
-/// Runs the tests at these levels on a pretended GPU whose launches fill their buffers in a mode. Returns the reports, and what the
-/// worker wrote down of its launches.
+/// Runs the tests of [`LEVELS`] at these levels on one pretended GPU. `mode` is a mode of `fake_worker.py`: `right`, `differ`
+/// or `drift`. Returns the reports, followed by the worker's lines about its launches; `None` if the test is skipped, as in
+/// [`setup`].
 fn at_levels(mode: &str, levels: Levels) -> Option<String> {
     let sandbox = Sandbox::with("t.hx", LEVELS);
     let setup = setup("levels", &sandbox, &[&format!("fills={mode}"), "9.0"])?;

@@ -116,7 +116,8 @@ fn check(programs: &[Program], least: usize) {
     assert!(wrong.is_empty(), "{} fixes fail\n{told}", wrong.len());
 }
 
-/// Returns the table of what was offered and of what holds, a line for each code and certainty.
+/// Returns a table with a line for each code and certainty: the number of fixes that were offered, and the number of those that
+/// hold.
 fn table(tried: &[Tried]) -> String {
     let mut rows: BTreeMap<(&str, Applicability), [usize; 2]> = BTreeMap::new();
     for tried in tried {

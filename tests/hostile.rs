@@ -1,9 +1,9 @@
 //! A project whose author wants it to run code: libraries, programs and Python modules in places where a compiler may search, an
 //! `hx.toml` that names them, links, pipes and damaged files.
 //!
-//! The tests open, check, format, test and build it from the command line, and open and save it in an editor. No planted file may
-//! run or be loaded, and every command must end. A planted file writes a marker when it runs, so no tracing of the process is
-//! needed. The last test shows that the markers work: a trusted project does run its own files.
+//! The tests open, check, format, test and build it from the command line, and open and save it in an editor. No planted file
+//! may run or be loaded, and every command must end. A planted file writes a marker when it runs, so no tracing of the process
+//! is needed. [`a_trusted_project_brings_its_own`] shows that the markers work: a trusted project does run its own files.
 
 #![cfg(unix)]
 

@@ -81,9 +81,9 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct CodeReport {
     /// Registers of a thread: of the kernel with the most, if the text has several.
     pub(crate) registers: u32,
-    /// Bytes of local memory of a thread, of all kernels.
+    /// Bytes of local memory of a thread, summed over the kernels of the text.
     pub(crate) stack: u32,
-    /// Bytes that a thread stores and loads because registers were spilled, of all kernels.
+    /// Bytes that a thread stores and loads because registers were spilled, summed over the kernels of the text.
     pub(crate) spilled: u32,
     /// The number of warnings that are no complaint, such as one about a variable that is not used.
     pub(crate) warnings: u32,

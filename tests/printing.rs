@@ -53,7 +53,7 @@ fn what_is_printed_is_the_same_every_time() {
     .assert_eq(&once.stderr);
 }
 
-/// Returns a kernel with these statements after its product.
+/// Returns a folder with the file `k.hx`: a kernel with these statements after its product.
 fn kernel(statements: &str) -> Sandbox {
     let text = format!(
         "kernel k(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 64 {{

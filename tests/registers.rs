@@ -13,8 +13,8 @@ use crate::lsp::client::{Client, Options};
 use crate::repl::script;
 use crate::support::{self, Sandbox};
 
-/// Returns, for every default instance of the standard library whose roles leave the registers alone, its name, the estimate, and the
-/// registers that ptxas reports.
+/// Returns, for every default instance of the standard library whose roles leave the registers alone, its name, the estimate,
+/// and the registers that ptxas reports. `None` if the CUDA compiler is missing.
 fn measured(test: &str) -> Option<Vec<(String, u32, u32)>> {
     let (db, target) = (Database::default(), Target::usual());
     let mut found = Vec::new();

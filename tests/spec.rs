@@ -183,7 +183,8 @@ fn met(assertion: &Assertion, place: Place, facts: &Facts, told: &mut [Told]) ->
     }
 }
 
-/// Checks that all facts about a subject are the expected ones, and that there is one.
+/// Checks that there is a fact about a subject at a place, and that all such facts fit. Without a subject, the subject is the
+/// name that a `let` binds there.
 fn is(
     wanted: &str,
     subject: Option<&String>,

@@ -37,7 +37,7 @@ fn no_cuda_compiler() {
     "#]]);
 }
 
-/// The variable hides the GPUs, so a machine with a driver behaves the same.
+/// `CUDA_VISIBLE_DEVICES=-1` hides the GPUs, so that the outputs are the same on a machine with a driver.
 #[test]
 fn no_gpu() {
     let sandbox = Sandbox::with("a.hx", MATMUL);

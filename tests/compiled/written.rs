@@ -9,7 +9,8 @@ use crate::support::root;
 /// One target of each generation.
 const TARGETS: [&str; 5] = ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"];
 
-/// Checks the code of texts with names.
+/// Fails if the compiler refuses a text, or if `judge` rejects its report. Each text has the name by which a failure shows it,
+/// and its target.
 fn check(test: &str, texts: &[(String, String, Target)], judge: impl Fn(&CodeReport) -> bool) {
     let asked =
         texts.iter().map(|(_, text, target)| Asked { text, target: *target, extent: Extent::Resources });
@@ -22,7 +23,8 @@ fn check(test: &str, texts: &[(String, String, Target)], judge: impl Fn(&CodeRep
     assert!(wrong.is_empty() && !texts.is_empty(), "{wrong:#?}");
 }
 
-/// The goldens compile for every generation, or those that need it for `sm_90a`, and use no local memory.
+/// The goldens of `golden` compile for every generation, those of `golden_sm_90a` for `sm_90a`. All compile without a warning
+/// and use no local memory.
 #[test]
 fn goldens_compile() {
     let folders = [("golden", &TARGETS[..]), ("golden_sm_90a", &["sm_90a"])];

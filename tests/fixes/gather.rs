@@ -128,7 +128,8 @@ fn of_book(page: &Path, all: &mut Vec<Program>) {
     }
 }
 
-/// Adds the string literals of a Rust file that have an item of the language.
+/// Adds the string literals of a Rust file that are programs: those with files (`//- /path`), those with an item of the
+/// language, and in `tests/bad_input` those that end with `;`, as the body of a kernel.
 fn of_tests(file: &Path, all: &mut Vec<Program>) {
     for (line, text) in literals(&manual::read(file)) {
         let text = text.replace("$0", "");
@@ -164,7 +165,7 @@ fn parts(text: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Returns the string literals of a Rust text, each with its line.
+/// Returns the values of the string literals of a Rust text, each with its line, from 1.
 fn literals(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -36,7 +36,7 @@ pub(super) fn mutants(program: &Program) -> Vec<Program> {
     all
 }
 
-/// Returns the texts with a mistake in a line, each with the mistake in words.
+/// Returns the changed texts with one mistake in line `at` (from 0), each with a name of the mistake, such as `deleted`.
 fn mistakes(lines: &[&str], at: usize) -> Vec<(String, String)> {
     let line = lines[at];
     let code = line.trim();
@@ -97,7 +97,7 @@ fn mistakes(lines: &[&str], at: usize) -> Vec<(String, String)> {
     all
 }
 
-/// Returns the position of the parenthesis that closes the one before the text.
+/// Returns the byte offset of the `)` that closes a `(` directly before the text; `None` if nothing closes it.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.char_indices().find_map(|(at, c)| {

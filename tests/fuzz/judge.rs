@@ -117,7 +117,7 @@ impl Judge {
         }
     }
 
-    /// Returns the sorted codes of the diagnostics.
+    /// Checks a text and each of its diagnostics, and returns the sorted codes of the diagnostics.
     fn checking(&mut self, text: &str) -> Result<Vec<&'static str>, Fault> {
         let file = self.db.set_overlay("fuzz.hx", text);
         let found = check_file(&self.db, file, Target::usual());

@@ -6,7 +6,7 @@ use super::{Client, Options};
 
 const MATMUL: &str = include_str!("../../std/matmul.hx");
 
-/// Returns the range of a text in another one, if both are on one line.
+/// Returns the range of the first occurrence of `wanted`, which has no line break, in `text`. Columns are bytes.
 fn range_of(text: &str, wanted: &str) -> Value {
     let at = text.find(wanted).expect("the text has it");
     let line = text[..at].matches('\n').count();

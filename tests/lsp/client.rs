@@ -246,7 +246,7 @@ impl Client {
         (error["code"].as_i64().unwrap_or_default(), error["message"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Handles one message. Returns false if none arrived in time.
+    /// Waits for one message and handles it. Returns false if none arrived before the deadline.
     fn hear(&mut self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let message = match self.messages.recv_timeout(left) {
@@ -309,7 +309,7 @@ impl Client {
         }
     }
 
-    /// Shifts the version of the next change.
+    /// Adds `by` to the newest version. The next change then has the version after that.
     pub(crate) fn turn_version(&mut self, by: i64) {
         self.version += by;
     }
@@ -349,7 +349,7 @@ impl Client {
         })
     }
 
-    /// Returns the hints of a whole file as lines `LINE:COLUMN TEXT`.
+    /// Returns the hints of a whole file as lines `LINE:COLUMN TEXT`, with lines and columns from 0.
     pub(crate) fn hints(&mut self, name: &str) -> String {
         let range = json!({
             "start": { "line": 0, "character": 0 }, "end": { "line": 1_000_000, "character": 0 },
@@ -406,7 +406,7 @@ impl Client {
     }
 }
 
-/// Returns the parent of a running process; `None` if the process has ended.
+/// Returns the process id of the parent of a running process; `None` if the process has ended or is a zombie.
 #[cfg(target_os = "linux")]
 fn parent_of(number: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;

@@ -75,7 +75,8 @@ impl Judge {
     }
 }
 
-/// Follows the launches of a kernel in all orders.
+/// Follows the launches of a kernel in all orders of their events. Fails if some order is wrong, if there are more states than
+/// [`STATES`], or if the kernel does not compile. A kernel that `orders` cannot follow passes.
 fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
     let instance = default_instance(db, kernel, Target::usual()).ok_or("no default instance")?;
     let args = instance.args(db).clone();
@@ -96,7 +97,7 @@ fn followed(db: &Database, kernel: Kernel<'_>) -> Result<(), String> {
     }
 }
 
-/// Runs the tests that launch the kernel of a mutant on the simulator, each in several orders.
+/// Runs the tests that name the kernel of a mutant on the simulator, each in four orders. Fails with the first error of a test.
 fn tested(path: &Path, mutant: &Mutant) -> Result<(), String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("mutant.hx");
     let sandbox = Sandbox::new();

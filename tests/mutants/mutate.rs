@@ -85,7 +85,8 @@ pub(super) fn mentions(part: &impl AstNode, name: &str) -> bool {
     tokens.any(|token| token.text() == name)
 }
 
-/// Returns the name of the call that synchronizes, if the statement is one.
+/// Returns the name of the function or, after a dot, of the method that synchronizes: `sync`, `.release`. `None` if the
+/// statement is neither such a call nor a `let` with one.
 fn call(stmt: &Stmt) -> Option<String> {
     let expr = match stmt {
         Stmt::ExprStmt(stmt) => ExprStmt::expr(stmt)?,
@@ -105,7 +106,8 @@ fn call(stmt: &Stmt) -> Option<String> {
     }
 }
 
-/// Returns the statement with an effect that is weaker by one.
+/// Returns the statement with a change by one: `release` and `release_previous` are exchanged, and the first number of any
+/// other call grows by 1, as `wait(0)` becomes `wait(1)`. `None` if the call has no number.
 fn weaker(call: &str, source: &str) -> Option<String> {
     match call {
         ".release_previous" => Some(source.replace("release_previous", "release")),

@@ -87,7 +87,7 @@ pub(super) fn joined_bits(op: Bit, a: Range, b: Range) -> Range {
     Range::new(if both.low < 0 { -1 - high } else { 0 }, high)
 }
 
-/// Returns the range of `~x`; `None` if the reference does not hold it.
+/// Returns the range of `~x`; `None` for `u64`, where the reference does not hold the result.
 pub(super) fn inverted(range: Range, dtype: DType) -> Option<Range> {
     match (is_unsigned(dtype), dtype.bits()) {
         (true, 64) => None,

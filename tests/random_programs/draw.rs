@@ -254,9 +254,10 @@ impl Draw {
         Input { dtype, tile, extent, per_block, transposed, around, pad, range, view, skip, place }
     }
 
-    /// Loads a tile from global memory, with elements of at most the magnitude `most`.
+    /// Loads a tile from global memory and returns its step. `most` bounds the magnitude of the elements; `None` keeps the
+    /// drawn range.
     pub(super) fn load(&mut self, shape: Shape, dtype: DType, most: Option<i64>) -> usize {
-        // Packed elements must begin at whole bytes.
+        // A row of packed elements must be whole bytes. Otherwise load a tile of `u8`.
         let dtype = if dtype.bits() < 8 && !packs(shape, dtype) { DType::U8 } else { dtype };
         let mut input = self.input(shape, dtype);
         if dtype.bits() < 8 {

@@ -11,7 +11,8 @@ use super::program::{Compare, Fold, Op, Range, Shape, Value, exact, is_unsigned}
 pub(super) enum Change {
     /// An assignment to the part of `shape` elements from `first` on.
     Assign { first: Shape, shape: Shape, how: How, value: Assigned },
-    /// The tile and its folds along both axes, which the counter of an unrolled loop names.
+    /// The sum of the tile and its folds along both axes. The counter of an unrolled loop is the axis: `for axis in 0..2 { …
+    /// sum(v, axis: axis) }`.
     Axes { fold: Fold },
     /// The positions of the largest or the least elements.
     Position { axis: usize, least: bool },
@@ -78,7 +79,7 @@ impl How {
 }
 
 impl Draw {
-    /// Draws where a part of an axis begins, and its extent.
+    /// Draws a part of an axis: its first element, and its extent.
     fn cut(&mut self, extent: i64) -> (i64, i64) {
         let first = self.below(extent as usize) as i64;
         match self.below(3) {
@@ -196,7 +197,8 @@ impl Draw {
         self.push(Op::Changed(change), vec![at], Value { range, ..value });
     }
 
-    /// Reports whether tiles of this shape have layouts in any other shape of powers of two.
+    /// Reports whether a tile of this shape can be drawn for a reshape: threads, rows and columns are powers of two, so that it
+    /// has a layout in any other shape of powers of two.
     pub(super) fn is_reshaped(&self, shape: Shape) -> bool {
         let powers = [self.threads, shape[0], shape[1]];
         powers.into_iter().all(|n| n.count_ones() == 1)

@@ -27,7 +27,8 @@ const TYPES: &[DType] = &[
 /// A step on one tile, or on two.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// Elements of a tensor that these tiles pick; of one mode, or of two.
+    /// Elements of a tensor that the operands pick. With `two`, the first operand has the rows and the second the columns;
+    /// otherwise the only operand has indices into a vector of `extent[1]` elements.
     Gather { extent: Shape, two: bool, range: Range },
     /// Element `i` of the tile is copied to the place `(i * times + plus) % count - minus`, and all places are read.
     Scatter { times: i64, plus: i64, minus: i64, start: i64, shared: bool },
@@ -35,7 +36,8 @@ pub(super) enum Place {
     Atomic { op: Atomic, meet: Option<Meet>, start: i64, shared: bool, returned: bool },
 }
 
-/// Element `i` goes to the place `i * times % (count + 2) - 1`, which may lie outside of the `count` elements.
+/// Several elements access the same place: element `i` accesses `i * times % (count + 2) - 1`, which may lie outside of the
+/// `count` places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Meet {
     pub(super) times: i64,

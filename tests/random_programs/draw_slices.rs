@@ -13,7 +13,8 @@ const BEFORE: &[i64] = &[0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 8, 12, 16, 20, 33];
 const LARGEST: i64 = 2048;
 
 impl Draw {
-    /// Draws a place in a larger tensor with a probability of `percent` percent. Packed elements begin at whole bytes.
+    /// Draws a place in a larger tensor with a probability of `percent` percent. Packed elements begin at whole bytes. `None`
+    /// otherwise, if the tile has more than [`LARGEST`] elements, or if no row or column would precede it.
     pub(super) fn inset(&mut self, shape: Shape, dtype: DType, percent: usize) -> Option<Inset> {
         if shape[0] * shape[1] > LARGEST || !self.percent(percent) {
             return None;

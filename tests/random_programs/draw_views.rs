@@ -26,7 +26,7 @@ pub(super) enum View {
 }
 
 impl Draw {
-    /// Draws a step of each family in turn.
+    /// Draws a step of the family whose turn is `number`.
     pub(super) fn family(&mut self, number: u64) {
         match number % 16 {
             0 | 1 => self.assign(),
@@ -67,7 +67,7 @@ impl Draw {
         }
     }
 
-    /// Draws where a view begins along both axes, often before the tensor.
+    /// Draws the row and column at which a view begins; a negative one lies before the tensor.
     fn begin(&mut self) -> Shape {
         [0, 1].map(|_| self.pick(&[-3, -2, -1, -1, 0, 0, 1, 4]))
     }

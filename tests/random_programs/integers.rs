@@ -17,7 +17,7 @@ const EXACT: i64 = 1 << 52;
 /// A division of integers.
 #[derive(Clone, Debug)]
 pub(super) struct Division {
-    /// Returns the remainder instead of the quotient.
+    /// The result is the remainder instead of the quotient.
     pub(super) remainder: bool,
     pub(super) operands: [Node; 2],
     pub(super) zero: Zero,
@@ -41,7 +41,8 @@ pub(super) enum Zero {
 pub(super) struct Number {
     pub(super) dtype: DType,
     pub(super) start: Node,
-    /// The number of steps, each of which replaces the scalar by an expression of itself (argument 0).
+    /// A loop: its number of rounds, and the expression of the scalar itself (argument 0) that replaces the scalar in each
+    /// round. `None` without a loop.
     pub(super) steps: Option<(i64, Node)>,
     /// Whether the statement names the scalar's type.
     pub(super) annotated: bool,
@@ -99,7 +100,8 @@ fn compared(how: Compare, a: i128, b: i128) -> bool {
     }
 }
 
-/// Reports whether an expression of integers of the launch leaves the range of a type.
+/// Reports whether the value of an expression leaves the range of a type. False if the value is not known: the expression uses
+/// the scalar itself, or is beyond the reference.
 pub(super) fn leaves(node: &Node, dtype: DType) -> bool {
     let value = if node.mentions(0) { None } else { evaluated(node, 0) };
     value.is_some_and(|value| low_bits(value, dtype) != Some(value))
@@ -164,7 +166,7 @@ fn evaluated(node: &Node, own: i64) -> Option<i128> {
     })
 }
 
-/// Returns every draw that a long run must contain: each type with each of its uses.
+/// Returns every draw that a run of at least `MANY` programs must contain: each type with each of its uses.
 pub(super) fn draws() -> BTreeSet<String> {
     let of = |types: &[DType], what: &str| -> Vec<String> {
         types.iter().map(|dtype| format!("{what} {dtype}")).collect()

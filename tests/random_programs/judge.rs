@@ -151,7 +151,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
     Found { fault, unchecked, rows: used }
 }
 
-/// Returns the instance of a kernel for a launch.
+/// Returns the instance of a kernel for a launch; `None` if the file has no such kernel.
 fn instance_of<'db>(db: &'db dyn Db, file: SourceFile, launch: &Launch) -> Option<Instance<'db>> {
     let mut kernels = file_items(db, file).kernels();
     let kernel = kernels.find(|kernel| kernel.name(db).as_str() == launch.kernel)?;
@@ -198,8 +198,8 @@ fn shape_of(message: &str) -> String {
     out
 }
 
-/// Returns the names of the rows that a kernel's text contains, of those that no solution chooses: they close and await groups,
-/// and synchronize threads.
+/// Returns the names of the rows that no solution chooses and whose PTX the kernel's text contains. These rows close and await
+/// groups, and synchronize threads.
 fn emitted(text: &str) -> BTreeSet<String> {
     let all = Target::usual().rows();
     let groups = all.groups.iter().map(|row| (&row.name, &row.ptx));

@@ -129,13 +129,13 @@ pub(super) struct Step {
     /// The steps whose tiles are operands.
     pub(super) from: Vec<usize>,
     pub(super) value: Value,
-    /// The kind of store of the tile, if no other step uses it.
+    /// The kind of store of the tile. Only the tile of a result is stored: no other step uses it.
     pub(super) store: Store,
     /// Rows and columns of the last block that are stored.
     pub(super) stored: Shape,
-    /// The place in the larger tensor that the tile is stored in.
+    /// The place of the tile in the larger tensor that it is stored in; `None` if it fills the tensor.
     pub(super) margin: Option<Inset>,
-    /// The place in a larger shared tensor through which the tile passes.
+    /// The place in a larger shared tensor through which the tile passes; `None` if it passes through a tensor of its own size.
     pub(super) place: Option<Inset>,
     /// False after the shrinker has removed the step.
     pub(super) kept: bool,
@@ -160,7 +160,7 @@ pub(super) struct Inset {
     /// Rows and columns after the tile.
     pub(super) after: Shape,
     pub(super) start: Start,
-    /// The type of the integers from the launch, if it can hold them.
+    /// The type of the integers from the launch. If it cannot hold them, they are of `i32`.
     pub(super) integer: DType,
 }
 
@@ -171,7 +171,7 @@ pub(super) enum Start {
     Written,
     /// Integers from the launch.
     Launch,
-    /// For columns: this multiple of an integer from the launch.
+    /// The first column is this many times an integer from the launch; the first row is a number in the text.
     Steps(i64),
 }
 
@@ -190,7 +190,8 @@ impl Inset {
         self.step(axis).unwrap_or(self.before[axis])
     }
 
-    /// Reports whether no whole tile precedes the slice, so that its first tile is provably tile 0.
+    /// Reports whether the known divisor of the start is less than the tile along both axes, so that the first tile of the
+    /// slice is provably tile 0.
     pub(super) fn is_tiled(&self, tile: Shape) -> bool {
         [0, 1].into_iter().all(|axis| self.divisor(axis) < tile[axis])
     }
@@ -213,7 +214,7 @@ pub(super) struct Input {
     pub(super) transposed: bool,
     /// Columns to the left and right in a wider tensor that contains it.
     pub(super) around: Option<[i64; 2]>,
-    /// The value that is read outside the tensor.
+    /// The value that is read outside the tensor; `None` stands for 0.
     pub(super) pad: Option<i64>,
     pub(super) range: Range,
     pub(super) view: ViewKind,
@@ -307,7 +308,7 @@ pub(super) enum Op {
         fold: Fold,
         closure: bool,
     },
-    /// A product of A and B, perhaps with an initial value of C.
+    /// A product of A and B. C begins with `init` in all elements, or with the third operand if `init` is `None`.
     Gemm {
         init: Option<i64>,
         staged: [bool; 2],
@@ -340,7 +341,7 @@ pub(super) enum Op {
     Stage {
         transposed: bool,
         permute: bool,
-        /// The layout of the larger tensor, if there is one.
+        /// The pinned layout of the shared tensor; `None` leaves it to the solver.
         pin: Option<String>,
         place: Option<Inset>,
     },
@@ -376,7 +377,7 @@ pub(super) enum Op {
     Changed(Change),
     Placed(Place),
     Viewed(View),
-    /// A choice between two expressions by a parameter.
+    /// A choice between two expressions by a parameter, whose value in the launch is `flag`.
     Branch {
         yes: Node,
         no: Node,

@@ -19,7 +19,7 @@ pub(super) struct Written {
     pub(super) draws: BTreeSet<String>,
     /// Whether the simulator must report a division by 0.
     pub(super) divides_by_zero: bool,
-    /// The program runs in the orders of events from 0 to this one.
+    /// The program runs in the orders of events from 0 to this one, inclusive.
     pub(super) orders: u64,
 }
 
@@ -566,7 +566,7 @@ pub(super) fn list([rows, columns]: Shape) -> String {
     format!("{rows}, {columns}")
 }
 
-/// Returns a literal of a kernel.
+/// Returns an integer as a kernel's literal of this type: `3`, `(-3)`, or `3.0` for a float.
 pub(super) fn number(x: i64, dtype: DType) -> String {
     match x {
         _ if dtype.is_float() => float(x),

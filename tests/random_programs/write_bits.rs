@@ -42,7 +42,7 @@ pub(super) fn name(op: Bit) -> &'static str {
     }
 }
 
-/// Writes the bits that two integers share.
+/// Returns a host expression for `x & y` in f64.
 pub(super) fn shared_bits(x: &str, y: &str) -> String {
     format!("cast(cast({x}, i64) & cast({y}, i64), f64)")
 }

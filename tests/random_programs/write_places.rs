@@ -91,7 +91,8 @@ impl Writer<'_> {
         (format!("mem{at}"), sync)
     }
 
-    /// Writes the number of each element in the order of the rows.
+    /// Returns the number of each element, counted row by row, as a kernel's expression and as a host vector, and the shape of
+    /// the tile.
     fn numbered(&self, from: usize) -> (String, String, Shape) {
         let shape = self.program.steps[from].value.shape;
         let numbers = format!("(index(v{from}, 0) * {} + index(v{from}, 1))", shape[1]);

@@ -41,7 +41,7 @@ impl Writer<'_> {
         self.expect(at, &format!("v{from} + ({read})"));
     }
 
-    /// Returns where a view begins along both axes; `tile` elements further for each block.
+    /// Returns the row and the column at which a view begins, as text. With `tile`, block `b` begins `b * tile` rows further.
     fn begins(&mut self, at: usize, start: Shape, launched: bool, tile: Option<i64>) -> [String; 2] {
         if launched {
             self.parts.insert("starts at run time");

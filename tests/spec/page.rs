@@ -157,7 +157,8 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     (line, None)
 }
 
-/// Parses a comment. `None` if it does not have the form of an assertion.
+/// Parses the text of a comment. `None` if it does not have the form of an assertion. Fails with a message if its word is no
+/// kind of assertion, or the rest does not fit the kind.
 fn assertion(comment: &str) -> Result<Option<Claim>, String> {
     let word = comment.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
     let rest = &comment[word.len()..];
@@ -191,7 +192,8 @@ fn assertion(comment: &str) -> Result<Option<Claim>, String> {
     Ok(Some(claim))
 }
 
-/// Parses `[HX0301]` with words in quotes behind it, which may be left out.
+/// Parses `[HX0301]` with words in quotes behind it, which may be left out. Fails if there is no known code, or the words are
+/// not in quotes.
 fn finding(severity: Severity, text: &str) -> Result<Claim, String> {
     let parts = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let (code, words) = parts.ok_or_else(|| format!("expected a code such as `[HX0301]`, found `{text}`"))?;

@@ -6,7 +6,7 @@ use super::super::program::Range;
 use super::super::write::number;
 use super::sheet::{Begin, Kernel, Lines, Sheet, Tensor};
 
-/// The way of the queries to shared memory.
+/// The way of the queries to the product of queries and keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queries {
     /// Through a ring with one stage.

@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use super::super::program::Range;
 use super::sheet::{Kernel, Lines, Sheet, Tensor};
 
-/// Elements of a tile.
+/// Numbers of elements of a tile.
 const TILES: &[i64] = &[256, 128, 512, 96];
 
 /// The work of a kernel of the chain.

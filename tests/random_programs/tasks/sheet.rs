@@ -226,7 +226,8 @@ impl Sheet {
         }
     }
 
-    /// Returns random integers of a range on the host, of these extents, as a tensor of a type.
+    /// Returns a host expression for a tensor of `dtype` with the extents `extents` (as in `100, 64`) and random integers of
+    /// `range`.
     pub(crate) fn random(&mut self, dtype: DType, extents: &str, range: Range) -> String {
         self.seeds += 1;
         let draw =

@@ -15,7 +15,8 @@ const SLOTS: i64 = 56 << 10;
 /// The threads of a warp group.
 const GROUP: i64 = 128;
 
-/// Returns a bound up to which sums are exact: the accumulators of 8-bit floats keep fewer digits than their type.
+/// Returns a magnitude up to which sums in `dtype` of products of `of` are exact: the accumulators of 8-bit floats keep fewer
+/// digits than their type.
 fn most(dtype: DType, of: DType) -> i64 {
     if of.bits() == 8 && of.is_float() { 1 << 12 } else { exact(dtype).min(1 << 24) }
 }
@@ -104,13 +105,14 @@ pub(crate) fn product(sheet: &mut Sheet) -> Plan {
     plan
 }
 
-/// Returns the largest sum of a product.
+/// Returns a bound on the magnitude of the product's elements. `second` is the factor of the second product.
 fn total(plan: &Plan, second: Option<i64>) -> i64 {
     let [a, b] = [0, 1].map(|i| plan.sources[i].range.magnitude() + plan.plus());
     a * b * plan.bk * plan.most() * (1 + second.map_or(0, i64::abs))
 }
 
-/// Narrows the ranges of the sources until sums are exact.
+/// Narrows the ranges of the sources until the sums over all columns of tiles have a magnitude of at most `most`. `second` is
+/// the factor of the second product.
 fn bound(plan: &mut Plan, most: i64, second: Option<i64>) {
     for magnitude in [7, 3, 2, 1] {
         for source in &mut plan.sources {
@@ -166,7 +168,7 @@ fn ragged(sheet: &mut Sheet, [tiles, tile]: [i64; 2], dtype: DType, contiguous: 
     if less < tile { tiles * tile - less } else { tiles * tile }
 }
 
-/// Draws the elements along the steps of all sources.
+/// Draws the extent of all sources along the steps, in elements.
 fn ragged_steps(sheet: &mut Sheet, steps: i64, bk: i64, types: &[(DType, bool)]) -> i64 {
     let units = types.iter().filter(|(_, turned)| !turned);
     let unit = units.map(|(dtype, _)| (32 / i64::from(dtype.bits())).max(1)).max().unwrap_or(1);
@@ -269,7 +271,7 @@ fn shape(sheet: &mut Sheet, plan: &mut Plan, groups: i64, held: bool) {
     }
 }
 
-/// Draws what becomes of results of at most this magnitude.
+/// Draws the type and the store of the results of `work`, whose magnitude is at most `total`.
 fn task(sheet: &mut Sheet, plan: &Plan, work: Work, total: i64) -> Task {
     let from = work.dtype();
     let others = [from, from, DType::F32, DType::F16, DType::Bf16, DType::I32];

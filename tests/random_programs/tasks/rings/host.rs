@@ -64,7 +64,8 @@ impl Plan {
         }
     }
 
-    /// Returns the lines with the steps of a tile.
+    /// Returns the lines that define `steps`, the number of steps of a tile, and `first` if its steps begin in the middle of
+    /// the sources.
     fn host_steps(&self) -> String {
         match self.trips {
             Trips::Extent => format!("let steps = {};", self.steps),

@@ -14,7 +14,7 @@ pub(crate) struct Stored {
 }
 
 impl Plan {
-    /// Returns the rows and columns of a result as the task's scope has it.
+    /// Returns the rows and columns of the part of a result that one scope of threads holds.
     fn result(&self, task: &Task, scope: Scope) -> [i64; 2] {
         match &task.work {
             Work::Product { .. } => [scope.rows, self.bn],

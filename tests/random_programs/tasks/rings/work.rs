@@ -32,7 +32,8 @@ impl Scope {
     }
 }
 
-/// The lines of a work.
+/// The lines of one task's work on a tile, by their place: `declared` before the loop over tiles, `begin` and `end` around the
+/// steps of a tile.
 pub(crate) struct Steps {
     pub(crate) declared: Lines,
     pub(crate) begin: Lines,
@@ -69,12 +70,12 @@ impl Plan {
         }
     }
 
-    /// Reports whether stages have numbers.
+    /// Reports whether the shared tensors have an axis of stages, so that a stage is selected by its number.
     pub(crate) fn has_stages(&self) -> bool {
         !matches!(self.form, Form::Threads { stages: 1, .. })
     }
 
-    /// Returns the number of the current step.
+    /// Returns the index in the sources of the step with the number `ahead` in its tile, as text.
     pub(crate) fn step(&self, ahead: &str) -> String {
         let first = if self.trips == super::plan::Trips::Between { "first + " } else { "" };
         format!("{first}{ahead}")

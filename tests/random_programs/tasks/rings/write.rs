@@ -5,9 +5,9 @@ mod forms;
 use super::super::sheet::{Kernel, Lines, Sheet, Tensor};
 use super::plan::{Form, Length, Plan, Release, Source, Trips, Walk, Work};
 
-/// The texts of numbers that the launch knows, too.
+/// The drawn spellings of one plan: kernels with different texts and the same results.
 pub(crate) struct Spelling {
-    /// The number of columns of tiles, as text.
+    /// The number of columns of tiles, as text: a literal, or `cdiv(n, BN)` of the launch's `n`.
     columns: String,
     /// Whether neighbouring tiles in the order lie along the rows, rather than along the columns.
     along_rows: bool,
