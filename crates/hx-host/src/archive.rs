@@ -23,7 +23,7 @@ use crate::tensor::HostTensor;
 
 /// The size of the header's length field in bytes.
 const LENGTH: u64 = 8;
-/// The header length above which a file is rejected as broken; the reference implementation has the same limit.
+/// The header length in bytes above which a file is rejected as broken; the reference implementation has the same limit.
 const MAX_HEADER: u64 = 100_000_000;
 /// The only entry of a header that is not a tensor: text about the file.
 const METADATA: &str = "__metadata__";
@@ -37,7 +37,7 @@ pub struct Archive {
     metadata: Metadata,
     /// The names of the tensors, in the order of the file's data.
     names: Vec<String>,
-    /// The offset of the data in the file.
+    /// The offset of the data in the file, in bytes: the tensors' offsets count from here.
     start: u64,
 }
 

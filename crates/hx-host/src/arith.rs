@@ -19,7 +19,7 @@ pub enum Binary {
     Add,
     Sub,
     Mul,
-    /// Floor division on integers.
+    /// Division of floats; floor division of integers.
     Div,
     /// The remainder with the divisor's sign.
     Rem,
@@ -281,7 +281,7 @@ fn compare<T: PartialOrd + Copy>(op: Binary, x: &[T], y: &[T]) -> Numbers {
     Numbers::Bool(zip(x, y, test))
 }
 
-/// Compares integers with floats, without rounding the integers.
+/// Compares integers with floats, without rounding the integers; `op` is one of the six comparisons.
 fn exactly(op: Binary, a: &Numbers, b: &Numbers) -> Vec<bool> {
     let is = |order: Option<Ordering>| match op {
         Binary::Eq => order == Some(Ordering::Equal),

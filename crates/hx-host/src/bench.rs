@@ -214,7 +214,10 @@ impl Group {
     }
 }
 
-/// Returns the largest difference over the tensors that both works wrote.
+/// Returns the largest difference over the tensors that both works wrote. `None` if they wrote none in common.
+///
+/// # Errors
+/// As for [`difference`].
 fn apart(measure: &Work, baseline: &Work) -> HostResult<Option<Difference>> {
     let mut worst: Option<Difference> = None;
     for (tensor, mine) in &measure.outputs {

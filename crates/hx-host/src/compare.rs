@@ -350,7 +350,8 @@ fn first_bad(x: &Tensor, pair: &Sides, wrong: &[bool]) -> String {
     format!("first at {}: got {got}, expected {want}", show_shape(&coordinate(x.shape(), i)))
 }
 
-/// Describes the largest difference; `None` if each wrong element is NaN on one side.
+/// Describes the wrong element with the largest difference in units of the last place; `None` if each wrong element is NaN on
+/// one side.
 fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> Option<String> {
     let measured = |d: &&(usize, Distance)| !d.1.error.is_nan();
     let all: Vec<(usize, Distance)> = distances.iter().copied().enumerate().filter(|(_, d)| !d.ok).collect();
@@ -374,7 +375,8 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> Option<String
     ))
 }
 
-/// Formats an error with three significant digits: `0.12`, `123`, `1.23e-4`.
+/// Formats an error: with two decimals from 0.01 on, as in `0.12`; without decimals from 100 on, as in `123`; otherwise as
+/// `1.23e-4`.
 fn short(x: f64) -> String {
     if !x.is_finite() {
         return show_number(DType::F64, x);

@@ -91,8 +91,8 @@ impl Domain {
         }
     }
 
-    /// Returns the value at a position counted from the low end; the last value if there are fewer. Real numbers have the low end
-    /// at position 0 and the high end at all others.
+    /// Returns the value at a position counted from the low end; the last value if there are fewer. Real numbers have the low
+    /// end at position 0 and the largest number at all others.
     pub fn nth(&self, position: u64) -> Choice {
         match self {
             Domain::Ints { low, high } => {
@@ -103,7 +103,8 @@ impl Domain {
         }
     }
 
-    /// Returns the position of a choice, counted from the low end; `None` for real numbers.
+    /// Returns the position of a choice, counted from the low end; `None` for real numbers and for a choice of another kind of
+    /// domain.
     pub fn position(&self, choice: Choice) -> Option<u64> {
         match (self, choice) {
             (Domain::Ints { low, .. }, Choice::Int(value)) => Some(value.abs_diff(*low)),

@@ -74,7 +74,8 @@ fn split(shape: &[usize]) -> (&[usize], usize, usize) {
     (batch, last[0], last[1])
 }
 
-/// Returns the positions, in elements, of the left and the right matrix of each product of the batch.
+/// Returns the positions, in elements, of the left and the right matrix of each product of the batch. `a`, `b` and `batch` are
+/// the leading dimensions of the two sides and of the result; a matrix has `a_size` or `b_size` elements.
 fn pair_offsets(
     a: &[usize],
     b: &[usize],

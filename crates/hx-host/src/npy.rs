@@ -15,7 +15,7 @@ use crate::error::{HostError, HostResult};
 use crate::tensor::HostTensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// The header length above which a file is rejected as broken; NumPy's own limit is 10 000 characters.
+/// The header length in bytes above which a file is rejected as broken; NumPy's own limit is 10 000 characters.
 const MAX_HEADER: usize = 1 << 20;
 
 /// Reads an `.npy` file.
@@ -43,7 +43,7 @@ pub fn save(path: &Path, tensor: &HostTensor) -> HostResult<()> {
     replace_file(path, &bytes).map_err(|e| cannot("write", path, &e))
 }
 
-/// Converts an error of the system to a host error with the matching code.
+/// Converts an error of the system to a host error with the matching code. `what` is the verb of the operation, such as `read`.
 pub(crate) fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
     let (code, reason) = match e.kind() {
         io::ErrorKind::NotFound if what == "read" => (&codes::FILE_NOT_FOUND, "no such file".to_owned()),

@@ -76,7 +76,8 @@ pub(crate) fn integer(dtype: DType, bits: u64) -> i128 {
     if dtype.is_signed_int() { i128::from(dtype.sign_extend(bits)) } else { i128::from(bits & dtype.mask()) }
 }
 
-/// Encodes an integer, saturated to the range of an integer type. Float types round to nearest.
+/// Encodes an integer, saturated to the range of an integer type. Float types round to nearest; a bool is true unless the
+/// integer is 0.
 pub fn encode_int(dtype: DType, x: i64) -> u64 {
     match Class::of(dtype) {
         Class::Float => encode_as_float(dtype, i128::from(x)),
@@ -120,7 +121,7 @@ pub(crate) fn held_int(dtype: DType, x: i64) -> HostResult<u64> {
 }
 
 /// Converts a float to the bits of a type. Float types round to nearest even. Integer types cut toward zero and saturate to
-/// their range; NaN becomes 0.
+/// their range; NaN becomes 0. A bool is true unless the float is 0.
 pub fn convert_float(dtype: DType, x: f64) -> u64 {
     match Class::of(dtype) {
         Class::Float => dtype.encode(x),
@@ -130,7 +131,8 @@ pub fn convert_float(dtype: DType, x: f64) -> u64 {
     }
 }
 
-/// Converts an integer to the bits of a type; it wraps in integer types.
+/// Converts an integer to the bits of a type. It wraps in integer types and is rounded to nearest even in floats; a bool is
+/// true unless it is 0.
 pub fn convert_int(dtype: DType, x: i64) -> u64 {
     convert_integer(dtype, i128::from(x))
 }
@@ -635,7 +637,7 @@ impl Tensor {
     }
 }
 
-/// Rounds computed numbers to `dtype` and packs them.
+/// Rounds computed numbers to `dtype` and packs them. Integers saturate to the range of an integer type.
 pub(crate) fn encode(dtype: DType, dense: Dense) -> HostTensor {
     let count = dense.data.len();
     let mut data = vec![0; packed_bytes(dtype, count)];

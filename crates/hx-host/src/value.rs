@@ -328,7 +328,11 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Stacks numbers, or lists of equal shape, into one array with a new first dimension.
+/// Stacks numbers, or lists of equal shape, into one array with a new first dimension. An empty list becomes an array of floats
+/// of shape `[0]`.
+///
+/// # Errors
+/// If the shapes differ, or as for [`Value::dense`].
 fn stack(items: &[Value]) -> HostResult<Dense> {
     let parts = items.iter().map(Value::dense).collect::<HostResult<Vec<_>>>()?;
     let Some(first) = parts.first() else {

@@ -133,6 +133,10 @@ impl Backend {
     }
 
     /// Returns the page about a code. It depends on no text, so no reader is needed.
+    ///
+    ///
+    /// # Errors
+    /// If there is no such code; the error names the nearest one.
     #[allow(clippy::unused_async, reason = "methods of the protocol are asynchronous")]
     pub(crate) async fn explain_code(
         &self,

@@ -196,7 +196,10 @@ pub(crate) fn watched(writer: &mut Writer, changes: &[FileEvent]) {
     writer.refresh();
 }
 
-/// Shows another instance of a kernel from now on.
+/// From now on shows the instance of a kernel with these arguments; without arguments, the default instance.
+///
+/// # Errors
+/// If the file or the kernel is not known, or an argument cannot be parsed.
 pub(crate) fn pick(writer: &mut Writer, wanted: &protocol::InstanceParams) -> Result<Option<LSPAny>> {
     let path = path_of(&wanted.text_document.uri);
     let file = file_at(&writer.db, &writer.shared, &path)
@@ -214,7 +217,7 @@ pub(crate) fn pick(writer: &mut Writer, wanted: &protocol::InstanceParams) -> Re
 }
 
 impl Writer {
-    /// Reports that a file cannot be read, with a diagnostic at its beginning.
+    /// Reports that a file cannot be read: with a diagnostic at its beginning, or in the client's log if its path has no URI.
     fn unreadable(&self, error: &hx_workspace::OpenError) {
         let Some(uri) = Uri::from_file_path(&error.path)
             .or_else(|| Uri::from_str(&format!("file://{}", error.path)).ok())

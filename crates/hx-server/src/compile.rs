@@ -129,7 +129,10 @@ impl CudaCompiler {
         CudaCompiler { worker: Arc::new(Mutex::new(worker)), users: Arc::default(), limit: LIMIT }
     }
 
-    /// Returns the PTX or the disassembled machine code of a text.
+    /// Returns the PTX of a text if `stage` is `ptx`, otherwise the disassembled machine code.
+    ///
+    /// # Errors
+    /// The reason as text, if the request was withdrawn, the worker stays busy until the time limit, or the compile fails.
     pub(crate) fn emit(
         &self,
         cuda: &CudaText,
@@ -195,6 +198,9 @@ impl CudaCompiler {
     }
 
     /// Waits until the worker is free, and locks it.
+    ///
+    /// # Errors
+    /// The reason that `give_up` returns, which is called at each interval.
     fn worker(&self, give_up: &dyn Fn() -> Option<String>) -> Result<MutexGuard<'_, WorkerClient>, String> {
         loop {
             match self.worker.try_lock() {

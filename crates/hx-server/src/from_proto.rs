@@ -61,7 +61,7 @@ impl<'a> Positions<'a> {
         Range { start: self.position(range.start()), end: self.position(range.end()) }
     }
 
-    /// Returns the width in columns of a range in one line.
+    /// Returns the width of a range in one line, in columns of the client's encoding.
     pub(crate) fn width(&self, range: TextRange) -> u32 {
         let (start, end) = (self.position(range.start()), self.position(range.end()));
         end.character.saturating_sub(start.character)
@@ -94,7 +94,7 @@ pub(crate) fn changed(text: &str, changes: &[TextDocumentContentChangeEvent], en
     text
 }
 
-/// Returns the offset of the first character in which two texts differ.
+/// Returns the byte offset of the first character in which two texts differ; the length of the shorter if that one is a prefix.
 pub(crate) fn first_difference(before: &str, after: &str) -> TextSize {
     let same = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
     let start = (0..=same).rev().find(|at| before.is_char_boundary(*at)).unwrap_or(0);

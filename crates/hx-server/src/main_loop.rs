@@ -209,7 +209,7 @@ impl MainLoop {
         }
     }
 
-    /// Returns the rest of the line after a place in an open document.
+    /// Returns the rest of the line after a place in an open document; `None` if the document is not open.
     fn behind(&self, about: &Subject) -> Option<String> {
         let file = self.writer.shared.documents.get(&about.path)?.file;
         let (db, encoding) = (&self.writer.db, self.writer.shared.client.encoding);
@@ -233,7 +233,8 @@ impl MainLoop {
         true
     }
 
-    /// Lets a second thread compile kernels of a large file that is being checked.
+    /// Lets a second thread compile kernels of a large file that is being checked. Returns false if no large file waits for
+    /// help.
     fn help_next(&mut self) -> bool {
         let Some(file) = self.large.pop_front() else { return false };
         if self.diagnosing.contains_key(&file) {
@@ -334,7 +335,7 @@ impl Writer {
         self.waiting.contains(&file)
     }
 
-    /// Queues the changed document and the other open ones, after a change of a document.
+    /// Queues all open documents after a change of a document; `first` is the changed one, which comes before the others.
     pub(crate) fn diagnose_open(&mut self, first: Option<SourceFile>) {
         let open: Vec<SourceFile> = self.shared.documents.iter().map(|(_, document)| document.file).collect();
         for file in open.into_iter().filter(|file| Some(*file) != first).chain(first) {

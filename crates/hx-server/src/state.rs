@@ -67,7 +67,7 @@ impl Shared {
 }
 
 impl Snapshot {
-    /// Returns the file of a URI.
+    /// Returns the file of a URI; `None` if the server does not know it.
     pub(crate) fn file(&self, uri: &Uri) -> Option<SourceFile> {
         file_at(&self.db, &self.shared, &path_of(uri))
     }
@@ -124,7 +124,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the file at an absolute path.
+/// Returns the file at an absolute path: an open document, a text of the standard library or a file of the user. `None` if
+/// there is none.
 pub(crate) fn file_at(db: &Database, shared: &Shared, path: &str) -> Option<SourceFile> {
     if let Some(document) = shared.documents.get(path) {
         return Some(document.file);

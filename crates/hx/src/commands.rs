@@ -33,7 +33,7 @@ use crate::Exit;
 use crate::cli::{CandidateArgs, TargetArgs};
 use crate::output::Output;
 
-/// The files that the command's paths name, in order, and the project of the first file that has one.
+/// The files that the command's paths name, in order, and the project of the first path that has one.
 struct Loaded {
     db: Database,
     files: Vec<SourceFile>,
@@ -87,12 +87,13 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
 }
 
 impl Loaded {
-    /// Returns the exit code of a command. If it could not read every file, the code is not that of success.
+    /// Returns the exit code of a command: `exit`, but `Bad` instead of `Good` or `NoTest` if some named file could not be
+    /// read.
     fn exit(&self, exit: Exit) -> Exit {
         if self.incomplete && matches!(exit, Exit::Good | Exit::NoTest) { Exit::Bad } else { exit }
     }
 
-    /// Chooses the candidate of every kernel.
+    /// Takes candidate number `args.candidate` of every kernel from now on; 0 is the cheapest.
     fn choose(&mut self, args: CandidateArgs) {
         let workspace = self.db.workspace();
         workspace.choose(&mut self.db, args.candidate);
@@ -170,12 +171,18 @@ fn open_parameter(kernel: &str, parameter: &str) -> String {
 }
 
 /// Opens the machine of a command that uses a single device, and prints the device to stderr.
+///
+/// # Errors
+/// The exit code, after the reason was reported: `Usage` for `cuda:all`, otherwise that of [`exit_of`].
 fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
     one_device(setup, output)?;
     announce(open_machine(setup), output)
 }
 
 /// Refuses `--device cuda:all` for a command that runs on one device.
+///
+/// # Errors
+/// `Exit::Usage`; the reason has been reported.
 fn one_device(setup: &Setup, output: &Output) -> Result<(), Exit> {
     if setup.device == DeviceChoice::AllCuda {
         output.usage(
@@ -187,6 +194,9 @@ fn one_device(setup: &Setup, output: &Output) -> Result<(), Exit> {
 }
 
 /// Opens the machines of a command that can spread its work over several GPUs, and prints each device to stderr.
+///
+/// # Errors
+/// The exit code of [`exit_of`] if a machine cannot be opened; the reason has been reported.
 fn machines(setup: &Setup, output: &Output) -> Result<Vec<Machine>, Exit> {
     match open_machines(setup) {
         Ok(machines) => {

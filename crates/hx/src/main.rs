@@ -26,7 +26,7 @@ use crate::output::Output;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Stack of the main work, because the compiler's passes recurse into nested expressions.
+/// Stack of the main thread's work, in bytes. The compiler's passes recurse into nested expressions.
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {

@@ -10,7 +10,7 @@ use hx_report::{Config, Format, Renderer};
 
 use crate::cli::{Color, MessageFormat};
 
-/// Diagnostics are drawn for at least this many columns.
+/// Diagnostics and tables are drawn for at least this many columns, however narrow the terminal is.
 const NARROW: usize = 40;
 
 /// The columns of a table if stdout is no terminal.
@@ -102,7 +102,7 @@ impl Output {
         !self.json() && std::io::stderr().is_terminal()
     }
 
-    /// Writes a line to the log of a process that serves another one.
+    /// Writes a line to stderr for people who look for faults: the log of a process that serves another one.
     pub(crate) fn log(text: &str) {
         let _ = writeln!(std::io::stderr().lock(), "hx: {}", printable(text));
     }
@@ -166,7 +166,7 @@ impl Output {
         }
     }
 
-    /// Colours a word in the results of tests.
+    /// Colours a word in the results of tests, green if it is good and red otherwise; unchanged without colours.
     pub(crate) fn paint(&self, text: &str, good: bool) -> String {
         if self.colors() {
             let color = if good { 32 } else { 31 };

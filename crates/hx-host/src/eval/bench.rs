@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
         Ok(recording.done)
     }
 
-    /// Returns the contents of a launch's tensors, if the launch will be repeated with other candidates.
+    /// Returns the contents of a launch's tensors, if the launch will be repeated with other candidates. Empty otherwise.
     pub(super) fn before(&self, request: &LaunchRequest) -> Contents {
         let recorded = self.recording.as_ref().is_some_and(|recording| recording.calls.is_some());
         if !(recorded && self.options.candidates) {
@@ -384,7 +384,8 @@ fn written<'r>(request: &'r LaunchRequest, report: &'r LaunchReport) -> impl Ite
     })
 }
 
-/// Returns the label of the steps, such as `matmul<BM = 128, BK = 32>`; the labels of several steps are joined.
+/// Returns the label of the steps, such as `matmul<BM = 128, BK = 32>`. The labels of several steps are joined by ` + `; those
+/// after the third are only counted.
 fn label(steps: &[Step]) -> String {
     let one = |step: &Step| match step {
         Step::Launch(request) if request.generics.is_empty() => request.kernel.name.to_string(),

@@ -238,7 +238,7 @@ fn code(
     }
 }
 
-/// Evaluates `pack(x, layout)` and `unpack(x, layout)`.
+/// Evaluates `pack(x, layout)` or `unpack(x, layout)`; `moved` is the function that was called.
 fn blocks(
     args: &mut Args,
     moved: fn(&Tensor, &hx_layout::Layout) -> HostResult<Tensor>,
@@ -372,7 +372,7 @@ fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     Ok(Value::Tensor(Tensor::from_host(drawn?)))
 }
 
-/// Makes a tensor of an element type and a shape.
+/// Makes a tensor with `make` from the arguments `dtype` and `shape`.
 fn fresh(args: &mut Args, make: fn(DType, &[usize]) -> HostResult<HostTensor>) -> HostResult<Value> {
     let (dtype, shape) = described(args)?;
     Ok(Value::Tensor(Tensor::from_host(make(dtype, &shape)?)))
@@ -482,7 +482,8 @@ fn close(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     compared(session, (&x, &y), assert_close(&x, &y, tolerance))
 }
 
-/// Converts the result of a comparison. If it failed, remembers the launch that wrote one of its sides.
+/// Converts the result of a comparison. If it failed, the session remembers the marks and the picture of the elements, and the
+/// launch that wrote one of the two tensors.
 fn compared(
     session: &mut Session<'_>,
     (x, y): (&Tensor, &Tensor),
@@ -496,7 +497,12 @@ fn compared(
     Err(error)
 }
 
-/// Returns the extents of a reshape. At most one extent may be `-1`, which stands for the remaining elements.
+/// Returns the extents of a reshape of `count` elements. At most one extent may be `-1`, which stands for the remaining
+/// elements.
+///
+/// # Errors
+/// If an extent is not an integer or is negative, or several are `-1`. The caller checks that the number of elements is the
+/// same.
 fn reshape_target(shape: &Value, count: usize) -> HostResult<Vec<usize>> {
     let (Value::Tuple(dims) | Value::List(dims)) = shape else { return shape.shape() };
     let dims = dims.iter().map(Value::int).collect::<HostResult<Vec<i64>>>()?;

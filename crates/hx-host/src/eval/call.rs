@@ -41,7 +41,8 @@ impl Args {
         Some(self.named.remove(at).1)
     }
 
-    /// Puts a value in the place of the first positional argument, or of the one of that name.
+    /// Puts a value in the place of the argument of that name, or else of the first positional argument; does nothing without
+    /// either.
     fn replace(&mut self, name: &str, value: Value) {
         let named = self.named.iter_mut().find(|(n, _)| n == name).map(|(_, found)| found);
         if let Some(found) = named.or(self.positional.front_mut()) {
@@ -177,8 +178,8 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Returns the path of a file relative to the folder of the source file that names it, so that a test finds its data from
-    /// every folder. `None` if the path stays relative to the working folder: it is computed, comes from `args`, or was typed at
-    /// the prompt.
+    /// every folder. `None` if the path stays relative to the working folder: it is computed, comes from `args`, or was typed
+    /// at the prompt, or the source file lies in that folder.
     fn beside(&self, args: &[Arg]) -> Option<Value> {
         let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name == "path"));
         let arg = named.or_else(|| args.iter().find(|arg| arg.name.is_none()))?;

@@ -34,7 +34,7 @@ pub(super) fn equal(a: &Algebra, b: &Algebra) -> HostResult<bool> {
     algebra::equal(a, b).map_err(HostError::ty)
 }
 
-/// Evaluates `l.shape`, `l.stride`, `l.size`, `l.rank`.
+/// Evaluates a field of a layout: `shape`, `stride`, `size`, `cosize` or `rank`.
 pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
     from_algebra(algebra::call(name, std::slice::from_ref(layout)).map_err(HostError::ty)?)
 }

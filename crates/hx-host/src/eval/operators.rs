@@ -92,7 +92,8 @@ fn comparison(op: CmpOp) -> Binary {
     }
 }
 
-/// Evaluates `==` and `!=` of values that are not numbers; returns `None` if the comparison is elementwise.
+/// Evaluates `==` and `!=` of values as a whole. `None` for other comparisons, for two numbers and for tensors, which are
+/// compared elementwise.
 fn equality(op: CmpOp, a: &Value, b: &Value) -> Option<HostResult<Value>> {
     let tensor = |v: &Value| matches!(v, Value::Tensor(_));
     if tensor(a) || tensor(b) || !matches!(op, CmpOp::Eq | CmpOp::Ne) {

@@ -139,7 +139,8 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// Evaluates `x = e`, which assigns to a variable, and `x[i] = e`, which writes into a tensor.
+    /// Evaluates `x = e`, which assigns to a variable, and `x[i] = e`, which writes into a tensor; with `op` it is `x += e` and
+    /// the like.
     fn assign(&mut self, place: ExprId, op: Option<ArithOp>, value: ExprId) -> EvalResult<()> {
         let body = self.body;
         let mut new = self.expr(value)?;

@@ -13,7 +13,7 @@ use crate::value::Value;
 /// A launch that wrote a wrong tensor: its position, and the argument that holds the wrong elements.
 #[derive(Clone, Debug)]
 pub struct Suspect {
-    /// The position of the launch among those of the evaluation.
+    /// The position of the launch among those of the evaluation, from 0.
     pub launch: usize,
     /// The position of the argument in the request.
     pub arg: usize,

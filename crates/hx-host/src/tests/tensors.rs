@@ -102,7 +102,7 @@ fn seeds_name_tensors() {
     assert!(mean.abs() < 0.3, "{mean}");
 }
 
-/// A drawn number may round to `high`, which is excluded; it becomes the number below. Of `f4` a third of the numbers would.
+/// A drawn number may round to `high`, which is excluded; it becomes the number below. Of `f4` up to half of the numbers would.
 #[test]
 fn uniform_numbers_are_below_their_bound() {
     for dtype in DType::ALL.into_iter().filter(|d| d.is_float()) {

@@ -42,7 +42,8 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
     })
 }
 
-/// Returns the style of drawings in hovers: the background of the client's theme, and the width of a hover.
+/// Returns the style of drawings in hovers: the background of the client's theme, white if it is unknown, and the width of a
+/// hover.
 fn svg_style(theme: Option<Theme>) -> SvgStyle {
     let ground = match theme {
         None => Ground::White,
@@ -74,7 +75,7 @@ pub(crate) fn completion(
     })
 }
 
-/// Returns the entry with the docs of the item that it names.
+/// Returns the entry with the docs of the item that it names; unchanged if the item has none.
 pub(crate) fn completion_resolve(snapshot: &Snapshot, item: &CompletionItem) -> Handled<CompletionItem> {
     let named = item.data.as_ref().and_then(|d| serde_json::from_value::<(String, String)>(d.clone()).ok());
     let mut item = item.clone();
@@ -166,7 +167,7 @@ pub(crate) fn rename(snapshot: &Snapshot, params: &RenameParams) -> Handled<Opti
     })
 }
 
-/// Converts edits, which may span several files.
+/// Converts edits, which may span several files. Edits of files without a URI are dropped.
 pub(super) fn workspace_edit(snapshot: &Snapshot, edits: &[Edit]) -> WorkspaceEdit {
     #[allow(clippy::mutable_key_type, reason = "the type is the protocol's")]
     let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();

@@ -199,7 +199,8 @@ fn show(record: &BenchRecord) -> String {
     out
 }
 
-/// Formats `  matmul  412.3 µs [410.9, 415.0]  333.3 TFLOP/s  34% of the roof`.
+/// Formats a work, with the median and its interval in microseconds: `  matmul      412.30 µs [410.90, 415.00]  333.3 TFLOP/s
+/// 34.0% of the roof`.
 fn line(work: &WorkRecord, width: usize) -> String {
     let mut parts = vec![format!("  {:width$}", name(work))];
     if let (Some(median), Some(low), Some(high)) = (work.median_us, work.low_us, work.high_us) {
@@ -219,7 +220,8 @@ fn name(work: &WorkRecord) -> String {
     work.candidate.map_or_else(|| work.label.clone(), |candidate| format!("  candidate {candidate}"))
 }
 
-/// Compares the chosen candidate of the last measure with the others; empty if no candidates were timed.
+/// Compares the last chosen work of `measures` with the candidates after it, by their medians; empty if none of them has a
+/// time.
 fn judgement(measures: &[WorkRecord]) -> String {
     let chosen = measures.iter().rposition(|work| work.candidate.is_none()).unwrap_or(0);
     let median = |work: &WorkRecord| work.median_us.unwrap_or(f64::INFINITY);
@@ -236,7 +238,7 @@ fn judgement(measures: &[WorkRecord]) -> String {
     format!("  of {} candidates the chosen one takes {what}; the worst takes {spread:.2}×\n", all.len())
 }
 
-/// Formats `0.453× cublas::gemm, results differ by 0.25 at most (1.0 ulp)`.
+/// Formats `0.453× cublas::gemm, results differ by 2.500e-1 at most (1.0 ulp)`. A ratio above 1 means that `work` is faster.
 fn comparison(work: &WorkRecord, against: &AgainstRecord) -> String {
     let what = if against.by == "bandwidth" { " by bandwidth" } else { "" };
     let other = if work.candidate.is_some() { "the chosen one" } else { &against.baseline };
@@ -262,7 +264,8 @@ fn ratios(file: &BenchFile) -> Vec<f64> {
     works.filter_map(|work| Some(work.estimated_cycles? / work.cycles?)).collect()
 }
 
-/// Formats the errors of the estimates: `estimate / measured of 40 kernels: 0.81 to 1.02, mean 0.93; mean error 8.1 %`.
+/// Formats the errors of the estimates: `estimate / measured of 40 kernels: 0.810 to 1.020, mean 0.930; mean error 8.1 %`. With
+/// fewer than two ratios, the line says so instead.
 fn errors(mut ratios: Vec<f64>) -> String {
     ratios.sort_by(f64::total_cmp);
     let [least, .., most] = ratios.as_slice() else {

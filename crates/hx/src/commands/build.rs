@@ -108,6 +108,10 @@ fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
 }
 
 /// Returns the compile-time arguments for `--shape`: those of `--set`, and for the others those that `hx tune` found for the shape.
+///
+/// # Errors
+/// The exit code, after the reason was reported: `Usage` if the shape cannot be parsed, there is no tuned file, or the shape
+/// could be that of several kernels; `Bad` for errors in the tuned file; otherwise that of [`failed`].
 fn with_shape(
     args: &BuildArgs,
     shape: &str,
@@ -178,7 +182,10 @@ fn cannot_write(path: &Path, reason: &str, output: &Output) -> Exit {
     Exit::Bad
 }
 
-/// Writes all files into one folder, which is made if it is missing.
+/// Writes all files into the folder of the first, which is made if it is missing.
+///
+/// # Errors
+/// `Exit::Bad` if a file or the folder cannot be written; the reason has been reported.
 fn write_files(files: &[(&Path, &[u8])], output: &Output) -> Result<(), Exit> {
     let folder = files.first().and_then(|(path, _)| path.parent());
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
@@ -207,7 +214,8 @@ fn report(built: &[Built], files: [&Path; 2], is_default: bool, output: &Output)
     }
 }
 
-/// Describes the registers of a kernel, if it was compiled.
+/// Describes the registers and spilled bytes of a kernel, as in `; 128 registers (ptxas), 16 bytes of spills`; empty if it was not
+/// compiled.
 fn uses(built: &Built) -> String {
     built.resources().map_or_else(String::new, |r| {
         let spilled = r.spill_store_bytes + r.spill_load_bytes;

@@ -19,7 +19,7 @@ use crate::output::Output;
 /// The name of stdin in messages, if no flag names it.
 const STDIN: &str = "stdin";
 
-/// Folders nested this deep are treated as a loop of links.
+/// Folders nested deeper than this below a named folder are not searched.
 const MAX_DEPTH: usize = 64;
 
 pub(crate) fn run(args: &FmtArgs, output: &Output) -> Exit {
@@ -78,7 +78,7 @@ fn tell(name: &str, text: &str, error: &FormatError, output: &Output) {
     output.diagnostics(&db, &[Diagnostic::new(code, file, error.range, error.message.clone())]);
 }
 
-/// The counters of one `hx fmt`.
+/// The settings of one `hx fmt`, and the numbers of its files by outcome.
 struct Job<'a> {
     check: bool,
     output: &'a Output,
@@ -102,7 +102,8 @@ impl Job<'_> {
         }
     }
 
-    /// Finds the `.hx` files below a folder. Skips hidden folders, `target`, and links to folders.
+    /// Finds the `.hx` files below a folder. Skips hidden folders, `target`, and links to folders. `depth` is the number of
+    /// folders between the named one and this one.
     fn find(&mut self, folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,

@@ -108,7 +108,8 @@ fn kernel(args: &KernelArgs, output: &Output) -> Result<Exit, Exit> {
     }
 }
 
-/// Returns the project that contains the current folder. If its `hx.toml` has errors, returns their text instead.
+/// Returns the project that contains the current folder, if there is one. If its `hx.toml` has errors, returns their text
+/// instead.
 fn project(db: &mut Database) -> (Option<Manifest>, Option<String>) {
     let Some(manifest) = db.project(".") else { return (None, None) };
     if !manifest.diagnostics.iter().any(Diagnostic::is_error) {

@@ -82,12 +82,18 @@ fn stepped(args: &StepArgs, output: &Output) -> Result<Exit, Exit> {
 }
 
 /// Opens the simulator, with the architecture of the project or of the flags.
+///
+/// # Errors
+/// The exit code, after the reason was reported.
 fn simulator(loaded: &Loaded, target: &TargetArgs, output: &Output) -> Result<Machine, Exit> {
     let setup = setup(Some(DeviceChoice::Sim), target, loaded.manifest.as_ref(), output)?;
     machine(&setup, output)
 }
 
 /// Returns the tests that a filter chooses.
+///
+/// # Errors
+/// `Exit::Bad` if no test matches and the files have errors, which have been reported. Without errors the list is empty.
 fn chosen(loaded: &Loaded, filter: &Filter, output: &Output) -> Result<Vec<Case>, Exit> {
     let listing = list_tests(&loaded.db, &loaded.files, filter, Each::unlimited());
     if listing.cases.is_empty() && listing.diagnostics.iter().any(Diagnostic::is_error) {
@@ -135,7 +141,7 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
     }
 }
 
-/// Talks with the user on stdin and stdout.
+/// Runs the commands of `-c` if there are any; otherwise prompts on a terminal, or reads a script from stdin.
 fn talk(stepper: &mut Stepper<'_>, args: &StepArgs, output: &Output) -> io::Result<()> {
     let mut begin = String::new();
     if let Some(thread) = args.thread.filter(|thread| !stepper.set_thread(*thread)) {
@@ -172,7 +178,7 @@ impl Lines for Prompt {
     }
 }
 
-/// Commands from the command line.
+/// Commands from the flags `-c`.
 struct Commands<'a>(std::slice::Iter<'a, String>);
 
 impl Lines for Commands<'_> {
@@ -185,7 +191,7 @@ impl Lines for Commands<'_> {
     }
 }
 
-/// Lines from a pipe, which end with its end.
+/// Commands from a pipe or file on stdin, one a line. Its end ends the session.
 struct Script<R>(R);
 
 impl<R: BufRead> Lines for Script<R> {
@@ -200,7 +206,7 @@ impl<R: BufRead> Lines for Script<R> {
     }
 }
 
-/// `hx debug-adapter`.
+/// Serves an editor's debugger on stdin and stdout until the editor disconnects.
 pub(crate) fn adapter(output: &Output) -> Exit {
     let mut input = io::stdin().lock();
     let mut out = io::stdout().lock();
@@ -216,7 +222,10 @@ pub(crate) fn adapter(output: &Output) -> Exit {
     }
 }
 
-/// Opens the launch that an editor asks for.
+/// Opens the launch that an editor asks for, and calls `visit` with it.
+///
+/// # Errors
+/// The reason why it cannot be opened, as the editor shows it.
 fn opened(
     arguments: &LaunchArguments,
     output: &Output,

@@ -174,7 +174,8 @@ fn watched(
     }
 }
 
-/// Returns the time limit of each test or bench: that of the flag, else that of the project, in seconds. `None` is no limit.
+/// Returns the time limit of each test or bench: that of the flag, which is in seconds, or else that of the project. `None` is
+/// no limit.
 pub(super) fn time_limit(flag: Option<f64>, loaded: &Loaded) -> Option<Duration> {
     flag.or(loaded.manifest.as_ref().and_then(|m| m.timeout)).map(Duration::from_secs_f64)
 }
@@ -184,6 +185,10 @@ fn broken_files(listing: &Listing) -> Option<Exit> {
 }
 
 /// Opens the machines on which the tests run, or the compiler if they only compile.
+///
+/// # Errors
+/// `Exit::Environment` if a flag needs a GPU and a machine is none; otherwise that of a machine or compiler that cannot be
+/// opened. The reason has been reported.
 fn opened(args: &TestArgs, setup: &Setup, output: &Output) -> Result<Vec<Machine>, Exit> {
     let machines =
         if args.no_run { vec![announce(open_compiler(setup), output)?] } else { machines(setup, output)? };
@@ -322,7 +327,8 @@ fn record(history: &mut History, report: &CaseReport) {
     }
 }
 
-/// Splits arguments into paths and filters. Existing files and names that look like files are paths; `path::title` is both.
+/// Splits arguments into paths and filters. An argument is a path if it exists, ends in `.hx` or is `std`; all others are
+/// filters. Without a path, the files of filters like `path::title` are the paths, or else the current folder.
 pub(super) fn paths_and_names(what: &[String]) -> (Vec<String>, Vec<String>) {
     let is_path = |text: &str| Path::new(text).exists() || text.ends_with(".hx") || text == "std";
     let (mut paths, mut names) = (Vec::new(), Vec::new());

@@ -109,7 +109,10 @@ fn can_measure(machines: &[Machine], output: &Output) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Parses the shapes, before anything is loaded.
+/// Parses the shapes of `--shapes`, before anything is loaded.
+///
+/// # Errors
+/// `Exit::Usage` if one cannot be parsed; the reason has been reported.
 fn shapes(args: &TuneArgs, output: &Output) -> Result<Vec<Overrides>, Exit> {
     let parse = |text: &String| {
         parse_shape(text).map_err(|reason| {
@@ -130,6 +133,9 @@ fn out(args: &TuneArgs, loaded: &Loaded) -> Option<PathBuf> {
 }
 
 /// Reads the results that the file has so far; `None` if there is no file.
+///
+/// # Errors
+/// `Exit::Bad` if the file cannot be read or has errors, which have been reported.
 fn results_so_far(loaded: &mut Loaded, out: &Path, output: &Output) -> Result<Option<TunedFile>, Exit> {
     let file = loaded.db.tuned(&out.to_string_lossy()).map_err(|error| {
         output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
@@ -172,12 +178,17 @@ enum Outcome {
     Tuned(ShapeResult, Option<String>),
 }
 
-/// Stack of a thread that tunes, because the compiler's passes recurse into nested expressions.
+/// Stack of a thread that tunes, in bytes. The compiler's passes recurse into nested expressions.
 const STACK: usize = 64 << 20;
 
 impl Session<'_> {
-    /// Tunes for some shapes, at most one for each machine. All candidates of a shape are measured on one machine, so their times
-    /// compare. An error ends its shape, and the others still run; a wrong use ends the command.
+    /// Tunes for some shapes, at most one for each machine; `first` is the position of the first one in the command, from 0.
+    /// All candidates of a shape are measured on one machine, so their times compare. An error ends its shape, and the others
+    /// still run.
+    ///
+    /// # Errors
+    /// `Exit::Usage` for a wrong use, and `Exit::Bad` if a result cannot be added to the tuned file: both end the command, and
+    /// the reason has been reported.
     fn shapes(&mut self, first: usize, shapes: &[Overrides]) -> Result<(), Exit> {
         let outcomes = match shapes {
             [shape] => vec![self.alone(first, shape)],
@@ -210,7 +221,7 @@ impl Session<'_> {
         Job { args, output, file: self.file, machine, request, shape }
     }
 
-    /// Tunes for one shape on the first machine, and shows every step.
+    /// Tunes for the shape at this position of the command on the first machine, and shows every step.
     fn alone(&self, at: usize, shape: &Overrides) -> Result<Outcome, TuneError> {
         let of = self.args.shapes.len();
         let heading = if of > 1 { format!("shape {} of {of}: ", at + 1) } else { String::new() };
@@ -229,7 +240,7 @@ impl Session<'_> {
         tuned
     }
 
-    /// Tunes for each shape on a machine of its own, and shows how many shapes are done.
+    /// Tunes for each shape on a machine of its own, and shows how many shapes are done; `first` are done before.
     fn beside_each_other(&self, first: usize, shapes: &[Overrides]) -> Vec<Result<Outcome, TuneError>> {
         let (of, progress) = (self.args.shapes.len(), Progress::new(self.output));
         let stage = format!("shapes to tune, {} at the same time:", self.machines.len());
@@ -260,6 +271,9 @@ impl Session<'_> {
     }
 
     /// Prints a result, and adds it to the tuned file at once.
+    ///
+    /// # Errors
+    /// `Exit::Bad` if the tuned file has errors, or cannot be read or written; the reason has been reported.
     fn take(&mut self, result: ShapeResult) -> Result<(), Exit> {
         results(self.args, &report::table(&result), self.output);
         if let (Some(out), Some(entry)) = (self.out.clone(), result.entry.clone()) {
@@ -350,6 +364,9 @@ fn results(args: &TuneArgs, text: &str, output: &Output) {
 }
 
 /// Writes the files of `--report` and `--json`. A dry run writes no report, because it measures nothing.
+///
+/// # Errors
+/// `Exit::Bad` if a file cannot be written; the reason has been reported.
 fn write_results(args: &TuneArgs, results: &[ShapeResult], output: &Output) -> Result<(), Exit> {
     if let Some(path) = args.report.as_ref().filter(|_| !results.is_empty() && !args.dry_run) {
         let roofs =

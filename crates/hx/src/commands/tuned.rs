@@ -13,6 +13,10 @@ use crate::output::Output;
 
 /// Reads the tuned file of a command. `named` is the value of `--tuned`; `None` or an empty value means the file of the project or
 /// folder that contains `path`. `None` if that file does not exist and `--tuned` was not given.
+///
+/// # Errors
+/// `Exit::Bad` if the file has errors or cannot be read, or if the file of `--tuned` does not exist; the reason has been
+/// reported.
 pub(super) fn tuned(
     loaded: &mut Loaded,
     path: &str,
@@ -42,7 +46,7 @@ pub(super) fn tuned(
     Ok(Some(Tuned::new(file)))
 }
 
-/// Reads the tuned file of a command that takes tuned arguments without `--tuned`; `None` with `--no-tuned`.
+/// Reads the tuned file of a command that takes tuned arguments without `--tuned`, as [`tuned`]; `None` with `--no-tuned`.
 pub(super) fn tuned_by_default(
     loaded: &mut Loaded,
     path: &str,
@@ -58,7 +62,7 @@ pub(super) fn on<'t>(machine: &Machine, tuned: Option<&'t Tuned>, args: &TunedAr
     tuned.filter(|_| machine.is_gpu() || args.tuned.is_some())
 }
 
-/// Prints lines, each once in a command.
+/// Prints lines and reports findings, each once in a command.
 #[derive(Debug, Default)]
 pub(super) struct Once {
     lines: BTreeSet<String>,

@@ -424,7 +424,8 @@ fn a_launch_that_is_not_there_is_an_error_with_its_reason() {
     .assert_eq(&error("test \"nothing\" { assert(true); }\n", &[]));
 }
 
-/// Sends requests to the debug adapter, and describes what it sends.
+/// Sends requests to the debug adapter in a folder with the file `text`. Returns a line for each message that the adapter
+/// sends.
 fn adapter(text: &str, requests: &[(&str, Value)]) -> String {
     let folder = folder(text);
     let mut input = String::new();

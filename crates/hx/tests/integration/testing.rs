@@ -332,7 +332,7 @@ fn the_report_is_the_same_for_any_number_of_jobs() {
     assert!(one == run("2") && one == run("7"));
 }
 
-/// Starts the process, waits for its first output, and sends it SIGINT.
+/// Starts the process, waits for its first line, and sends it SIGINT. Returns its exit code, stdout and stderr.
 #[cfg(unix)]
 fn interrupted(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     use std::io::{BufRead as _, BufReader, Read as _};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// A test with its result.
+/// A test with its result, and the seconds that it took.
 pub(super) struct Case {
     /// `path::title[case]`.
     pub name: String,
@@ -90,7 +90,7 @@ fn element(out: &mut String, path: &str, title: &str, case: &Case) {
     *out += "    </testcase>\n";
 }
 
-/// Escapes text between tags. Characters that XML cannot contain are replaced.
+/// Escapes text between tags. Characters that XML cannot contain become U+FFFD.
 fn escaped_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -85,7 +85,8 @@ fn micros(us: f64) -> String {
     if us >= 1000.0 { format!("{us:.1} µs") } else { format!("{us:.2} µs") }
 }
 
-/// The share of its time that a result would take at the stated peaks, as points of a roofline.
+/// Returns the highest speed in FLOP/s that the stated peaks allow at an intensity in FLOP per byte: a point of the roofline.
+/// `None` unless both peaks are stated.
 fn roof_at(intensity: f64, roofs: &Roofs) -> Option<f64> {
     let (flops, bytes) = (roofs.flops?, roofs.bytes?);
     Some(flops.min(bytes * intensity))

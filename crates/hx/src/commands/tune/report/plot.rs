@@ -164,7 +164,7 @@ impl Plot {
     }
 }
 
-/// Returns a text as HTML shows it.
+/// Escapes text for HTML: between tags and in attributes in double quotes.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
